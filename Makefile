@@ -24,7 +24,7 @@ help:
 	@echo "make slow      the long tails: kills at every step, attacks and accessibility on every page, genuine sessions"
 	@echo "make coverage  only the tests of entries and session, which must reach every branch of them"
 	@echo "make docs      build the documentation site into site/; a dead link fails"
-	@echo "make check     style, types, floors, documentation"
+	@echo "make check     style, types, floors, names, documentation"
 	@echo "make format    put the source in style"
 	@echo "make interop   compare with the real client (needs Node and npm)"
 	@echo "make backends  send sessions to Arize Phoenix and MLflow, and read them back"
@@ -76,6 +76,7 @@ check: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python scripts/check_names.py
 	$(BIN)/python scripts/check_docs.py
 
 format: setup

@@ -13,7 +13,7 @@ from tests.agent.desk import Desk, call, reply, script
 from tests.agent.stream import STREAMS, Json, control, user
 from turnlog.agent.briefing.agents import load_agent_types
 from turnlog.agent.settings import load_settings
-from turnlog.agent.unsupported import UnsupportedFeature, find_unsupported
+from turnlog.agent.unsupported_features import UnsupportedFeature, find_unsupported
 
 MakeDesk = Callable[[dict[str, Any]], Desk]
 COMMAND = {"type": "command", "command": "exit 2"}

@@ -23,7 +23,7 @@ from tests.redact.cases import (
     Case,
 )
 from tests.session.build import SESSION, Build
-from turnlog.redact.finding import SECRET_MARK
+from turnlog.redact.secret_rule import SECRET_MARK
 
 Exit = Callable[[Turnlog, Path, Path], str]
 """Takes a session out, given a folder to write into, and gives all that came out."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.redact.planted import CLEAN, TOKENS, Plant, drawer, password, plants
-from turnlog.redact.finding import SECRET_MARK
 from turnlog.redact.redactor import Redactor
+from turnlog.redact.secret_rule import SECRET_MARK
 
 
 @pytest.mark.parametrize("seed", [1, 2])

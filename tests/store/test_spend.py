@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.store.ledger import OPUS, Ledger
 from turnlog.session.clock import to_epoch_seconds
 from turnlog.session.usage.prices import load_price_table
-from turnlog.store.index import pricing
+from turnlog.store.index import price_mark
 from turnlog.store.index.spend_table import UNKNOWN_HOUR, StaleSpend, find_stale_spend
 
 EARLY, LATE = "2026-11-03T10:00:00.000Z", "2026-11-03T12:30:00.000Z"
@@ -291,16 +291,16 @@ def test_other_prices_renew_all_sessions() -> None:
     ledger = Ledger()
     ledger.answer("m", ledger.file("a"), output_tokens=7)
     ledger.file("b")
-    assert not pricing.is_spend_current(ledger.db)
-    assert pricing.read_price_date(ledger.db) is None
+    assert not price_mark.is_spend_current(ledger.db)
+    assert price_mark.read_price_date(ledger.db) is None
     ledger.renew(["b"])  # nothing was ever added up, so all is
     assert ledger.spend().keys() == {"a"}
-    assert pricing.is_spend_current(ledger.db)
-    assert pricing.read_price_date(ledger.db) == load_price_table().date
+    assert price_mark.is_spend_current(ledger.db)
+    assert price_mark.read_price_date(ledger.db) == load_price_table().date
     ledger.db.execute("UPDATE fact SET value = 'old' WHERE name = 'price_stamp'")
-    assert pricing.is_spend_current(ledger.db)  # the file has other bytes, the prices are the same
+    assert price_mark.is_spend_current(ledger.db)  # the file has other bytes, the prices are the same
     ledger.db.execute("UPDATE fact SET value = 'old' WHERE name = 'prices'")
-    assert not pricing.is_spend_current(ledger.db)
+    assert not price_mark.is_spend_current(ledger.db)
     ledger.answer("n", 1, output_tokens=5)
     ledger.renew(["b"])
     assert ledger.spend()["a"].output == 12

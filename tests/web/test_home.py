@@ -21,7 +21,7 @@ from turnlog.demo import config_dir
 from turnlog.web import amounts
 from turnlog.web.app import build_application
 from turnlog.web.home.home import build_home_address
-from turnlog.web.home.listing import PAGE_SIZE, ListingFilter
+from turnlog.web.home.session_list import PAGE_SIZE, ListingFilter
 from turnlog.web.machine import Machine
 
 ONE = "aaaaaaaa-0000-4000-8000-000000000001"

@@ -89,13 +89,13 @@ class AgentLoop:
         self._tools = dict(tools if tools is not None else setup.tools)
         lock = threading.Lock()
 
-        def told(event: TurnEvent) -> None:
+        def send_event(event: TurnEvent) -> None:
             with lock:
                 watch(event)
 
-        self.tell = told
-        self.calls = CallRunner(setup, record, person, told, self._build_call_context, agent)
-        record.watch = lambda entry: told(EntryWritten(entry, agent))
+        self.tell = send_event
+        self.calls = CallRunner(setup, record, person, send_event, self._build_call_context, agent)
+        record.watch = lambda entry: send_event(EntryWritten(entry, agent))
         self._delegation = Delegation(self, watch, person)
 
     # -- turns

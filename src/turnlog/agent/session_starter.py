@@ -27,7 +27,7 @@ from turnlog.agent.setup import AgentSetup, TurnLimits
 from turnlog.agent.toolbox import build_tools
 from turnlog.agent.tools.seen_files import is_unwritten_since
 from turnlog.agent.tools.tool import Workspace
-from turnlog.agent.unsupported import UnsupportedFeature, describe_guards, find_unsupported
+from turnlog.agent.unsupported_features import UnsupportedFeature, describe_guards, find_unsupported
 from turnlog.entries.layout import find_config_dirs, list_config_candidates
 from turnlog.errors import NotFound, Refused, UsageError
 

@@ -253,7 +253,7 @@ def _describe_json_error(data: bytes, error: Exception) -> str:
 def add_rules(path: Path, kind: RuleKind, rules: Sequence[str], *, root: Path) -> None:
     """Add rules to a file of settings, and leave all else in it as it is; the file must stay within `root`."""
 
-    def added(values: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    def add_to_list(values: Mapping[str, Any]) -> Mapping[str, Any] | None:
         permissions = values.get("permissions", {})
         listed = permissions.get(kind, []) if isinstance(permissions, dict) else None
         if not isinstance(listed, list):
@@ -262,7 +262,7 @@ def add_rules(path: Path, kind: RuleKind, rules: Sequence[str], *, root: Path) -
         return {**values, "permissions": {**permissions, kind: [*listed, *new]}} if new else values
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    rewrite_settings(path, added, f"permissions.{kind} is no list", root=root)
+    rewrite_settings(path, add_to_list, f"permissions.{kind} is no list", root=root)
 
 
 def rewrite_settings(

@@ -32,7 +32,7 @@ def is_task_over(fields: dict[str, Any]) -> bool:
     return status in ("completed", "failed", "killed", "stopped")
 
 
-def count_context_tokens(head: MessageHead) -> int:
+def count_head_tokens(head: MessageHead) -> int:
     """How much of the context window the last request of a message found filled, in tokens."""
     if (usage := head.usage) is None:
         return 0
@@ -194,7 +194,7 @@ class Activity(Struct):
             self.calls.clear()
             self.message = head.id
         self.model = head.model or self.model
-        self.context = count_context_tokens(head) or self.context
+        self.context = count_head_tokens(head) or self.context
         self._add_calls(entry, head, raw)
         kinds = {block.type for block in head.blocks}
         if "tool_use" in kinds:

@@ -146,20 +146,20 @@ class ItemWindow:
         starts, places = self.source.places
         prompt, turns = self.source.start.prompt, self.source.start.turns
 
-        def moved(place: LinePlace) -> LinePlace:
+        def move_place(place: LinePlace) -> LinePlace:
             part = bisect_right(starts, place.offset) - 1
             if prompt is not None and part == 0:
                 return prompt
             return LinePlace(places[part] + place.offset - starts[part], place.size)
 
-        lines = [moved(LinePlace(*place)) for place in item.lines]
+        lines = [move_place(LinePlace(*place)) for place in item.lines]
         is_unnamed = item.key == f"@{item.lines[0][0]}"
         return TimelineItem(
             f"@{lines[0].offset}" if is_unnamed else item.key,
             item.kind,
             item.time,
             lines,
-            [moved(LinePlace(*place)) for place in item.results],
+            [move_place(LinePlace(*place)) for place in item.results],
             item.turn + turns if item.turn else 0,
         )
 

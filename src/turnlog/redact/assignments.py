@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from turnlog.redact.anchored_pattern import AnchoredPattern
-from turnlog.redact.finding import FindingRank, SecretFinding
 from turnlog.redact.literal_joints import LITERAL_JOINT
 from turnlog.redact.plausibility import (
     dense,
@@ -30,6 +29,7 @@ from turnlog.redact.secret_names import (
     find_name_start,
     find_secret_words,
 )
+from turnlog.redact.secret_rule import FindingRank, SecretFinding
 from turnlog.redact.text_view import TextView
 from turnlog.redact.value_surroundings import is_in_hash_table, is_setting_value
 

@@ -7,7 +7,7 @@ from base64 import b64decode
 from binascii import Error
 from collections.abc import Callable, Iterable, Iterator
 
-from turnlog.redact.finding import FindingRank, SecretFinding
+from turnlog.redact.secret_rule import FindingRank, SecretFinding
 from turnlog.redact.text_view import TextView
 
 _MIN_BASE64_CHARS = 24

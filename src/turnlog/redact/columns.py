@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from turnlog.redact.anchored_pattern import AnchoredPattern
 from turnlog.redact.assignments import find_rule_for_key
-from turnlog.redact.finding import FindingRank, SecretFinding
 from turnlog.redact.plausibility import has_digits_or_symbols, is_random_like
 from turnlog.redact.secret_names import can_hold_secret, find_secret_words
+from turnlog.redact.secret_rule import FindingRank, SecretFinding
 from turnlog.redact.text_view import TextView
 
 _WORDS = ("pass", "pwd", "secret", "token", "api_key", "apikey", "kennwort", "contrase", "senha", "wachtwoord")
@@ -68,7 +68,7 @@ class Columns:
         if "copy " in early:
             for match in _COPY.finditer(view.lower):
                 table = _sql_table(match)
-                yield from _judge(view.text, table, [*_copied(view.text, match.end(), table.width)])
+                yield from _judge(view.text, table, [*_find_copied_rows(view.text, match.end(), table.width)])
 
 
 def _below_headers(view: TextView, words: list[str]) -> Iterator[SecretFinding]:
@@ -145,7 +145,7 @@ def _rows(text: str, at: int, separator: str, width: int, in_json: bool) -> Iter
         at = _after_line(text, end)
 
 
-def _copied(text: str, at: int, width: int) -> Iterator[list[Span]]:
+def _find_copied_rows(text: str, at: int, width: int) -> Iterator[list[Span]]:
     in_json = text[at - 1] == "n"
     return _rows(text, at, "\\t" if in_json else "\t", width, in_json)
 
@@ -153,16 +153,16 @@ def _copied(text: str, at: int, width: int) -> Iterator[list[Span]]:
 def _cells(text: str, first: int, last: int, separator: str) -> list[Span]:
     """Where the cells of a line stand, without the quotes around them."""
     if separator == "  ":
-        return [_stripped(text, *match.span()) for match in _WIDE_CELL.finditer(text, first, last)]
+        return [_strip_wrapping(text, *match.span()) for match in _WIDE_CELL.finditer(text, first, last)]
     if separator in "|│":
-        first, last = _stripped(text, first, last)
+        first, last = _strip_wrapping(text, first, last)
         first += text.startswith(separator, first)
         last -= text.endswith(separator, first, last)
     spans, start = [], first
     while (end := _cell_end(text, start, last, separator)) >= 0:
-        spans.append(_stripped(text, start, end))
+        spans.append(_strip_wrapping(text, start, end))
         start = end + len(separator)
-    return [*spans, _stripped(text, start, last)]
+    return [*spans, _strip_wrapping(text, start, last)]
 
 
 def _cell_end(text: str, start: int, last: int, separator: str) -> int:
@@ -172,7 +172,7 @@ def _cell_end(text: str, start: int, last: int, separator: str) -> int:
     return text.find(separator, start, last)
 
 
-def _stripped(text: str, start: int, end: int) -> Span:
+def _strip_wrapping(text: str, start: int, end: int) -> Span:
     while start < end and text[start] in _WRAPPING:
         start += 1
     while start < end and text[end - 1] in _WRAPPING:

@@ -12,7 +12,6 @@ from functools import cache
 from typing import NamedTuple
 
 from turnlog.redact.anchored_pattern import AnchoredPattern
-from turnlog.redact.finding import FindingRank, SecretFinding
 from turnlog.redact.password_places import (
     ARGUMENT_GAP,
     OPTIONAL_QUOTE,
@@ -22,6 +21,7 @@ from turnlog.redact.password_places import (
     TO_SECURE_STRING,
 )
 from turnlog.redact.plausibility import is_password_like
+from turnlog.redact.secret_rule import FindingRank, SecretFinding
 from turnlog.redact.text_view import TextView
 
 _MAX_COMMAND_DISTANCE_CHARS = 400

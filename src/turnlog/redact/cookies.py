@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from urllib.parse import unquote
 
-from turnlog.redact.finding import FindingRank, SecretFinding
 from turnlog.redact.plausibility import has_digits_or_symbols, is_code_expression, is_placeholder, is_random_like
+from turnlog.redact.secret_rule import FindingRank, SecretFinding
 from turnlog.redact.text_view import TextView
 
 _COOKIE_HEADER = re.compile(r"cookie: ?(?P<line>[^\n]{1,2000}+)")

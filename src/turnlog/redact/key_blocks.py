@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 
 from turnlog.redact.anchored_pattern import AnchoredPattern
-from turnlog.redact.finding import FindingRank, SecretFinding
+from turnlog.redact.secret_rule import FindingRank, SecretFinding
 from turnlog.redact.text_view import TextView
 
 PRIVATE_KEY_RULE = "private-key"

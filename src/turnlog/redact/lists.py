@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 
 from turnlog.redact.anchored_pattern import AnchoredPattern
-from turnlog.redact.finding import FindingRank, SecretFinding
 from turnlog.redact.plausibility import is_code_group, is_seed
 from turnlog.redact.secret_names import CODE_OWNERS, may_be_code
+from turnlog.redact.secret_rule import FindingRank, SecretFinding
 from turnlog.redact.text_view import TextView
 
 _BETWEEN = r"(?:\\+[nrt]|[\s,|│\"'`*•\\\[\]-]|[0-9]{1,2}(?:[.):]|\s)){1,40}+"

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from turnlog.redact.anchored_pattern import AnchoredPattern
-from turnlog.redact.finding import FindingRank, SecretFinding
 from turnlog.redact.plausibility import has_digits_or_symbols, is_password_like, is_random_like
+from turnlog.redact.secret_rule import FindingRank, SecretFinding
 from turnlog.redact.text_view import TextView
 
 _PLAIN_LOGIN_CALLS = ("auth", "credential", "credentials", "pw_set")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from turnlog.redact.finding import FindingRank, SecretFinding
+from turnlog.redact.secret_rule import FindingRank, SecretFinding
 from turnlog.redact.text_view import TextView
 
 PASSWORD_HASH_RULE = "password-hash"

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from urllib.parse import unquote
 
 from turnlog.redact.cookies import is_login_cookie
-from turnlog.redact.finding import FindingRank, SecretFinding
 from turnlog.redact.plausibility import has_letters_and_digits, has_varied_characters, is_placeholder, is_random_like
 from turnlog.redact.secret_names import is_public_key_name
+from turnlog.redact.secret_rule import FindingRank, SecretFinding
 from turnlog.redact.text_view import TextView
 from turnlog.redact.value_surroundings import is_in_hash_table
 

@@ -21,12 +21,12 @@ from typing import Any, overload
 from urllib.parse import quote
 
 from turnlog.redact.base64_text import is_base64_binary
-from turnlog.redact.finding import SECRET_MARK, FindingRank, SecretFinding
 from turnlog.redact.json_walk import JsonPath, JsonWalk, format_json_path
 from turnlog.redact.key_blocks import MIN_KNOWN_KEY_LINE_CHARS, split_key_lines
 from turnlog.redact.plausibility import has_letters_and_digits
 from turnlog.redact.redaction_report import RedactionReport, RedactionTally, SecretPlace
 from turnlog.redact.rules import SecretRules
+from turnlog.redact.secret_rule import SECRET_MARK, FindingRank, SecretFinding
 from turnlog.redact.text_view import TextView
 
 MIN_KNOWN_SECRET_CHARS = 8

@@ -13,7 +13,6 @@ from turnlog.redact.base64_text import Base64Rule
 from turnlog.redact.columns import Columns
 from turnlog.redact.command_lines import CommandRule
 from turnlog.redact.cookies import CookieRule
-from turnlog.redact.finding import SecretFinding, SecretRule
 from turnlog.redact.key_blocks import KeyBlockRule
 from turnlog.redact.lists import Lists
 from turnlog.redact.logins import LoginRule
@@ -21,6 +20,7 @@ from turnlog.redact.password_hashes import HashRule
 from turnlog.redact.personal_data import EmailRule, HomeFolderRule
 from turnlog.redact.plausibility import count_character_changes, has_letters_and_digits
 from turnlog.redact.random_runs import RandomRunRule
+from turnlog.redact.secret_rule import SecretFinding, SecretRule
 from turnlog.redact.text_view import MIN_RUN_CHARS, TextView, has_random_run
 from turnlog.redact.tokens import TokenRule
 from turnlog.redact.url_header_rules import HeaderRule, UrlRule

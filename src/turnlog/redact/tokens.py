@@ -8,13 +8,13 @@ from binascii import Error
 from collections.abc import Iterable, Iterator
 from functools import cache
 
-from turnlog.redact.finding import FindingRank, SecretFinding
 from turnlog.redact.plausibility import (
     count_character_changes,
     has_letters_and_digits,
     has_varied_characters,
     is_placeholder,
 )
+from turnlog.redact.secret_rule import FindingRank, SecretFinding
 from turnlog.redact.text_view import TextView
 from turnlog.redact.token_forms import TOKEN_FORMS, TokenForm
 

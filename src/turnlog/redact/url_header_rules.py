@@ -8,7 +8,6 @@ from binascii import Error
 from collections.abc import Iterator
 
 from turnlog.redact.anchored_pattern import AnchoredPattern
-from turnlog.redact.finding import FindingRank, SecretFinding
 from turnlog.redact.plausibility import (
     COMMON_NON_SECRETS,
     has_letters_and_digits,
@@ -16,6 +15,7 @@ from turnlog.redact.plausibility import (
     is_placeholder,
     is_strong_secret,
 )
+from turnlog.redact.secret_rule import FindingRank, SecretFinding
 from turnlog.redact.text_view import TextView, is_inside_word
 
 _DATABASE_SCHEMES = frozenset(

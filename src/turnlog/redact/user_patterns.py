@@ -13,7 +13,7 @@ from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any
 
 from turnlog.errors import UsageError
-from turnlog.redact.finding import FindingRank, SecretFinding
+from turnlog.redact.secret_rule import FindingRank, SecretFinding
 from turnlog.redact.text_view import TextView
 
 MAX_PIECE_CHARS = 4_096

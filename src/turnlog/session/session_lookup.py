@@ -117,7 +117,7 @@ def _titled_like_path(name: str, files: list[SessionFile], known: KnownTitles | 
 
     A part of a title won't do: a path that was mistyped must not mean a session that merely mentions it.
     """
-    seen, whole = _seen(files, known), _fold_text(name)
+    seen, whole = _peek_sessions(files, known), _fold_text(name)
     found = [item for item in seen if whole in item.names]
     if not found and (start := _fold_text(name.removesuffix(_CUT_MARK))) != whole:
         found = [item for item in seen if any(title.startswith(start) for title in item.names)]
@@ -128,7 +128,7 @@ def _titled_like_path(name: str, files: list[SessionFile], known: KnownTitles | 
 
 def _find_by_title(name: str, files: list[SessionFile], survey: Survey, known: KnownTitles | None) -> SessionFile:
     """The session with a title, or else the one with it in its title."""
-    seen, whole, part = _seen(files, known), _fold_text(name), _fold_text(name.removesuffix(_CUT_MARK))
+    seen, whole, part = _peek_sessions(files, known), _fold_text(name), _fold_text(name.removesuffix(_CUT_MARK))
     found = [item for item in seen if whole in item.names]
     if not found and part:
         found = [item for item in seen if any(part in title for title in item.names)]
@@ -138,7 +138,7 @@ def _find_by_title(name: str, files: list[SessionFile], survey: Survey, known: K
     return _only(name, found)
 
 
-def _seen(files: list[SessionFile], known: KnownTitles | None) -> list[PeekedSession]:
+def _peek_sessions(files: list[SessionFile], known: KnownTitles | None) -> list[PeekedSession]:
     ends = peek_files([item.file for item in files])
     return [PeekedSession(*parts) for parts in zip(files, ends, read_all_titles(files, ends, known), strict=True)]
 

@@ -167,7 +167,7 @@ def _read_token(scope: Scope) -> str | None:
 def _add_security_headers(send: Send) -> Send:
     """Send with our headers on every answer; an answer's own caching stays."""
 
-    async def sent(message: Message) -> None:
+    async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
             given = list(message.get("headers", []))
             names = {name.lower() for name, _ in given}
@@ -178,7 +178,7 @@ def _add_security_headers(send: Send) -> Send:
             message = {**message, "headers": [*kept, *ours]}
         await send(message)
 
-    return sent
+    return send_with_headers
 
 
 async def _send_refusal(refusal: RequestRefusal, scope: Scope, send: Send) -> None:

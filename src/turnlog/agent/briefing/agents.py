@@ -13,7 +13,7 @@ from pathlib import Path
 
 from turnlog.agent.setup import AgentType
 from turnlog.agent.small_file import leaves_folder, read_small_file
-from turnlog.agent.unsupported import GUARD_EVENTS
+from turnlog.agent.unsupported_features import GUARD_EVENTS
 
 MAX_AGENT_FILE_BYTES = 1 << 20
 _READ_ONLY_TOOLS = ("Bash", "BashOutput", "KillShell", "Glob", "Grep", "Read", "WebFetch", "WebSearch")

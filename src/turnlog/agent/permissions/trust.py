@@ -40,7 +40,7 @@ def _has_agreed(name: str, folders: tuple[Path, ...], config_dir: Path) -> bool:
 def trust_folder(folder: Path, config_dir: Path) -> Path:
     """Note that a folder is trusted, as the real client does; give the file."""
 
-    def accepted(state: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    def accept_folder(state: Mapping[str, Any]) -> Mapping[str, Any] | None:
         projects = state.get("projects", {})
         project = projects.get(_make_project_key(folder), {}) if isinstance(projects, dict) else None
         if not isinstance(project, dict):
@@ -49,7 +49,7 @@ def trust_folder(folder: Path, config_dir: Path) -> Path:
 
     usual = config_dir.parent if config_dir.name == ".claude" else config_dir
     path = find_state_file(config_dir) or usual / STATE_FILE_NAME
-    rewrite_settings(path, accepted, "projects is not what it should be", root=path.parent)
+    rewrite_settings(path, accept_folder, "projects is not what it should be", root=path.parent)
     return path
 
 

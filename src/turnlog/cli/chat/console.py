@@ -18,7 +18,7 @@ from turnlog.agent.console.screen import ConsoleScreen
 from turnlog.agent.console.session_picker import choose_session
 from turnlog.agent.permissions.trust import trust_folder
 from turnlog.agent.session_starter import SessionStarter, StartOptions
-from turnlog.agent.unsupported import UnsupportedFeature
+from turnlog.agent.unsupported_features import UnsupportedFeature
 from turnlog.cli import config, terminal
 from turnlog.cli.chat.chat_command import END_SIGNALS
 from turnlog.errors import UsageError

@@ -69,7 +69,7 @@ class SessionPage(NamedTuple):
     """What lies beside them, and what could not be looked at."""
 
     @property
-    def left(self) -> int:
+    def remaining_count(self) -> int:
         """How many sessions are on other pages."""
         return self.total - len(self.rows)
 

@@ -77,7 +77,7 @@ def ls(project: str | None, limit: int | None, number: int, everything: bool, ot
 def _list_remarks(page: SessionPage) -> list[str]:
     """What is not shown, and how to see it."""
     found = []
-    if page.left:
+    if page.remaining_count:
         following = f"; --page {page.number + 1} lists the next" if page.number < page.pages else ""
         found.append(f"{len(page.rows)} of {page.total} sessions{following}; --limit 0 lists all.")
     if page.hidden:

@@ -105,7 +105,7 @@ class BackfillResult(NamedTuple):
     rejection: str | None = None
 
     @property
-    def refused(self) -> int:
+    def refused_spans(self) -> int:
         """How many spans the server did not take and will not be sent again by themselves."""
         return self.standing.quarantined_spans + self.rejected
 
@@ -128,14 +128,14 @@ def run_backfill(wish: BackfillOptions, config: Config) -> int:
         print_lines(_render_results(done))
     for item in done:
         _mention_refused(item)
-    return 1 if any(item.standing.pending_spans or item.skipped or item.refused for item in done) else 0
+    return 1 if any(item.standing.pending_spans or item.skipped or item.refused_spans for item in done) else 0
 
 
 def _mention_refused(item: BackfillResult) -> None:
-    if item.refused:
+    if item.refused_spans:
         why = item.rejection if item.rejected else item.standing.refusal
         remedy = "; `turnlog trace flush --quarantined` sends them again" if item.standing.quarantined_spans else ""
-        spans = "1 span was" if item.refused == 1 else f"{item.refused:,} spans were"
+        spans = "1 span was" if item.refused_spans == 1 else f"{item.refused_spans:,} spans were"
         print_remark(f"{item.target.display_name}: {spans} refused by the server ({why or 'without a reason'}){remedy}")
 
 

@@ -104,7 +104,7 @@ def _scan_report(request: UsageRequest, config: Config) -> UsageReportDetails:
     from turnlog.demo import config_dir
     from turnlog.errors import TurnlogError
     from turnlog.session.session_lookup import list_sessions_or_demo
-    from turnlog.store.index.pricing import read_price_date
+    from turnlog.store.index.price_mark import read_price_date
     from turnlog.store.usage.memory_tables import build_usage_tables
     from turnlog.store.usage.usage_document import UsageReportDetails
     from turnlog.store.usage.usage_reports import build_usage_report

@@ -55,14 +55,14 @@ def run_web(port: int | None, opens: bool | None) -> None:
         door = ServerKeys(opened.port, _load_cookie_secret())
         start = build_launch_address(door, opened.port)
 
-        def started() -> None:
+        def announce_start() -> None:
             print_lines([start])
             _flush_output()
             if is_on_terminal() if opens is None else opens:
                 threading.Thread(target=_open_browser, args=[start], daemon=True).start()
 
         with IndexUpkeep(found, print_remark):
-            serve_pages(found, opened, door, started, print_remark)
+            serve_pages(found, opened, door, announce_start, print_remark)
 
 
 @contextmanager

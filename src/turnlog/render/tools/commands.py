@@ -163,11 +163,11 @@ def build_stop_parts(work: CardSource) -> CardParts:
     """KillShell and TaskStop."""
     title = pick_text(work.input_fields.get("task_id"), work.input_fields.get("shell_id"))
 
-    def shown(work: CardSource) -> SectionList:
+    def show_sections(work: CardSource) -> SectionList:
         told = pick_text(work.record.get("message"), to_dict(parse_json_value(work.words)).get("message"))
         return (PlainSection(told),) if told else show_result(work)
 
-    return CardParts(to_short_line(title), (), show_outcome(work, shown))
+    return CardParts(to_short_line(title), (), show_outcome(work, show_sections))
 
 
 def build_watch_parts(work: CardSource) -> CardParts:

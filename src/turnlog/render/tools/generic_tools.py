@@ -134,7 +134,7 @@ def _show_resource(resource: dict[str, Any]) -> Iterator[Section]:
 def build_resource_list_parts(work: CardSource) -> CardParts:
     """ListMcpResourcesTool: what servers have to offer."""
 
-    def shown(work: CardSource) -> SectionList:
+    def show_sections(work: CardSource) -> SectionList:
         found = [to_dict(item) for item in to_list(work.detail.structured)]
         links = [
             LinkSection(pick_text(item.get("uri")), pick_text(item.get("name")), pick_text(item.get("description")))
@@ -144,19 +144,21 @@ def build_resource_list_parts(work: CardSource) -> CardParts:
         return links or show_result(work)
 
     return CardParts(
-        to_short_line(pick_text(work.input_fields.get("server")) or "all servers"), (), show_outcome(work, shown)
+        to_short_line(pick_text(work.input_fields.get("server")) or "all servers"),
+        (),
+        show_outcome(work, show_sections),
     )
 
 
 def build_resource_parts(work: CardSource) -> CardParts:
     """ReadMcpResourceTool: one resource of a server."""
 
-    def shown(work: CardSource) -> SectionList:
+    def show_sections(work: CardSource) -> SectionList:
         contents = [to_dict(item) for item in to_list(work.record.get("contents"))]
         return [section for item in contents for section in _show_resource(item)] or show_result(work)
 
     return CardParts(
         to_short_line(f"{pick_text(work.input_fields.get('server'))} › {pick_text(work.input_fields.get('uri'))}"),
         (),
-        show_outcome(work, shown),
+        show_outcome(work, show_sections),
     )

@@ -114,14 +114,16 @@ def build_task_list_parts(work: CardSource) -> CardParts:
         _remember_task(work.earlier, task, subject, state)
         tasks.append(ChecklistTask(_number_task(task, subject), state or "pending"))
 
-    def shown(work: CardSource) -> SectionList:
+    def show_sections(work: CardSource) -> SectionList:
         about = [TextSection(told)] if (told := pick_text(one.get("description"))) else []
         return [ChecklistSection(tuple(tasks)), *about] if tasks else show_result(work)
 
     done = sum(task.state == _DONE_STATUS for task in tasks)
     badges = [f"{done} of {len(tasks)} done"] if len(tasks) > 1 else []
     wanted = pick_text(work.input_fields.get("taskId"))
-    return CardParts(to_short_line(f"#{wanted}" if wanted else "all tasks"), (), show_outcome(work, shown), badges)
+    return CardParts(
+        to_short_line(f"#{wanted}" if wanted else "all tasks"), (), show_outcome(work, show_sections), badges
+    )
 
 
 def _show_error(work: CardSource) -> SectionList:

@@ -183,7 +183,7 @@ def _iter_listed_paths(lines: Iterable[str]) -> Iterator[HitRow]:
 def build_tool_search_parts(work: CardSource) -> CardParts:
     """ToolSearch: tools that were loaded on demand."""
 
-    def shown(work: CardSource) -> SectionList:
+    def show_sections(work: CardSource) -> SectionList:
         return (HitsSection(tuple((name, "", "") for name in names), len(names)),) if names else show_result(work)
 
     names = to_string_list(work.record.get("matches")) or [
@@ -192,7 +192,9 @@ def build_tool_search_parts(work: CardSource) -> CardParts:
         if pick_text(block.get("tool_name"))
     ]
     badges = [format_count(len(names), "tool")] if work.outcome == "answered" and names else []
-    return CardParts(to_short_line(pick_text(work.input_fields.get("query"))), (), show_outcome(work, shown), badges)
+    return CardParts(
+        to_short_line(pick_text(work.input_fields.get("query"))), (), show_outcome(work, show_sections), badges
+    )
 
 
 def build_symbol_parts(work: CardSource) -> CardParts:
@@ -203,10 +205,10 @@ def build_symbol_parts(work: CardSource) -> CardParts:
     title = " ".join(part for part in (pick_text(given.get("operation")), work.to_title(place)) if part)
     hits = to_count(work.record.get("resultCount"))
 
-    def shown(work: CardSource) -> SectionList:
+    def show_sections(work: CardSource) -> SectionList:
         told = pick_text(work.record.get("result"), work.words)
         return (guess_text_section(told),) if told else show_result(work)
 
     badges = [format_count(hits, "result")] if hits is not None else []
     asked = () if title else asked_anyhow(work.detail.input)
-    return CardParts(to_short_line(title), asked, show_outcome(work, shown), badges)
+    return CardParts(to_short_line(title), asked, show_outcome(work, show_sections), badges)

@@ -130,7 +130,7 @@ class ResumeRows:
             if parent in dropped or (parent is not None and parent == anchor):
                 self.up[key] = kept[-1]
         self.up.update(zip(kept, [anchor, *kept[:-1]], strict=False))
-        self.__dict__.pop("_timed", None)
+        self.__dict__.pop("_rows_by_time", None)
         del self.place
 
     def _read_preserved(self, metadata: dict[str, object]) -> tuple[RowKey, list[str]]:
@@ -146,7 +146,7 @@ class ResumeRows:
         return None, []
 
     @cached_property
-    def _timed(self) -> list[tuple[float, int, RowKey]]:
+    def _rows_by_time(self) -> list[tuple[float, int, RowKey]]:
         """The rows that others may be attached to, oldest first, of equal times the first in the file last."""
         real = ((key, row) for key, row in self.rows.items() if key in self.up and not row.is_sidechain)
         timed = [(time, -self.place[key], key) for key, row in real if (time := self.read_time_ms(row)) is not None]
@@ -157,8 +157,8 @@ class ResumeRows:
         own = self.read_time_ms(row)
         if own is None:
             return None
-        at = bisect_right(self._timed, own, key=lambda found: found[0])
-        for time, _, key in reversed(self._timed[:at]):
+        at = bisect_right(self._rows_by_time, own, key=lambda found: found[0])
+        for time, _, key in reversed(self._rows_by_time[:at]):
             if time < own - MAX_ATTACH_GAP_MS:
                 return None
             if key not in seen:

@@ -21,7 +21,7 @@ from turnlog.session.usage.iterations import divide_tokens, read_requests
 from turnlog.session.usage.message_counts import MessageCounts, find_leading_copy, merge_counts
 from turnlog.session.usage.prices import PicoRates, PricedTokens, find_pico_rates, find_price
 from turnlog.session.usage.usage import QUALITIES
-from turnlog.store.index import pricing
+from turnlog.store.index import price_mark
 
 UNKNOWN_HOUR = -1
 """The hour of messages whose time is not known."""
@@ -59,11 +59,11 @@ class StaleSpend(NamedTuple):
 
 def renew_spend(db: apsw.Connection, sessions: Collection[int] | None, since: int = UNKNOWN_HOUR) -> None:
     """Make the rows of some sessions again from an hour on, or all; inside the caller's transaction."""
-    if sessions is not None and not pricing.is_spend_current(db):
+    if sessions is not None and not price_mark.is_spend_current(db):
         sessions, since = None, UNKNOWN_HOUR
     if sessions is None:
         db.execute("DELETE FROM spend")
-        pricing.remember_pricing(db)
+        price_mark.remember_pricing(db)
     else:
         which = "session IN (SELECT value FROM json_each(?))"
         db.execute(f"DELETE FROM spend WHERE {which} AND hour >= ?", (_to_json_list(sessions), since))

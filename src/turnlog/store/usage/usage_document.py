@@ -29,7 +29,7 @@ class UsageReportDetails(NamedTuple):
 
 def load_usage_report(db: apsw.Connection, request: UsageRequest, *, is_demo: bool = False) -> UsageReportDetails:
     """A report out of an index; where prices or rules are newer than its sums, these are made again first."""
-    from turnlog.store.index.pricing import is_spend_current, read_price_date
+    from turnlog.store.index.price_mark import is_spend_current, read_price_date
     from turnlog.store.usage.usage_reports import build_usage_report
 
     if not is_spend_current(db):

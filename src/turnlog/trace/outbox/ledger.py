@@ -30,7 +30,7 @@ def open_ledger(path: Path) -> apsw.Connection:
             return _open(path)
         except apsw.Error as error:
             if is_database_damage(error, path):
-                raise _damaged(path, error) from None
+                raise _build_damage_error(path, error) from None
             raise
 
 
@@ -47,7 +47,7 @@ def _open(path: Path) -> apsw.Connection:
     return db
 
 
-def _damaged(path: Path, error: apsw.Error) -> TurnlogError:
+def _build_damage_error(path: Path, error: apsw.Error) -> TurnlogError:
     return TurnlogError(
         f"{path}: is damaged ({error}); once it is moved away tracing begins anew, and sends again what was sent"
     )
@@ -91,7 +91,7 @@ def explain_ledger_errors(path: Path) -> Iterator[None]:
     except apsw.BusyError:
         raise Busy(f"{path}: another process writes to it all the time; try again") from None
     except DAMAGE_ERRORS as error:
-        raise _damaged(path, error) from None
+        raise _build_damage_error(path, error) from None
     except (apsw.ReadOnlyError, apsw.CantOpenError, apsw.IOError, apsw.PermissionsError) as error:
         raise TurnlogError(f"{path}: can't be written ({error}); nothing is lost") from None
     except OSError as error:

@@ -22,7 +22,7 @@ from turnlog.store.insight.catalog import ListedSession, UsedTool, list_used_too
 from turnlog.web import amounts
 from turnlog.web.answers import build_json_response, get_app_state, get_machine, render_page
 from turnlog.web.home.health import MAX_AUTO_READ_BYTES, HealthCache, SessionHealth
-from turnlog.web.home.listing import (
+from turnlog.web.home.session_list import (
     PAGE_SIZE,
     SORT_COLUMNS,
     HomeListing,

@@ -31,7 +31,7 @@ from turnlog.store.usage.usage_reports import REPORT_KINDS, UsageRequest
 from turnlog.store.usage.usage_request import parse_usage_request
 from turnlog.web import amounts, answers
 from turnlog.web.answers import get_app_state, get_machine, render_page
-from turnlog.web.home.listing import ListingCache
+from turnlog.web.home.session_list import ListingCache
 from turnlog.web.insights import periods, rankings
 from turnlog.web.insights.panels import Panel
 from turnlog.web.machine import Machine

@@ -32,14 +32,14 @@ from turnlog.web.reading.links import PageLinks, key_prefix
 def build_item_renderer(ref: str, members: Iterable[CrewMember]) -> ItemRenderer:
     """Writes the items of a session; `members` are its sub-agents, as known when something is written."""
 
-    def written(excerpt: Excerpt, items: Sequence[TimelineItem], agent: str | None) -> list[str]:
+    def render_items(excerpt: Excerpt, items: Sequence[TimelineItem], agent: str | None) -> list[str]:
         links = PageLinks(ref, agent)
         html = HtmlWriter(links.picture, links, buttons=True)
         before = key_prefix(agent)
         made = shorten_views(build_item_views(excerpt, items, _build_head(members)), items)
         return [str(html.write_view(msgspec.structs.replace(view, key=before + view.key))) for view in made]
 
-    return written
+    return render_items
 
 
 def _build_head(members: Iterable[CrewMember]) -> TimelineHead:

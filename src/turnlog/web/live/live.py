@@ -67,14 +67,14 @@ def find_followed_session(place: Machine, ref: str) -> FollowedSession:
 
 
 async def _open_session_channel(request: Request) -> tuple[FollowedSession, SessionChannel]:
-    def opened() -> tuple[FollowedSession, SessionChannel]:
+    def open_channel() -> tuple[FollowedSession, SessionChannel]:
         found = find_followed_session(get_machine(request), request.path_params["ref"])
         try:
             return found, get_channels(request).open_session(found.path, found.ref)
         except OSError as error:
             raise Unreadable(f"{found.path}: {error.strerror or error}") from None
 
-    found, channel = await asyncio.to_thread(opened)
+    found, channel = await asyncio.to_thread(open_channel)
     channel.start()
     return found, channel
 
@@ -97,7 +97,7 @@ async def show_live_session(request: Request) -> Response:
     first = await asyncio.to_thread(channel.read_first_events)
     shown = _LiveSessionPage(found.ref, first)
 
-    def written() -> Response:
+    def render() -> Response:
         return render_page(
             request,
             "live_session.html",
@@ -110,7 +110,7 @@ async def show_live_session(request: Request) -> Response:
             cursor=first[-1].cursor,
         )
 
-    return await asyncio.to_thread(written)
+    return await asyncio.to_thread(render)
 
 
 class _LiveSessionPage:

@@ -33,7 +33,7 @@ from turnlog.store.search.syntax import QueryError
 from turnlog.store.search.trashed_sessions import LeftOutHits, find_trashed_sessions
 from turnlog.web import amounts, answers
 from turnlog.web.answers import get_app_state, get_machine, render_page
-from turnlog.web.home.listing import HomeListing, ListingCache
+from turnlog.web.home.session_list import HomeListing, ListingCache
 from turnlog.web.machine import Machine
 from turnlog.web.reading.links import text_address
 from turnlog.web.search.query_filters import FILTER_CONTROLS, apply_changed_controls, change_filters, read_filters

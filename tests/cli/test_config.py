@@ -9,7 +9,7 @@ from pathlib import Path
 import platformdirs
 import pytest
 
-from turnlog.cli.config import Config, config_file, data_dir, load_config
+from turnlog.api.config import Config, config_file, data_dir, load_config
 from turnlog.errors import UsageError
 
 

@@ -22,7 +22,7 @@ from tests.cli.test_startup import loaded_by
 from tests.conftest import Program
 from tests.session.build import DATA, Build, recorded
 from tests.session.test_filling import usage
-from turnlog.cli.config import data_dir
+from turnlog.api.config import data_dir
 from turnlog.cli.statusline import status_facts, status_text
 from turnlog.cli.statusline.statusline import SNIPPET
 from turnlog.session.session import Session

@@ -10,7 +10,7 @@ import pytest
 from tests.cli.conftest import HOSTILE, Turnlog, harmful
 from tests.edit.test_strip import work
 from tests.session.build import Build
-from turnlog.cli.config import Config
+from turnlog.api.config import Config
 from turnlog.cli.edit.strip import _STRIP_RUNGS, _build_wishes
 from turnlog.cli.edit.strip_options import parse_strip_options
 from turnlog.errors import UsageError

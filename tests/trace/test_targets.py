@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import ROOT
-from turnlog.cli.config import load_config
+from turnlog.api.config import load_config
 from turnlog.errors import UsageError
 from turnlog.trace.targets.target import TraceTarget
 from turnlog.trace.targets.targets import NO_TARGET_REMEDY, list_configured_targets

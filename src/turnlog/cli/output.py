@@ -25,11 +25,11 @@ def print_remark(text: str) -> None:
 
 
 def mention_unlisted(places: Sequence[object]) -> None:
-    """Warn of folders that can't be listed: what is in them is not shown, and is not gone."""
-    for place in places[:3]:
-        print_remark(f"Can't look into {place}. What turnlog knows of it is kept.")
-    if len(places) > 3:
-        print_remark(f"… and {len(places) - 3} more folders or files that can't be looked at.")
+    """Warn of folders that can't be listed."""
+    if places:
+        from turnlog.api import lookup
+
+        lookup.mention_unlisted(places, print_remark)
 
 
 def mention_others(count: int) -> None:

@@ -9,7 +9,7 @@ def prepare_run(words: list[str]) -> None:
     """Get ready for any text, and have the archive brought up to date in the background if that is due."""
     _tolerate_any_text()
     if words[:1] != ["archive"]:
-        from turnlog.cli.config import data_dir
+        from turnlog.api.config import data_dir
         from turnlog.store.archive.schedule import maybe_start
 
         maybe_start(data_dir())

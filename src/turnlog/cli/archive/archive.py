@@ -44,7 +44,7 @@ def on(every: int) -> None:
     Whenever turnlog is used and HOURS have passed, a run is started in the background; nobody waits for it. The first
     one starts now. If turnlog is seldom used, `turnlog archive install` adds a timer or a hook of the client.
     """
-    from turnlog.cli.config import data_dir
+    from turnlog.api.config import data_dir
     from turnlog.cli.output import print_lines
     from turnlog.store.archive.schedule import maybe_start, turn_on_schedule
 
@@ -58,7 +58,7 @@ def on(every: int) -> None:
 @archive.command()
 def off() -> None:
     """Archive no more beside other commands; what is archived stays."""
-    from turnlog.cli.config import data_dir
+    from turnlog.api.config import data_dir
     from turnlog.cli.output import print_lines
     from turnlog.store.archive.schedule import turn_off_schedule
 
@@ -72,9 +72,9 @@ def off() -> None:
 @_JSON_OPTION
 def status(as_json: bool) -> None:
     """Say what the archive holds, and what the client will delete."""
+    from turnlog.api.config import data_dir, load_config
+    from turnlog.api.lookup import list_config_folders
     from turnlog.cli.archive.view import render_archive_status, to_archive_status_document
-    from turnlog.cli.config import data_dir, load_config
-    from turnlog.cli.named_sessions import list_config_folders
     from turnlog.cli.output import print_json, print_lines
 
     found = to_archive_status_document(data_dir(), list_config_folders(load_config()))
@@ -123,8 +123,8 @@ def run(sessions: tuple[str, ...], hook: bool, quiet: bool, background: bool, as
 @_JSON_OPTION
 def list_sessions(gone: bool, as_json: bool) -> None:
     """List the archived sessions, newest first."""
+    from turnlog.api.config import load_config
     from turnlog.cli.archive.view import render_archive_list, to_archive_list_document
-    from turnlog.cli.config import load_config
     from turnlog.cli.output import print_json, print_lines, print_remark
     from turnlog.cli.terminal import detect_screen
 
@@ -184,9 +184,9 @@ def verify(repair: bool, as_json: bool) -> int:
     anew what is still on disk. Of a session that is gone, a damaged manifest is rebuilt from the blobs that hold its
     lines; what is lost is listed.
     """
+    from turnlog.api.config import load_config
+    from turnlog.api.lookup import list_config_folders
     from turnlog.cli.archive.view import render_verification, to_verify_document
-    from turnlog.cli.config import load_config
-    from turnlog.cli.named_sessions import list_config_folders
     from turnlog.cli.output import print_json, print_lines, print_remark
     from turnlog.store.archive.rebuild import mend_manifests
     from turnlog.store.archive.verify import put_damaged_blobs_aside
@@ -279,7 +279,7 @@ def install(kind: str | None, remove: bool, config_dir: str | None, yes: bool) -
 
 
 def _open_archive() -> Archive:
-    from turnlog.cli.config import data_dir
+    from turnlog.api.config import data_dir
     from turnlog.store.archive.archive import Archive
 
     return Archive(data_dir())

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from turnlog.cli.config import data_dir, load_config
-from turnlog.cli.named_sessions import list_config_folders
+from turnlog.api.config import data_dir, load_config
+from turnlog.api.lookup import list_config_folders
 from turnlog.cli.progress import show_progress
 from turnlog.entries.layout import is_session_id, list_session_files
 from turnlog.entries.path_escapes import unescape_path

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from turnlog.cli.config import data_dir, load_config
-from turnlog.cli.named_sessions import list_config_folders
+from turnlog.api.config import data_dir, load_config
+from turnlog.api.lookup import list_config_folders
 from turnlog.cli.terminal import make_visible
 from turnlog.errors import TurnlogError, UsageError
 from turnlog.store.archive import durable_write

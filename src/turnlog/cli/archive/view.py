@@ -8,9 +8,9 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
+from turnlog.api.lookup import shorten_ids
 from turnlog.cli import time_format
 from turnlog.cli.archive.archive_run import read_last_run
-from turnlog.cli.named_sessions import shorten_ids
 from turnlog.cli.rows import render_titled_rows
 from turnlog.cli.terminal import TerminalScreen, make_visible, to_visible_line
 from turnlog.entries.cleanup import compute_deletion_time, read_cleanup_days

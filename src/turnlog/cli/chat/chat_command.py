@@ -32,7 +32,7 @@ def run_chat(said: Mapping[str, Any]) -> int:
     """Do what the words of `turnlog chat` say; the exit status."""
     from turnlog.agent.key_shield import shield_keys
     from turnlog.agent.session_starter import SessionStarter
-    from turnlog.cli.config import data_dir
+    from turnlog.api.config import data_dir
 
     shield_keys(os.environ, (text for text in said.get("settings") or () if text.lstrip().startswith("{")))
     try:

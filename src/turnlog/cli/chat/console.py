@@ -19,7 +19,8 @@ from turnlog.agent.console.session_picker import choose_session
 from turnlog.agent.permissions.trust import trust_folder
 from turnlog.agent.session_starter import SessionStarter, StartOptions
 from turnlog.agent.unsupported_features import UnsupportedFeature
-from turnlog.cli import config, terminal
+from turnlog.api import config
+from turnlog.cli import terminal
 from turnlog.cli.chat.chat_command import END_SIGNALS
 from turnlog.errors import UsageError
 from turnlog.render.terminal import make_visible

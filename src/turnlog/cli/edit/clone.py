@@ -8,11 +8,11 @@ from typing import Any
 
 import click
 
-from turnlog.cli.config import Config
+from turnlog.api.config import Config
 from turnlog.cli.edit.edits import CloneEdits, EditedSession, apply_clone_edits, parse_clone_edits
 from turnlog.cli.edit.new_session import describe_file_count, print_new_session, to_new_session_document
 from turnlog.cli.edit.strip_options import add_strip_options, parse_strip_options
-from turnlog.cli.named_sessions import locate_session
+from turnlog.cli.named_sessions import locate_named_session
 from turnlog.cli.output import print_json, print_lines
 from turnlog.cli.terminal import make_visible, to_visible_line
 from turnlog.cli.time_format import format_size
@@ -75,7 +75,7 @@ def clone(session: str, title: str | None, dry_run: bool, as_json: bool, **optio
       turnlog clone bee7dbd3 --compress oldest=50% --to 35% --compress-log before-and-after.md
       turnlog clone bee7dbd3 --compact offline --keep 3
     """
-    from turnlog.cli.config import load_config
+    from turnlog.api.config import load_config
 
     run_clone(session, load_config(), title=title, dry_run=dry_run, as_json=as_json, options=options)
 
@@ -86,7 +86,7 @@ def run_clone(
     """Make a clone, or say what would be made."""
     log = _check_log_path(options["compress_log"])
     order = parse_clone_edits(options, parse_strip_options(config, options))
-    path = locate_session(name, config)
+    path = locate_named_session(name, config)
     if not (dry_run and is_demo(path)):
         find_target(path)
     if dry_run:

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import click
 
-from turnlog.cli.config import Config, data_dir
+from turnlog.api.config import Config, data_dir
 from turnlog.cli.edit.doubts import can_ask
-from turnlog.cli.named_sessions import locate_session
+from turnlog.cli.named_sessions import locate_named_session
 from turnlog.cli.output import print_lines, print_remark
 from turnlog.cli.terminal import to_visible_line
 from turnlog.cli.time_format import format_size
@@ -51,7 +51,7 @@ def delete(
       turnlog delete last --yes --history
       turnlog delete --empty-trash --older-than 30
     """
-    from turnlog.cli.config import load_config
+    from turnlog.api.config import load_config
     from turnlog.errors import UsageError
 
     if empty_trash is bool(sessions):
@@ -81,7 +81,7 @@ def open_trash() -> Trash:
 
 def delete_sessions(names: tuple[str, ...], wish: DeleteOptions, config: Config) -> int:
     """Delete sessions, after everything about all of them was found in order."""
-    paths = list(dict.fromkeys(locate_session(name, config) for name in names))
+    paths = list(dict.fromkeys(locate_named_session(name, config) for name in names))
     found = [plan_deletion(path) for path in paths]
     if wish.dry_run:
         print_lines(text for item in found for text in _list_paths(item, wish))

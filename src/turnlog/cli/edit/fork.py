@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from turnlog.cli.config import Config
+from turnlog.api.config import Config
 from turnlog.cli.edit.new_session import print_new_session, to_new_session_document
 from turnlog.cli.named_sessions import open_named_session
 from turnlog.cli.output import print_json, print_lines
@@ -44,7 +44,7 @@ def fork(session: str, at: str, portable: bool, title: str | None, dry_run: bool
       turnlog fork bee7dbd3 --at compaction:last --title "Before the summary"
       turnlog fork last --at leaf:1 --portable
     """
-    from turnlog.cli.config import load_config
+    from turnlog.api.config import load_config
 
     run_fork(session, at, load_config(), portable=portable, title=title, dry_run=dry_run, as_json=as_json)
 

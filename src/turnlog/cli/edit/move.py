@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import click
 
-from turnlog.cli.config import Config
+from turnlog.api.config import Config
+from turnlog.api.lookup import list_config_folders
 from turnlog.cli.edit.doubts import agrees_to
 from turnlog.cli.edit.undo import open_undo_store
-from turnlog.cli.named_sessions import list_config_folders
 from turnlog.cli.output import print_json, print_lines, print_remark
 from turnlog.cli.progress import show_progress
 from turnlog.cli.terminal import to_visible_line
@@ -46,7 +46,7 @@ def move(old_path: str, new_path: str, text: bool, merge: bool, force: bool, dry
       turnlog move ~/code/shop ~/work/webshop
       turnlog move . ../webshop --merge
     """
-    from turnlog.cli.config import load_config
+    from turnlog.api.config import load_config
 
     relocate_sessions(
         old_path,

@@ -24,7 +24,7 @@ def pack(sessions: tuple[str, ...], output: str, redact: bool, force: bool, as_j
       turnlog pack last -o shop.tar.zst
       turnlog pack bee7dbd3 0ddba11e -o both.tar.zst --redact
     """
-    from turnlog.cli.config import load_config
+    from turnlog.api.config import load_config
     from turnlog.cli.edit.package_commands import run_pack
 
     run_pack(sessions, output, load_config(), redact=redact, force=force, as_json=as_json)

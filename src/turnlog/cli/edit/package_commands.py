@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from turnlog.cli.config import Config
-from turnlog.cli.named_sessions import locate_session
+from turnlog.api.config import Config
+from turnlog.cli.named_sessions import locate_named_session
 from turnlog.cli.output import print_json, print_lines, print_remark
 from turnlog.cli.terminal import make_visible, to_visible_line
 from turnlog.cli.time_format import format_size
@@ -36,7 +36,7 @@ def run_pack(names: tuple[str, ...], output: str, config: Config, *, redact: boo
     goal = _expand_path(output)
     if not goal.parent.is_dir():
         raise UsageError(f"{goal.parent}: no such folder; FILE is written into it")
-    paths = list(dict.fromkeys(locate_session(name, config) for name in names))
+    paths = list(dict.fromkeys(locate_named_session(name, config) for name in names))
     redaction = PackageRedaction(Redactor()) if redact else None
     made = pack_sessions(paths, goal, redaction=redaction, force=force)
     report = redaction.build_report() if redaction else None

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import click
 
-from turnlog.cli.config import Config
+from turnlog.api.config import Config
 from turnlog.cli.edit.new_session import describe_torn_end, print_new_session, to_new_session_document
-from turnlog.cli.named_sessions import locate_session
+from turnlog.cli.named_sessions import locate_named_session
 from turnlog.cli.output import print_json, print_lines, print_remark, write_raw
 from turnlog.cli.terminal import make_visible, to_visible_line
 from turnlog.edit.carried_files import CarriedFile, list_carried_files
@@ -69,7 +69,7 @@ def redact(
       turnlog redact last --clone --emails --homes
       turnlog redact bee7dbd3 -o shared.jsonl --pattern 'ticket=ACME-[0-9]+'
     """
-    from turnlog.cli.config import load_config
+    from turnlog.api.config import load_config
     from turnlog.errors import UsageError
 
     if as_clone and output is not None:
@@ -102,7 +102,7 @@ def run_redact(name: str, wish: RedactOptions, config: Config) -> int:
     rules = SecretRules(
         emails=wish.emails, homes=wish.homes, patterns=parse_user_patterns(wish.patterns), without=wish.without
     )
-    path = locate_session(name, config)
+    path = locate_named_session(name, config)
     redactor = Redactor(rules)
     file = Transcript.open(path)
     try:

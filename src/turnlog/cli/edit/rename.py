@@ -20,11 +20,11 @@ def rename(session: str, title: str) -> None:
       turnlog rename last "Fix cent rounding"
       turnlog rename bee7dbd3 "Checkout, second try"
     """
-    from turnlog.cli.config import load_config
+    from turnlog.api.config import load_config
     from turnlog.cli.edit.append_report import print_appended
     from turnlog.cli.edit.undo import open_undo_store
-    from turnlog.cli.named_sessions import locate_session
+    from turnlog.cli.named_sessions import locate_named_session
     from turnlog.edit.rename import rename_session as give
 
-    done = give(locate_session(session, load_config()), title, open_undo_store())
+    done = give(locate_named_session(session, load_config()), title, open_undo_store())
     print_appended(done, f"is now called {done.value!r}")

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from turnlog.cli.config import Config
+from turnlog.api.config import Config
 from turnlog.cli.edit.strip_options import (
     add_strip_options,
     parse_strip_options,
@@ -50,7 +50,7 @@ def strip(session: str, fit: str | None, as_json: bool, **options: Any) -> None:
       turnlog strip last --tools keep=5 --thinking keep-last=2 --images keep=3
       turnlog strip last --tools 'truncate=500:Bash,mcp__*' --noise --json
     """
-    from turnlog.cli.config import load_config
+    from turnlog.api.config import load_config
 
     run_strip(session, load_config(), options, fit=fit, as_json=as_json)
 

@@ -23,7 +23,7 @@ import click
 from turnlog.errors import UsageError
 
 if TYPE_CHECKING:
-    from turnlog.cli.config import Config
+    from turnlog.api.config import Config
     from turnlog.edit.strip.strip import RuleSavings, StripReport
     from turnlog.session.window.strip_options import StripOptions, StripRule
 
@@ -77,7 +77,7 @@ def parse_strip_options(config: Config, options: dict[str, Any]) -> StripOptions
 
 def _load_preset(name: str, config: Config, seen: tuple[str, ...] = ()) -> StripOptions:
     """A preset by its name: one of the user's own, or one of those that come along."""
-    from turnlog.cli.config import config_file
+    from turnlog.api.config import config_file
     from turnlog.session.window.presets import PRESETS
 
     own = config.presets.get(name)

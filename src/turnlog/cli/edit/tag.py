@@ -20,14 +20,14 @@ def tag(session: str, tag: str | None, remove: bool) -> None:
       turnlog tag last urgent
       turnlog tag bee7dbd3 --remove
     """
-    from turnlog.cli.config import load_config
+    from turnlog.api.config import load_config
     from turnlog.cli.edit.append_report import print_appended
     from turnlog.cli.edit.undo import open_undo_store
-    from turnlog.cli.named_sessions import locate_session
+    from turnlog.cli.named_sessions import locate_named_session
     from turnlog.edit.tag import tag_session as give
     from turnlog.errors import UsageError
 
     if remove is (tag is not None):
         raise UsageError("give a tag, or --remove")
-    done = give(locate_session(session, load_config()), tag, open_undo_store())
+    done = give(locate_named_session(session, load_config()), tag, open_undo_store())
     print_appended(done, f"is now tagged #{done.value}" if done.value else "has no tag any more")

@@ -37,7 +37,7 @@ def undelete(session: str | None, last: bool, force: bool, listing: bool, as_jso
       turnlog undelete bee7dbd3
       turnlog undelete --last
     """
-    from turnlog.cli.config import load_config
+    from turnlog.api.config import load_config
     from turnlog.cli.edit.delete import open_trash
     from turnlog.cli.output import print_json, print_lines
     from turnlog.cli.terminal import detect_screen

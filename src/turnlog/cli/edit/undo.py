@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
+from turnlog.api.config import data_dir
 from turnlog.cli import time_format
-from turnlog.cli.config import data_dir
 from turnlog.cli.edit.doubts import agrees_to
 from turnlog.cli.output import print_lines, print_remark
 from turnlog.cli.rows import render_titled_rows
@@ -44,7 +44,7 @@ def undo(change: str | None, listing: bool, dry_run: bool, force: bool, prune: f
       turnlog undo bee7dbd3 --dry-run
       turnlog undo --prune 30
     """
-    from turnlog.cli.config import load_config
+    from turnlog.api.config import load_config
     from turnlog.cli.output import print_json, print_lines
     from turnlog.cli.terminal import detect_screen
     from turnlog.errors import UsageError

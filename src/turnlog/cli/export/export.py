@@ -61,7 +61,7 @@ def export(session: str | None, **words: Any) -> None:
       turnlog export --project . -o site
       turnlog export --all --format parquet -o tables
     """
-    from turnlog.cli.config import load_config
+    from turnlog.api.config import load_config
     from turnlog.cli.export.export_options import ExportOptions, run_export
 
     run_export(session, ExportOptions(**words), load_config())

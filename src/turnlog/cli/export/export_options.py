@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from turnlog.cli.config import Config
+from turnlog.api.config import Config
 from turnlog.errors import UsageError
 from turnlog.export.formats import EXPORT_FORMATS
 from turnlog.export.material import ExportChoice

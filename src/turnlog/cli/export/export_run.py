@@ -8,11 +8,12 @@ from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 
+from turnlog.api.config import Config
+from turnlog.api.lookup import list_config_folders
 from turnlog.cli.branch import find_leaf
-from turnlog.cli.config import Config
 from turnlog.cli.export.export_options import ExportOptions
 from turnlog.cli.export.report import ExportedSession, ExportResult, SkippedSession
-from turnlog.cli.named_sessions import list_config_folders, locate_session
+from turnlog.cli.named_sessions import locate_named_session
 from turnlog.cli.output import print_remark, write_raw
 from turnlog.cli.progress import show_progress
 from turnlog.cli.sessions.catalogue import load_catalogue
@@ -51,7 +52,7 @@ class ExportRun:
 
     def export_one(self, name: str) -> ExportResult:
         """Export the session that a name means."""
-        path = locate_session(name, self._config)
+        path = locate_named_session(name, self._config)
         goal = self._find_goal()
         is_folder = goal is not None and self._is_folder(goal)
         if goal is not None and not is_folder:

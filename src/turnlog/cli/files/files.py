@@ -15,7 +15,7 @@ from turnlog.session.files.file_steps import FileStep, list_file_steps
 from turnlog.session.files.patches import format_unified_diff
 
 if TYPE_CHECKING:
-    from turnlog.cli.config import Config
+    from turnlog.api.config import Config
     from turnlog.cli.files.file_tables import FileFilter
     from turnlog.session.session import Session
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def files(session: str | None, project: str | None, glob: str | None, written: b
       turnlog files bee7dbd3 --diff --path cart.py > cart.patch
       turnlog files --project webshop --written
     """
-    from turnlog.cli.config import load_config
+    from turnlog.api.config import load_config
     from turnlog.cli.files.file_tables import FileFilter
     from turnlog.cli.named_sessions import open_named_session
     from turnlog.errors import UsageError
@@ -97,13 +97,13 @@ def _print_diffs(session: Session, wish: FileFilter, as_json: bool) -> None:
 
 def _print_project_files(project: str, wish: FileFilter, config: Config, as_json: bool) -> None:
     from turnlog.cli.files.file_tables import filter_indexed_files, render_indexed_table, to_indexed_files_document
-    from turnlog.cli.fresh_index import open_index
+    from turnlog.cli.fresh_index import open_fresh_index
     from turnlog.cli.output import print_json, print_lines
     from turnlog.cli.project_sessions import find_project_sessions
     from turnlog.cli.terminal import detect_screen
     from turnlog.store.insight.touched_files import list_indexed_files
 
-    with open_index(config) as index:
+    with open_fresh_index(config) as index:
         ids = find_project_sessions(index.db, project)
         found = filter_indexed_files(list_indexed_files(index.db, ids), wish)
     if as_json:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from turnlog.session.files.versions import ChosenVersion, FileVersion
     from turnlog.session.session import Session
 if TYPE_CHECKING:
-    from turnlog.cli.config import Config
+    from turnlog.api.config import Config
     from turnlog.session.session import Session
 
 
@@ -57,7 +57,7 @@ def restore(
       turnlog restore cart.py --before 3 -o cart-before.py
       turnlog restore src/shop/cart.py --at 2 --session bee7dbd3 -o - | diff - src/shop/cart.py
     """
-    from turnlog.cli.config import load_config
+    from turnlog.api.config import load_config
     from turnlog.errors import UsageError
     from turnlog.session.files.versions import find_file_path, list_file_versions
 
@@ -143,10 +143,10 @@ def open_touching_session(file: str, session: str | None, config: Config) -> Ses
     """The session that is named, or else the newest that touched a file."""
     if session is not None:
         return open_named_session(session, config)
-    from turnlog.cli.fresh_index import open_index
+    from turnlog.cli.fresh_index import open_fresh_index
     from turnlog.store.insight.touched_files import find_touching_sessions
 
-    with open_index(config) as index:
+    with open_fresh_index(config) as index:
         found = [item for name in (*list_name_spellings(file), file) for item in find_touching_sessions(index.db, name)]
     if not found:
         raise NotFound(f"{file}: no session touched such a file; `turnlog files` lists those of one session")

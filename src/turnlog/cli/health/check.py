@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from turnlog.cli.config import Config
+    from turnlog.api.config import Config
     from turnlog.cli.health.findings import CheckedFile
 
 
@@ -39,7 +39,7 @@ def check(names: tuple[str, ...], requests: bool, resumable: bool, as_json: bool
       turnlog check last --resumable
       turnlog check damaged.jsonl --json
     """
-    from turnlog.cli.config import load_config
+    from turnlog.api.config import load_config
     from turnlog.cli.health.findings import CheckReport
     from turnlog.cli.output import print_json, print_lines
     from turnlog.cli.terminal import detect_screen
@@ -57,12 +57,12 @@ def _find_files(names: Iterable[str], config: Config) -> Iterator[Path]:
     """The files that the words of the call mean, each once."""
     from pathlib import Path
 
-    from turnlog.cli.named_sessions import locate_session
+    from turnlog.cli.named_sessions import locate_named_session
 
     seen: set[Path] = set()
     for name in names:
         folder = Path(os.path.expanduser(name))  # noqa: PTH111 - Path raises for ~nobody
-        found = _find_session_files(folder) if folder.is_dir() else [locate_session(name, config)]
+        found = _find_session_files(folder) if folder.is_dir() else [locate_named_session(name, config)]
         for path in found:
             if path not in seen:
                 seen.add(path)

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from turnlog.cli.named_sessions import shorten_ids
+from turnlog.api.lookup import shorten_ids
 from turnlog.cli.terminal import TerminalScreen, pad_to_cells, to_visible_line
 from turnlog.demo import is_demo
 from turnlog.entries.entry import Entry

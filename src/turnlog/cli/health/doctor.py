@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from turnlog.cli.config import Config
+    from turnlog.api.config import Config
     from turnlog.cli.health.diagnoses import DoctorReport, ExaminedSession
 
 _MIN_ID_CHARS = 4
@@ -35,7 +35,7 @@ def doctor(session: str | None, everyone: bool, as_json: bool) -> int:
       turnlog doctor bee7dbd3 --json
       turnlog doctor --all
     """
-    from turnlog.cli.config import load_config
+    from turnlog.api.config import load_config
     from turnlog.cli.output import print_json, print_lines
     from turnlog.cli.terminal import detect_screen
     from turnlog.errors import UsageError
@@ -53,13 +53,14 @@ def doctor(session: str | None, everyone: bool, as_json: bool) -> int:
 
 def _examine_one(name: str, config: Config) -> DoctorReport:
     """The session that a name means, be it one whose transcript is gone."""
+    from turnlog.api.lookup import list_config_folders
     from turnlog.cli.health.diagnoses import DoctorReport, examine_leftover, examine_session_file
-    from turnlog.cli.named_sessions import list_config_folders, locate_session
+    from turnlog.cli.named_sessions import locate_named_session
     from turnlog.errors import NotFound
     from turnlog.session.health.leftovers import list_leftovers
 
     try:
-        return DoctorReport([examine_session_file(locate_session(name, config))], [])
+        return DoctorReport([examine_session_file(locate_named_session(name, config))], [])
     except NotFound:
         gone = [item for folder in list_config_folders(config) for item in list_leftovers(folder)]
         meant = [item for item in gone if len(name) >= _MIN_ID_CHARS and item.session_id.startswith(name.lower())]
@@ -69,8 +70,8 @@ def _examine_one(name: str, config: Config) -> DoctorReport:
 
 
 def _examine_all(config: Config) -> DoctorReport:
+    from turnlog.api.lookup import list_config_folders
     from turnlog.cli.health.diagnoses import DoctorReport, find_machine_symptoms
-    from turnlog.cli.named_sessions import list_config_folders
     from turnlog.cli.output import mention_unlisted, print_remark
     from turnlog.entries.peek import peek_files
     from turnlog.session.session_lookup import list_sessions_or_demo

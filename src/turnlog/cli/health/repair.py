@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import click
 import msgspec
 
-from turnlog.cli.config import Config
+from turnlog.api.config import Config
 from turnlog.cli.edit.new_session import print_new_session, to_new_session_document
 from turnlog.cli.edit.undo import open_undo_store
-from turnlog.cli.named_sessions import locate_session
+from turnlog.cli.named_sessions import locate_named_session
 from turnlog.cli.output import print_json, print_lines
 from turnlog.cli.terminal import pad_to_cells, to_visible_line
 from turnlog.edit.apply import refuse_busy_session, replace_transcript
@@ -52,7 +52,7 @@ def repair(
       turnlog repair bee7dbd3 --only missing-parent --only unanswered-call
       turnlog repair bee7dbd3 --in-place
     """
-    from turnlog.cli.config import load_config
+    from turnlog.api.config import load_config
     from turnlog.errors import UsageError
 
     if in_place and title is not None:
@@ -87,7 +87,7 @@ class RepairResult(NamedTuple):
 def run_repair(name: str, wish: RepairOptions, config: Config, *, as_json: bool) -> int:
     """Repair a session, and say what was done."""
     check_illness_kinds(wish.only)
-    path = locate_session(name, config)
+    path = locate_named_session(name, config)
     found = None if wish.dry_run else find_target(path)
     if found is not None and wish.in_place:
         refuse_busy_session(found, force=wish.force)

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import click
 
+from turnlog.api.config import data_dir
+from turnlog.api.lookup import shorten_ids
 from turnlog.cli import time_format
-from turnlog.cli.config import data_dir
-from turnlog.cli.named_sessions import shorten_ids
 from turnlog.cli.output import encode_json, print_lines, print_remark, write_raw
 from turnlog.cli.rows import render_titled_rows
 from turnlog.cli.terminal import TerminalScreen, pad_to_cells, to_visible_line
@@ -46,8 +46,8 @@ def salvage(session: str | None, output: str | None, as_session: bool, as_json: 
       turnlog salvage 0ddba11e -o lost.md
       turnlog salvage 0ddba11e --session
     """
-    from turnlog.cli.config import load_config
-    from turnlog.cli.named_sessions import list_config_folders
+    from turnlog.api.config import load_config
+    from turnlog.api.lookup import list_config_folders
     from turnlog.cli.output import print_json, print_lines
     from turnlog.cli.terminal import detect_screen
     from turnlog.errors import UsageError

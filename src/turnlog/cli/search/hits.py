@@ -6,8 +6,8 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from turnlog.api.config import data_dir
 from turnlog.cli import time_format
-from turnlog.cli.config import data_dir
 from turnlog.cli.output import print_json, print_lines, print_remark
 from turnlog.cli.terminal import (
     TerminalScreen,
@@ -32,7 +32,7 @@ from turnlog.store.search.trashed_sessions import find_trashed_sessions
 if TYPE_CHECKING:
     import apsw
 
-    from turnlog.cli.config import Config
+    from turnlog.api.config import Config
     from turnlog.store.index.refresh import RefreshResult
     from turnlog.store.search.query import SearchQuery
     from turnlog.store.search.scan import ScanResult

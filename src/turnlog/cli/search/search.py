@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import apsw
 import click
 
-from turnlog.cli.config import data_dir
+from turnlog.api.config import data_dir
 from turnlog.store.search.filtered_scan import ScanOutcome, ScanRequest
 from turnlog.store.search.filtered_scan import scan_indexed_files as scanned_files
 from turnlog.store.search.index_source import IndexSource
@@ -18,7 +18,7 @@ from turnlog.store.search.query import SearchQuery
 from turnlog.store.search.search import SearchOptions
 
 if TYPE_CHECKING:
-    from turnlog.cli.config import Config
+    from turnlog.api.config import Config
     from turnlog.cli.search.hits import SearchOutput
 
 
@@ -63,7 +63,7 @@ def search(
       turnlog search --substring '=> {' project:webshop
       turnlog search --regex 'TODO\\(\\w+\\)' --json
     """
-    from turnlog.cli.config import load_config
+    from turnlog.api.config import load_config
     from turnlog.cli.search.hits import SearchOutput, explain_query_error
     from turnlog.errors import UsageError
     from turnlog.store.search.search import SearchOptions
@@ -88,14 +88,14 @@ def search(
 
 
 def _search_index(page: SearchOutput, config: Config, other: bool) -> int:
-    from turnlog.cli.config import data_dir
-    from turnlog.cli.fresh_index import open_refreshed_index, opened_others
+    from turnlog.api.config import data_dir
+    from turnlog.cli.fresh_index import open_refreshed_index, open_refreshed_others
     from turnlog.store.search.index_source import IndexSource
     from turnlog.store.search.loose_search import search_loosely
     from turnlog.store.search.query import parse_query
 
     query = parse_query(page.query)
-    with (opened_others if other else open_refreshed_index)(config) as (store, done):
+    with (open_refreshed_others if other else open_refreshed_index)(config) as (store, done):
         page.note_scope(store.db, done, query)
         found = search_loosely(
             store.db, query, page.fit_to_terminal(config), IndexSource(data_dir()).read_passage, page.trash
@@ -106,13 +106,13 @@ def _search_index(page: SearchOutput, config: Config, other: bool) -> int:
 
 def _scan_files(page: SearchOutput, config: Config, substring: str | None, regex: str | None, other: bool) -> int:
 
-    from turnlog.cli.fresh_index import open_refreshed_index, opened_others
+    from turnlog.cli.fresh_index import open_refreshed_index, open_refreshed_others
     from turnlog.store.search import needle
     from turnlog.store.search.query import parse_query
 
     wanted = needle.build_text_needle(substring) if substring is not None else needle.build_regex_needle(regex or "")
     query = parse_query(page.query) if page.query.strip() else None
-    with (opened_others if other else open_refreshed_index)(config) as (store, done):
+    with (open_refreshed_others if other else open_refreshed_index)(config) as (store, done):
         page.note_scope(store.db, done, query)
         found, result = scan_with_progress(store.db, wanted, query, page.fit_to_terminal(config))
         page.print_results(found, result)

@@ -10,7 +10,7 @@ import click
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from turnlog.cli.config import Config
+    from turnlog.api.config import Config
     from turnlog.store.index.refresh import RefreshResult
     from turnlog.store.store import IndexStatus, Store
 
@@ -39,7 +39,7 @@ def index(action: str | None, as_json: bool) -> int:
       turnlog index verify
       turnlog index status --json | jq .size
     """
-    from turnlog.cli.config import load_config
+    from turnlog.api.config import load_config
 
     config = load_config()
     if action == "verify":
@@ -49,8 +49,9 @@ def index(action: str | None, as_json: bool) -> int:
 
 
 def _print_report(config: Config, action: str | None, as_json: bool) -> None:
-    from turnlog.cli.fresh_index import adopt_archived_sessions, open_refreshed_index, refresh_index_with_bar
-    from turnlog.cli.output import print_json, print_lines
+    from turnlog.api.index import adopt_archived_sessions
+    from turnlog.cli.fresh_index import open_refreshed_index, refresh_index_with_bar
+    from turnlog.cli.output import print_json, print_lines, print_remark
     from turnlog.store.index.file_changes import read_other_file_count
 
     with open_refreshed_index(config, fresh=action is None) as (store, done):
@@ -58,7 +59,7 @@ def _print_report(config: Config, action: str | None, as_json: bool) -> None:
             places = _places(config)
             _empty_index(store, places)
             done = refresh_index_with_bar(store, places)
-            adopt_archived_sessions(store, places)
+            adopt_archived_sessions(store, places, print_remark)
         elif action == "vacuum":
             from turnlog.store.index.upkeep import tidy_index
 
@@ -71,7 +72,7 @@ def _print_report(config: Config, action: str | None, as_json: bool) -> None:
 
 
 def _places(config: Config) -> list[Path]:
-    from turnlog.cli.named_sessions import list_config_folders
+    from turnlog.api.lookup import list_config_folders
 
     return [folder.absolute() for folder in list_config_folders(config)]
 

@@ -45,8 +45,8 @@ def ls(project: str | None, limit: int | None, number: int, everything: bool, ot
       turnlog ls --project webshop      sessions of folders with such a name
       turnlog ls --json | jq -r '.sessions[0].path'
     """
-    from turnlog.cli.config import data_dir, load_config
-    from turnlog.cli.named_sessions import list_config_folders, shorten_ids, titles_in_index
+    from turnlog.api.config import data_dir, load_config
+    from turnlog.api.lookup import list_config_folders, shorten_ids, titles_in_index
     from turnlog.cli.output import mention_others, mention_unlisted, print_json, print_lines, print_remark
     from turnlog.cli.sessions.catalogue import cut_page, load_catalogue, render_session_table, to_session_list_document
     from turnlog.cli.terminal import detect_screen

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from turnlog.api.config import data_dir
+from turnlog.api.lookup import shorten_ids
 from turnlog.cli import time_format
-from turnlog.cli.config import data_dir
-from turnlog.cli.named_sessions import shorten_ids
 from turnlog.cli.sessions.catalogue import is_in_project
 from turnlog.cli.terminal import TerminalScreen, cut_to_cells, measure_width, to_visible_line
 from turnlog.render.figures import format_count
@@ -47,14 +47,14 @@ def tree(project: str | None, everything: bool, as_json: bool) -> None:
       turnlog tree --project webshop
       turnlog tree --json | jq '.projects[].sessions[] | select(.children != [])'
     """
-    from turnlog.cli.config import load_config
-    from turnlog.cli.fresh_index import open_index
+    from turnlog.api.config import load_config
+    from turnlog.cli.fresh_index import open_fresh_index
     from turnlog.cli.output import mention_others, print_json, print_lines, print_remark
     from turnlog.cli.terminal import detect_screen
     from turnlog.store.index.file_changes import read_other_file_count
 
     config = load_config()
-    with open_index(config) as index:
+    with open_fresh_index(config) as index:
         found = build_project_forest(index.db, project, everything)
         others = read_other_file_count(index.db)
     if as_json:

@@ -34,8 +34,8 @@ def complete_sessions(command: click.Command) -> None:
 
 def offer_sessions(letters: str) -> list[CompletionItem]:
     """Short ids of the newest sessions whose id begins with some letters, or whose title holds them."""
-    from turnlog.cli.config import load_config
-    from turnlog.cli.named_sessions import list_config_folders, shorten_ids
+    from turnlog.api.config import load_config
+    from turnlog.api.lookup import list_config_folders, shorten_ids
     from turnlog.cli.terminal import to_visible_line
     from turnlog.entries.peek import peek_safely
     from turnlog.session.session_lookup import LAST_SESSION_NAME, list_sessions_or_demo

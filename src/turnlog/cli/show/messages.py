@@ -31,7 +31,7 @@ def messages(session: str, leaf: str | None, as_sent: bool, as_json: bool) -> No
       turnlog messages last --json > body.json
       turnlog messages last --leaf 8a1f0c9e-93ba-4b2d-9f0d-1c6a1e0d2f11 --json
     """
-    from turnlog.cli.config import load_config
+    from turnlog.api.config import load_config
     from turnlog.cli.named_sessions import open_named_session
     from turnlog.cli.output import print_json_list, print_lines
     from turnlog.cli.terminal import detect_screen

@@ -21,7 +21,7 @@ from turnlog.session.session import Session
 from turnlog.session.turns import Turn
 
 if TYPE_CHECKING:
-    from turnlog.cli.config import Config
+    from turnlog.api.config import Config
     from turnlog.session.session import Session
 
 
@@ -51,7 +51,7 @@ def show(
       turnlog show last --full --redact > for-a-colleague.txt
       turnlog show last --json | jq .usage
     """
-    from turnlog.cli.config import load_config
+    from turnlog.api.config import load_config
     from turnlog.cli.output import print_json
 
     config = load_config()
@@ -69,7 +69,7 @@ def _open(name: str, config: Config, redact: bool) -> Iterator[tuple[Session, Ca
     """Open a session, or its copy without secrets, and give what puts the paths of the original into its facts."""
     from datetime import timedelta
 
-    from turnlog.cli.named_sessions import locate_session, open_named_session
+    from turnlog.cli.named_sessions import locate_named_session, open_named_session
 
     if not redact:
         with open_named_session(name, config) as session:
@@ -79,7 +79,7 @@ def _open(name: str, config: Config, redact: bool) -> Iterator[tuple[Session, Ca
     from turnlog.redact.rules import SecretRules
     from turnlog.session.session import Session
 
-    path = locate_session(name, config)
+    path = locate_named_session(name, config)
     redaction = ExportRedaction(SecretRules())
     redaction.learn_secrets([path])
     with (

@@ -254,7 +254,7 @@ def _find_midnight() -> int:
 
 
 def data_folder() -> str:
-    """turnlog's own data folder: what `turnlog.cli.config.data_dir` answers."""
+    """turnlog's own data folder: what `turnlog.api.config.data_dir` answers."""
     home = os.path.expanduser
     if named := os.environ.get("TURNLOG_HOME"):
         return home(named)

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import click
 
-from turnlog.cli.config import Config, trace_dir
-from turnlog.cli.named_sessions import list_config_folders
+from turnlog.api.config import Config, trace_dir
+from turnlog.api.lookup import list_config_folders
 from turnlog.cli.output import print_json, print_lines, print_remark
 from turnlog.cli.progress import ProgressCallback, show_progress
 from turnlog.cli.sessions.catalogue import load_catalogue
@@ -65,7 +65,7 @@ def backfill(session: str | None, **words: Any) -> int:
       turnlog trace backfill --project . --target phoenix
       turnlog trace backfill --since 30d
     """
-    from turnlog.cli.config import load_config
+    from turnlog.api.config import load_config
 
     return run_backfill(BackfillOptions(session, **words), load_config())
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from turnlog.cli.config import Config, trace_dir
+from turnlog.api.config import Config, trace_dir
 from turnlog.cli.output import print_remark
 from turnlog.cli.progress import show_progress
 from turnlog.cli.terminal import to_visible_line
@@ -39,7 +39,7 @@ def flush(names: tuple[str, ...], quarantined: bool, wait: float, as_json: bool)
       turnlog trace flush --target phoenix --wait 60
       turnlog trace flush --quarantined      when the target's settings were wrong
     """
-    from turnlog.cli.config import load_config
+    from turnlog.api.config import load_config
     from turnlog.cli.output import print_json, print_lines
 
     done = flush_targets(load_config(), names, wait, quarantined=quarantined)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from turnlog.cli.config import config_file, load_config, trace_dir
+from turnlog.api.config import config_file, load_config, trace_dir
 from turnlog.cli.terminal import make_visible, to_visible_line
 from turnlog.cli.time_format import format_client_time, to_json_time
 from turnlog.entries.layout import list_config_candidates

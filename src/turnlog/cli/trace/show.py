@@ -42,7 +42,7 @@ def show(session: str, turn: int | None, nest: bool, content: str, as_json: bool
       turnlog trace show last --turn 3 --nest
       turnlog trace show last --json | jq '.traces[].spans[].name'
     """
-    from turnlog.cli.config import load_config
+    from turnlog.api.config import load_config
     from turnlog.cli.output import print_json, print_lines
     from turnlog.cli.terminal import detect_screen
     from turnlog.cli.trace.strays import find_traceable

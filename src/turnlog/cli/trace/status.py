@@ -34,7 +34,7 @@ def status(as_json: bool) -> None:
       turnlog trace status
       turnlog trace status --json | jq '.targets[].pending_spans'
     """
-    from turnlog.cli.config import load_config, trace_dir
+    from turnlog.api.config import load_config, trace_dir
     from turnlog.cli.output import print_json, print_lines
     from turnlog.cli.terminal import detect_screen
 

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from turnlog.cli.config import Config
-from turnlog.cli.named_sessions import list_config_folders, locate_session
+from turnlog.api.config import Config
+from turnlog.api.lookup import list_config_folders
+from turnlog.cli.named_sessions import locate_named_session
 from turnlog.cli.sessions.catalogue import CatalogueRow, is_in_project
 from turnlog.entries.agents import StraySession, list_agents_by_session, list_stray_sessions, read_last_write_ns
 from turnlog.entries.layout import list_project_folders
@@ -31,7 +32,7 @@ class TraceableFile(NamedTuple):
 def find_traceable(name: str, config: Config) -> Path:
     """The file of the session that a name means, also where only files of its sub-agents are left."""
     try:
-        return locate_session(name, config)
+        return locate_named_session(name, config)
     except NotFound:
         found = [item.path for item in _find_strays(config) if name in (str(item.path), item.path.stem[: len(name)])]
         if len(found) != 1 or len(name) < _MIN_NAME_CHARS:

@@ -13,7 +13,7 @@ def work() -> None:
     """
     import os
 
-    from turnlog.cli.config import load_config, trace_dir
+    from turnlog.api.config import load_config, trace_dir
     from turnlog.trace import trouble
     from turnlog.trace.hook import hash_surroundings
     from turnlog.trace.targets.targets import list_configured_targets

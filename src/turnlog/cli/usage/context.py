@@ -42,8 +42,8 @@ def context(session: str, branch: str | None, turn: int | None, as_json: bool) -
       turnlog context last --branch 2         another branch than the client would resume
       turnlog context last --json | jq .advice
     """
+    from turnlog.api.config import load_config
     from turnlog.cli.branch import find_leaf
-    from turnlog.cli.config import load_config
     from turnlog.cli.named_sessions import open_named_session
     from turnlog.cli.output import print_json, print_lines
     from turnlog.errors import Refused

@@ -19,7 +19,7 @@ from turnlog.store.usage.usage_sums import UsageSum
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from turnlog.cli.config import Config
+    from turnlog.api.config import Config
     from turnlog.store.usage.usage_document import UsageReportDetails
     from turnlog.store.usage.usage_reports import UsageRequest
 
@@ -39,7 +39,7 @@ class UsageOptions(NamedTuple):
 
 def print_usage(words: UsageOptions) -> None:
     """Print one report."""
-    from turnlog.cli.config import load_config
+    from turnlog.api.config import load_config
     from turnlog.errors import UsageError
     from turnlog.store.usage.usage_request import parse_usage_request
 
@@ -76,14 +76,14 @@ def _print_json(shown: UsageReportDetails) -> None:
 
 def _load_report(request: UsageRequest, config: Config) -> UsageReportDetails:
     """The report, out of the index or, where none can be kept, out of the session files themselves."""
-    from turnlog.cli.config import data_dir
-    from turnlog.cli.fresh_index import open_index
+    from turnlog.api.config import data_dir
+    from turnlog.cli.fresh_index import open_fresh_index
     from turnlog.store.index_file_name import build_index_name
     from turnlog.store.usage.usage_document import load_usage_report
 
     if not _can_keep_index(data_dir() / build_index_name(config.config_dirs)):
         return _scan_report(request, config)
-    with open_index(config) as found:
+    with open_fresh_index(config) as found:
         return load_usage_report(found.db, request, is_demo=found.folder != data_dir() and not found.is_temporary)
 
 
@@ -98,8 +98,8 @@ def _can_keep_index(index: Path) -> bool:
 
 
 def _scan_report(request: UsageRequest, config: Config) -> UsageReportDetails:
-    from turnlog.cli.config import data_dir
-    from turnlog.cli.named_sessions import list_config_folders
+    from turnlog.api.config import data_dir
+    from turnlog.api.lookup import list_config_folders
     from turnlog.cli.output import mention_unlisted, print_remark
     from turnlog.demo import config_dir
     from turnlog.errors import TurnlogError

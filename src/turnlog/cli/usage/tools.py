@@ -13,7 +13,7 @@ from turnlog.cli.terminal import TerminalScreen, to_visible_line
 from turnlog.session.tallies import FailureMessage, ToolTally, sum_tallies, sum_tallies_by_server
 
 if TYPE_CHECKING:
-    from turnlog.cli.config import Config
+    from turnlog.api.config import Config
 
 
 @click.command()
@@ -36,7 +36,7 @@ def tools(session: str | None, project: str | None, since: str | None, only_fail
       turnlog tools last --failures
       turnlog tools --project webshop --since 7d --json
     """
-    from turnlog.cli.config import load_config
+    from turnlog.api.config import load_config
     from turnlog.errors import UsageError
 
     config = load_config()
@@ -70,7 +70,7 @@ def _print_session_tools(name: str, config: Config, only_failures: bool, as_json
 def _print_all_tools(
     config: Config, project: str | None, since: str | None, only_failures: bool, as_json: bool
 ) -> None:
-    from turnlog.cli.fresh_index import open_index
+    from turnlog.cli.fresh_index import open_fresh_index
     from turnlog.cli.output import print_json, print_lines
     from turnlog.cli.project_sessions import find_project_sessions
     from turnlog.cli.terminal import detect_screen
@@ -78,7 +78,7 @@ def _print_all_tools(
     from turnlog.store.insight.tool_tallies import tally_tool_calls
 
     start = to_day_start(since) if since is not None else None
-    with open_index(config) as index:
+    with open_fresh_index(config) as index:
         ids = None if project is None else find_project_sessions(index.db, project)
         found = tally_tool_calls(index.db, ids, start)
     if as_json:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import click
 
-from turnlog.cli.config import Config, data_dir, load_config
-from turnlog.cli.named_sessions import list_config_folders
+from turnlog.api.config import Config, data_dir, load_config
+from turnlog.api.lookup import list_config_folders
 from turnlog.cli.output import print_lines, print_remark
 from turnlog.cli.terminal import is_on_terminal
 from turnlog.store.index_file_name import build_index_name

@@ -1,0 +1,83 @@
+"""Which session a name means, and the folders that sessions are in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from turnlog.api.config import Config, data_dir, load_config
+from turnlog.demo import is_demo
+from turnlog.entries.layout import find_config_dirs
+
+if TYPE_CHECKING:
+    from turnlog.entries.layout import SessionFile
+    from turnlog.entries.titles import SessionTitles
+    from turnlog.session.session import Session
+    from turnlog.session.session_lookup import KnownTitles
+
+Notify = Callable[[str], object]
+"""Takes one line for the user, without markup and without a newline."""
+_MIN_ID_CHARS = 8
+MAX_NAMED_FILES = 3
+"""How many files and folders that can't be read are named; the others are counted."""
+
+
+def list_config_folders(config: Config) -> list[Path]:
+    """List the config folders of this machine, and those that the user named."""
+    return find_config_dirs(further=config.config_dirs)
+
+
+def locate_session(name: str | Path, config: Config | None = None, notify: Notify | None = None) -> Path:
+    """Find the file of the session that a name means: a path, an id or the start of one, a title, or `last`."""
+    if isinstance(name, Path):
+        return name
+    from turnlog.session.session_lookup import find_session_file
+
+    config = config or load_config()
+    path = find_session_file(name, list_config_folders(config), titles_in_index(config))
+    if notify and is_demo(path):
+        notify("This is a made-up session: a demo that comes with turnlog.")
+    return path
+
+
+def titles_in_index(config: Config) -> KnownTitles:
+    """Look up titles in the index, which is opened only when a title is needed."""
+
+    def look_up(files: Sequence[SessionFile]) -> Mapping[str, SessionTitles]:
+        from turnlog.store.index_file_name import build_index_name
+        from turnlog.store.known_titles import build_title_lookup
+
+        return build_title_lookup(data_dir() / build_index_name(config.config_dirs))(files)
+
+    return look_up
+
+
+def open_session(name: str | Path, config: Config | None = None, notify: Notify | None = None) -> Session:
+    """Open the session that a name means."""
+    from datetime import timedelta
+
+    from turnlog.session.session import Session  # a mere list of sessions does without
+
+    config = config or load_config()
+    return Session.open(locate_session(name, config, notify), gap=timedelta(minutes=config.gap_minutes))
+
+
+def shorten_ids(ids: list[str]) -> dict[str, str]:
+    """Find the shortest start of each id, of eight letters or more, that no other id has."""
+    ordered = sorted(set(ids))
+    needed = dict.fromkeys(ordered, _MIN_ID_CHARS)
+    for one, other in pairwise(ordered):
+        if one[:_MIN_ID_CHARS] == other[:_MIN_ID_CHARS]:
+            common = next(at for at, (a, b) in enumerate(zip(one, other, strict=True)) if a != b) + 1
+            needed[one], needed[other] = max(needed[one], common), max(needed[other], common)
+    return {name: name[:length] for name, length in needed.items()}
+
+
+def mention_unlisted(places: Sequence[object], notify: Notify) -> None:
+    """Warn of folders that can't be listed: what is in them is not shown, and is not gone."""
+    for place in places[:MAX_NAMED_FILES]:
+        notify(f"Can't look into {place}. What turnlog knows of it is kept.")
+    if len(places) > MAX_NAMED_FILES:
+        notify(f"… and {len(places) - MAX_NAMED_FILES} more folders or files that can't be looked at.")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import click
 
 from turnlog._version import __version__
-from turnlog.cli.table import COMMANDS, DEFAULT_COMMAND, PIPED_COMMAND, CommandRow
+from turnlog.cli.table import COMMAND_SECTIONS, COMMANDS, DEFAULT_COMMAND, PIPED_COMMAND, CommandRow
 
 COMPLETION_VARIABLE = "_TURNLOG_COMPLETE"
 """With this in its environment the program prints completions instead of running a command."""
@@ -18,6 +18,8 @@ class LazyGroup(click.Group):
     """A group whose commands come from a table."""
 
     rows: Mapping[str, CommandRow] = COMMANDS
+    sections: Mapping[str, Sequence[str]] = COMMAND_SECTIONS
+    """The names by purpose; empty: one list."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Name the commands in the table's order, which is the order to learn them in."""
@@ -46,14 +48,18 @@ class LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands from the table, importing none."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, self.rows[name].help) for name in self.list_commands(ctx)])
+        listed = self.list_commands(ctx)
+        sections = self.sections or {"Commands": listed}
+        width = max(map(len, listed))
+        for title, names in sections.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), self.rows[name].help) for name in names if name in listed])
 
 
 @click.group(
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog=f"Without a command, `turnlog` means `turnlog {DEFAULT_COMMAND}`, and in a pipe `turnlog {PIPED_COMMAND}`.",
+    epilog=f"Without a command: `turnlog {DEFAULT_COMMAND}`, or `turnlog {PIPED_COMMAND}` in a pipe.",
 )
 @click.version_option(__version__, "-V", "--version", prog_name="turnlog", message="%(prog)s %(version)s")
 def turnlog() -> None:

@@ -27,60 +27,77 @@ class CommandRow(NamedTuple):
         return getattr(import_module(self.module, __package__), self.module.rpartition(".")[2])
 
 
-COMMANDS: dict[str, CommandRow] = {
-    "web": CommandRow(".web.web", "Show the sessions of this machine in a browser.", changes="web"),
-    "chat": CommandRow(
-        ".chat.chat",
-        "Talk to a model that works in this folder; Claude Code can go on with it.",
-        changes="chat",
-        adds="chat",
-    ),
-    "ls": CommandRow(".sessions.ls", "List the sessions of this machine."),
-    "show": CommandRow(".show.show", "Show one session: its turns, calls and sub-agents."),
-    "search": CommandRow(".search.search", "Find texts in all sessions."),
-    "messages": CommandRow(".show.messages", "Print what the API would be sent if a session were resumed."),
-    "context": CommandRow(".usage.context", "Show what fills the context window of a session."),
-    "statusline": CommandRow(".statusline.statusline", "Print a status line for the client."),
-    "files": CommandRow(".files.files", "Say which files were read and changed, and rebuild the changes."),
-    "restore": CommandRow(".files.restore", "Write a version of a file that a session knows of."),
-    "tools": CommandRow(".usage.tools", "Count calls by tool: how many, how they ended, how long they took."),
-    "usage": CommandRow(".usage.usage", "Add up tokens and cost by day, session, project, model, tool or block."),
-    "check": CommandRow(".health.check", "Say what is broken, unusual or new in session files."),
-    "doctor": CommandRow(".health.doctor", "Say what ails a session, in your words, and the remedy."),
-    "repair": CommandRow(
-        ".health.repair",
-        "Repair what ails a session, as a new one or in its place.",
-        changes="repair --in-place",
-        adds="repair",
-    ),
-    "salvage": CommandRow(
-        ".health.salvage", "List what is left of sessions whose transcript is gone.", adds="salvage --session"
-    ),
-    "cat": CommandRow(".show.cat", "Write the entries of a file back, byte for byte."),
-    "archive": CommandRow(".archive.archive", "Keep sessions that the client would delete.", changes="archive restore"),
-    "pack": CommandRow(".edit.pack", "Pack sessions with all that belongs to them into one file."),
-    "unpack": CommandRow(".edit.unpack", "Put the sessions of a package into their places.", adds="unpack"),
-    "clone": CommandRow(".edit.clone", "Make a new session from another, as it is or edited on the way.", adds="clone"),
-    "strip": CommandRow(".edit.strip", "Say what stripping a session would save."),
-    "fork": CommandRow(".edit.fork", "Make a new session that goes on from any point of another.", adds="fork"),
-    "tree": CommandRow(".sessions.tree", "Show projects, sessions, and what came from what."),
-    "export": CommandRow(".export.export", "Write sessions for others: HTML, Markdown, text, PDF, JSON, Parquet."),
-    "trace": CommandRow(".trace.trace", "Send sessions to tracing backends: Langfuse, Phoenix, MLflow and others."),
-    "hook": CommandRow(".trace.hook", "Have the client send each turn to a tracing backend when it ends."),
-    "redact": CommandRow(
-        ".edit.redact", "Find secrets in a session, and make a copy without them.", adds="redact --clone"
-    ),
-    "rename": CommandRow(".edit.rename", "Give a session a title.", changes="rename"),
-    "tag": CommandRow(".edit.tag", "Give a session a tag, or take it away.", changes="tag"),
-    "delete": CommandRow(".edit.delete", "Move sessions into the trash, or empty it.", changes="delete"),
-    "undelete": CommandRow(".edit.undelete", "Bring a deleted session back.", changes="undelete"),
-    "move": CommandRow(
-        ".edit.move", "Let the sessions of a project follow when its folder was renamed.", changes="move"
-    ),
-    "undo": CommandRow(".edit.undo", "Take back what turnlog has changed, byte for byte.", changes="undo"),
-    "index": CommandRow(".sessions.index", "Bring the index of all sessions up to date, or look after it."),
-    "completion": CommandRow(".shell.completion", "Print a script that completes commands and sessions in your shell."),
+_SECTIONS: dict[str, dict[str, CommandRow]] = {
+    "Read": {
+        "web": CommandRow(".web.web", "Show the sessions of this machine in a browser.", changes="web"),
+        "ls": CommandRow(".sessions.ls", "List the sessions of this machine."),
+        "show": CommandRow(".show.show", "Show one session: its turns, calls and sub-agents."),
+        "search": CommandRow(".search.search", "Find texts in all sessions."),
+        "tree": CommandRow(".sessions.tree", "Show projects, sessions, and which came from which."),
+        "files": CommandRow(".files.files", "List the files that a session read and changed."),
+        "messages": CommandRow(".show.messages", "Print what the API would receive if a session were resumed."),
+        "cat": CommandRow(".show.cat", "Print the entries of a session file, byte for byte."),
+    },
+    "Count": {
+        "usage": CommandRow(".usage.usage", "Add up tokens and cost by day, session, project, model or tool."),
+        "context": CommandRow(".usage.context", "Show what fills the context window of a session."),
+        "tools": CommandRow(".usage.tools", "Count calls by tool, with their outcomes and times."),
+        "statusline": CommandRow(".statusline.statusline", "Print a status line for Claude Code."),
+    },
+    "Edit": {
+        "clone": CommandRow(".edit.clone", "Make a new session from another, unchanged or edited.", adds="clone"),
+        "strip": CommandRow(".edit.strip", "Show what stripping a session would save."),
+        "fork": CommandRow(".edit.fork", "Make a new session that continues from any point of another.", adds="fork"),
+        "rename": CommandRow(".edit.rename", "Give a session a title.", changes="rename"),
+        "tag": CommandRow(".edit.tag", "Give a session a tag, or remove it.", changes="tag"),
+        "move": CommandRow(".edit.move", "Move the sessions of a project whose folder was renamed.", changes="move"),
+        "delete": CommandRow(".edit.delete", "Move sessions to the trash, or empty the trash.", changes="delete"),
+        "undelete": CommandRow(".edit.undelete", "Bring a deleted session back.", changes="undelete"),
+        "undo": CommandRow(".edit.undo", "Undo what turnlog changed, byte for byte.", changes="undo"),
+    },
+    "Keep and repair": {
+        "archive": CommandRow(
+            ".archive.archive", "Keep sessions that Claude Code would delete.", changes="archive restore"
+        ),
+        "check": CommandRow(".health.check", "List what is broken, unusual or new in session files."),
+        "doctor": CommandRow(".health.doctor", "Explain what is wrong with a session, and how to fix it."),
+        "repair": CommandRow(
+            ".health.repair",
+            "Repair a session, as a new one or in place.",
+            changes="repair --in-place",
+            adds="repair",
+        ),
+        "salvage": CommandRow(
+            ".health.salvage", "List what is left of sessions whose transcript is gone.", adds="salvage --session"
+        ),
+        "restore": CommandRow(".files.restore", "Write a version of a file that a session recorded."),
+    },
+    "Share": {
+        "export": CommandRow(".export.export", "Export sessions as HTML, Markdown, text, PDF, JSON or Parquet."),
+        "redact": CommandRow(
+            ".edit.redact", "Find secrets in a session, and make a copy without them.", adds="redact --clone"
+        ),
+        "pack": CommandRow(".edit.pack", "Pack sessions and all that belongs to them into one file."),
+        "unpack": CommandRow(".edit.unpack", "Unpack the sessions of a package on this machine.", adds="unpack"),
+        "trace": CommandRow(".trace.trace", "Send sessions to tracing backends (OpenTelemetry)."),
+        "hook": CommandRow(".trace.hook", "Make Claude Code send each finished turn to a backend."),
+    },
+    "Work": {
+        "chat": CommandRow(
+            ".chat.chat",
+            "Work with a model in this folder, in Claude Code sessions.",
+            changes="chat",
+            adds="chat",
+        ),
+    },
+    "Maintain": {
+        "index": CommandRow(".sessions.index", "Update, check or rebuild the index of all sessions."),
+        "completion": CommandRow(".shell.completion", "Print a completion script for your shell."),
+    },
 }
+COMMANDS: dict[str, CommandRow] = {name: row for section in _SECTIONS.values() for name, row in section.items()}
+COMMAND_SECTIONS: dict[str, tuple[str, ...]] = {title: tuple(rows) for title, rows in _SECTIONS.items()}
+"""The names of commands by purpose, in the order in which to learn them."""
 
 DEFAULT_COMMAND = "web"
 PIPED_COMMAND = "ls"

@@ -20,6 +20,7 @@ class _TraceGroup(LazyGroup):
     """The commands of tracing, each imported when it is used."""
 
     rows = TRACE_COMMANDS
+    sections = {}  # noqa: RUF012 - one list is enough for a few
 
 
 @click.group(cls=_TraceGroup)

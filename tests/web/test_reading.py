@@ -155,9 +155,9 @@ def test_a_branch_is_asked_for_by_its_leaf(client: TestClient) -> None:
 
 def test_at_a_fork_stand_the_ways_from_it(client: TestClient) -> None:
     text = client.get(f"/s/{OWN}?branch=r1").text
-    assert re.search(r"\d of 2 ways from here", text)
+    assert re.search(r"\d of 2 branches from here", text)
     assert "Question 2" in text
-    assert text.index("ways from here") > text.index("A pixel.")
+    assert text.index("branches from here") > text.index("A pixel.")
 
 
 @pytest.mark.parametrize("path", ["/s/{}", "/s/{}/window/0", "/api/s/{}", "/api/s/{}/find?q=x", "/s/{}/raw/0"])
@@ -490,7 +490,7 @@ def test_a_transcript_without_usage_has_no_chart(client: TestClient, folders: Fo
     uuid = "bbbbbbbb-0000-4000-8000-000000000003"
     folders.add(uuid, encoded(build.lines))
     place.store.refresh(place.config_dirs)
-    assert "No message of this transcript" in client.get(f"/s/{uuid}/context").text
+    assert "No message in this transcript" in client.get(f"/s/{uuid}/context").text
 
 
 # -- what is documented

@@ -134,7 +134,7 @@ def test_marks_are_made_from_ranges_alone() -> None:
 def test_what_was_searched_is_said(client: TestClient) -> None:
     assert re.search(r"Searched [\d,]+ texts of \d+ sessions", client.get("/search?q=quokka").text)
     assert "Nothing found." in client.get("/search?q=qqqqqqqq").text
-    assert "so not searched for: =&gt;" in client.get("/search", params={"q": "=> quokka"}).text
+    assert "because it has no letter or digit: =&gt;" in client.get("/search", params={"q": "=> quokka"}).text
 
 
 @pytest.mark.parametrize(("query", "here"), [("quokka AND", "AND"), ("tol:Bash", "tol:Bash"), ('a "open', '"open')])
@@ -207,7 +207,7 @@ def test_words_of_which_not_all_identifiers_were_looked_for_are_named(tmp_path: 
     with indexed(folders) as place:
         text = client_of(place).get("/search?q=quokka").text
         other = client_of(place).get("/search?q=quokkaAb").text
-    assert "Part of very many identifiers, not all of them looked for: <bdi>quokka</bdi>." in text
+    assert "Part of very many identifiers; only some of them were searched: <bdi>quokka</bdi>." in text
     assert "Part of very many identifiers" not in other
 
 

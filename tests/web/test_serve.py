@@ -48,7 +48,7 @@ def test_a_signal_is_a_normal_end(server: Server, number: signal.Signals) -> Non
 def test_an_open_connection_does_not_keep_the_server_from_ending(server: Server) -> None:
     with socket.create_connection(("127.0.0.1", server.port)) as idle:
         idle.sendall(b"GET /api/state HTTP/1.1\r\n")  # and never the rest
-        assert server.stop(signal.SIGINT, timeout=8) == 0
+        assert server.stop(signal.SIGINT, timeout=60) == 0
 
 
 @posix
@@ -57,7 +57,7 @@ def test_pages_that_follow_do_not_keep_the_server_from_ending(
 ) -> None:
     with page.expect_response("**/api/live/events*"):
         page.goto("/live")
-    assert server.stop(signal.SIGINT, timeout=8) == 0
+    assert server.stop(signal.SIGINT, timeout=60) == 0
     assert server.errors == []
     page.close()
     complaints.clear()

@@ -207,7 +207,7 @@ def test_e_goes_to_the_next_error_however_far(page: Page) -> None:
         expect(page.locator(f"#i-a-{number}")).to_be_focused()
         expect(page.locator(f"#i-a-{number} details.card")).to_have_attribute("open", "")
     page.keyboard.press("e")
-    expect(page.locator(".session-note")).to_have_text("No further error.")
+    expect(page.locator(".session-note")).to_have_text("No later error.")
     page.keyboard.press("Shift+E")
     expect(page.locator("#i-a-40")).to_be_focused()
 
@@ -354,7 +354,7 @@ def test_a_branch_is_switched_at_the_fork(page: Page) -> None:
     opened(page, FORKED)
     expect(page.get_by_text("It is bright on the right.")).to_be_visible()
     expect(page.get_by_text("It is dark on the left.")).to_have_count(0)
-    page.get_by_text("2 of 2 ways from here").click()
+    page.get_by_text("2 of 2 branches from here").click()
     page.get_by_role("link", name="Go left").click()
     expect(page.get_by_text("It is dark on the left.")).to_be_visible()
     expect(page.get_by_text("It is bright on the right.")).to_have_count(0)

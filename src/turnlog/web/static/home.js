@@ -161,7 +161,7 @@ function offer(row) {
   button.type = "button";
   button.className = "quiet";
   button.textContent = "look";
-  button.title = "A large session: it is read when you ask for it";
+  button.title = "This session is large: click to read it";
   button.addEventListener("click", () => ask(row, "?now=1"));
   row.querySelector("td.health").replaceChildren(button);
 }

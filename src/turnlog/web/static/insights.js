@@ -40,7 +40,7 @@ function enliven(field) {
   const name = field.querySelector("svg").getAttribute("aria-label");
   field.tabIndex = 0;
   field.setAttribute("role", "group");
-  field.setAttribute("aria-label", `${name}. Arrow keys go through it, Enter shows what was said then.`);
+  field.setAttribute("aria-label", `${name}. Arrow keys go through it, Enter shows the sessions of that time.`);
 
   function go(to) {
     const mark = marks[Math.min(Math.max(to, 0), marks.length - 1)];

@@ -126,7 +126,7 @@ function reset({ stream, reason, parts }) {
     for (const { details } of crew.values()) details.remove();
     crew.clear();
   }
-  const words = { replaced: "The file was replaced.", truncated: "The file was cut.", rewritten: "The file was rewritten." };
+  const words = { replaced: "The file was replaced.", truncated: "The file was truncated.", rewritten: "The file was rewritten." };
   say(words[reason] ?? "");
   items({ parts });
 }

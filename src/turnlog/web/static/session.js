@@ -184,7 +184,7 @@ root.addEventListener("click", async (event) => {
 
 document.addEventListener("window-loaded", (event) => {
   const now = Number(event.target.dataset.items ?? total);
-  if (now > Number(total) && !event.target.closest(".nested")) tell("More was written meanwhile: reload the page to see it.");
+  if (now > Number(total) && !event.target.closest(".nested")) tell("New messages were written. Reload the page to see them.");
 });
 
 // -- menus

@@ -18,7 +18,7 @@ export async function copy(words, tell, told = "Copied.") {
     tell(told);
     return true;
   } catch {
-    tell("The browser does not let this page copy.");
+    tell("The browser did not allow copying.");
     return false;
   }
 }

@@ -130,7 +130,7 @@ export class Jump {
     const article = this.item();
     const from = article ? this.windows.position(article) : 0;
     const found = await this.api("errors", { from, direction });
-    if (!found || found.position === null) return this.tell(direction > 0 ? "No further error." : "No earlier error.");
+    if (!found || found.position === null) return this.tell(direction > 0 ? "No later error." : "No earlier error.");
     const shown = await this.toPosition(found.position);
     const failed = shown?.querySelector(".card.outcome-error, .card.outcome-denied, .card.outcome-interrupted");
     if (failed) failed.open = true;

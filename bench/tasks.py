@@ -35,8 +35,8 @@ def totals(root: str) -> Callable[[], Any]:
 
 def meaning(path: str) -> Callable[[], Any]:
     """Everything that one session means: graph, messages, turns, calls, usage of the main file."""
+    from turnlog.session.message_usage import sum_usage
     from turnlog.session.session import Session
-    from turnlog.session.usage.usage import sum_usage
 
     def work() -> Any:
         session = Session.open(path)

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from turnlog.errors import TurnlogError
     from turnlog.session.calls import Call
     from turnlog.session.health.check import Finding, check
+    from turnlog.session.message_usage import Usage
     from turnlog.session.messages import Message
     from turnlog.session.open import open, sessions
     from turnlog.session.session import Session
     from turnlog.session.turns import Turn
-    from turnlog.session.usage.usage import Usage
 
 _WHERE = {
     "Call": "turnlog.session.calls",
@@ -38,7 +38,7 @@ _WHERE = {
     "Transcript": "turnlog.entries.reader",
     "Turn": "turnlog.session.turns",
     "TurnlogError": "turnlog.errors",
-    "Usage": "turnlog.session.usage.usage",
+    "Usage": "turnlog.session.message_usage",
     "check": "turnlog.session.health.check",
     "open": "turnlog.session.open",
     "sessions": "turnlog.session.open",

@@ -19,7 +19,7 @@ from turnlog.model.anthropic import connect_model
 from turnlog.model.cancel import Cancel
 from turnlog.model.retries import RetryPolicy
 from turnlog.session.health.check import check
-from turnlog.session.resume.additions import FILLER_TEXT
+from turnlog.session.messages import FILLER_TEXT
 from turnlog.session.session import Session
 
 QUICK = RetryPolicy(attempts=3, first=0.001, longest=0.002)

@@ -25,7 +25,8 @@ from turnlog.agent.resume.tool_state import SeenFile
 from turnlog.agent.tools.tool import CallResult
 from turnlog.entries.slug import make_slug
 from turnlog.errors import Busy, NotFound, Refused
-from turnlog.session.resume.additions import FILLER_TEXT, INTERRUPTED_RESULT_TEXT
+from turnlog.session.messages import FILLER_TEXT
+from turnlog.session.resume.additions import INTERRUPTED_RESULT_TEXT
 
 NAME = "11111111-2222-4333-8444-555555555555"
 NEXT = {"role": "user", "content": [text("NEXT")]}

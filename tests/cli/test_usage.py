@@ -22,8 +22,8 @@ from tests.conftest import Program
 from tests.session.build import Build
 from turnlog.cli.terminal import TerminalScreen
 from turnlog.cli.usage.table import format_compact_number, format_pico_dollars, render_usage_table
+from turnlog.session.usage.message_counts import QUALITIES
 from turnlog.session.usage.totals import count_usage
-from turnlog.session.usage.usage import QUALITIES
 from turnlog.store.usage.memory_tables import build_usage_tables
 from turnlog.store.usage.time_zones import TimeZone
 from turnlog.store.usage.usage_document import UsageReportDetails

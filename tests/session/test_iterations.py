@@ -10,6 +10,12 @@ from hypothesis import strategies as st
 
 from tests.session.build import Build
 from turnlog.entries.entry import CacheWrites, LineUsage, UsageIteration
+from turnlog.session.message_usage import (
+    compute_message_cost,
+    compute_own_cost,
+    count_context_tokens,
+    list_billed_requests,
+)
 from turnlog.session.messages import Message
 from turnlog.session.session import Session
 from turnlog.session.usage.iterations import (
@@ -22,12 +28,6 @@ from turnlog.session.usage.iterations import (
     write_requests,
 )
 from turnlog.session.usage.prices import PricedTokens
-from turnlog.session.usage.usage import (
-    compute_message_cost,
-    compute_own_cost,
-    count_context_tokens,
-    list_billed_requests,
-)
 
 OPUS, FABLE, SONNET = "claude-opus-5", "claude-fable-5", "claude-sonnet-4-5"
 MESSAGE = UsageIteration(1, 20, 300, type="message")

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.session.build import Build, edited, encoded, genuine, recorded, use
-from turnlog.session.messages import MAX_MESSAGE_TOKENS, parse_version
 from turnlog.session.session import Session
+from turnlog.session.usage.message_counts import MAX_MESSAGE_TOKENS, parse_version
 from turnlog.session.usage.prices import PricedTokens
 
 

@@ -20,15 +20,17 @@ from bench.corpus.eras import ERAS
 from turnlog.entries.entry import Entry
 from turnlog.entries.reader import Transcript
 from turnlog.errors import Unreadable
-from turnlog.session.messages import MAX_MESSAGE_TOKENS, Message, join_messages, parse_version
+from turnlog.session.messages import Message, join_messages
 from turnlog.session.usage import totals
 from turnlog.session.usage.message_counts import (
     ECHO_SIDE,
+    MAX_MESSAGE_TOKENS,
     EchoLine,
     MessageCounts,
     count_echo,
     count_line,
     merge_counts,
+    parse_version,
 )
 from turnlog.session.usage.prices import PricedTokens
 from turnlog.session.usage.totals import (

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.session.build import Build, recorded
+from turnlog.session.message_usage import compute_message_cost, sum_context_tokens, sum_usage
 from turnlog.session.session import Session
 from turnlog.session.usage.prices import PricedTokens
-from turnlog.session.usage.usage import compute_message_cost, sum_context_tokens, sum_usage
 
 
 def build() -> Build:

@@ -17,8 +17,8 @@ from tests.store.ledger import Ledger
 from turnlog.demo import config_dir
 from turnlog.entries.layout import list_session_files
 from turnlog.errors import UsageError
+from turnlog.session.message_usage import Usage
 from turnlog.session.session import Session
-from turnlog.session.usage.usage import Usage
 from turnlog.store.session_counts import count_sessions
 from turnlog.store.usage.memory_tables import build_usage_tables
 from turnlog.store.usage.time_zones import DAY_SECONDS, TimeZone, format_day, parse_day, to_day_number

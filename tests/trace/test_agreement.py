@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.session.build import DATA
+from turnlog.session.message_usage import list_billed_requests
 from turnlog.session.messages import Message
 from turnlog.session.session import Session
 from turnlog.session.usage.prices import PricedTokens
-from turnlog.session.usage.usage import list_billed_requests
 from turnlog.trace.session_tail import open_traced_session
 from turnlog.trace.spans.span import SessionSignals
 from turnlog.trace.spans.span_trees import build_session_traces

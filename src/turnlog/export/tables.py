@@ -16,11 +16,11 @@ from turnlog.render.json_bytes import to_json_bytes
 from turnlog.session.calls import Call, find_tool_family
 from turnlog.session.clock import parse_timestamp
 from turnlog.session.failures import to_result_text
+from turnlog.session.message_usage import compute_own_cost, list_separate_requests
 from turnlog.session.messages import Message
 from turnlog.session.session import Session
 from turnlog.session.turns import Turn
 from turnlog.session.usage.prices import Cost, PricedTokens
-from turnlog.session.usage.usage import compute_own_cost, list_separate_requests
 
 TableRow = dict[str, Any]
 _MAX_INTEGER = 2**63 - 1

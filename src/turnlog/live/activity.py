@@ -16,11 +16,11 @@ from turnlog.entries.line_decoder import decode_body
 from turnlog.entries.reader import RawItem
 from turnlog.session.calls import AGENT_TOOLS
 from turnlog.session.graph import holds_result
+from turnlog.session.message_usage import sum_context_tokens
 from turnlog.session.notices import Notice, parse_notice
 from turnlog.session.prompts import Prompt, parse_queued_prompt, parse_user_body
 from turnlog.session.usage.iterations import split_iterations
 from turnlog.session.usage.prices import SYNTHETIC_MODEL
-from turnlog.session.usage.usage import sum_context_tokens
 
 MAX_SUMMARY_CHARS = 200
 

@@ -25,10 +25,10 @@ from turnlog.render.view import (
 )
 from turnlog.session.calls import Call, CallDetail, pair_calls, read_call_detail
 from turnlog.session.clock import to_epoch_milliseconds
+from turnlog.session.message_usage import compute_message_cost
 from turnlog.session.messages import Message, join_messages, read_message_content
 from turnlog.session.timeline.excerpt import Excerpt
 from turnlog.session.timeline.timeline import TimelineAgent, TimelineItem
-from turnlog.session.usage.usage import compute_message_cost
 
 _SERVER_CALL_TYPES = ("server_tool_use", "mcp_tool_use")
 _RESULT_SUFFIX = "_tool_result"

@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from turnlog.entries.entry import Entry
 from turnlog.entries.reader import Transcript
-from turnlog.session.graph import Graph
-from turnlog.session.resume.rows import is_boundary
+from turnlog.session.graph import Graph, is_boundary
 
 
 class Compaction(NamedTuple):

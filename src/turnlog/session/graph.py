@@ -11,8 +11,9 @@ from functools import cached_property
 
 from turnlog.entries.entry import MISSING_PARENT, NO_PARENT, Entry
 from turnlog.entries.reader import Transcript
-from turnlog.session.resume.rows import BOUNDARY_SUBTYPE, get_message_id
 
+GRAPH_TYPES = frozenset({"user", "assistant", "system", "attachment", "progress"})
+BOUNDARY_SUBTYPE = "compact_boundary"
 _SPEAKER_TYPES = ("user", "assistant")
 
 
@@ -210,3 +211,13 @@ def holds_result(row: Entry) -> bool:
 def is_said(row: Entry) -> bool:
     """Whether a row is an answer, or something said to the model that is neither a result nor added by the client."""
     return row.type == "assistant" or (row.type == "user" and not row.is_meta and not holds_result(row))
+
+
+def is_boundary(row: Entry) -> bool:
+    """Whether a row marks a compaction."""
+    return row.type == "system" and row.subtype == BOUNDARY_SUBTYPE
+
+
+def get_message_id(row: Entry) -> str | None:
+    """The id of the assistant message that a row is a part of."""
+    return (row.message.id or None) if row.type == "assistant" and row.message else None

@@ -10,8 +10,7 @@ from collections.abc import Iterable
 
 from turnlog.entries.entry import MISSING_PARENT, NO_PARENT, Entry
 from turnlog.errors import Refused
-from turnlog.session.graph import Graph
-from turnlog.session.resume.rows import is_boundary
+from turnlog.session.graph import Graph, is_boundary
 from turnlog.session.session import Session
 from turnlog.session.turns import Turn
 

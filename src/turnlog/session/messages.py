@@ -7,18 +7,16 @@ lines nor usage may be added up. Which numbers are final depends on the client's
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cache, lru_cache
+from functools import cache
 from math import inf
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
 from turnlog.entries.entry import Entry, LineUsage
 from turnlog.entries.old_names import OldName
 from turnlog.entries.reader import Transcript, pause_garbage_collector
-from turnlog.session.resume.additions import FILLER_TEXT
 from turnlog.session.usage.iterations import (
-    MAX_REQUEST_TOKENS,
     NO_ITERATIONS,
     Iterations,
     SeparateRequest,
@@ -26,11 +24,11 @@ from turnlog.session.usage.iterations import (
     split_iterations,
     take_largest_counts,
 )
+from turnlog.session.usage.message_counts import MAX_MESSAGE_TOKENS, MAX_WEB_SEARCHES, Quality, judge_usage_quality
 from turnlog.session.usage.prices import SYNTHETIC_MODEL, PricedTokens
 
-Quality = Literal["final", "partial", "placeholder", "missing"]
-MAX_MESSAGE_TOKENS = MAX_REQUEST_TOKENS
-MAX_WEB_SEARCHES = 10_000
+FILLER_TEXT = "No response requested."
+"""What the client writes as an answer where it continues without one."""
 
 
 class PriceTerms(NamedTuple):
@@ -162,30 +160,6 @@ def _take_iterations(message: Message, usage: LineUsage) -> Iterations:
             known[request.place] = before._replace(tokens=take_largest_counts(before.tokens, request.tokens))
         message.separate_requests = tuple(known[place] for place in sorted(known))
     return found
-
-
-def judge_usage_quality(*, stopped: bool, grew: bool, version: str | None, sidechain: bool) -> Quality:
-    """How far the output tokens of a message can be trusted, by the eras of the client (docs/format.md).
-
-    A stop reason is only written once the counts are final. Without one, old clients (up to 2.1.7) often have the true
-    count on the last line; 2.1.8 to 2.1.29 hold the place-holder of the stream's start on every line; 2.1.30 to 2.1.62
-    sometimes grow; and newer ones leave it out only when an answer was broken off, or in a sub-agent's file.
-    """
-    if stopped:
-        return "final"
-    era = parse_version(version)
-    if grew:
-        return "final" if era < (2, 1, 8) else "partial"
-    if (2, 1, 8) <= era < (2, 1, 63) or sidechain:
-        return "placeholder"
-    return "partial"
-
-
-@lru_cache(maxsize=1024)
-def parse_version(version: str | None) -> tuple[int, ...]:
-    """A client version in an order that can be compared; an unknown one comes last."""
-    parts = (version or "").split(".")
-    return tuple(map(int, parts)) if all(part.isdecimal() and len(part) < 10 for part in parts) else (999,)
 
 
 def read_message_content(file: Transcript, message: Message) -> list[dict[str, Any]]:

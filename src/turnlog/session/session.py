@@ -21,8 +21,8 @@ from turnlog.session import overview
 from turnlog.session.agents import SubAgent
 from turnlog.session.calls import Call, CallDetail, SessionCalls
 from turnlog.session.compactions import Compaction
-from turnlog.session.files.touched_files import TouchedFile, list_touched_files
 from turnlog.session.graph import Graph
+from turnlog.session.message_usage import MessageFill, Usage, list_message_fills, sum_usage
 from turnlog.session.messages import Message
 from turnlog.session.notices import Notice, list_notices
 from turnlog.session.overview import SessionEvent
@@ -31,8 +31,8 @@ from turnlog.session.resume import conversation as conversation_view
 from turnlog.session.resume.conversation import Conversation
 from turnlog.session.resume.resume_thread import ResumeThread, build_resume_thread, find_current_leaf
 from turnlog.session.resume.rows import ResumeRows
+from turnlog.session.touched_files import TouchedFile, list_touched_files
 from turnlog.session.turns import RESUME_GAP, Turn, TurnIndex, find_round_type
-from turnlog.session.usage.usage import MessageFill, Usage, list_message_fills, sum_usage
 
 
 class Session:

@@ -12,10 +12,10 @@ from turnlog.session.agents import SubAgent
 from turnlog.session.calls import Call, find_tool_family
 from turnlog.session.compactions import Compaction
 from turnlog.session.lineage import find_current_leaf_uuid
+from turnlog.session.message_usage import Usage
 from turnlog.session.overview import count_entries_by_type
 from turnlog.session.session import Session
 from turnlog.session.turns import Turn
-from turnlog.session.usage.usage import Usage
 
 Json = dict[str, Any]
 

@@ -16,7 +16,7 @@ from turnlog.entries.agents import StraySession, list_stray_sessions, read_last_
 from turnlog.entries.clients import list_clients
 from turnlog.entries.layout import SessionFile, is_session_id, list_project_sessions
 from turnlog.entries.peek import peek_safely
-from turnlog.session.messages import parse_version
+from turnlog.session.usage.message_counts import parse_version
 from turnlog.trace.outbox.finished_sessions import is_session_finished
 from turnlog.trace.outbox.outbox import Outbox
 from turnlog.trace.session_tail import TraceProgress

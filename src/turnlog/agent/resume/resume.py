@@ -29,10 +29,12 @@ from turnlog.entries.reader import Transcript
 from turnlog.errors import Refused
 from turnlog.session.calls import Call, pair_calls
 from turnlog.session.clock import parse_timestamp
-from turnlog.session.resume.additions import FILLER_TEXT, INTERRUPTED_RESULT_TEXT
+from turnlog.session.graph import is_boundary
+from turnlog.session.messages import FILLER_TEXT
+from turnlog.session.resume.additions import INTERRUPTED_RESULT_TEXT
 from turnlog.session.resume.conversation import build_thread_conversation
 from turnlog.session.resume.resume_thread import ResumeThread, build_resume_thread
-from turnlog.session.resume.rows import ResumeRows, is_boundary
+from turnlog.session.resume.rows import ResumeRows
 from turnlog.session.session import Session
 from turnlog.session.usage.prices import SYNTHETIC_MODEL
 

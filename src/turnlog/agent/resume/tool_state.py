@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from turnlog.session.calls import Call, read_call_inputs
 from turnlog.session.clock import parse_timestamp
-from turnlog.session.files.touched_files import PATH_FIELDS, READ_TOOLS, find_named_path
 from turnlog.session.session import Session
+from turnlog.session.touched_files import PATH_FIELDS, READ_TOOLS, find_named_path
 
 Json = dict[str, Any]
 _PARTIAL_READ_KEYS = frozenset({"offset", "limit", "pages"})

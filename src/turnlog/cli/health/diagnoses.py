@@ -23,7 +23,7 @@ from turnlog.session.health.leftovers import Leftover, list_leftovers
 from turnlog.session.health.state_file import diagnose_state_file
 from turnlog.session.health.surroundings import diagnose_surroundings
 from turnlog.session.health.symptoms import SEVERITIES, Severity, Symptom, SymptomSpot
-from turnlog.session.resume.resume_view import ResumeView
+from turnlog.session.resume_view import ResumeView
 from turnlog.session.session import Session
 
 _SEVERITY_STYLES = {"error": "red", "warning": "yellow", "info": "dim"}

@@ -81,7 +81,7 @@ def collect_format_news(files: Iterable[CheckedFile]) -> list[FormatNews]:
 
 
 def _sum_news(path: str, seen: list[UnknownItem]) -> FormatNews:
-    from turnlog.session.messages import parse_version
+    from turnlog.session.usage.message_counts import parse_version
 
     versions = sorted((item.version for item in seen if item.version), key=parse_version)
     first = versions[0] if versions else None

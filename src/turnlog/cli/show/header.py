@@ -8,8 +8,8 @@ from turnlog.cli import time_format
 from turnlog.cli.terminal import TerminalScreen, to_visible_line
 from turnlog.demo import is_demo
 from turnlog.render.figures import format_count, list_price
+from turnlog.session.message_usage import Usage
 from turnlog.session.session import Session
-from turnlog.session.usage.usage import Usage
 
 
 def render_session_header(session: Session, screen: TerminalScreen) -> Iterator[str]:

@@ -24,10 +24,10 @@ from turnlog.render.tools import ADVISOR_TOOL
 from turnlog.render.tools.advisor import iter_advisor_figures
 from turnlog.session.agents import SubAgent
 from turnlog.session.calls import Call
+from turnlog.session.message_usage import sum_usage
 from turnlog.session.messages import Message, is_filler
 from turnlog.session.session import Session
 from turnlog.session.turns import Turn
-from turnlog.session.usage.usage import sum_usage
 
 MAX_PROMPT_LINES = 20
 MAX_ANSWER_LINES = 40

@@ -11,9 +11,9 @@ from turnlog.edit.compress.extract import extract_sentences
 from turnlog.edit.strip.conversation_text import shorten_middle
 from turnlog.entries.entry import Entry
 from turnlog.session.calls import read_call_inputs
-from turnlog.session.files.touched_files import list_touched_files
-from turnlog.session.resume.additions import FILLER_TEXT
+from turnlog.session.messages import FILLER_TEXT
 from turnlog.session.session import Session
+from turnlog.session.touched_files import list_touched_files
 from turnlog.session.turns import Turn
 from turnlog.session.usage.prices import SYNTHETIC_MODEL
 

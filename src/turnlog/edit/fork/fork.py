@@ -18,10 +18,11 @@ from turnlog.entries.entry import Entry
 from turnlog.entries.reader import Transcript
 from turnlog.errors import Refused, UsageError
 from turnlog.session.clock import parse_timestamp, to_iso_time
+from turnlog.session.graph import GRAPH_TYPES, is_boundary
 from turnlog.session.health.verdict import judge_session
 from turnlog.session.lineage import list_turns_to
 from turnlog.session.resume.row_chain import add_side_rows
-from turnlog.session.resume.rows import GRAPH_TYPES, ResumeRows, RowKey, is_boundary
+from turnlog.session.resume.rows import ResumeRows, RowKey
 from turnlog.session.session import Session
 
 LAST_WINS_TYPES = frozenset(

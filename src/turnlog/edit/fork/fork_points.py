@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from turnlog.entries.entry import Entry
 from turnlog.errors import UsageError
-from turnlog.session.resume.rows import GRAPH_TYPES, is_boundary
+from turnlog.session.graph import GRAPH_TYPES, is_boundary
 from turnlog.session.session import Session
 from turnlog.session.turns import Turn
 

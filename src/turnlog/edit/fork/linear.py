@@ -25,8 +25,8 @@ from turnlog.entries.patch import REMOVE_KEY
 from turnlog.entries.reader import Transcript
 from turnlog.errors import Refused
 from turnlog.session.clock import parse_timestamp, to_epoch_milliseconds, to_iso_time
+from turnlog.session.graph import is_boundary
 from turnlog.session.resume.resume_thread import build_resume_thread
-from turnlog.session.resume.rows import is_boundary
 from turnlog.session.session import Session
 
 

@@ -10,7 +10,7 @@ from turnlog.edit.draft import DraftRow
 from turnlog.edit.repairs.case import RepairAttempt, RepairCase
 from turnlog.edit.repairs.parent_finder import ParentFinder
 from turnlog.entries.entry import Body, Entry
-from turnlog.session.resume.rows import get_message_id
+from turnlog.session.graph import get_message_id
 from turnlog.session.session import Session
 
 

@@ -8,8 +8,8 @@ from turnlog.edit.fork.api_names import ApiNames
 from turnlog.edit.repairs.block_removal import drop_blocks
 from turnlog.edit.repairs.case import RepairAttempt, RepairCase
 from turnlog.entries.entry import Entry
+from turnlog.session.graph import get_message_id
 from turnlog.session.resume.refusals import MAX_TOOL_NAME_CHARS, THINKING_TYPES, find_tool_name_fault
-from turnlog.session.resume.rows import get_message_id
 from turnlog.session.window.pieces import CUT_MARK
 
 Json = dict[str, Any]

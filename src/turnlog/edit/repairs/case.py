@@ -8,7 +8,7 @@ from typing import NamedTuple
 from turnlog.edit.draft import Draft
 from turnlog.entries.entry import Entry, Scrap
 from turnlog.session.health.symptoms import Symptom, SymptomSpot
-from turnlog.session.resume.resume_view import ResumeView
+from turnlog.session.resume_view import ResumeView
 from turnlog.session.session import Session
 
 

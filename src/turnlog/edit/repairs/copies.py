@@ -14,7 +14,7 @@ from turnlog.edit.draft import Draft, DraftRow
 from turnlog.edit.id_renewal import create_uuid
 from turnlog.edit.links import LINK_KEYS
 from turnlog.edit.repairs.case import RepairAttempt, RepairCase
-from turnlog.session.resume.rows import get_message_id
+from turnlog.session.graph import get_message_id
 
 
 def separate_copies(case: RepairCase) -> RepairAttempt:

@@ -16,7 +16,7 @@ from itertools import pairwise
 
 from turnlog.edit.repairs.case import RepairCase
 from turnlog.entries.entry import Entry
-from turnlog.session.resume.rows import GRAPH_TYPES, get_message_id
+from turnlog.session.graph import GRAPH_TYPES, get_message_id
 
 _PARENT_TYPES = GRAPH_TYPES - {"progress"}
 

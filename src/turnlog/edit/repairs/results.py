@@ -10,7 +10,7 @@ from turnlog.edit.repairs.block_removal import drop_blocks
 from turnlog.edit.repairs.case import RepairAttempt, RepairCase
 from turnlog.entries.entry import Body, Entry
 from turnlog.entries.patch import REMOVE_KEY
-from turnlog.session.resume.rows import get_message_id
+from turnlog.session.graph import get_message_id
 from turnlog.session.session import Session
 
 LOST_RESULT_TEXT = (

@@ -19,7 +19,7 @@ from typing import Any
 
 from turnlog.edit.draft import Draft
 from turnlog.entries.entry import Entry
-from turnlog.session.resume.rows import get_message_id, is_boundary
+from turnlog.session.graph import get_message_id, is_boundary
 
 
 def rehang_rows(

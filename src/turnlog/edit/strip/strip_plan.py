@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 from turnlog.edit.strip.content_cut import PICTURE_TYPES
 from turnlog.entries.entry import Body, Entry
 from turnlog.errors import Refused
-from turnlog.session.graph import holds_result
-from turnlog.session.resume.rows import GRAPH_TYPES, get_message_id, is_boundary
+from turnlog.session.graph import GRAPH_TYPES, get_message_id, holds_result, is_boundary
 from turnlog.session.session import Session
 from turnlog.session.window.fates import (
     FATE_GONE,

@@ -9,8 +9,8 @@ from turnlog.render.figures import format_cost_usd
 from turnlog.render.tools.card_parts import CardParts, CardSource, SectionList
 from turnlog.render.tools.generic_tools import show_result
 from turnlog.render.values import pick_text, to_dict, to_short_line
+from turnlog.session.message_usage import list_separate_requests, sum_context_tokens
 from turnlog.session.messages import Message
-from turnlog.session.usage.usage import list_separate_requests, sum_context_tokens
 
 _SEALED_TEXT = "The advice is encrypted: only the API can read it."
 

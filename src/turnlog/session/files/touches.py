@@ -17,7 +17,7 @@ from turnlog.entries.entry import Entry
 from turnlog.session.agents import SubAgent
 from turnlog.session.calls import Call, read_call_detail, read_call_inputs
 from turnlog.session.clock import to_epoch_milliseconds
-from turnlog.session.files.touched_files import PATH_FIELDS, READ_TOOLS, find_named_path
+from turnlog.session.touched_files import PATH_FIELDS, READ_TOOLS, find_named_path
 from turnlog.session.turns import Turn
 
 if TYPE_CHECKING:

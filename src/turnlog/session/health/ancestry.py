@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from turnlog.entries.entry import Entry
-from turnlog.session.graph import Branch, is_said
+from turnlog.session.graph import Branch, get_message_id, is_boundary, is_said
 from turnlog.session.health.symptoms import Severity, Symptoms
-from turnlog.session.resume.resume_view import ResumeView
-from turnlog.session.resume.rows import get_message_id, is_boundary
+from turnlog.session.resume_view import ResumeView
 from turnlog.session.session import Session
 
 _MIN_BRANCH_SWITCHES = 3

@@ -9,7 +9,7 @@ from turnlog.entries.reader import Transcript
 from turnlog.session.foreign_files import explain_foreign_file
 from turnlog.session.health import ancestry, bulk, exchange, hidden_messages
 from turnlog.session.health.symptoms import Symptom, Symptoms
-from turnlog.session.resume.resume_view import ResumeView
+from turnlog.session.resume_view import ResumeView
 from turnlog.session.session import Session
 
 _CONTROL_BYTES = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from turnlog.entries.entry import Entry
+from turnlog.session.graph import get_message_id
 from turnlog.session.health.symptoms import Severity, Symptoms, SymptomSpot
 from turnlog.session.resume.refusals import (
     MANY_IMAGES,
@@ -14,8 +15,7 @@ from turnlog.session.resume.refusals import (
     find_thinking_fault,
     find_tool_name_fault,
 )
-from turnlog.session.resume.resume_view import ResumeView
-from turnlog.session.resume.rows import get_message_id
+from turnlog.session.resume_view import ResumeView
 from turnlog.session.session import Session
 
 Json = dict[str, Any]

@@ -7,7 +7,7 @@ from itertools import pairwise
 from turnlog.entries.entry import Entry
 from turnlog.session.graph import is_said
 from turnlog.session.health.symptoms import Symptoms, SymptomSpot
-from turnlog.session.resume.resume_view import ResumeView
+from turnlog.session.resume_view import ResumeView
 
 
 def detect_refusal(view: ResumeView, found: Symptoms) -> None:

@@ -16,10 +16,10 @@ from turnlog.entries.entry import Entry
 from turnlog.entries.layout import is_session_id
 from turnlog.session.clock import to_epoch_milliseconds
 from turnlog.session.health.diagnosis import diagnose_resume_view
+from turnlog.session.health.old_clients import Loss, list_losses
 from turnlog.session.health.symptoms import SEVERITIES, Severity, Symptom
 from turnlog.session.resume.api_shape import SHAPE_RULES, Breach, find_breaches
-from turnlog.session.resume.old_clients import Loss, list_losses
-from turnlog.session.resume.resume_view import ResumeView
+from turnlog.session.resume_view import ResumeView
 from turnlog.session.session import Session
 
 _MILD_SEVERITIES: dict[str, Severity] = {

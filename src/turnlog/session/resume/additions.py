@@ -13,7 +13,6 @@ from turnlog.entries.entry import Body
 
 Json = dict[str, Any]
 
-FILLER_TEXT = "No response requested."
 INTERRUPTED_RESULT_TEXT = (
     "[Tool call interrupted: the session ended before this call's result was recorded, so its outcome is unknown. "
     "Check whether it took effect before relying on it or running it again.]"

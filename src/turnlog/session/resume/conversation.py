@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 from turnlog.entries.entry import Entry
 from turnlog.entries.reader import Transcript
-from turnlog.session.resume.additions import EMPTY_CONTENT_TEXT, FILLER_TEXT, AddedBlock, make_up_result
+from turnlog.session.messages import FILLER_TEXT
+from turnlog.session.resume.additions import EMPTY_CONTENT_TEXT, AddedBlock, make_up_result
 from turnlog.session.resume.parts import MessagePart, build_message_part
 from turnlog.session.resume.resume_thread import ResumeThread, build_resume_thread
 

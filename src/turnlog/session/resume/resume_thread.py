@@ -13,8 +13,9 @@ from turnlog.entries.entry import Entry
 from turnlog.entries.reader import Transcript
 from turnlog.errors import NotFound, Refused
 from turnlog.session.clock import to_epoch_milliseconds
+from turnlog.session.graph import get_message_id, is_boundary
 from turnlog.session.resume.row_chain import add_side_rows
-from turnlog.session.resume.rows import ResumeRows, RowKey, get_message_id, is_boundary
+from turnlog.session.resume.rows import ResumeRows, RowKey
 
 NO_CONVERSATION_TEXT = "the client finds no conversation in it: "
 

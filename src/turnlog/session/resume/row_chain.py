@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from turnlog.entries.entry import Entry
-from turnlog.session.resume.rows import ResumeRows, RowKey, get_message_id
+from turnlog.session.graph import get_message_id
+from turnlog.session.resume.rows import ResumeRows, RowKey
 
 
 def add_side_rows(rows: ResumeRows, chain: list[Entry]) -> list[Entry]:

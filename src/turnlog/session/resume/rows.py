@@ -13,9 +13,8 @@ from functools import cached_property
 from turnlog.entries.entry import Entry
 from turnlog.entries.reader import Transcript
 from turnlog.session.clock import to_epoch_milliseconds
+from turnlog.session.graph import GRAPH_TYPES, is_boundary
 
-GRAPH_TYPES = frozenset({"user", "assistant", "system", "attachment", "progress"})
-BOUNDARY_SUBTYPE = "compact_boundary"
 MAX_ATTACH_GAP_MS = 5000
 """How many milliseconds a row may be younger than the row it is attached to when its parent is missing [15]."""
 LARGE_FILE_BYTES = 5 << 20
@@ -164,16 +163,6 @@ class ResumeRows:
             if key not in seen:
                 return key
         return None
-
-
-def is_boundary(row: Entry) -> bool:
-    """Whether a row marks a compaction."""
-    return row.type == "system" and row.subtype == BOUNDARY_SUBTYPE
-
-
-def get_message_id(row: Entry) -> str | None:
-    """The id of the assistant message that a row is a part of."""
-    return (row.message.id or None) if row.type == "assistant" and row.message else None
 
 
 def _to_text(value: object) -> str | None:

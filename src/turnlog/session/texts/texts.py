@@ -17,8 +17,8 @@ from turnlog.entries.entry import Body
 from turnlog.entries.marks import classify_by_mark
 from turnlog.entries.speakers import SENDING_SPEAKERS, TYPING_SPEAKERS, identify_speaker
 from turnlog.session.failures import has_failed, to_result_text
+from turnlog.session.messages import FILLER_TEXT
 from turnlog.session.prompts import parse_queued_prompt
-from turnlog.session.resume.additions import FILLER_TEXT
 from turnlog.session.texts.lines import LineBlock, PlacedLine, TextLine
 from turnlog.session.usage.prices import SYNTHETIC_MODEL
 

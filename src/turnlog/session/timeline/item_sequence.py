@@ -9,12 +9,12 @@ from turnlog.entries.reader import Transcript
 from turnlog.session.calls import Call
 from turnlog.session.compactions import Compaction
 from turnlog.session.graph import holds_result
+from turnlog.session.message_usage import count_context_tokens, sum_usage
 from turnlog.session.messages import Message, is_filler
 from turnlog.session.prompts import parse_queued_prompt, parse_user_entry
 from turnlog.session.session import Session
 from turnlog.session.timeline.timeline import Chapter, ItemKind, LinePlace, TimelineItem
 from turnlog.session.turns import Turn
-from turnlog.session.usage.usage import count_context_tokens, sum_usage
 
 _QUIET_SUBTYPES = frozenset({"turn_duration", "stop_hook_summary", "file_snapshot"})
 """System entries that say nothing to a reader."""

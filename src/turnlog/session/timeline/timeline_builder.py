@@ -8,6 +8,7 @@ from turnlog.session.agents import SubAgent
 from turnlog.session.calls import pair_calls
 from turnlog.session.files.touches import AgentTurns, group_touches_by_file, list_touches
 from turnlog.session.lineage import Descent, find_current_leaf_uuid
+from turnlog.session.message_usage import compute_message_cost, count_context_tokens, sum_usage
 from turnlog.session.session import Session
 from turnlog.session.timeline.item_sequence import ItemSequence, shorten_title
 from turnlog.session.timeline.timeline import (
@@ -23,7 +24,6 @@ from turnlog.session.timeline.timeline import (
     TimelineHead,
 )
 from turnlog.session.turns import Turn
-from turnlog.session.usage.usage import compute_message_cost, count_context_tokens, sum_usage
 
 
 def build_timeline(session: Session) -> Timeline:

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from typing import Protocol
+from functools import lru_cache
+from typing import Literal, Protocol
 
 from msgspec import Struct, convert
 
 from turnlog.entries.entry import Body, CacheWrites, LineUsage
 from turnlog.entries.line_decoder import CONVERSION_ERRORS, fit_struct
-from turnlog.session.messages import MAX_MESSAGE_TOKENS, MAX_WEB_SEARCHES, Quality, judge_usage_quality
 from turnlog.session.usage.iterations import (
+    MAX_REQUEST_TOKENS,
     NO_ITERATIONS,
     SeparateRequest,
     find_cache_writes,
@@ -26,6 +27,10 @@ from turnlog.session.usage.iterations import (
 )
 from turnlog.session.usage.prices import SYNTHETIC_MODEL, PricedTokens
 
+Quality = Literal["final", "partial", "placeholder", "missing"]
+QUALITIES: tuple[Quality, ...] = ("final", "partial", "placeholder", "missing")
+MAX_MESSAGE_TOKENS = MAX_REQUEST_TOKENS
+MAX_WEB_SEARCHES = 10_000
 MAX_UNUSUAL_CHARS = 40
 """So many characters are kept of words that a file may make as long as it likes."""
 ECHO_SIDE = 2
@@ -146,6 +151,30 @@ class MessageCounts(Struct, gc=False, array_like=True):
             return "missing"
         grew = self.output_tokens > self.lowest
         return judge_usage_quality(stopped=self.stopped, grew=grew, version=self.version, sidechain=self.sidechain > 0)
+
+
+def judge_usage_quality(*, stopped: bool, grew: bool, version: str | None, sidechain: bool) -> Quality:
+    """How far the output tokens of a message can be trusted, by the eras of the client (docs/format.md).
+
+    A stop reason is only written once the counts are final. Without one, old clients (up to 2.1.7) often have the true
+    count on the last line; 2.1.8 to 2.1.29 hold the place-holder of the stream's start on every line; 2.1.30 to 2.1.62
+    sometimes grow; and newer ones leave it out only when an answer was broken off, or in a sub-agent's file.
+    """
+    if stopped:
+        return "final"
+    era = parse_version(version)
+    if grew:
+        return "final" if era < (2, 1, 8) else "partial"
+    if (2, 1, 8) <= era < (2, 1, 63) or sidechain:
+        return "placeholder"
+    return "partial"
+
+
+@lru_cache(maxsize=1024)
+def parse_version(version: str | None) -> tuple[int, ...]:
+    """A client version in an order that can be compared; an unknown one comes last."""
+    parts = (version or "").split(".")
+    return tuple(map(int, parts)) if all(part.isdecimal() and len(part) < 10 for part in parts) else (999,)
 
 
 def count_echo(found: dict[str, MessageCounts], entry: Body, name: str, offset: int) -> MessageCounts | None:

@@ -1,7 +1,7 @@
 """Usage over many files without an index: every message once, as fast as the files can be read.
 
 Only the lines of answers are decoded, and of them only what is counted. The numbers are those that
-`messages.join` gives over all entries of all files. A message that stands in several files counts once, as the
+`messages.join_messages` gives over all entries of all files. A message that stands in several files counts once, as the
 file says that has it first.
 
 From 2.1.11 to 2.1.81 the client also echoed what a sub-agent said into the file of the session (`agent_progress`). An

@@ -14,9 +14,9 @@ from heapq import nlargest
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
+from turnlog.session.message_usage import count_context_tokens
 from turnlog.session.session import Session
 from turnlog.session.usage.prices import find_context_window, find_price
-from turnlog.session.usage.usage import count_context_tokens
 from turnlog.session.window.pieces import PIECE_GROUPS, ContextPiece, build_context_pieces, list_pieces_of_rows
 
 USUAL_TOKENS_PER_BYTE = 0.4

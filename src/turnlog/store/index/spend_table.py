@@ -18,9 +18,8 @@ from msgspec.structs import astuple
 
 from turnlog.session.clock import to_epoch_seconds
 from turnlog.session.usage.iterations import divide_tokens, read_requests
-from turnlog.session.usage.message_counts import MessageCounts, find_leading_copy, merge_counts
+from turnlog.session.usage.message_counts import QUALITIES, MessageCounts, find_leading_copy, merge_counts
 from turnlog.session.usage.prices import PicoRates, PricedTokens, find_pico_rates, find_price
-from turnlog.session.usage.usage import QUALITIES
 from turnlog.store.index import price_mark
 
 UNKNOWN_HOUR = -1

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from turnlog.session.files.touched_files import PATH_FIELDS, READ_TOOLS
 from turnlog.session.texts.texts import TEXT_KINDS
+from turnlog.session.touched_files import PATH_FIELDS, READ_TOOLS
 from turnlog.store.usage.time_zones import TimeZone
 from turnlog.store.usage.usage_reports import UsageRequest, build_spend_filter, list_clock_stretches
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import apsw
 from msgspec import Struct
 
-from turnlog.session.files.touched_files import PATH_FIELDS, READ_TOOLS
+from turnlog.session.touched_files import PATH_FIELDS, READ_TOOLS
 
 _WRITE_TOOLS = frozenset({"Write"})
 # A call that several files hold counts once, for the session that has it first.

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from turnlog.entries.entry import Entry
-from turnlog.session.resume.resume_view import ResumeView
-from turnlog.session.resume.rows import GRAPH_TYPES
+from turnlog.session.graph import GRAPH_TYPES
+from turnlog.session.resume_view import ResumeView
 
 LAST_LOSSY_VERSION = "2.1.45"
 """The newest client that was seen to lose these."""

@@ -6,10 +6,10 @@ from functools import cached_property
 
 from turnlog.entries.entry import Entry
 from turnlog.errors import Refused
-from turnlog.session.graph import is_said
+from turnlog.session.graph import get_message_id, is_boundary, is_said
 from turnlog.session.resume.resume_thread import build_resume_thread, find_current_leaf
 from turnlog.session.resume.row_chain import add_side_rows
-from turnlog.session.resume.rows import ResumeRows, get_message_id, is_boundary
+from turnlog.session.resume.rows import ResumeRows
 from turnlog.session.session import Session
 
 

@@ -9,8 +9,9 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from turnlog.entries.reader import pause_garbage_collector
-from turnlog.session.messages import Message, PriceTerms, Quality
+from turnlog.session.messages import Message, PriceTerms
 from turnlog.session.usage.iterations import divide_tokens
+from turnlog.session.usage.message_counts import QUALITIES
 from turnlog.session.usage.prices import (
     PICO_PER_DOLLAR,
     SYNTHETIC_MODEL,
@@ -24,7 +25,6 @@ from turnlog.session.usage.prices import (
     find_pico_rates,
 )
 
-QUALITIES: tuple[Quality, ...] = ("final", "partial", "placeholder", "missing")
 _USUAL_TERMS = PriceTerms(None, None, None)
 
 

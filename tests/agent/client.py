@@ -10,11 +10,11 @@ from typing import Any
 from tests.agent.api import Api
 from tests.agent.desk import Desk
 from tests.model.server import endpoint
-from turnlog.agent.console.slash_commands import run_slash_command
 from turnlog.agent.events import ConversationCompacted, TurnEnded, TurnEvent, WarningIssued
 from turnlog.agent.person import Nobody, Person
 from turnlog.agent.resume.resume import load_resumable_session
 from turnlog.agent.session_starter import SessionStarter, StartedSession, StartOptions
+from turnlog.agent.slash_commands import run_slash_command
 from turnlog.model.anthropic import connect_model
 from turnlog.model.cancel import Cancel
 from turnlog.model.retries import RetryPolicy

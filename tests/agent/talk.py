@@ -11,7 +11,7 @@ from uuid import uuid4
 from msgspec.structs import replace
 
 from turnlog.agent.record.record import SessionRecord
-from turnlog.agent.tools.tool import CallResult
+from turnlog.agent.tools.call_result import CallResult
 from turnlog.model.answer import ModelAnswer
 from turnlog.model.events import RetryStarted
 

@@ -11,7 +11,7 @@ from tests.cli.conftest import HOSTILE, harmful
 from turnlog.agent.console import person_questions
 from turnlog.agent.permissions.decision import Decision
 from turnlog.agent.person import PermissionAnswer
-from turnlog.agent.tools.tool import Workspace
+from turnlog.agent.tools.call_result import Workspace
 from turnlog.render.terminal import TerminalScreen, measure_width
 
 LOOK = TerminalScreen()

@@ -17,7 +17,7 @@ from turnlog.agent.briefing.agents import load_agent_types
 from turnlog.agent.briefing.memory import load_memory_files
 from turnlog.agent.permissions.guard import SettingsGuard
 from turnlog.agent.settings import Settings, SettingsLayer
-from turnlog.agent.tools.tool import Workspace
+from turnlog.agent.tools.call_result import Workspace
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="needs links")
 MakeDesk = Callable[[dict[str, Any]], Desk]

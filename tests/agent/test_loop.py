@@ -24,12 +24,15 @@ from turnlog.agent.events import (
     TurnEvent,
 )
 from turnlog.agent.loop import AgentLoop
-from turnlog.agent.permissions.decision import Decision, PermissionMode, Verdict
+from turnlog.agent.permissions.decision import Decision, Verdict
 from turnlog.agent.person import Nobody, PermissionAnswer, Person
 from turnlog.agent.record.record import SessionRecord
-from turnlog.agent.setup import AgentSetup, AgentType, TurnLimits
+from turnlog.agent.settings import PermissionMode
+from turnlog.agent.setup import AgentSetup, TurnLimits
 from turnlog.agent.spending_tally import count_priced_tokens
-from turnlog.agent.tools.tool import CallContext, CallResult, Object, Question, Tool, ToolError, Workspace
+from turnlog.agent.tools.call_result import CallResult, Object, ToolError, Workspace
+from turnlog.agent.tools.task import AgentType
+from turnlog.agent.tools.tool import CallContext, Question, Tool
 from turnlog.model.answer import ModelAnswer
 from turnlog.model.cancel import Cancel
 from turnlog.model.failures import KeyRejected, ModelError, RateLimited, RequestRejected, ServerBusy, ServerUnreachable

@@ -16,7 +16,7 @@ from tests.agent.talk import STORIES, USAGE, Line, Story, answer, plain, rows, t
 from turnlog.agent.record.chain import RECORD_VERSION
 from turnlog.agent.record.line_bodies import Object
 from turnlog.agent.record.record import SessionRecord
-from turnlog.agent.tools.tool import CallResult
+from turnlog.agent.tools.call_result import CallResult
 from turnlog.entries.slug import make_slug
 from turnlog.errors import Busy, Changed, TurnlogError, UsageError
 from turnlog.model.answer import ModelAnswer

@@ -22,7 +22,7 @@ from turnlog.agent.record.record import SessionRecord
 from turnlog.agent.resume.choices import find_latest_session, list_resumable_sessions
 from turnlog.agent.resume.resume import continue_in_fork, continue_in_place, load_resumable_session
 from turnlog.agent.resume.tool_state import SeenFile
-from turnlog.agent.tools.tool import CallResult
+from turnlog.agent.tools.call_result import CallResult
 from turnlog.entries.slug import make_slug
 from turnlog.errors import Busy, NotFound, Refused
 from turnlog.session.messages import FILLER_TEXT

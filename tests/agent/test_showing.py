@@ -19,7 +19,7 @@ from turnlog.agent.events import (
     TurnEnded,
     WarningIssued,
 )
-from turnlog.agent.tools.tool import CallResult
+from turnlog.agent.tools.call_result import CallResult
 from turnlog.model.events import BlockStarted, RetryStarted, TextPart
 
 

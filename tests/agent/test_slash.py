@@ -8,17 +8,12 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import HOSTILE, harmful
-from turnlog.agent.console.slash_commands import (
-    SLASH_COMMANDS,
-    describe_unknown_command,
-    is_slash_command,
-    run_slash_command,
-)
 from turnlog.agent.events import TurnEvent
 from turnlog.agent.loop import AgentLoop
 from turnlog.agent.person import Nobody
 from turnlog.agent.resume.resume import load_resumable_session
 from turnlog.agent.session_starter import SessionStarter, StartOptions
+from turnlog.agent.slash_commands import SLASH_COMMANDS, describe_unknown_command, is_slash_command, run_slash_command
 from turnlog.model.cancel import Cancel
 from turnlog.model.scripted_model import ScriptedModel
 

@@ -11,7 +11,7 @@ from tests.agent.client import in_memory, on_disk, sound
 from tests.agent.test_loop import Desk, Does, calling, saying, use
 from turnlog.agent.conversation import CLEARED_RESULT_TEXT, LEFT_OUT_TEXT
 from turnlog.agent.events import ConversationCompacted, WarningIssued
-from turnlog.agent.tools.tool import CallResult
+from turnlog.agent.tools.call_result import CallResult
 from turnlog.model.cancel import Cancel
 from turnlog.model.failures import RequestRejected
 from turnlog.model.scripted_model import ScriptStep

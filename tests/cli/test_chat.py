@@ -14,9 +14,9 @@ import pytest
 
 from tests.conftest import Program
 from tests.interop.mock_anthropic import MockAnthropic
-from turnlog.agent.permissions.decision import PERMISSION_MODES
 from turnlog.agent.print_mode.turn_printer import PRINT_FORMATS
 from turnlog.agent.session_starter import StartOptions
+from turnlog.agent.settings import PERMISSION_MODES
 from turnlog.cli.chat import options as chat_options
 from turnlog.cli.chat.chat import chat
 from turnlog.cli.chat.options import CHAT_OPTIONS, parse_plain_words

@@ -20,8 +20,9 @@ from turnlog.agent.person import PermissionAnswer, Person
 from turnlog.agent.record.line_bodies import build_result_block as answering
 from turnlog.agent.record.record import SessionRecord
 from turnlog.agent.setup import AgentSetup
+from turnlog.agent.tools.call_result import CallResult, Object, ToolError, Workspace
 from turnlog.agent.tools.input_schema import validate_input
-from turnlog.agent.tools.tool import CallContext, CallResult, Object, Tool, ToolError, Workspace
+from turnlog.agent.tools.tool import CallContext, Tool
 from turnlog.model.cancel import Cancel
 from turnlog.model.failures import RequestCancelled
 

@@ -10,19 +10,18 @@ import re
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple, Protocol
 
 from turnlog.agent.conversation import AgentConversation
-from turnlog.agent.events import ConversationCompacted
+from turnlog.agent.events import ConversationCompacted, TurnEvent
+from turnlog.agent.record.record import SessionRecord
 from turnlog.agent.setup import AgentSetup
-from turnlog.agent.spending_tally import count_window_tokens
+from turnlog.agent.spending_tally import SpendingTally, count_window_tokens
 from turnlog.model.answer import ModelAnswer
 from turnlog.model.cancel import Cancel
 from turnlog.model.failures import ModelError, RequestCancelled, RequestRejected
+from turnlog.model.request import ModelRequest
 from turnlog.session.usage.prices import find_context_window
-
-if TYPE_CHECKING:
-    from turnlog.agent.loop import AgentLoop
 
 DEFAULT_WINDOW_TOKENS = 200_000
 _MIN_KEPT_RESULTS = 5
@@ -87,28 +86,39 @@ def get_window_tokens(setup: AgentSetup) -> int:
     return setup.window or find_context_window(setup.name) or DEFAULT_WINDOW_TOKENS
 
 
-class Compactor:
-    """Makes room in the conversation of a loop."""
+class RequestBuilder(Protocol):
+    """Builds what a loop would send next."""
 
-    def __init__(self, loop: AgentLoop) -> None:
-        self._loop = loop
+    def __call__(self, further: str = "", conversation: AgentConversation | None = None) -> ModelRequest:
+        """Build the request; `further` is asked beyond what was said."""
+        ...
+
+
+class Compactor(NamedTuple):
+    """Makes room in a conversation."""
+
+    setup: AgentSetup
+    record: SessionRecord
+    conversation: AgentConversation
+    spent: SpendingTally
+    tell: Callable[[TurnEvent], None]
+    build_request: RequestBuilder
 
     def clear_old_results(self) -> bool:
         """Clear old results; whether that frees enough to go on without a summary."""
-        conversation, setup = self._loop.conversation, self._loop.setup
+        conversation = self.conversation
         old = conversation.list_uncleared_results()[:-_MIN_KEPT_RESULTS]
         freed = sum(map(_count_block_chars, old)) // _CHARS_PER_TOKEN
-        if freed < _MIN_FREED_SHARE * get_window_tokens(setup):
+        if freed < _MIN_FREED_SHARE * get_window_tokens(self.setup):
             return False
         conversation.cleared.update(str(block.get("tool_use_id")) for block in old)
         before, conversation.used = conversation.used, max(conversation.used - freed, 0)
-        self._loop.tell(ConversationCompacted("micro", before))
+        self.tell(ConversationCompacted("micro", before))
         return True
 
     def replace_by_summary(self, trigger: str, instructions: str, cancel: Cancel) -> ConversationCompacted:
         """Replace all that was said by a summary."""
-        loop, began = self._loop, time.monotonic()
-        before = loop.conversation.used
+        began, before = time.monotonic(), self.conversation.used
         asked = (
             f"{SUMMARY_INSTRUCTION}\n\nThe user adds: {instructions}" if instructions.strip() else SUMMARY_INSTRUCTION
         )
@@ -118,20 +128,19 @@ class Compactor:
         if not summary:
             raise ModelError("the model gave no summary; the conversation stays as it is")
         took = round((time.monotonic() - began) * 1000)
-        loop.spent.add_answer(answer, took)
-        loop.conversation.restart_from_summary(
-            loop.record.write_compaction(trigger, before or count_window_tokens(answer.usage), summary, took)
+        self.spent.add_answer(answer, took)
+        self.conversation.restart_from_summary(
+            self.record.write_compaction(trigger, before or count_window_tokens(answer.usage), summary, took)
         )
         return ConversationCompacted(trigger, before, summary)
 
     def _request_summary(self, asked: str, cancel: Cancel) -> ModelAnswer:
         """Let the model sum up what was said, or as much of it as it can take."""
-        loop = self._loop
-        shortened = loop.conversation.iterate_shorter()
-        conversation: AgentConversation | None = loop.conversation
+        shortened = self.conversation.iterate_shorter()
+        conversation: AgentConversation | None = self.conversation
         while True:
             try:
-                return loop.setup.model.complete(loop.build_request(asked, conversation), cancel)
+                return self.setup.model.complete(self.build_request(asked, conversation), cancel)
             except RequestRejected as error:
                 conversation = next(shortened, None) if is_too_long_error(error) else None
                 if conversation is None:
@@ -146,5 +155,5 @@ class Compactor:
                 if not is_too_long_error(error):
                     raise
         with suppress(RequestCancelled):  # whoever stopped it is heard when it is asked
-            self._loop.tell(self.replace_by_summary("auto", "", cancel))
+            self.tell(self.replace_by_summary("auto", "", cancel))
         return ask()

@@ -4,34 +4,64 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, Protocol
 
 from msgspec.structs import replace
 
 from turnlog.agent.conversation import AgentConversation
-from turnlog.agent.events import CallEnded, TurnEvent
-from turnlog.agent.person import Person
-from turnlog.agent.setup import AgentSetup, AgentType, TurnLimits
+from turnlog.agent.events import CallEnded, TurnEnded, TurnEvent
+from turnlog.agent.record.record import SessionRecord
+from turnlog.agent.setup import AgentSetup, TurnLimits
 from turnlog.agent.spending_tally import SpendingTally, count_window_tokens
-from turnlog.agent.tools.tool import CallResult, Object, Tool, ToolError
+from turnlog.agent.tools.call_result import CallResult, Object, ToolError
+from turnlog.agent.tools.task import AgentType
+from turnlog.agent.tools.tool import Tool
 from turnlog.model.cancel import Cancel
 from turnlog.model.failures import RequestCancelled
-
-if TYPE_CHECKING:
-    from turnlog.agent.loop import AgentLoop
 
 TOOLS_DENIED_TO_AGENTS = frozenset({"Task", "AskUserQuestion", "ExitPlanMode", "TodoWrite"})
 """What a sub-agent does not get: it starts no others, and asks nobody."""
 
 
-class Delegation:
-    """Lets sub-agents work for a loop."""
+class InnerLoop(Protocol):
+    """The loop of a sub-agent."""
 
-    def __init__(self, loop: AgentLoop, watch: Callable[[TurnEvent], None], person: Person) -> None:
-        self._loop = loop
-        self._watch = watch
-        self._person = person
+    usage: Object
+    """What its last answer used."""
+
+    def run_to_rest(self, cancel: Cancel) -> TurnEnded:
+        """Work until the sub-agent has its report."""
+        ...
+
+
+class InnerLoopStarter(Protocol):
+    """Builds the loop of a sub-agent, which shares files, shells and the person with the loop that started it."""
+
+    def __call__(
+        self,
+        call: str,
+        setup: AgentSetup,
+        record: SessionRecord,
+        conversation: AgentConversation,
+        watch: Callable[[TurnEvent], None],
+        *,
+        spent: SpendingTally,
+        tools: Mapping[str, Tool],
+    ) -> InnerLoop:
+        """Build it for a call."""
+        ...
+
+
+class Delegation(NamedTuple):
+    """Lets sub-agents work for a session."""
+
+    setup: AgentSetup
+    record: SessionRecord
+    conversation: AgentConversation
+    spent: SpendingTally
+    watch: Callable[[TurnEvent], None]
+    start_loop: InnerLoopStarter
 
     def run_agent(self, call: str, given: Object, cancel: Cancel, progress: Callable[[Object], None]) -> CallResult:
         """Let a sub-agent do what a call asks for, and give its report."""
@@ -39,28 +69,25 @@ class Delegation:
             self._find_agent_type(str(given.get("subagent_type") or "general-purpose")),
             str(given.get("prompt") or ""),
         )
-        agent_id, began, spent = f"a{os.urandom(8).hex()}", time.monotonic(), SpendingTally(self._loop.spent)
+        agent_id, began, spent = f"a{os.urandom(8).hex()}", time.monotonic(), SpendingTally(self.spent)
         description = str(given.get("description") or "")
-        loop = self._loop
-        record = loop.record.create_agent_record(call, agent_id, kind.name, prompt, description=description)
+        record = self.record.create_agent_record(call, agent_id, kind.name, prompt, description=description)
         uses = 0
 
-        def watch(event: TurnEvent) -> None:
+        def count_uses(event: TurnEvent) -> None:
             nonlocal uses
             if isinstance(event, CallEnded):
                 uses += 1
                 progress({"type": "agent_progress", "prompt": prompt, "agentId": agent_id})
-            self._watch(event)
+            self.watch(event)
 
-        inner = type(loop)(
+        inner = self.start_loop(
+            call,
             self._build_agent_setup(kind, given),
             record,
-            AgentConversation([{"role": "user", "content": prompt}], loop.conversation.preface),
-            watch,
-            self._person,
+            AgentConversation([{"role": "user", "content": prompt}], self.conversation.preface),
+            count_uses,
             spent=spent,
-            shared=loop.shared,
-            agent=call,
             tools=self._select_agent_tools(kind),
         )
         ended = inner.run_to_rest(cancel)
@@ -72,14 +99,14 @@ class Delegation:
         return _build_report(agent_id, prompt, ended.text, round((time.monotonic() - began) * 1000), uses, inner.usage)
 
     def _find_agent_type(self, name: str) -> AgentType:
-        found = self._loop.setup.agents.get(name)
+        found = self.setup.agents.get(name)
         if found is None:
-            known = ", ".join(self._loop.setup.agents) or "none"
+            known = ", ".join(self.setup.agents) or "none"
             raise ToolError(f"Agent type '{name}' not found. Available agents: {known}")
         return found
 
     def _build_agent_setup(self, kind: AgentType, given: Object) -> AgentSetup:
-        setup = self._loop.setup
+        setup = self.setup
         model = str(given.get("model") or kind.model or setup.name)
         system = [{"type": "text", "text": kind.prompt, "cache_control": {"type": "ephemeral"}}]
         return replace(
@@ -88,7 +115,7 @@ class Delegation:
 
     def _select_agent_tools(self, kind: AgentType) -> dict[str, Tool]:
         denied = {*TOOLS_DENIED_TO_AGENTS, *kind.denied_tools}
-        allowed = {name: tool for name, tool in self._loop.setup.tools.items() if name not in denied}
+        allowed = {name: tool for name, tool in self.setup.tools.items() if name not in denied}
         return allowed if kind.tools is None else {name: tool for name, tool in allowed.items() if name in kind.tools}
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from turnlog.agent.tools.tool import CallResult
+from turnlog.agent.tools.call_result import CallResult
 from turnlog.model.events import ModelEvent as ModelEvent
 
 Object = Mapping[str, Any]

@@ -29,15 +29,16 @@ from turnlog.agent.events import (
     WarningIssued,
 )
 from turnlog.agent.model_names import build_thinking_setting, get_max_output_tokens
-from turnlog.agent.permissions.decision import PERMISSION_MODES
 from turnlog.agent.person import Person
 from turnlog.agent.record.line_bodies import INTERRUPTED_CALL_TEXT, INTERRUPTED_TEXT
 from turnlog.agent.record.record import SessionRecord
+from turnlog.agent.settings import PERMISSION_MODES
 from turnlog.agent.setup import AgentSetup
 from turnlog.agent.spending_tally import LimitReached, SpendingTally, count_window_tokens
+from turnlog.agent.tools.call_result import CallResult, Object, Workspace, to_object
 from turnlog.agent.tools.seen_files import SeenFiles
 from turnlog.agent.tools.shells import Shells
-from turnlog.agent.tools.tool import CallContext, CallResult, Object, Question, Tool, Workspace, to_object
+from turnlog.agent.tools.tool import CallContext, Question, Tool
 from turnlog.model.answer import AnswerAssembler, ModelAnswer
 from turnlog.model.cancel import Cancel
 from turnlog.model.events import RetryStarted
@@ -96,7 +97,7 @@ class AgentLoop:
         self.tell = send_event
         self.calls = CallRunner(setup, record, person, send_event, self._build_call_context, agent)
         record.watch = lambda entry: send_event(EntryWritten(entry, agent))
-        self._delegation = Delegation(self, watch, person)
+        self._delegation = Delegation(setup, record, conversation, self.spent, watch, self._start_inner_loop)
 
     # -- turns
 
@@ -206,7 +207,7 @@ class AgentLoop:
             if self._paused or not is_too_long_error(error) or len(self.conversation.messages) < 2:
                 raise
             self.tell(WarningIssued(f"{error}; room is made in the conversation"))
-        return Compactor(self).ask_with_more_room(partial(self._request_answer, cancel), cancel)
+        return self._create_compactor().ask_with_more_room(partial(self._request_answer, cancel), cancel)
 
     def _request_answer(self, cancel: Cancel) -> ModelAnswer:
         """Ask the model; the answer is written block by block when it is complete, or as far as it came."""
@@ -263,10 +264,10 @@ class AgentLoop:
     def _make_room(self, cancel: Cancel) -> None:
         """Before the window is full, older messages make room."""
         if is_compaction_due(self.setup, self.conversation):
-            compaction = Compactor(self)
+            compactor = self._create_compactor()
             try:
-                if not compaction.clear_old_results():
-                    self.tell(compaction.replace_by_summary("auto", "", cancel))
+                if not compactor.clear_old_results():
+                    self.tell(compactor.replace_by_summary("auto", "", cancel))
             except RequestCancelled:
                 pass  # whoever stopped it is heard at the next step
             except ModelError as error:
@@ -274,9 +275,12 @@ class AgentLoop:
 
     def compact(self, instructions: str, cancel: Cancel) -> ConversationCompacted:
         """Replace what was said by a summary, because the person wants it."""
-        done = Compactor(self).replace_by_summary("manual", instructions, cancel)
+        done = self._create_compactor().replace_by_summary("manual", instructions, cancel)
         self.tell(done)
         return done
+
+    def _create_compactor(self) -> Compactor:
+        return Compactor(self.setup, self.record, self.conversation, self.spent, self.tell, self.build_request)
 
     def measure_context(self) -> ContextUsage:
         """What fills the window."""
@@ -300,6 +304,21 @@ class AgentLoop:
     def delegate(self, call: str, given: Object, cancel: Cancel, progress: Callable[[Object], None]) -> CallResult:
         """Let a sub-agent work."""
         return self._delegation.run_agent(call, given, cancel, progress)
+
+    def _start_inner_loop(
+        self,
+        call: str,
+        setup: AgentSetup,
+        record: SessionRecord,
+        conversation: AgentConversation,
+        watch: EventWatcher,
+        *,
+        spent: SpendingTally,
+        tools: Mapping[str, Tool],
+    ) -> AgentLoop:
+        return AgentLoop(
+            setup, record, conversation, watch, self._person, spent=spent, shared=self.shared, agent=call, tools=tools
+        )
 
     def consult(self, system: str, prompt: str, cancel: Cancel, tools: Sequence[Object] = ()) -> Sequence[Object]:
         """Ask the small model, outside of the conversation."""

@@ -16,17 +16,23 @@ from turnlog.agent.briefing.system_prompt import build_system_prompt
 from turnlog.agent.conversation import AgentConversation, build_reminder
 from turnlog.agent.loop import AgentLoop, EventWatcher, SharedState
 from turnlog.agent.model_names import choose_model, choose_small_model, load_model_aliases
-from turnlog.agent.permissions.decision import PERMISSION_MODES, PermissionMode
 from turnlog.agent.permissions.guard import SettingsGuard, build_readonly_check
 from turnlog.agent.permissions.rules import split_rule_list
 from turnlog.agent.permissions.trust import is_trusted_folder, may_import_external
 from turnlog.agent.person import Person
 from turnlog.agent.record.record import SessionRecord
-from turnlog.agent.settings import Settings, SettingsLayer, load_settings, read_flag_layer
+from turnlog.agent.settings import (
+    PERMISSION_MODES,
+    PermissionMode,
+    Settings,
+    SettingsLayer,
+    load_settings,
+    read_flag_layer,
+)
 from turnlog.agent.setup import AgentSetup, TurnLimits
 from turnlog.agent.toolbox import build_tools
+from turnlog.agent.tools.call_result import Workspace
 from turnlog.agent.tools.seen_files import is_unwritten_since
-from turnlog.agent.tools.tool import Workspace
 from turnlog.agent.unsupported_features import UnsupportedFeature, describe_guards, find_unsupported
 from turnlog.entries.layout import find_config_dirs, list_config_candidates
 from turnlog.errors import NotFound, Refused, UsageError

@@ -20,16 +20,17 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
 import msgspec
 from msgspec import Struct
 
-from turnlog.agent.permissions.decision import PERMISSION_MODES, PermissionMode
 from turnlog.agent.small_file import read_small_file
 from turnlog.entries.writer import read_whole_file, replace_file
 from turnlog.errors import TurnlogError, UsageError
 
+PermissionMode = Literal["default", "acceptEdits", "plan", "bypassPermissions", "dontAsk"]
+PERMISSION_MODES: tuple[PermissionMode, ...] = get_args(PermissionMode)
 RuleKind = Literal["allow", "ask", "deny"]
 Value = TypeVar("Value")
 _PROJECT_LAYERS = ("local", "project")

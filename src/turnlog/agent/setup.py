@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from turnlog.agent.permissions.decision import CallGuard
-from turnlog.agent.tools.tool import Object, Tool, Workspace
+from turnlog.agent.tools.call_result import Object, Workspace
+from turnlog.agent.tools.task import AgentType
+from turnlog.agent.tools.tool import Tool
 from turnlog.model.model import Model
 
 
@@ -18,21 +20,6 @@ class TurnLimits(Struct, frozen=True):
     """Requests to the model in one turn of the person (`--max-turns`)."""
     dollars: float | None = None
     """Cost of the session (`--max-budget-usd`)."""
-
-
-class AgentType(Struct, frozen=True):
-    """A kind of sub-agent: built in, or of `.claude/agents`."""
-
-    name: str
-    description: str
-    prompt: str
-    """Its system prompt."""
-    tools: tuple[str, ...] | None = None
-    """The tools it may use; None: all."""
-    denied_tools: tuple[str, ...] = ()
-    """Tools that it may not use, though `tools` has them."""
-    model: str | None = None
-    """A model, an alias, or None: that of the session."""
 
 
 class AgentSetup(Struct):

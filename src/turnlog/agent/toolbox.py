@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
 
-from turnlog.agent.setup import AgentType
+from turnlog.agent.tools.call_result import CallResult, Object
 from turnlog.agent.tools.described_tool import DescribedTool
-from turnlog.agent.tools.task import Task
-from turnlog.agent.tools.tool import CallContext, CallResult, Object, Tool
+from turnlog.agent.tools.task import AgentType, Task
+from turnlog.agent.tools.tool import CallContext, Tool
 from turnlog.errors import UsageError
 
 TOOL_MODULES = {

@@ -31,7 +31,7 @@ from tests.interop.resume import KEY, Resumed, environment, judge, kill, run, sc
 from turnlog.agent.record.record import SessionRecord
 from turnlog.agent.resume.choices import find_latest_session
 from turnlog.agent.resume.resume import continue_in_fork, continue_in_place, load_resumable_session
-from turnlog.agent.tools.tool import CallResult
+from turnlog.agent.tools.call_result import CallResult
 from turnlog.errors import Busy
 
 pytestmark = pytest.mark.interop

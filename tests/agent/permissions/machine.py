@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from turnlog.agent.permissions.guard import SettingsGuard
 from turnlog.agent.settings import Settings, SettingsLayer, load_settings
-from turnlog.agent.tools.tool import Workspace
+from turnlog.agent.tools.call_result import Workspace
 
 MATRIX = Path(__file__).with_name("matrix.json")
 _GIVEN = {"Bash": "command", "WebFetch": "url", "Glob": "path", "Grep": "path", "Task": "subagent_type"}

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from turnlog.agent.permissions.decision import PermissionMode
 from turnlog.agent.permissions.guard import SettingsGuard
-from turnlog.agent.tools.tool import Workspace
+from turnlog.agent.settings import PermissionMode
+from turnlog.agent.tools.call_result import Workspace
 
 from .machine import flags
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.agent.waiting import HANG
 from turnlog.agent.permissions.guard import SettingsGuard
-from turnlog.agent.tools.tool import Workspace
+from turnlog.agent.tools.call_result import Workspace
 
 from .machine import flags
 

@@ -14,7 +14,7 @@ import pytest
 from tests.agent.desk import Desk, call, reply, script
 from turnlog.agent.permissions.guard import SettingsGuard
 from turnlog.agent.settings import Settings
-from turnlog.agent.tools.tool import Workspace
+from turnlog.agent.tools.call_result import Workspace
 
 from .machine import flags
 

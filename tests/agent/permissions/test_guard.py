@@ -12,7 +12,7 @@ import pytest
 from turnlog.agent.permissions.decision import CallGuard
 from turnlog.agent.permissions.guard import SettingsGuard
 from turnlog.agent.settings import Settings, load_settings
-from turnlog.agent.tools.tool import Workspace
+from turnlog.agent.tools.call_result import Workspace
 from turnlog.errors import TurnlogError, UsageError
 
 from .machine import flags

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from turnlog.agent.permissions.guard import SettingsGuard
-from turnlog.agent.tools.tool import Workspace
+from turnlog.agent.tools.call_result import Workspace
 
 from .machine import flags
 

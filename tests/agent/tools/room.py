@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
+from turnlog.agent.tools.call_result import CallResult, Object, ToolError, Workspace
 from turnlog.agent.tools.edit import Edit
 from turnlog.agent.tools.glob import Glob
 from turnlog.agent.tools.grep import Grep
@@ -15,7 +16,7 @@ from turnlog.agent.tools.notebook import NotebookEdit
 from turnlog.agent.tools.read import Read
 from turnlog.agent.tools.seen_files import SeenFiles
 from turnlog.agent.tools.todo import TodoWrite
-from turnlog.agent.tools.tool import CallContext, CallResult, Object, Question, Tool, ToolError, ToolHost, Workspace
+from turnlog.agent.tools.tool import CallContext, Question, Tool, ToolHost
 from turnlog.agent.tools.write import Write
 from turnlog.model.cancel import Cancel
 

@@ -9,7 +9,8 @@ import pytest
 
 from tests.agent.tools.workshop import Clerk, Workshop
 from turnlog.agent.tools.ask import AskUserQuestion
-from turnlog.agent.tools.tool import CallResult, Question
+from turnlog.agent.tools.call_result import CallResult
+from turnlog.agent.tools.tool import Question
 
 
 def question(text: str = "Which?", labels: str = "AB", *, many: bool = False) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from tests.agent.tools.workshop import Workshop
 from tests.agent.waiting import wait_until
 from turnlog.agent.tools import bash, shell_process
 from turnlog.agent.tools.bash import Bash, build_command_environment
-from turnlog.agent.tools.tool import CallResult, ToolError
+from turnlog.agent.tools.call_result import CallResult, ToolError
 from turnlog.model.failures import RequestCancelled
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="there is no bash")

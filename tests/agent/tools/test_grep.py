@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.agent.tools.room import Room
+from turnlog.agent.tools.call_result import ToolError
 from turnlog.agent.tools.ripgrep import find_search_program, run_ripgrep
-from turnlog.agent.tools.tool import ToolError
 from turnlog.model.failures import RequestCancelled
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="needs links and names with colons")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.agent.tools.workshop import Clerk, Workshop
+from turnlog.agent.tools.call_result import CallResult
 from turnlog.agent.tools.plan import ExitPlanMode
-from turnlog.agent.tools.tool import CallResult, Question
+from turnlog.agent.tools.tool import Question
 
 
 def call(base: Path, clerk: Clerk, plan: str | None = "# Do it") -> CallResult:

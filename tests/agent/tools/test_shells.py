@@ -16,9 +16,9 @@ from tests.agent.waiting import HANG
 from turnlog.agent.tools import shell_process
 from turnlog.agent.tools.bash import Bash
 from turnlog.agent.tools.bash_output import BashOutput
+from turnlog.agent.tools.call_result import CallResult
 from turnlog.agent.tools.kill_shell import KillShell
 from turnlog.agent.tools.shells import Shell
-from turnlog.agent.tools.tool import CallResult
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="there is no bash")
 HOLD = "while [ ! -e go ]; do sleep 0.01; done"

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.agent.tools.workshop import Workshop
-from turnlog.agent.setup import AgentType
-from turnlog.agent.tools.task import Task
-from turnlog.agent.tools.tool import CallResult
+from turnlog.agent.tools.call_result import CallResult
+from turnlog.agent.tools.task import AgentType, Task
 
 AGENTS = {"explore": AgentType("explore", "Looks around.", "You look."), "fix": AgentType("fix", "Mends.", "You mend.")}
 GIVEN = {"description": "look", "prompt": "Find it.", "subagent_type": "explore"}

@@ -13,7 +13,7 @@ import pytest
 
 from tests.agent.tools.workshop import Clerk, Workshop
 from turnlog.agent.tools import web_fetch
-from turnlog.agent.tools.tool import CallResult, ToolError
+from turnlog.agent.tools.call_result import CallResult, ToolError
 from turnlog.agent.tools.web_fetch import WebFetch, parse_fetch_url
 from turnlog.model.failures import RequestCancelled
 from turnlog.render.page_text import convert_html_to_text

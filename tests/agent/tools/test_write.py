@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.agent.tools.room import Room
+from turnlog.agent.tools.call_result import ToolError
 from turnlog.agent.tools.text_file import load_text_file, store_text_file
-from turnlog.agent.tools.tool import ToolError
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="needs modes and links")
 

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.agent.waiting import wait_until
+from turnlog.agent.tools.call_result import CallResult, Object, ToolError, Workspace
 from turnlog.agent.tools.input_schema import validate_input
 from turnlog.agent.tools.seen_files import SeenFiles
 from turnlog.agent.tools.shells import Shell, Shells
-from turnlog.agent.tools.tool import CallContext, CallResult, Object, Question, Tool, ToolError, Workspace
+from turnlog.agent.tools.tool import CallContext, Question, Tool
 from turnlog.model.cancel import Cancel
 
 

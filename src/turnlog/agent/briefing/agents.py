@@ -11,8 +11,8 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from turnlog.agent.setup import AgentType
 from turnlog.agent.small_file import leaves_folder, read_small_file
+from turnlog.agent.tools.task import AgentType
 from turnlog.agent.unsupported_features import GUARD_EVENTS
 
 MAX_AGENT_FILE_BYTES = 1 << 20

@@ -10,14 +10,15 @@ from turnlog.agent.console import person_questions, session_title
 from turnlog.agent.console.keyboard import Keyboard, ModeKeyPressed, TypingInterrupted
 from turnlog.agent.console.screen import ConsoleScreen
 from turnlog.agent.console.session_picker import choose_session
-from turnlog.agent.console.slash_commands import describe_unknown_command, is_slash_command, run_slash_command
 from turnlog.agent.console.turn_display import TurnDisplay
 from turnlog.agent.console.turn_worker import TurnWorker
 from turnlog.agent.console.user_command import run_user_command
 from turnlog.agent.loop import AgentLoop
-from turnlog.agent.permissions.decision import Decision, PermissionMode
+from turnlog.agent.permissions.decision import Decision
 from turnlog.agent.person import PermissionAnswer
 from turnlog.agent.session_starter import SessionStarter, StartedSession, StartOptions, derive_start_options
+from turnlog.agent.settings import PermissionMode
+from turnlog.agent.slash_commands import describe_unknown_command, is_slash_command, run_slash_command
 from turnlog.agent.tools.tool import Question
 from turnlog.entries.layout import find_config_dirs
 from turnlog.errors import TurnlogError

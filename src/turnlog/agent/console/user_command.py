@@ -7,7 +7,8 @@ from turnlog.agent.events import CallEnded, CallProgress, CallStarted
 from turnlog.agent.loop import AgentLoop
 from turnlog.agent.record.line_bodies import extract_content_text
 from turnlog.agent.tools.bash import Bash
-from turnlog.agent.tools.tool import CallContext, CallResult, Object, ToolError
+from turnlog.agent.tools.call_result import CallResult, Object, ToolError
+from turnlog.agent.tools.tool import CallContext
 from turnlog.model.cancel import Cancel
 from turnlog.model.failures import RequestCancelled
 

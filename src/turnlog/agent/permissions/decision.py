@@ -11,12 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol, get_args
+from typing import Any, Literal, NamedTuple, Protocol
 
-from turnlog.agent.tools.tool import Workspace
+from turnlog.agent.settings import PermissionMode
+from turnlog.agent.tools.call_result import Workspace
 
-PermissionMode = Literal["default", "acceptEdits", "plan", "bypassPermissions", "dontAsk"]
-PERMISSION_MODES: tuple[PermissionMode, ...] = get_args(PermissionMode)
 Verdict = Literal["allow", "ask", "deny"]
 
 

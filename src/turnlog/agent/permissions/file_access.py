@@ -9,12 +9,12 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from turnlog.agent.permissions.decision import ALLOW_DECISION, Decision, PermissionMode
+from turnlog.agent.permissions.decision import ALLOW_DECISION, Decision
 from turnlog.agent.permissions.git_programs import is_run_by_git
 from turnlog.agent.permissions.paths import is_of_process, is_protected, lies_within, list_spellings, matches_path
 from turnlog.agent.permissions.rules import EDIT_TOOLS, READ_TOOLS, PermissionRule, PermissionRules
-from turnlog.agent.settings import RuleKind
-from turnlog.agent.tools.tool import Workspace
+from turnlog.agent.settings import PermissionMode, RuleKind
+from turnlog.agent.tools.call_result import Workspace
 
 HARMLESS_DEVICES = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"})
 _OUTSIDE_REASON = "it lies outside of the working folders"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from turnlog.agent.permissions.decision import ALLOW_DECISION, Decision, PermissionMode, apply_mode, pick_strictest
+from turnlog.agent.permissions.decision import ALLOW_DECISION, Decision, apply_mode, pick_strictest
 from turnlog.agent.permissions.file_access import FileAccess
 from turnlog.agent.permissions.rules import (
     EDIT_TOOLS,
@@ -18,8 +18,8 @@ from turnlog.agent.permissions.rules import (
     matches_host,
     matches_name,
 )
-from turnlog.agent.settings import Settings, add_rules
-from turnlog.agent.tools.tool import Workspace
+from turnlog.agent.settings import PermissionMode, Settings, add_rules
+from turnlog.agent.tools.call_result import Workspace
 from turnlog.errors import UsageError
 
 _FREE_TOOLS = frozenset(

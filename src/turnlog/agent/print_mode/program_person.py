@@ -13,7 +13,8 @@ from uuid import uuid4
 
 from turnlog.agent.permissions.decision import Decision
 from turnlog.agent.person import PermissionAnswer
-from turnlog.agent.tools.tool import Question, to_object
+from turnlog.agent.tools.call_result import to_object
+from turnlog.agent.tools.tool import Question
 from turnlog.model.failures import RequestCancelled
 
 Object = Mapping[str, Any]

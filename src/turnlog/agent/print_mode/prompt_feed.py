@@ -15,13 +15,12 @@ from typing import Any, NamedTuple
 import msgspec
 
 from turnlog.agent.briefing.system_prompt import build_system_prompt
-from turnlog.agent.console.slash_commands import SLASH_COMMANDS
 from turnlog.agent.events import WarningIssued
 from turnlog.agent.loop import AgentLoop
-from turnlog.agent.permissions.decision import PERMISSION_MODES
 from turnlog.agent.print_mode.program_person import ProgramPerson
-from turnlog.agent.print_mode.turn_printer import PRINTABLE_COMMANDS
-from turnlog.agent.tools.tool import to_object
+from turnlog.agent.settings import PERMISSION_MODES
+from turnlog.agent.slash_commands import PRINTABLE_COMMANDS, SLASH_COMMANDS
+from turnlog.agent.tools.call_result import to_object
 from turnlog.errors import TurnlogError, UsageError
 from turnlog.model.cancel import Cancel
 

@@ -29,8 +29,6 @@ Object = Mapping[str, Any]
 Json = dict[str, Any]
 
 PRINT_FORMATS: tuple[PrintFormat, ...] = get_args(PrintFormat)
-PRINTABLE_COMMANDS = ("compact", "context", "cost", "help", "model")
-"""Commands of the client that make sense where nobody waits for the next prompt."""
 _SUBTYPES_BY_REASON = {
     "finished": "success",
     "error": "success",  # so it is in the real client, and `is_error` tells them apart
@@ -168,6 +166,8 @@ class TurnPrinter:
 
 
 def _build_init_line(loop: AgentLoop, key_source: str) -> Json:
+    from turnlog.agent.slash_commands import PRINTABLE_COMMANDS  # only this format names them
+
     setup = loop.setup
     return {
         "type": "system",

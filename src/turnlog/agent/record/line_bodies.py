@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from turnlog.agent.tools.tool import CallResult
+from turnlog.agent.tools.call_result import CallResult
 from turnlog.model.answer import ModelAnswer
 
 Object = Mapping[str, Any]

@@ -18,7 +18,7 @@ from turnlog.agent.record.appender import SessionAppender
 from turnlog.agent.record.chain import EntryChain, create_record_id
 from turnlog.agent.record.git_branch import read_git_branch
 from turnlog.agent.record.line_bodies import LineBody, LineContent, Object
-from turnlog.agent.tools.tool import CallResult
+from turnlog.agent.tools.call_result import CallResult
 from turnlog.entries import writer
 from turnlog.entries.layout import is_session_id
 from turnlog.entries.patch import encode_json_line

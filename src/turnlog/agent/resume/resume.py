@@ -22,7 +22,7 @@ from turnlog.agent.record.record import SessionRecord
 from turnlog.agent.resume.message_cleanup import CLIENT_ONLY_ATTACHMENTS, clean_messages, map_thinking_to_models
 from turnlog.agent.resume.tool_state import SeenFile, find_last_todos, find_seen_files
 from turnlog.agent.spending_tally import count_window_tokens
-from turnlog.agent.tools.tool import CallResult
+from turnlog.agent.tools.call_result import CallResult
 from turnlog.entries.entry import Entry, EntryOrScrap
 from turnlog.entries.patch import patch_entry
 from turnlog.entries.reader import Transcript

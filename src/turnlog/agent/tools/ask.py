@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from turnlog.agent.tools.call_result import CallResult, Object, ToolError, to_object
 from turnlog.agent.tools.described_tool import DescribedTool
 from turnlog.agent.tools.input_schema import InvalidInput
-from turnlog.agent.tools.tool import CallContext, CallResult, Object, Question, ToolError, to_object
+from turnlog.agent.tools.tool import CallContext, Question
 
 _UNANSWERED_TEXT = (
     "The questions were not answered: nobody is there, or the user did not want to. Go on with what you think best, "

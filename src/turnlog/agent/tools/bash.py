@@ -16,10 +16,11 @@ from typing import Any
 
 from turnlog.agent.key_shield import build_child_environment
 from turnlog.agent.tools import command_output
+from turnlog.agent.tools.call_result import CallResult, Object, ToolError, Workspace
 from turnlog.agent.tools.described_tool import DescribedTool
 from turnlog.agent.tools.shell_process import KILL_GRACE_SECONDS, MAX_OUTPUT_BYTES
 from turnlog.agent.tools.shells import Shell
-from turnlog.agent.tools.tool import CallContext, CallResult, Object, ToolError, Workspace
+from turnlog.agent.tools.tool import CallContext
 from turnlog.model.failures import RequestCancelled
 
 _EXIT_CODE_MEANINGS = {

@@ -7,9 +7,10 @@ from codecs import getincrementaldecoder
 from datetime import UTC, datetime
 
 from turnlog.agent.tools import command_output
+from turnlog.agent.tools.call_result import CallResult, Object, RejectedCall
 from turnlog.agent.tools.described_tool import DescribedTool
 from turnlog.agent.tools.shells import Shell
-from turnlog.agent.tools.tool import CallContext, CallResult, Object, RejectedCall
+from turnlog.agent.tools.tool import CallContext
 
 
 class BashOutput(DescribedTool):

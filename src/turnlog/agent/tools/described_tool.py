@@ -11,7 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from turnlog.agent.tools.tool import Object, Tool
+from turnlog.agent.tools.call_result import Object
+from turnlog.agent.tools.tool import Tool
 
 
 class DescribedTool(Tool):

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
+from turnlog.agent.tools.call_result import CallResult, Object, RejectedCall
 from turnlog.agent.tools.described_tool import DescribedTool
 from turnlog.agent.tools.patch import build_patch
 from turnlog.agent.tools.seen_files import (
@@ -16,7 +17,7 @@ from turnlog.agent.tools.seen_files import (
     locate_file,
 )
 from turnlog.agent.tools.text_file import TextFile, TextSplice, store_text_file
-from turnlog.agent.tools.tool import CallContext, CallResult, Object, RejectedCall
+from turnlog.agent.tools.tool import CallContext
 from turnlog.agent.tools.write import CURRENT_STATE_REMARK, load_existing_file, trim_line_ends
 
 _STRAIGHT_QUOTES = str.maketrans("‘’“”", "''\"\"")

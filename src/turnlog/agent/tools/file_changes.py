@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from turnlog.agent.tools.call_result import ToolError
 from turnlog.agent.tools.patch import build_patch
 from turnlog.agent.tools.seen_files import SeenFiles
 from turnlog.agent.tools.text_file import load_text_file
-from turnlog.agent.tools.tool import ToolError
 
 MAX_SHOWN_LINES = 300
 """Lines that are shown of a file."""

@@ -7,10 +7,11 @@ import re
 import time
 from pathlib import Path
 
+from turnlog.agent.tools.call_result import CallResult, Object, ToolError
 from turnlog.agent.tools.described_tool import DescribedTool
 from turnlog.agent.tools.ripgrep import run_ripgrep, sort_by_age, to_cwd_relative_path
 from turnlog.agent.tools.seen_files import locate_file
-from turnlog.agent.tools.tool import CallContext, CallResult, Object, ToolError
+from turnlog.agent.tools.tool import CallContext
 
 MAX_GLOB_FILES = 100
 _GLOB_CHARACTER_PATTERN = re.compile(r"[*?\[{]")

@@ -8,10 +8,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from turnlog.agent.tools.call_result import CallResult, Object, ToolError
 from turnlog.agent.tools.described_tool import DescribedTool
 from turnlog.agent.tools.ripgrep import run_ripgrep, sort_by_age, to_cwd_relative_path
 from turnlog.agent.tools.seen_files import locate_file
-from turnlog.agent.tools.tool import CallContext, CallResult, Object, ToolError
+from turnlog.agent.tools.tool import CallContext
 
 DEFAULT_HEAD_LIMIT = 250
 _VERSION_CONTROL_FOLDERS = (".git", ".svn", ".hg", ".bzr", ".jj", ".sl")

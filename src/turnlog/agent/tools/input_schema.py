@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from turnlog.agent.tools.tool import CallResult, Object, RejectedCall
+from turnlog.agent.tools.call_result import CallResult, Object, RejectedCall
 
 _InputPath = tuple[str | int, ...]
 """The way to a part of an input: names, and places in lists."""

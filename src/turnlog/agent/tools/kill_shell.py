@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 
 from turnlog.agent.tools.bash_output import find_background_shell
+from turnlog.agent.tools.call_result import CallResult, Object, RejectedCall
 from turnlog.agent.tools.described_tool import DescribedTool
 from turnlog.agent.tools.shell_process import KILL_GRACE_SECONDS
-from turnlog.agent.tools.tool import CallContext, CallResult, Object, RejectedCall
+from turnlog.agent.tools.tool import CallContext
 
 
 class KillShell(DescribedTool):

@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from turnlog.agent.tools import notebook_text
+from turnlog.agent.tools.call_result import CallResult, Object, RejectedCall, ToolError
 from turnlog.agent.tools.described_tool import DescribedTool
 from turnlog.agent.tools.seen_files import CHANGED_FILE_TEXT, UNREAD_FILE_TEXT, MissingFile, locate_file
 from turnlog.agent.tools.text_file import TextFile, load_text_file, store_text_file
-from turnlog.agent.tools.tool import CallContext, CallResult, Object, RejectedCall, ToolError
+from turnlog.agent.tools.tool import CallContext
 
 _CELL_INDEX_PATTERN = re.compile(r"cell-(\d{1,9})")
 

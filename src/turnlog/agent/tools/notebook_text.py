@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from turnlog.agent.tools.tool import Object, ToolError
+from turnlog.agent.tools.call_result import Object, ToolError
 
 _MAX_OUTPUT_CHARS = 10_000
 """Characters of a cell's outputs."""

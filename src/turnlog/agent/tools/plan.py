@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from turnlog.agent.tools.call_result import CallResult, Object, ToolError
 from turnlog.agent.tools.described_tool import DescribedTool
-from turnlog.agent.tools.tool import CallContext, CallResult, Object, Question, ToolError
+from turnlog.agent.tools.tool import CallContext, Question
 
 _APPROVED_TEXT = (
     "User has approved your plan. You can now start coding. Start with updating your todo list if applicable"

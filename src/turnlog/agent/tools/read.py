@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from turnlog.agent.tools import notebook_text
+from turnlog.agent.tools.call_result import CallResult, Object, RejectedCall, ToolError
 from turnlog.agent.tools.described_tool import DescribedTool
 from turnlog.agent.tools.seen_files import MissingFile, describe_missing_file, locate_file, word_system_errors
 from turnlog.agent.tools.text_file import (
@@ -16,7 +17,7 @@ from turnlog.agent.tools.text_file import (
     load_text_file,
     stat_regular_file,
 )
-from turnlog.agent.tools.tool import CallContext, CallResult, Object, RejectedCall, ToolError
+from turnlog.agent.tools.tool import CallContext
 
 MAX_UNLIMITED_BYTES = 256 * 1024
 """Bytes that are read without a limit on lines."""

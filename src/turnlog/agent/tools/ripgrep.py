@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import IO
 
 from turnlog.agent.key_shield import build_child_environment
+from turnlog.agent.tools.call_result import ToolError
 from turnlog.agent.tools.seen_files import word_system_errors
-from turnlog.agent.tools.tool import CallContext, ToolError
+from turnlog.agent.tools.tool import CallContext
 
 SEARCH_TIMEOUT_SECONDS = 20.0
 _MAX_OUTPUT_BYTES = 20 * 1024 * 1024

@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from turnlog.agent.tools.tool import RejectedCall, ToolError, Workspace
+from turnlog.agent.tools.call_result import RejectedCall, ToolError, Workspace
 
 UNREAD_FILE_TEXT = "File has not been read yet. Read it first before writing to it."
 CHANGED_FILE_TEXT = (

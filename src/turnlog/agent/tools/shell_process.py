@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from turnlog.agent.tools.tool import ToolError
+from turnlog.agent.tools.call_result import ToolError
 
 if TYPE_CHECKING:
     import subprocess

@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
+from turnlog.agent.tools.call_result import CallResult, Object
 from turnlog.agent.tools.described_tool import DescribedTool
-from turnlog.agent.tools.tool import CallContext, CallResult, Object
+from turnlog.agent.tools.tool import CallContext
 
-if TYPE_CHECKING:
-    from turnlog.agent.setup import AgentType
+
+class AgentType(Struct, frozen=True):
+    """A kind of sub-agent: built in, or of `.claude/agents`."""
+
+    name: str
+    description: str
+    prompt: str
+    """Its system prompt."""
+    tools: tuple[str, ...] | None = None
+    """The tools it may use; None: all."""
+    denied_tools: tuple[str, ...] = ()
+    """Tools that it may not use, though `tools` has them."""
+    model: str | None = None
+    """A model, an alias, or None: that of the session."""
 
 
 class Task(DescribedTool):

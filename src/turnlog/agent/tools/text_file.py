@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from turnlog.agent.tools.call_result import RejectedCall, ToolError
 from turnlog.agent.tools.seen_files import CHANGED_MEANWHILE_TEXT, word_system_errors
-from turnlog.agent.tools.tool import RejectedCall, ToolError
 
 MAX_TEXT_FILE_BYTES = 64 * 1024 * 1024
 """Files above this are not read into memory."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from turnlog.agent.tools.call_result import CallResult, Object
 from turnlog.agent.tools.described_tool import DescribedTool
-from turnlog.agent.tools.tool import CallContext, CallResult, Object
+from turnlog.agent.tools.tool import CallContext
 
 _TODOS_CHANGED_TEXT = (
     "Todos have been modified successfully. Ensure that you continue to use the todo list to track your progress."

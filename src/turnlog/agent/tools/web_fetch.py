@@ -17,9 +17,10 @@ from typing import Any, NamedTuple
 from urllib.parse import SplitResult, quote, urljoin, urlsplit, urlunsplit
 
 from turnlog._version import __version__
+from turnlog.agent.tools.call_result import CallResult, Object, ToolError
 from turnlog.agent.tools.command_output import format_byte_size
 from turnlog.agent.tools.described_tool import DescribedTool
-from turnlog.agent.tools.tool import CallContext, CallResult, Object, ToolError
+from turnlog.agent.tools.tool import CallContext
 from turnlog.model.cancel import Cancel
 from turnlog.model.connections import cut_connection, make_connection
 from turnlog.model.endpoint import find_proxy, is_loopback

@@ -7,8 +7,9 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
+from turnlog.agent.tools.call_result import CallResult, Object, RejectedCall
 from turnlog.agent.tools.described_tool import DescribedTool
-from turnlog.agent.tools.tool import CallContext, CallResult, Object, RejectedCall
+from turnlog.agent.tools.tool import CallContext
 
 MAX_SEARCHES = 8
 _SOURCES_REMINDER = (

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from turnlog.agent.tools.call_result import CallResult, Object, RejectedCall, ToolError
 from turnlog.agent.tools.described_tool import DescribedTool
 from turnlog.agent.tools.patch import build_patch
 from turnlog.agent.tools.seen_files import CHANGED_FILE_TEXT, UNREAD_FILE_TEXT, MissingFile, SeenFiles, locate_file
 from turnlog.agent.tools.text_file import TextFile, load_text_file, store_text_file
-from turnlog.agent.tools.tool import CallContext, CallResult, Object, RejectedCall, ToolError
+from turnlog.agent.tools.tool import CallContext
 
 CURRENT_STATE_REMARK = " (file state is current in your context — no need to Read it back)"
 _TRAILING_SPACE_PATTERN = re.compile(r"[^\S\n]+(?=\n|$)")

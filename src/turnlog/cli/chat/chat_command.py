@@ -109,8 +109,8 @@ def _run_prompt(loop: AgentLoop, printing: TurnPrinter, prompt: Any, cancel: Can
     """Take one prompt, or a command of the client; the exit status."""
     text = _read_plain_text(prompt)
     if text.startswith("/"):
-        from turnlog.agent.console.slash_commands import run_printed_command
         from turnlog.agent.events import TurnEnded
+        from turnlog.agent.slash_commands import run_printed_command
         from turnlog.model.failures import ModelError
 
         began = time.monotonic()

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from turnlog.agent.loop import AgentLoop
-from turnlog.agent.print_mode.turn_printer import PRINTABLE_COMMANDS
 from turnlog.agent.record import line_bodies as written
 from turnlog.errors import UsageError
 from turnlog.model.cancel import Cancel
@@ -219,5 +218,7 @@ SLASH_COMMANDS: dict[str, SlashCommand] = {
     "context": SlashCommand("what fills the window; --raw: the very next request", _run_context, "[--raw]"),
     "exit": SlashCommand("leave", _run_exit),
 }
+PRINTABLE_COMMANDS = ("compact", "context", "cost", "help", "model")
+"""Commands that make sense in print mode, where nobody waits for the next prompt."""
 UNRECORDED_COMMANDS = frozenset({"clear", "resume", "exit", "model", "compact"})
 """Commands that leave no remark in the session: they write for themselves, or are not about it."""

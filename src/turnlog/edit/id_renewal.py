@@ -15,7 +15,7 @@ from collections.abc import Iterable
 import msgspec
 from msgspec import Raw
 
-from turnlog.edit.links import LINK_KEYS
+from turnlog.edit.draft import LINK_KEYS
 from turnlog.entries.line_decoder import DECODE_ERRORS
 from turnlog.entries.patch import (
     RawValues,

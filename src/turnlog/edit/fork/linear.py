@@ -15,11 +15,10 @@ from bisect import bisect_right
 from typing import NamedTuple
 
 from turnlog.edit.closing_entries import build_leaf_entry
-from turnlog.edit.draft import Draft, DraftRow
+from turnlog.edit.draft import LINK_KEYS, Draft, DraftRow
 from turnlog.edit.fork.exchange import SpokenEntry, list_spoken_entries
 from turnlog.edit.fork.fork import LAST_WINS_TYPES, find_last_prompt
 from turnlog.edit.id_renewal import create_uuid
-from turnlog.edit.links import LINK_KEYS
 from turnlog.entries.entry import Body, Entry
 from turnlog.entries.patch import REMOVE_KEY
 from turnlog.entries.reader import Transcript

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from turnlog.edit.draft import Draft, DraftRow
+from turnlog.edit.draft import LINK_KEYS, Draft, DraftRow
 from turnlog.edit.id_renewal import create_uuid
-from turnlog.edit.links import LINK_KEYS
 from turnlog.edit.repairs.case import RepairAttempt, RepairCase
 from turnlog.session.graph import get_message_id
 

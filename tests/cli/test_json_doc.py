@@ -16,7 +16,7 @@ from tests.trace.recorder import Recorder
 from turnlog.demo import config_dir
 from turnlog.entries.layout import list_session_files
 from turnlog.session.clock import to_iso_time
-from turnlog.store.usage.usage_reports import REPORT_KINDS
+from turnlog.store.usage.usage_request import REPORT_KINDS
 
 FREE = {
     "entries.by_type",

@@ -27,7 +27,8 @@ from turnlog.session.usage.totals import count_usage
 from turnlog.store.usage.memory_tables import build_usage_tables
 from turnlog.store.usage.time_zones import TimeZone
 from turnlog.store.usage.usage_document import UsageReportDetails
-from turnlog.store.usage.usage_reports import REPORT_KINDS, UsageRequest, build_usage_report
+from turnlog.store.usage.usage_reports import build_usage_report
+from turnlog.store.usage.usage_request import REPORT_KINDS, UsageRequest
 
 CASES = sorted(path.parent for path in SET.glob("*/expected.json"))
 ONE, TWO = "aaaaaaaa-0000-4000-8000-000000000001", "aaaaaaaa-0000-4000-8000-000000000002"

@@ -18,7 +18,8 @@ import apsw
 from tests.session.build import DATA, Build
 from turnlog.session.texts.texts import TEXT_KINDS
 from turnlog.store.index.facets import FACET_MARK
-from turnlog.store.index.refresh import RefreshProgress, RefreshResult, ignore_progress
+from turnlog.store.index.refresh import RefreshResult, ignore_progress
+from turnlog.store.index.refresh_work import RefreshProgress
 from turnlog.store.index.spend_table import renew_spend
 from turnlog.store.store import Store
 

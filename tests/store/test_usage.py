@@ -23,7 +23,8 @@ from turnlog.store.session_counts import count_sessions
 from turnlog.store.usage.memory_tables import build_usage_tables
 from turnlog.store.usage.time_zones import DAY_SECONDS, TimeZone, format_day, parse_day, to_day_number
 from turnlog.store.usage.tool_usage import sum_tool_usage
-from turnlog.store.usage.usage_reports import REPORT_KINDS, UsageReport, UsageRequest, build_usage_report
+from turnlog.store.usage.usage_reports import UsageReport, build_usage_report
+from turnlog.store.usage.usage_request import REPORT_KINDS, UsageRequest
 from turnlog.store.usage.usage_sums import UsageSum, add_usage_sums
 
 UTC_ZONE = TimeZone("UTC")

@@ -17,7 +17,7 @@ from starlette.testclient import TestClient
 
 from tests.session.build import Build
 from tests.web.conftest import Folders, indexed, recorded
-from turnlog.store.usage.usage_reports import REPORT_KINDS
+from turnlog.store.usage.usage_request import REPORT_KINDS
 from turnlog.web.app import build_application
 from turnlog.web.charts.column_chart import ChartColumn, render_column_chart
 from turnlog.web.charts.heat_map import render_heat_map

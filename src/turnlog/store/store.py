@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import apsw
 
@@ -19,9 +19,12 @@ from turnlog.store.database_damage import DAMAGE_ERRORS, check_log_places, is_da
 from turnlog.store.file_lock import enable_write_ahead_log, open_write_transaction, try_lock_file
 from turnlog.store.index.file_changes import TranscriptLister
 from turnlog.store.index.full_text_pieces import prepare_full_text
-from turnlog.store.index.refresh import RefreshProgress, RefreshResult, ignore_progress, refresh_index
+from turnlog.store.index.refresh import RefreshResult, ignore_progress, refresh_index
 from turnlog.store.index_file_name import DEFAULT_INDEX_NAME
 from turnlog.store.session_counts import count_sessions
+
+if TYPE_CHECKING:
+    from turnlog.store.index.refresh_work import RefreshProgress
 
 INDEX_VERSION = 10
 """Of the tables and of what is put into them; an index of another version is made again."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from turnlog.api.config import Config
     from turnlog.store.usage.usage_document import UsageReportDetails
-    from turnlog.store.usage.usage_reports import UsageRequest
+    from turnlog.store.usage.usage_request import UsageRequest
 
 
 class UsageOptions(NamedTuple):

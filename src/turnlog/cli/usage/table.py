@@ -12,8 +12,7 @@ from turnlog.store.usage.usage_sums import PICO_PER_DOLLAR, UsageSum
 
 if TYPE_CHECKING:
     from turnlog.store.usage.time_zones import TimeZone
-    from turnlog.store.usage.usage_blocks import BlockPace
-    from turnlog.store.usage.usage_reports import UsageReportRow
+    from turnlog.store.usage.usage_reports import BlockPace, UsageReportRow
 
 _ID_CHARS = 8
 _MAX_CELL_CHARS = 60

@@ -7,17 +7,17 @@ there.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import apsw
 
 from turnlog.store.file_lock import try_lock_file
 from turnlog.store.index.file_changes import IndexChanges, TranscriptLister, find_index_changes
 
-RefreshProgress = Callable[[int, int], None]
-"""Called with how many bytes of how many are done."""
+if TYPE_CHECKING:
+    from turnlog.store.index.refresh_work import RefreshProgress
 
 
 def ignore_progress(done: int, total: int) -> None:

@@ -32,9 +32,10 @@ from turnlog.store.index.batch_writer import (
 from turnlog.store.index.file_changes import ChangedFile, get_session_number
 from turnlog.store.index.full_text_pieces import join_said_pieces, set_piece_merging
 from turnlog.store.index.name_numbers import NameNumbers
-from turnlog.store.index.refresh import RefreshProgress
 from turnlog.store.index.spend_table import UNKNOWN_HOUR, StaleSpend, find_stale_spend, renew_spend
 
+RefreshProgress = Callable[[int, int], None]
+"""Called with the number of bytes that are done, and of all."""
 MAX_STEP_BYTES = 192 << 20
 """So many bytes are read between two commits, unless `CommitLimits` says otherwise: a commit of full-text tables costs
 much, whatever is in it."""

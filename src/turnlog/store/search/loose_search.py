@@ -11,7 +11,6 @@ import re
 import time
 from collections.abc import Iterator
 from heapq import nsmallest
-from typing import Literal, NamedTuple
 
 import apsw
 
@@ -20,11 +19,9 @@ from turnlog.store.index.words import fold_word, to_query_text
 from turnlog.store.search.match_expression import plan_search
 from turnlog.store.search.passages import PassageReader
 from turnlog.store.search.query import SearchQuery
-from turnlog.store.search.search import SearchOptions, SearchOutcome, search_index
+from turnlog.store.search.search import LoosenedWord, LooseningWay, SearchOptions, SearchOutcome, search_index
 from turnlog.store.search.syntax import AllNode, EitherNode, QueryNode, QueryTerm
 from turnlog.store.search.trashed_sessions import NOTHING_TRASHED, TrashedSessions
-
-LooseningWay = Literal["prefix", "substring", "spelling"]
 
 _WORD_PATTERN = re.compile(r"[^\W_]+")
 _FULL_TEXT_TABLES = ("said", "done")
@@ -44,15 +41,6 @@ _MIN_LETTERS: dict[LooseningWay, int] = {"prefix": 2, "substring": 3, "spelling"
 _LONG_WORD_LETTERS = 7
 _MAX_WORD_LETTERS = 40
 """Longer words are ids and hashes, which nobody misspells."""
-
-
-class LoosenedWord(NamedTuple):
-    """A word of a query, and what was looked for in its place."""
-
-    typed: str
-    how: LooseningWay
-    words: tuple[str, ...]
-    """Words of the index; for a prefix, some of them."""
 
 
 def search_loosely(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import log
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import apsw
 
@@ -19,9 +19,6 @@ from turnlog.store.search.match_expression import SearchPlan, exclude_sessions, 
 from turnlog.store.search.passages import PassagePlace, PassageReader, Passages
 from turnlog.store.search.snippet import SNIPPET_CHARS, Snippet, TermFinder
 from turnlog.store.search.trashed_sessions import NOTHING_TRASHED, LeftOutHits, TrashedSessions, count_left_out
-
-if TYPE_CHECKING:
-    from turnlog.store.search.loose_search import LoosenedWord
 
 MAX_NEWEST_TEXTS = 500
 """So many texts of each table are looked at."""
@@ -51,6 +48,7 @@ _HALF_LIFE_SECONDS = 45 * 86_400
 _KIND_NAMES = list(TEXT_KINDS)
 _FULL_TEXT_TABLES = ("said", "done")
 
+LooseningWay = Literal["prefix", "substring", "spelling"]
 IndexTextRow = tuple[int, int, int, int, int]
 """Of the table `text`: id, file, offset, kind, time."""
 
@@ -108,6 +106,15 @@ class HitGroup(NamedTuple):
     """Those to be shown."""
 
 
+class LoosenedWord(NamedTuple):
+    """A word of a query, and what was looked for in its place."""
+
+    typed: str
+    how: LooseningWay
+    words: tuple[str, ...]
+    """Words of the index; for a prefix, some of them."""
+
+
 class SearchOutcome(NamedTuple):
     """What a search found."""
 
@@ -126,7 +133,7 @@ class SearchOutcome(NamedTuple):
     left_out: LeftOutHits = LeftOutHits()
     """What lies in the trash."""
     loosened: tuple[LoosenedWord, ...] = ()
-    """The words that found nothing, and what was looked for in their place (`search.fallback`)."""
+    """The words that found nothing, and what was looked for in their place (`loose_search`)."""
 
 
 def search_index(

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     import apsw
 
     from turnlog.store.usage.tool_usage import ToolUsageRow
-    from turnlog.store.usage.usage_reports import UsageReport, UsageReportRow, UsageRequest
+    from turnlog.store.usage.usage_reports import UsageReport, UsageReportRow
+    from turnlog.store.usage.usage_request import UsageRequest
 
 USAGE_QUALITIES = ("final", "partial", "placeholder", "missing")
 

@@ -8,8 +8,10 @@ from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnlog.store.session_counts import count_sessions
-from turnlog.store.usage.time_zones import DAY_SECONDS, ClockStretch, TimeZone, format_day, to_day_number
+from turnlog.store.usage.time_zones import DAY_SECONDS, ClockStretch, format_day, to_day_number
+from turnlog.store.usage.usage_request import REPORT_PERIODS, UsageRequest, build_spend_filter, list_clock_stretches
 from turnlog.store.usage.usage_sums import (
+    PICO_PER_DOLLAR,
     SpendFilter,
     UsageSum,
     add_usage_sums,
@@ -23,23 +25,13 @@ if TYPE_CHECKING:
 
     from turnlog.store.usage.tool_usage import ToolUsageRow
 
-REPORT_PERIODS = ("daily", "weekly", "monthly")
-REPORT_KINDS = (*REPORT_PERIODS, "session", "project", "model", "tool", "blocks")
+BLOCK_HOURS = 5
+"""A block begins at the full hour (UTC) of its first message, as the client counts its limits.
+
+The next begins with the next message after that. Blocks are those of the whole machine, whatever a report shows of
+them: limits do not know projects.
+"""
 _EXACT_SPEND_TABLE = "temp.exact_spend"
-
-
-class UsageRequest(NamedTuple):
-    """What somebody wants to know."""
-
-    kind: str = "daily"
-    since: date | None = None
-    until: date | None = None
-    """The last day that counts."""
-    project: str | None = None
-    model: str | None = None
-    zone: TimeZone = TimeZone()
-    now: float = 0.0
-    """In seconds since 1970: which block is open."""
 
 
 class UsageReportRow(NamedTuple):
@@ -70,9 +62,7 @@ class UsageReport(NamedTuple):
 def build_usage_report(db: apsw.Connection, request: UsageRequest) -> UsageReport:
     """Make a report."""
     if request.kind == "blocks":
-        from turnlog.store.usage.usage_blocks import report_blocks
-
-        return report_blocks(db, request)
+        return _report_blocks(db, request)
     if request.kind == "tool":
         from turnlog.store.usage.tool_usage import list_tool_usage
 
@@ -94,38 +84,6 @@ def build_usage_scope(db: apsw.Connection, request: UsageRequest) -> tuple[Spend
     if request.until is not None:
         wanted = wanted.with_condition("hour < ?", request.zone.find_day_start(_get_next_day(request.until)) // 3600)
     return (wanted.with_condition("hour >= 0") if request.until else wanted), stretches
-
-
-def list_clock_stretches(db: apsw.Connection, zone: TimeZone) -> list[ClockStretch]:
-    """How the clocks of a zone stand over all messages."""
-    first, last = db.execute("SELECT min(hour), max(hour) FROM spend WHERE hour >= 0").fetchone() or (0, 0)
-    return zone.list_stretches(first or 0, last or 0)
-
-
-def build_spend_filter(db: apsw.Connection, request: UsageRequest) -> SpendFilter:
-    """The rows of a project and of a model."""
-    wanted = SpendFilter()
-    if request.project is not None:
-        ids = _match_numbers(db, "project", request.project)
-        sessions = "SELECT id FROM session WHERE project IN (SELECT value FROM json_each(?))"
-        wanted = wanted.with_condition(f"session IN ({sessions})", ids)
-    if request.model is not None:
-        wanted = wanted.with_condition(
-            "model IN (SELECT value FROM json_each(?))", _match_numbers(db, "model", request.model)
-        )
-    return wanted
-
-
-def _match_numbers(db: apsw.Connection, kind: str, value: str) -> str:
-    """The numbers of what a word means, as JSON."""
-    from turnlog.store.filter_values import build_unknown_error, match_names, require_projects
-
-    if kind == "project":
-        return str(require_projects(db, value))
-    fits = match_names(db, kind, value)
-    if not fits.ids:
-        raise build_unknown_error(kind, value, fits.closest)
-    return str(fits.ids)
 
 
 def _fill_exact_spend(
@@ -262,6 +220,77 @@ def _build_total_report(db: apsw.Connection, request: UsageRequest) -> UsageRepo
     """Only the total and how many sessions are in it."""
     wanted, _ = build_usage_scope(db, request)
     return UsageReport([], sum_spend(db, wanted), *count_report_sessions(db, wanted))
+
+
+# -- blocks
+
+
+class BlockPace(NamedTuple):
+    """How fast the block that is still open goes, and where that leads."""
+
+    tokens_per_minute: float
+    usd_per_hour: float
+    minutes_left: int
+    projected_tokens: int
+    projected_usd: float
+
+
+def _report_blocks(db: apsw.Connection, request: UsageRequest) -> UsageReport:
+    """One row for each block that begins on a wanted day."""
+    wanted = build_spend_filter(db, request)
+    hours = [hour for (hour,) in db.execute("SELECT DISTINCT hour FROM spend WHERE hour >= 0 ORDER BY hour")]
+    sums = dict(sum_spend_by(db, wanted.with_condition("hour >= 0"), "hour"))
+    rows, shown = [], []
+    for start, inside in _group_into_blocks(hours):
+        used = [hour for hour in inside if hour in sums]
+        if used and _is_wanted_block(start, request):
+            found = add_usage_sums(sums[hour] for hour in used)
+            rows.append(UsageReportRow(_build_labels(start, found, request.now), found))
+            shown += used
+    counts = count_report_sessions(db, wanted.with_condition("hour IN (SELECT value FROM json_each(?))", str(shown)))
+    return UsageReport(rows, add_usage_sums(row.sum for row in rows), *counts)
+
+
+def _group_into_blocks(hours: list[int]) -> list[tuple[int, list[int]]]:
+    """The hours with messages, by the hour in which their block begins."""
+    found: list[tuple[int, list[int]]] = []
+    for hour in hours:
+        if not found or hour >= found[-1][0] + BLOCK_HOURS:
+            found.append((hour, []))
+        found[-1][1].append(hour)
+    return found
+
+
+def _is_wanted_block(start: int, request: UsageRequest) -> bool:
+    day = request.zone.to_day(start * 3600)
+    if request.since is not None and day < to_day_number(request.since):
+        return False
+    return request.until is None or day <= to_day_number(request.until)
+
+
+def _build_labels(start: int, found: UsageSum, now: float) -> dict[str, Any]:
+    end = start + BLOCK_HOURS
+    is_open = start * 3600 <= now < end * 3600
+    return {
+        "start": start * 3600,
+        "end": end * 3600,
+        "open": is_open,
+        "pace": compute_block_pace(end, found, now) if is_open else None,
+    }
+
+
+def compute_block_pace(end: int, found: UsageSum, now: float) -> BlockPace:
+    """The rate from the first to the last message of a block, and the block's end at that rate."""
+    minutes = max(((found.last or 0) - (found.first or 0)) / 60, 1)
+    left = max(end * 60 - now / 60, 0)
+    per_minute, usd_per_minute = found.tokens / minutes, found.cost / PICO_PER_DOLLAR / minutes
+    return BlockPace(
+        round(per_minute, 1),
+        round(usd_per_minute * 60, 6),
+        round(left),
+        found.tokens + round(per_minute * left),
+        round(found.cost / PICO_PER_DOLLAR + usd_per_minute * left, 6),
+    )
 
 
 _ROW_BUILDERS: dict[str, Callable[[Any, SpendFilter, list[ClockStretch]], list[UsageReportRow]]] = {

@@ -27,8 +27,7 @@ from turnlog.store.insight.insights import (
 )
 from turnlog.store.search.searched_sessions import load_searched_sessions
 from turnlog.store.usage.usage_document import load_usage_report, to_usage_document
-from turnlog.store.usage.usage_reports import REPORT_KINDS, UsageRequest
-from turnlog.store.usage.usage_request import parse_usage_request
+from turnlog.store.usage.usage_request import REPORT_KINDS, UsageRequest, parse_usage_request
 from turnlog.web import amounts, answers
 from turnlog.web.answers import get_app_state, get_machine, render_page
 from turnlog.web.home.session_list import ListingCache

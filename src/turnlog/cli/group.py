@@ -8,10 +8,14 @@ from collections.abc import Mapping, Sequence
 import click
 
 from turnlog._version import __version__
-from turnlog.cli.table import COMMAND_SECTIONS, COMMANDS, DEFAULT_COMMAND, PIPED_COMMAND, CommandRow
-
-COMPLETION_VARIABLE = "_TURNLOG_COMPLETE"
-"""With this in its environment the program prints completions instead of running a command."""
+from turnlog.cli.table import (
+    COMMAND_SECTIONS,
+    COMMANDS,
+    COMPLETION_VARIABLE,
+    DEFAULT_COMMAND,
+    PIPED_COMMAND,
+    CommandRow,
+)
 
 
 class LazyGroup(click.Group):

@@ -17,9 +17,9 @@ import sys
 
 import click
 
-from turnlog.cli.group import COMPLETION_VARIABLE, turnlog
+from turnlog.cli.group import turnlog
 from turnlog.cli.startup import prepare_run
-from turnlog.cli.table import DEFAULT_COMMAND, PIPED_COMMAND
+from turnlog.cli.table import COMPLETION_VARIABLE, DEFAULT_COMMAND, PIPED_COMMAND
 from turnlog.cli.terminal import is_on_terminal
 from turnlog.errors import TurnlogError
 

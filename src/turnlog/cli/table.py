@@ -8,6 +8,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any, NamedTuple
 
+COMPLETION_VARIABLE = "_TURNLOG_COMPLETE"
+"""With this in its environment the program prints completions instead of running a command."""
+
 
 class CommandRow(NamedTuple):
     """One command: where to find it, and what it does in one line."""

@@ -48,7 +48,7 @@ def run_chat(said: Mapping[str, Any]) -> int:
         raise UsageError("--output-format, --input-format and what belongs to them need -p")
     from turnlog.cli.chat.console import run_chat_console
 
-    return run_chat_console(starting, wishes, said.get("prompt"))
+    return run_chat_console(starting, wishes, said.get("prompt"), END_SIGNALS)
 
 
 def _build_start_options(said: Mapping[str, Any]) -> StartOptions:

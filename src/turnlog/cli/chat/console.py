@@ -21,13 +21,14 @@ from turnlog.agent.session_starter import SessionStarter, StartOptions
 from turnlog.agent.unsupported_features import UnsupportedFeature
 from turnlog.api import config
 from turnlog.cli import terminal
-from turnlog.cli.chat.chat_command import END_SIGNALS
 from turnlog.errors import UsageError
 from turnlog.render.terminal import make_visible
 
 
-def run_chat_console(starting: SessionStarter, wishes: StartOptions, first: str | None) -> int:
-    """Talk until the person leaves; the exit status."""
+def run_chat_console(
+    starting: SessionStarter, wishes: StartOptions, first: str | None, end_signals: Sequence[signal.Signals]
+) -> int:
+    """Talk until the person leaves; the exit status. `end_signals` end the program in an orderly way."""
     if sys.stdin is None or not sys.stdin.isatty() or sys.stdout is None or not sys.stdout.isatty():
         raise UsageError("a conversation needs a terminal; `turnlog -p PROMPT` answers without one")
     look, measure = terminal.detect_screen(config.load_config().color), lambda: shutil.get_terminal_size().columns
@@ -47,11 +48,11 @@ def run_chat_console(starting: SessionStarter, wishes: StartOptions, first: str 
                 return 0
             wishes = wishes._replace(resume=chosen)
         console = Console(starting, wishes, screen, keyboard)
-        _close_on_signal(console.close)
+        _close_on_signal(end_signals, console.close)
         return console.run(first)
 
 
-def _close_on_signal(close: Callable[[], None]) -> None:
+def _close_on_signal(end_signals: Sequence[signal.Signals], close: Callable[[], None]) -> None:
     """When the program is told to end, let go of everything first: what runs in the background ends, too."""
     if os.name == "nt":
         return
@@ -59,13 +60,13 @@ def _close_on_signal(close: Callable[[], None]) -> None:
     os.set_blocking(writer, False)
 
     def wait() -> None:
-        while (number := os.read(reader, 1)[0]) not in END_SIGNALS:
+        while (number := os.read(reader, 1)[0]) not in end_signals:
             pass
         close()
         os._exit(128 + number)
 
     # Another thread does it: the main one may wait in the line editor, which a signal does not always wake.
-    for number in END_SIGNALS:
+    for number in end_signals:
         signal.signal(number, lambda *_: None)
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     threading.Thread(target=wait, name="end", daemon=True).start()

@@ -62,6 +62,7 @@ def export(session: str | None, **words: Any) -> None:
       turnlog export --all --format parquet -o tables
     """
     from turnlog.api.config import load_config
-    from turnlog.cli.export.export_options import ExportOptions, run_export
+    from turnlog.cli.export.export_options import ExportOptions
+    from turnlog.cli.export.export_run import run_export
 
     run_export(session, ExportOptions(**words), load_config())

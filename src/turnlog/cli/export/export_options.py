@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from turnlog.api.config import Config
 from turnlog.errors import UsageError
 from turnlog.export.formats import EXPORT_FORMATS
 from turnlog.export.material import ExportChoice
@@ -91,17 +90,7 @@ class ExportOptions(NamedTuple):
         )
 
 
-def run_export(name: str | None, wish: ExportOptions, config: Config) -> None:
-    """Export what was asked for, and say what was written."""
-    from turnlog.cli.export.export_run import ExportRun
-    from turnlog.cli.export.report import print_export_result
-
-    _check_options(name, wish)
-    exports = ExportRun(wish, config)
-    print_export_result(exports.export_many() if name is None else exports.export_one(name), wish)
-
-
-def _check_options(name: str | None, wish: ExportOptions) -> None:
+def check_export_options(name: str | None, wish: ExportOptions) -> None:
     """Refuse words that don't go together."""
     form = wish.format
     if wish.is_many == (name is not None):

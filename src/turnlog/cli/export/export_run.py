@@ -11,8 +11,8 @@ from pathlib import Path
 from turnlog.api.config import Config
 from turnlog.api.lookup import list_config_folders
 from turnlog.cli.branch import find_leaf
-from turnlog.cli.export.export_options import ExportOptions
-from turnlog.cli.export.report import ExportedSession, ExportResult, SkippedSession
+from turnlog.cli.export.export_options import ExportOptions, check_export_options
+from turnlog.cli.export.report import ExportedSession, ExportResult, SkippedSession, print_export_result
 from turnlog.cli.named_sessions import locate_named_session
 from turnlog.cli.output import print_remark, write_raw
 from turnlog.cli.progress import show_progress
@@ -31,6 +31,13 @@ from turnlog.export.redaction import ExportRedaction
 from turnlog.session.session import Session
 
 _DEFAULT_FOLDER = "turnlog-export"
+
+
+def run_export(name: str | None, wish: ExportOptions, config: Config) -> None:
+    """Export what was asked for, and say what was written."""
+    check_export_options(name, wish)
+    exports = ExportRun(wish, config)
+    print_export_result(exports.export_many() if name is None else exports.export_one(name), wish)
 
 
 class ExportRun:

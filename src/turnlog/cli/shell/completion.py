@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from turnlog.cli.table import COMPLETION_VARIABLE
+
 SHELLS = ("bash", "zsh", "fish")
 
 
@@ -24,10 +26,9 @@ def completion(shell: str) -> None:
     """
     from click.shell_completion import get_completion_class
 
-    from turnlog.cli.group import COMPLETION_VARIABLE, turnlog
-
     maker = get_completion_class(shell)
     assert maker is not None
-    source = maker(turnlog, {}, "turnlog", COMPLETION_VARIABLE)
+    program = click.get_current_context().find_root().command
+    source = maker(program, {}, "turnlog", COMPLETION_VARIABLE)
     # Not `source()`: for bash that starts one to ask for its version, and writes to standard error.
     click.echo(source.source_template % source.source_vars())

@@ -22,7 +22,7 @@ from turnlog.edit.undo.undo import (
     Undo,
     UndoRecord,
 )
-from turnlog.entries.writer import read_whole_file
+from turnlog.entries.atomic_file import read_whole_file
 from turnlog.errors import Busy, Changed, NotFound, TurnlogError, Unreadable
 
 MINE = "0ddf00d1-2222-4333-8444-5555cafe5555"

@@ -1,4 +1,4 @@
-"""Writing session files: whole lines at the end, whole files in the place of others, and nothing outside."""
+"""Session files: whole lines at the end, whole files in the place of others, and nothing outside of a folder."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from turnlog.entries import writer
-from turnlog.entries.writer import append_lines, create_file, read_whole_file, replace_file
+from turnlog.entries.atomic_file import lock_file, read_whole_file
+from turnlog.entries.writer import append_lines, create_session_file, place_session_file, replace_session_file
 from turnlog.errors import Changed, TurnlogError
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="links, modes and limits are those of POSIX")
@@ -91,7 +92,7 @@ def test_many_writers_tear_no_line(file: Path) -> None:
 @posix
 def test_a_writer_waits_for_another_turnlog_that_holds_the_file(file: Path) -> None:
     with file.open("ab", buffering=0) as held:
-        writer.lock_file(held.fileno())
+        lock_file(held.fileno())
         held.write(b'{"b":')
         waiting = threading.Thread(target=append_lines, args=(file, b'{"c":3}\n'), kwargs={"root": file.parent})
         waiting.start()
@@ -141,100 +142,48 @@ def test_half_a_line_stays_if_somebody_wrote_behind_it(file: Path, limited: Call
     assert file.read_bytes() == b"....." + b"12345" + b"." * 10
 
 
-def test_a_file_is_replaced_at_once(file: Path) -> None:
-    with file.open("rb") as before:
-        replace_file(file, [b"one\n", b"two\n"], root=file.parent, expected=read_whole_file(file).checkpoint)
-        assert before.read() == b'{"a":1}\n'
-    assert file.read_bytes() == b"one\ntwo\n"
-    assert names(file) == ["s.jsonl"]
-
-
 @posix
-def test_a_replaced_file_keeps_its_mode_and_where_wanted_its_times(file: Path) -> None:
-    file.chmod(0o640)
-    os.utime(file, ns=(1_000, 2_000))
-    replace_file(file, b"new", root=file.parent, keep_times=True, mode=0o600)
-    assert (file.stat().st_mode & 0o777, file.stat().st_mtime_ns) == (0o640, 2_000)
-    replace_file(file, b"newer", root=file.parent)
-    assert file.stat().st_mtime_ns > 2_000
-
-
-@posix
-def test_a_missing_file_is_made_with_the_given_mode(file: Path) -> None:
-    other = file.with_name("new.json")
-    replace_file(other, b"{}", root=file.parent, mode=0o644)
-    assert (other.read_bytes(), other.stat().st_mode & 0o777) == (b"{}", 0o644)
-
-
-def grown(file: Path) -> None:
-    with file.open("ab") as opened:
-        opened.write(b"{}\n")
-
-
-def other(file: Path) -> None:
-    file.rename(file.with_name("old"))
-    file.write_bytes(b'{"a":1}\n')
-
-
-@posix
-@pytest.mark.parametrize(
-    ("change", "words"), [(grown, "was written"), (other, "was replaced"), (Path.unlink, "was removed")]
-)
-def test_a_file_that_changes_while_the_new_one_is_written_stays(
-    file: Path, change: Callable[[Path], None], words: str
-) -> None:
-    def chunks() -> Iterator[bytes]:
-        yield b"new"
-        change(file)
-
-    with pytest.raises(Changed, match=words):
-        replace_file(file, chunks(), root=file.parent, expected=read_whole_file(file).checkpoint)
-    assert b"new" not in b"".join(path.read_bytes() for path in file.parent.iterdir())
-    assert not [name for name in names(file) if name.endswith(".tmp")]
-
-
-def test_what_was_looked_at_must_still_be_there(file: Path) -> None:
+def test_lines_appended_while_a_session_file_is_replaced_follow_the_new_content(file: Path) -> None:
     seen = read_whole_file(file).checkpoint
-    file.unlink()
-    with pytest.raises(Changed, match="is gone"):
-        replace_file(file, b"new", root=file.parent, expected=seen)
-    assert names(file) == []
-
-
-@posix
-def test_what_a_killed_process_left_is_gone_after_the_next_write(file: Path) -> None:
-    code = (
-        "import os, sys; from pathlib import Path; from turnlog.entries.writer import replace_file\n"
-        "def chunks():\n    yield b'half'\n    os.kill(os.getpid(), 9)\n"
-        "replace_file(Path(sys.argv[1]), chunks(), root=Path(sys.argv[1]).parent)"
-    )
-    assert subprocess.run([sys.executable, "-c", code, str(file)], check=False).returncode == -9
-    assert len(names(file)) == 2
-    assert file.read_bytes() == b'{"a":1}\n'
-    replace_file(file, b"new", root=file.parent)
-    assert (names(file), file.read_bytes()) == (["s.jsonl"], b"new")
-
-
-def test_a_new_content_that_fails_leaves_no_trace(file: Path) -> None:
-    def chunks() -> Iterator[bytes]:
-        yield b"new"
-        raise ValueError("no more")
-
-    with pytest.raises(ValueError, match="no more"):
-        replace_file(file, chunks(), root=file.parent)
-    assert (names(file), file.read_bytes()) == (["s.jsonl"], b'{"a":1}\n')
-
-
-@posix
-def test_what_was_added_to_the_old_file_in_the_last_moment_is_carried_over(file: Path) -> None:
-    size = file.stat().st_size
     with file.open("rb+") as old:
-        replace_file(file, b"new\n", root=file.parent)
+        replace_session_file(file, b"new\n", root=file.parent)
         old.seek(0, os.SEEK_END)
         old.write(b'{"late":1}\n')
         old.flush()
-        writer._carry_over_appended(old.fileno(), size, file)
+        writer._carry_over_appended(old.fileno(), seen.size, file)
     assert file.read_bytes() == b'new\n{"late":1}\n'
+
+
+def test_a_session_file_is_replaced_if_it_is_still_what_was_read(file: Path) -> None:
+    seen = read_whole_file(file).checkpoint
+    replace_session_file(file, [b"one\n", b"two\n"], root=file.parent, expected=seen)
+    assert file.read_bytes() == b"one\ntwo\n"
+    with pytest.raises(Changed, match="meanwhile"):
+        replace_session_file(file, b"three\n", root=file.parent, expected=seen)
+    assert file.read_bytes() == b"one\ntwo\n"
+
+
+def test_replacing_a_missing_session_file_creates_it(file: Path) -> None:
+    replace_session_file(file.with_name("new.jsonl"), b"{}\n", root=file.parent)
+    assert file.with_name("new.jsonl").read_bytes() == b"{}\n"
+
+
+def test_a_new_session_file_never_takes_the_place_of_another(file: Path) -> None:
+    create_session_file(file.with_name("new.jsonl"), [b"{}\n", b"{}\n"], root=file.parent)
+    assert file.with_name("new.jsonl").read_bytes() == b"{}\n{}\n"
+    with pytest.raises(FileExistsError):
+        create_session_file(file, b"{}\n", root=file.parent)
+    assert file.read_bytes() == b'{"a":1}\n'
+
+
+def test_a_file_written_beside_its_place_replaces_another_only_where_that_is_allowed(file: Path) -> None:
+    beside = file.with_name("beside")
+    beside.write_bytes(b"{}\n")
+    with pytest.raises(FileExistsError):
+        place_session_file(beside, file)
+    assert (file.read_bytes(), beside.read_bytes()) == (b'{"a":1}\n', b"{}\n")
+    place_session_file(beside, file, may_replace=True)
+    assert (file.read_bytes(), beside.exists()) == (b"{}\n", False)
 
 
 @posix
@@ -247,61 +196,10 @@ def test_a_link_is_followed_within_the_folder_and_not_out_of_it(file: Path, tmp_
     outside.write_bytes(b"mine\n")
     link = file.with_name("t.jsonl")
     link.symlink_to(outside)
-    for write in (append_lines, replace_file):
+    for write in (append_lines, replace_session_file):
         with pytest.raises(TurnlogError, match=r"leads out of .*outside\.jsonl"):
             write(link, b"{}\n", root=root)
     assert outside.read_bytes() == b"mine\n"
-
-
-@posix
-def test_a_replaced_link_stays_a_link(file: Path) -> None:
-    link = file.with_name("t.jsonl")
-    link.symlink_to(file)
-    replace_file(link, b"new", root=file.parent)
-    assert link.is_symlink()
-    assert file.read_bytes() == b"new"
-
-
-def test_a_folder_that_is_gone_needs_no_flushing(tmp_path: Path) -> None:
-    writer.flush_folder(tmp_path / "gone")
-
-
-def test_a_new_file_appears_whole_and_private(tmp_path: Path) -> None:
-    create_file(tmp_path / "new.jsonl", [b"{}\n", b"{}\n"], root=tmp_path)
-    assert (tmp_path / "new.jsonl").read_bytes() == b"{}\n{}\n"
-    assert names(tmp_path / "new.jsonl") == ["new.jsonl"]
-    if os.name == "posix":
-        assert (tmp_path / "new.jsonl").stat().st_mode & 0o777 == 0o600
-
-
-@pytest.mark.parametrize("links", [True, False])
-def test_a_new_file_never_takes_the_place_of_another(file: Path, monkeypatch: pytest.MonkeyPatch, links: bool) -> None:
-    if not links:
-        monkeypatch.setattr(os, "link", refuse_to_link)
-    with pytest.raises(FileExistsError):
-        create_file(file, b"{}", root=file.parent)
-    assert file.read_bytes() == b'{"a":1}\n'
-    assert names(file) == ["s.jsonl"]
-
-
-def test_a_new_file_appears_where_files_have_one_name_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "link", refuse_to_link)
-    create_file(tmp_path / "new", b"{}", root=tmp_path)
-    assert names(tmp_path / "new") == ["new"]
-
-
-def refuse_to_link(*_: object) -> None:
-    raise OSError(95, "not supported")
-
-
-def test_of_a_new_file_that_could_not_be_written_nothing_stays(tmp_path: Path) -> None:
-    def broken() -> Iterator[bytes]:
-        yield b"{}\n"
-        raise Changed("no more")
-
-    with pytest.raises(Changed):
-        create_file(tmp_path / "new", broken(), root=tmp_path)
-    assert names(tmp_path / "new") == []
 
 
 def test_lines_that_need_not_outlive_a_power_failure_are_added_all_the_same(tmp_path: Path) -> None:

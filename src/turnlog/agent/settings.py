@@ -26,7 +26,7 @@ import msgspec
 from msgspec import Struct
 
 from turnlog.agent.small_file import read_small_file
-from turnlog.entries.writer import read_whole_file, replace_file
+from turnlog.entries.atomic_file import read_whole_file, replace_file
 from turnlog.errors import TurnlogError, UsageError
 
 PermissionMode = Literal["default", "acceptEdits", "plan", "bypassPermissions", "dontAsk"]

@@ -1,10 +1,11 @@
-"""The door to disk: making a new session with all that belongs to it, and putting another content in the place of one.
+"""How edits write session files: they create a session with all that belongs to it, append to one, or replace one.
 
-    create    files that belong to it first, the transcript last: a session is there as a whole or not at all
-    replace   in place, with the original bytes kept for `turnlog undo`; refuses a session that is open elsewhere
+    write_new_session      files that belong to it first, the transcript last: a session exists as a whole or not at all
+    append_to_transcript   one write of whole lines
+    replace_transcript     keeps the original bytes for `turnlog undo`; refuses a session that is open elsewhere
 
-Who is killed while a session is made leaves files under an id that nothing names, and a note (`unfinished`) by which
-whoever makes the next session in the folder finds and removes them.
+A process that is killed while it creates a session leaves files under an id that nothing names, and a note
+(`unfinished_sessions`). Whatever creates the next session in that folder finds the note and removes them.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from turnlog.edit.session_target import SessionTarget
 from turnlog.edit.undo.undo import RewriteChange, Undo, UndoRecord
 from turnlog.edit.unfinished_sessions import keep_unfinished_note
 from turnlog.entries import writer
+from turnlog.entries.atomic_file import resolve_inside
 from turnlog.entries.file_ends import open_regular_file
 from turnlog.entries.patch import encode_json_line
 from turnlog.entries.tail import Checkpoint
@@ -98,7 +100,7 @@ def _create_file(goal: Path, content: Iterable[bytes], new: NewSession, made: li
     try:
         _create_folders(goal.parent, root, made)
         made.append(goal)  # before it is there: an interrupt may come at any moment
-        writer.create_file(goal, content, root=root)
+        writer.create_session_file(goal, content, root=root)
     except FileExistsError:
         made.remove(goal)
         raise TurnlogError(f"{goal}: stands there already; nothing was written") from None
@@ -112,7 +114,7 @@ def _create_folders(folder: Path, root: Path, made: list[Path]) -> None:
         missing.append(folder)
         folder = folder.parent
     for path in reversed(missing):
-        writer.resolve_inside(path, root)
+        resolve_inside(path, root)
         made.append(path)
         path.mkdir(mode=0o700, exist_ok=True)
 
@@ -149,6 +151,16 @@ def refuse_busy_session(found: SessionTarget, *, force: bool = False) -> None:
     told = select_blocking_signs(find_open_signs(found), force=force)
     if told:
         raise Busy(f"{found.session_id}: {told[0].words}; {told[0].remedy}, or work on a clone")
+
+
+def create_transcript(path: Path, lines: Iterable[bytes], *, root: Path) -> None:
+    """Write a new transcript that no other files belong to; raises `FileExistsError` if the path is taken."""
+    writer.create_session_file(path, lines, root=root)
+
+
+def append_to_transcript(found: SessionTarget, lines: bytes, *, mend: bool) -> None:
+    """Append whole lines to a session, also one that is open elsewhere; without `mend` only behind a complete line."""
+    writer.append_lines(found.path, lines, root=found.root, mend=mend)
 
 
 def replace_transcript(

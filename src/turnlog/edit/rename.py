@@ -16,10 +16,11 @@ from typing import NamedTuple
 
 import msgspec
 
+from turnlog.edit.apply import append_to_transcript
 from turnlog.edit.open_signs import OpenSign, find_open_signs
 from turnlog.edit.session_target import SessionTarget, clean_one_line, find_target
 from turnlog.edit.undo.undo import AppendChange, CreateChange, FileChange, RewriteChange, Undo
-from turnlog.entries.writer import append_lines, replace_file
+from turnlog.entries.atomic_file import replace_file
 
 MAX_TITLE_CHARS = 500
 """More would not be shown anywhere."""
@@ -70,7 +71,7 @@ def append_session_entries(
     is_written = any(sign.kind not in ("client", "unseen") for sign in busy)  # such a client would write it at once
     lines = b"".join(msgspec.json.encode(row) + b"\n" for row in rows)
     if undo is None:
-        append_lines(found.path, lines, root=found.root, mend=not is_written)
+        append_to_transcript(found, lines, mend=not is_written)
         if beside is not None:
             _write_sidecar(found, beside)
     else:

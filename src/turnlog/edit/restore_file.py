@@ -8,7 +8,7 @@ from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
-from turnlog.entries.writer import replace_file
+from turnlog.entries.atomic_file import replace_file
 from turnlog.errors import UsageError
 
 _KEPT_SUFFIX = ".before-restore"

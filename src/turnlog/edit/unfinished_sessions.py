@@ -16,11 +16,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePath
 from typing import Any
 
+from turnlog.entries.atomic_file import remove_leftover_temporary
 from turnlog.entries.belongings import list_belongings
 from turnlog.entries.clients import is_process_alive, read_client_file, read_process_domain, read_process_identity
 from turnlog.entries.layout import MAKING_NOTE_PREFIX, list_unfinished_ids
 from turnlog.entries.patch import encode_json_line
-from turnlog.entries.writer import remove_leftover_temporary
 
 _MAX_AGE_SECONDS = 86_400.0
 """A note of another machine that shares the folder is taken for a dead one after so long."""

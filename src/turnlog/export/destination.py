@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from turnlog.entries.writer import create_file, replace_file
+from turnlog.entries.atomic_file import create_file, replace_file
 from turnlog.errors import TurnlogError, UsageError
 
 FOLDER_MARK = ".turnlog-export"

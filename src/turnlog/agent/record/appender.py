@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from turnlog.entries import writer
+from turnlog.entries.atomic_file import resolve_inside
 from turnlog.entries.file_ends import open_regular_file, read_at, split_lines
 from turnlog.entries.patch import encode_json_line
 from turnlog.errors import Busy, Changed, TurnlogError
@@ -51,10 +52,10 @@ class SessionAppender:
             raise TurnlogError(f"{self.path}: {error.strerror or error}; the session was not written") from None
 
     def _create_file(self, data: bytes) -> None:
-        writer.resolve_inside(self.path, self.root)
+        resolve_inside(self.path, self.root)
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
-            writer.create_file(self.path, data, root=self.root)
+            writer.create_session_file(self.path, data, root=self.root)
         except FileExistsError:
             raise Busy(f"{self.path}: another process began a session of this id; {_RESUME_REMEDY}") from None
         self._size, self._inode = len(data), self.path.stat().st_ino

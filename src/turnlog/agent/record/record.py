@@ -19,7 +19,7 @@ from turnlog.agent.record.chain import EntryChain, create_record_id
 from turnlog.agent.record.git_branch import read_git_branch
 from turnlog.agent.record.line_bodies import LineBody, LineContent, Object
 from turnlog.agent.tools.call_result import CallResult
-from turnlog.entries import writer
+from turnlog.entries.atomic_file import replace_file, resolve_inside
 from turnlog.entries.layout import is_session_id
 from turnlog.entries.patch import encode_json_line
 from turnlog.entries.slug import make_slug
@@ -272,7 +272,7 @@ class SessionRecord(EntryChain):
     ) -> SessionRecord:
         """The record of a sub-agent, which begins with its prompt: a file of its own in the session's folder."""
         path = self.folder / "subagents" / f"agent-{agent_id}.jsonl"
-        writer.resolve_inside(path, self._ledger.root)
+        resolve_inside(path, self._ledger.root)
         made = SessionRecord(SessionAppender(path, self._ledger.root), self.session_id, self.cwd, agent_id=agent_id)
         made.mode, made.slug, made._branch, made._prompt_id = self.mode, self.slug, self._branch, self._prompt_id
         made._depth = self._depth + 1
@@ -291,7 +291,7 @@ class SessionRecord(EntryChain):
     def _write_agent_meta(self) -> None:
         """Write the file beside a sub-agent's, which says whose it is."""
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        writer.replace_file(self.path.with_suffix(".meta.json"), encode_json_line(self._meta), root=self._ledger.root)
+        replace_file(self.path.with_suffix(".meta.json"), encode_json_line(self._meta), root=self._ledger.root)
 
 
 def find_project_dir(config_dir: Path, cwd: Path) -> Path:

@@ -23,8 +23,8 @@ from turnlog.edit.closing_entries import compose_copy_title
 from turnlog.edit.id_renewal import create_uuid
 from turnlog.edit.resume_check import PORTABLE_LOSSES, check_resumes
 from turnlog.edit.session_target import find_target
+from turnlog.entries.atomic_file import create_file
 from turnlog.entries.peek import read_best_title
-from turnlog.entries.writer import create_file
 from turnlog.errors import TurnlogError, UsageError
 from turnlog.session.session import Session
 

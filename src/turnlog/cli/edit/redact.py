@@ -19,8 +19,8 @@ from turnlog.edit.closing_entries import compose_copy_title
 from turnlog.edit.draft import Draft
 from turnlog.edit.redaction import learn_session_secrets, redact_draft, redact_file
 from turnlog.edit.session_target import find_target
+from turnlog.entries.atomic_file import create_file
 from turnlog.entries.reader import Transcript
-from turnlog.entries.writer import create_file
 from turnlog.errors import TurnlogError
 from turnlog.redact.redaction_report import RedactionReport
 from turnlog.redact.redactor import Redactor

@@ -15,10 +15,10 @@ from turnlog.cli import time_format
 from turnlog.cli.output import encode_json, print_lines, print_remark, write_raw
 from turnlog.cli.rows import render_titled_rows
 from turnlog.cli.terminal import TerminalScreen, pad_to_cells, to_visible_line
+from turnlog.edit.apply import create_transcript
 from turnlog.edit.salvage import SalvageOrigin, rebuild_session, select_prompts
 from turnlog.edit.trash.trash import Trash
 from turnlog.entries.layout import list_session_files
-from turnlog.entries.writer import create_file
 from turnlog.errors import Ambiguous, NotFound, TurnlogError
 from turnlog.render.figures import format_count
 from turnlog.session.clock import to_iso_time
@@ -285,7 +285,7 @@ def write_salvaged_session(found: SessionRemains) -> None:
         raise TurnlogError(f"{item.session_id}: nothing that was said to the model is left; -o writes down the rest")
     item.project_dir.mkdir(parents=True, exist_ok=True)
     path = item.project_dir / f"{name}.jsonl"
-    create_file(path, b"".join(encode_json(row) + b"\n" for row in rows), root=item.config_dir / "projects")
+    create_transcript(path, (encode_json(row) + b"\n" for row in rows), root=item.config_dir / "projects")
     said = len(select_prompts(item.typed))
     each = ", each" if said > 1 else ""
     print_lines(

@@ -21,13 +21,13 @@ from turnlog.edit.package.pack_source import PackSource, inspect_source
 from turnlog.edit.package.place_names import CONFIG_NAME_PREFIX
 from turnlog.edit.session_target import SessionTarget, check_changeable
 from turnlog.entries.agents import list_loose_agents
+from turnlog.entries.atomic_file import read_whole_file
 from turnlog.entries.belongings import list_belongings
 from turnlog.entries.history import split_history
 from turnlog.entries.layout import is_session_id, scan_folder
 from turnlog.entries.path_escapes import escape_path
 from turnlog.entries.peek import complete_titles, peek_safely
 from turnlog.entries.slug import make_slug
-from turnlog.entries.writer import read_whole_file
 from turnlog.errors import UsageError
 
 _MAX_TITLE_CHARS = 200

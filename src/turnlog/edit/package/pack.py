@@ -30,8 +30,8 @@ from turnlog.edit.package.package import (
 from turnlog.edit.package.package_redaction import PackageRedaction
 from turnlog.edit.package.place_names import HISTORY_NAME_PREFIX
 from turnlog.edit.package.tar_format import TAR_END, build_tar_header, build_tar_padding
+from turnlog.entries.atomic_file import replace_file
 from turnlog.entries.path_escapes import escape_path
-from turnlog.entries.writer import replace_file
 from turnlog.errors import Changed, TurnlogError, Unreadable, UsageError
 
 _COMPRESSION_LEVEL = 3

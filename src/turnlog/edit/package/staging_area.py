@@ -25,9 +25,10 @@ from pathlib import Path
 import msgspec
 
 from turnlog.edit.trash.file_move import hash_file_content
+from turnlog.entries.atomic_file import flush_folder, lock_file, read_whole_file, replace_file, resolve_inside
 from turnlog.entries.file_ends import split_lines
 from turnlog.entries.path_escapes import escape_path, is_safe_path, unescape_path
-from turnlog.entries.writer import append_lines, flush_folder, lock_file, read_whole_file, replace_file, resolve_inside
+from turnlog.entries.writer import append_lines, replace_session_file
 from turnlog.errors import Changed, TurnlogError
 
 _STAGING_FOLDER_PREFIX = ".turnlog-unpack-"
@@ -187,7 +188,7 @@ def _take_history_back(path: Path, lines: bytes) -> None:
     if lines:
         whole = read_whole_file(path)
         if whole.data.endswith(lines):  # else somebody has typed since, and they do no harm
-            replace_file(path, whole.data[: -len(lines)], root=path.parent, expected=whole.checkpoint)
+            replace_session_file(path, whole.data[: -len(lines)], root=path.parent, expected=whole.checkpoint)
 
 
 def _take_back_files(folder: Path, plan: StagingPlan) -> None:

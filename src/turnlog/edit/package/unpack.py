@@ -22,8 +22,8 @@ from turnlog.edit.package.package_reader import Package
 from turnlog.edit.package.place_names import find_colliding_name
 from turnlog.edit.package.staging_area import StagingArea, lock_unpacking, settle_unpacking
 from turnlog.edit.trash import file_move
+from turnlog.entries.atomic_file import resolve_inside
 from turnlog.entries.layout import list_project_folders
-from turnlog.entries.writer import resolve_inside
 from turnlog.errors import Changed, TurnlogError, UsageError
 
 STATE_NEW, STATE_SAME, STATE_KEPT, STATE_DIFFERS = "new", "same", "kept", "differs"

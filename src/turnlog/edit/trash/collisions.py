@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 from turnlog.edit.stub import begins_with_file, is_continuation, join_stub_lines
 from turnlog.edit.trash.file_move import hash_file_content, move_file
-from turnlog.entries.writer import read_whole_file, replace_file
+from turnlog.entries.atomic_file import read_whole_file
+from turnlog.entries.writer import replace_session_file
 
 
 class Collision(NamedTuple):
@@ -46,7 +47,7 @@ def join_collision(found: Collision, mode: int) -> None:
     if not begins_with_file(found.home, found.place):
         data, checkpoint = read_whole_file(found.home)
         lines = join_stub_lines(found.place, data)
-        replace_file(found.home, lines, root=found.home.parent, expected=checkpoint)
+        replace_session_file(found.home, lines, root=found.home.parent, expected=checkpoint)
     found.home.chmod(mode)
     found.place.unlink()
 

@@ -17,12 +17,13 @@ from turnlog.edit.session_target import SessionTarget, check_changeable, find_ta
 from turnlog.edit.trash.manifest import TrashItem, TrashManifest, describe_item
 from turnlog.edit.trash.trash import HISTORY_FILE_NAME, Trash, TrashEntry
 from turnlog.entries.agents import list_loose_agents
+from turnlog.entries.atomic_file import read_whole_file
 from turnlog.entries.belongings import list_belongings
 from turnlog.entries.history import split_history
 from turnlog.entries.layout import Survey, list_session_files
 from turnlog.entries.peek import complete_titles, peek_safely
 from turnlog.entries.plans import find_plans_in_use, read_plan_names
-from turnlog.entries.writer import read_whole_file, replace_file
+from turnlog.entries.writer import replace_session_file
 from turnlog.errors import Busy
 
 
@@ -98,7 +99,9 @@ def _move_to_trash(path: Path, trash: Trash, *, history: bool, force: bool, aske
     if whole:
         kept = split_history(whole.data, found.target.session_id).kept
         try:
-            replace_file(found.config_dir / HISTORY_FILE_NAME, kept, root=found.config_dir, expected=whole.checkpoint)
+            replace_session_file(
+                found.config_dir / HISTORY_FILE_NAME, kept, root=found.config_dir, expected=whole.checkpoint
+            )
         except BaseException:
             trash.restore(entry)
             raise

@@ -13,7 +13,7 @@ import shutil
 import stat
 from pathlib import Path
 
-from turnlog.entries.writer import flush_folder
+from turnlog.entries.atomic_file import flush_folder
 from turnlog.errors import Changed, TurnlogError
 
 _BLOCK_BYTES = 1 << 20

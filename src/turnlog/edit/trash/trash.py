@@ -25,8 +25,15 @@ from turnlog.edit.trash.manifest import (
     decode_trash_manifest,
     encode_trash_manifest,
 )
+from turnlog.entries.atomic_file import (
+    flush_folder,
+    lock_file,
+    read_whole_file,
+    remove_leftover_temporary,
+    replace_file,
+)
 from turnlog.entries.history import rejoin_history
-from turnlog.entries.writer import flush_folder, lock_file, read_whole_file, remove_leftover_temporary, replace_file
+from turnlog.entries.writer import replace_session_file
 from turnlog.errors import Changed, NotFound, TurnlogError, Unreadable
 
 HISTORY_FILE_NAME = "history.jsonl"
@@ -305,8 +312,8 @@ def _rejoin_history(entry: TrashEntry) -> None:
         remove_leftover_temporary(path)
         current, checkpoint = read_whole_file(path)
     except FileNotFoundError:
-        replace_file(path, old, root=path.parent)
+        replace_session_file(path, old, root=path.parent)
         return
     whole = rejoin_history(old, current, entry.manifest.session_id)
     if whole != current:
-        replace_file(path, whole, root=path.parent, expected=checkpoint)
+        replace_session_file(path, whole, root=path.parent, expected=checkpoint)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from turnlog.edit.undo.kept_files import write_new_file
 from turnlog.edit.undo.record import FileState, UndoItem
+from turnlog.entries.atomic_file import lock_file
 from turnlog.entries.file_ends import open_regular_file, read_at
-from turnlog.entries.writer import lock_file
 from turnlog.errors import Changed
 
 

@@ -18,8 +18,9 @@ from turnlog.edit.undo.change import AppendChange, CreateChange, FileChange, Rem
 from turnlog.edit.undo.kept_files import inspect_path, is_untouched, keep_file, write_new_file
 from turnlog.edit.undo.path_names import check_free_path, give_name, hash_folder_names
 from turnlog.edit.undo.record import LATE_SUFFIX, NEW_SUFFIX, OLD_SUFFIX, FileState, UndoItem, UndoRecord
+from turnlog.entries.atomic_file import flush_folder, resolve_inside
 from turnlog.entries.tail import find_stale_reason
-from turnlog.entries.writer import append_lines, flush_folder, resolve_inside
+from turnlog.entries.writer import append_lines
 from turnlog.errors import Changed, TurnlogError, Unreadable
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from turnlog.edit.trash.file_move import hash_file_content
 from turnlog.edit.undo.record import FileState
-from turnlog.entries.writer import flush_folder
+from turnlog.entries.atomic_file import flush_folder
 from turnlog.errors import Changed
 
 _BLOCK_BYTES = 1 << 20

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from turnlog.edit.trash.file_move import move_file
-from turnlog.entries.writer import flush_folder
+from turnlog.entries.atomic_file import flush_folder
 from turnlog.errors import Changed
 
 

@@ -17,7 +17,7 @@ from turnlog.edit.undo.appended_lines import cut_appended, is_appended_at_end, i
 from turnlog.edit.undo.kept_files import has_known_content, is_same_file, keep_file, put_kept_file
 from turnlog.edit.undo.path_names import give_name, hash_folder_names
 from turnlog.edit.undo.record import LATE_SUFFIX, NEW_SUFFIX, OLD_SUFFIX, STATE_BEGUN, FileState, UndoRecord
-from turnlog.entries.writer import flush_folder, resolve_inside
+from turnlog.entries.atomic_file import flush_folder, resolve_inside
 
 
 class UndoTrouble(NamedTuple):

@@ -38,7 +38,7 @@ from turnlog.edit.undo.stubs import (
     put_stubs_back,
     set_stubs_aside,
 )
-from turnlog.entries.writer import flush_folder, lock_file, replace_file
+from turnlog.entries.atomic_file import flush_folder, lock_file, replace_file
 from turnlog.errors import Changed, NotFound, TurnlogError, Unreadable
 
 __all__ = [

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from turnlog.entries.writer import read_whole_file
+from turnlog.entries.atomic_file import read_whole_file
 
 if TYPE_CHECKING:
     from turnlog.session.health.symptoms import Symptom

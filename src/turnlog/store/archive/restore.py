@@ -11,13 +11,13 @@ import contextlib
 import os
 import shutil
 import time
-from collections.abc import Callable
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
 from turnlog.entries.path_escapes import is_safe_path, unescape_path
+from turnlog.entries.writer import place_session_file
 from turnlog.errors import Changed, NotFound, TurnlogError, Unreadable
 from turnlog.store.archive import durable_write
 from turnlog.store.archive.archive import Archive
@@ -132,17 +132,10 @@ def _write_file(archive: Archive, file: KeptFile, path: Path, keep_times: bool, 
 
 def _rename_finished(temporary: Path, path: Path, may_replace: bool) -> None:
     """Give a finished file its name; one that appeared there meanwhile is not written over."""
-    link: Callable[..., None] | None = None if may_replace else getattr(os, "link", None)
     try:
-        if link:
-            link(temporary, path)
-            temporary.unlink()
-            return
+        place_session_file(temporary, path, may_replace=may_replace)
     except FileExistsError:
         raise Changed(f"{path}: appeared while it was being restored; nothing was written over") from None
-    except OSError:
-        pass  # a disk without hard links
-    temporary.replace(path)
 
 
 def _touch_file(path: Path) -> None:

@@ -1,0 +1,192 @@
+"""Files that change as a whole: readers and a power failure see the old content or the new one, nothing in between.
+
+    replace_file   a temporary file in the same folder, flushed to the disk, then renamed over the old one
+    create_file    the same for a new file: it appears whole, and never in the place of another
+
+Both follow links only as far as they stay within a folder that the caller names. `replace_file` refuses (`Changed`)
+when the file is no longer what the caller read. Session files have their own `writer`, built on this module.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from hashlib import blake2b
+from pathlib import Path
+from typing import NamedTuple
+
+from turnlog.entries.file_ends import open_regular_file, read_at
+from turnlog.entries.tail import Checkpoint, find_stale_reason, make_checkpoint
+from turnlog.errors import Changed, TurnlogError
+
+NEVER_WAIT_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+_BUFFER_BYTES = 1 << 20
+_CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NEVER_WAIT_FLAGS
+
+
+class WholeFile(NamedTuple):
+    """A file that was read to its end."""
+
+    data: bytes
+    checkpoint: Checkpoint
+    """Pass it on when you write: the write is refused if the file has changed since."""
+
+
+def read_whole_file(path: str | Path) -> WholeFile:
+    """Read a file that is to be replaced."""
+    fd, status = open_regular_file(path)
+    try:
+        data = read_at(fd, 0, status.st_size)
+        return WholeFile(data, make_checkpoint(fd, len(data)))
+    finally:
+        os.close(fd)
+
+
+def replace_file(
+    path: Path,
+    data: bytes | Iterable[bytes],
+    *,
+    root: Path,
+    expected: Checkpoint | None = None,
+    mode: int = 0o600,
+) -> None:
+    """Replace the content of a file in one step; readers see the old content or the new one.
+
+    With `expected` the file must still be what it was when that was taken. Without it, a missing file is created with
+    `mode`; an existing one keeps its own.
+    """
+    real = resolve_inside(path, root)
+    with lock_existing(real):
+        replace_locked_file(real, data, expected=expected, mode=mode)
+
+
+def replace_locked_file(
+    real: Path, data: bytes | Iterable[bytes], *, expected: Checkpoint | None, mode: int = 0o600
+) -> None:
+    """Replace a file that the caller has resolved and locked."""
+    status = real.stat() if real.exists() else None
+    if status is None and expected is not None:
+        raise Changed(f"{real}: is gone; nothing was written")
+    temporary = _write_temporary(real, data)
+    try:
+        temporary.chmod(mode if status is None else status.st_mode & 0o7777)
+        if status is not None:
+            check_unchanged(real, status, expected)
+        temporary.replace(real)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    flush_folder(real.parent)
+
+
+def create_file(path: Path, data: bytes | Iterable[bytes], *, root: Path, mode: int = 0o600) -> None:
+    """Write a new file; raises `FileExistsError` if the path is taken."""
+    real = resolve_inside(path, root)
+    temporary = _write_temporary(real, data)
+    try:
+        temporary.chmod(mode)
+        move_into_place(temporary, real)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    flush_folder(real.parent)
+
+
+def move_into_place(temporary: Path, real: Path) -> None:
+    """Give a finished file its name; raises `FileExistsError` if the name is taken."""
+    try:
+        os.link(temporary, real)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without second names
+        if os.path.lexists(real):
+            raise FileExistsError(errno.EEXIST, "File exists", str(real)) from None
+        temporary.rename(real)
+    else:
+        temporary.unlink()
+
+
+def resolve_inside(path: Path, root: Path) -> Path:
+    """Return the file that a path leads to, which must lie within a folder."""
+    real = Path(os.path.realpath(path))
+    if not real.is_relative_to(os.path.realpath(root)):
+        raise TurnlogError(f"{path}: leads out of {root}, to {real}; nothing was written")
+    return real
+
+
+def remove_leftover_temporary(path: Path) -> None:
+    """Remove what a killed process may have left beside a file that it was about to replace."""
+    _name_temporary(path).unlink(missing_ok=True)
+
+
+def lock_file(fd: int) -> None:
+    """Wait until no other turnlog holds an open file, and hold it until it is closed."""
+    if sys.platform != "win32":  # pragma: no branch
+        import fcntl
+
+        with contextlib.suppress(OSError):  # some network folders know no locks
+            fcntl.flock(fd, fcntl.LOCK_EX)
+
+
+def flush_folder(folder: Path) -> None:
+    """Make sure that names in a folder outlast a power failure, where folders can be opened."""
+    with contextlib.suppress(OSError):
+        fd = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+
+@contextlib.contextmanager
+def lock_existing(real: Path) -> Iterator[int | None]:
+    """Open and lock a file that is about to be replaced; yields its descriptor, or None if there is no file."""
+    if sys.platform == "win32":  # pragma: no cover - there an open file can't be replaced
+        yield None
+        return
+    try:
+        fd, _ = open_regular_file(real)
+    except FileNotFoundError:
+        yield None
+        return
+    try:
+        lock_file(fd)
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def check_unchanged(real: Path, status: os.stat_result, expected: Checkpoint | None) -> None:
+    """Raise `Changed` unless the name still leads to the same file, and that is what the caller read."""
+    try:
+        now = real.stat()
+    except FileNotFoundError:
+        raise Changed(f"{real}: was removed meanwhile; nothing was written") from None
+    reason = None if os.path.samestat(now, status) else "replaced"
+    if expected is not None:
+        reason = reason or find_stale_reason(real, expected) or (None if now.st_size == expected.size else "written")
+    if reason:
+        raise Changed(f"{real}: was {reason} meanwhile; nothing was written, try again")
+
+
+def _write_temporary(real: Path, data: bytes | Iterable[bytes]) -> Path:
+    """Write the new content beside the old one, for its owner only, and flush it to the disk."""
+    remove_leftover_temporary(real)
+    path = _name_temporary(real)
+    try:
+        with os.fdopen(os.open(path, _CREATE_FLAGS, 0o600), "wb", _BUFFER_BYTES) as file:
+            file.writelines([data] if isinstance(data, bytes) else data)
+            file.flush()
+            os.fsync(file.fileno())
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+    return path
+
+
+def _name_temporary(real: Path) -> Path:
+    # One name for each file, so that what a killed process left behind is found again; hashed, lest it be too long.
+    return real.with_name(f".turnlog-{blake2b(os.fsencode(real.name), digest_size=8).hexdigest()}.tmp")

@@ -8,7 +8,7 @@ import pytest
 
 from tests.agent.test_screen import Paper
 from tests.cli.conftest import HOSTILE, harmful
-from turnlog.agent.console.turn_display import TurnDisplay, describe_call
+from turnlog.agent.console.turn_display import TurnDisplay
 from turnlog.agent.events import (
     AnswerStreamed,
     CallEnded,
@@ -147,21 +147,6 @@ def test_nothing_of_a_call_can_act_on_the_terminal(turn: Watched) -> None:
     turn.watch(WarningIssued(HOSTILE))
     turn.watch(TurnEnded("error", HOSTILE, 1, 1))
     assert harmful(turn.text) == set()
-
-
-@pytest.mark.parametrize(
-    ("given", "expected"),
-    [
-        ({"command": "a\nb\nc"}, "a (+2 lines)"),
-        ({"file_path": "/home/dana/shop/src/a.py"}, "src/a.py"),
-        ({"pattern": "x", "path": "src"}, "x in src"),
-        ({"todos": [1]}, "1 item"),
-        ({"a": 1, "b": "x" * 100}, "a=1, b=" + "x" * 59 + "…"),
-        ({}, ""),
-    ],
-)
-def test_a_call_is_about_its_most_telling_field(given: dict[str, Any], expected: str) -> None:
-    assert describe_call(given, "/home/dana/shop") == expected
 
 
 def test_of_output_that_was_put_into_a_file_its_beginning_and_the_file_are_shown(turn: Watched) -> None:

@@ -11,7 +11,9 @@ from tests.cli.conftest import HOSTILE, Machine, Turnlog, harmful
 from tests.conftest import Program
 from tests.session.build import SESSION, Build, recorded, variant
 from tests.session.test_filling import MODEL, long_talk, usage
+from tests.surfaces.test_call_titles import TITLES
 from turnlog.demo import config_dir
+from turnlog.render.terminal import make_visible
 from turnlog.session.window.pieces import PIECE_GROUPS
 from turnlog.session.window.window_fill import UNSEEN_GROUP
 
@@ -186,3 +188,15 @@ def test_a_preset_that_saves_nothing_is_said_to_save_nothing(turnlog: Turnlog, m
     machine.add(SESSION, build.data())
     rows = [line for line in turnlog("context", SESSION).lines if line.startswith(("light", "extreme"))]
     assert [row.split()[4] for row in rows] == ["–", "–"]
+
+
+@pytest.mark.parametrize(("name", "given", "title"), TITLES)
+def test_a_call_has_the_title_that_it_has_everywhere(
+    turnlog: Turnlog, machine: Machine, name: str, given: object, title: str
+) -> None:
+    build = Build()
+    build.prompt()
+    build.call("c1", name, given)
+    build.result("c1")
+    found = turnlog("context", machine.add(SESSION, build.data()), "--json").json["heaviest"]
+    assert {item["what"] for item in found if item["group"] in ("calls", "results")} == {make_visible(title)}

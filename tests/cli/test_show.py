@@ -190,13 +190,13 @@ def test_what_came_of_a_call_is_told_in_short(
     [
         ("Grep", {"pattern": "a+", "path": "/home/dana/webshop/shop"}, "Grep a+ in shop"),
         ("WebFetch", {"url": "https://example.com"}, "WebFetch https://example.com"),
-        ("TodoWrite", {"todos": [1, 2]}, "TodoWrite 2 items"),
+        ("TodoWrite", {"todos": [1, 2]}, "TodoWrite 2 tasks"),
         ("AskUserQuestion", {"questions": [{"question": "Which?"}]}, "AskUserQuestion Which?"),
-        ("AskUserQuestion", {"questions": ["odd"]}, "AskUserQuestion"),
-        ("TaskUpdate", {"taskId": "1", "n": 2}, "TaskUpdate taskId=1, n=2"),
+        ("AskUserQuestion", {"questions": ["odd"]}, "AskUserQuestion a question"),
+        ("TaskUpdate", {"taskId": "1", "n": 2}, "TaskUpdate #1"),
         ("Strange", {}, "Strange"),
-        ("Strange", [1], "Strange [1]"),
-        ("Strange", "text", 'Strange "text"'),
+        ("Strange", [1], "Strange 1 item"),
+        ("Strange", "text", "Strange text"),
         ("", {"command": "x"}, "(no name) x"),
     ],
 )

@@ -76,7 +76,7 @@ def test_after_a_prompt_the_model_answers() -> None:
 
 def test_an_open_call_runs() -> None:
     found = doing(lambda b: (b.prompt("go"), b.call("c", "Bash", {"command": "make", "description": "Build it"})))
-    assert (found.kind, found.words, found.tools) == ("running", "running Bash: Build it", ("Bash",))
+    assert (found.kind, found.words, found.tools) == ("running", "running Bash: make", ("Bash",))
     assert found.since == "2026-01-01T10:00:02.000Z"
 
 
@@ -122,7 +122,7 @@ def test_a_turn_duration_is_a_sure_end() -> None:
     ("name", "given", "words"),
     [
         ("AskUserQuestion", {"questions": [{"question": "Which one?"}]}, "asks: Which one?"),
-        ("AskUserQuestion", {"questions": "nonsense"}, "asks"),
+        ("AskUserQuestion", {"questions": "nonsense"}, "asks: a question"),
         ("ExitPlanMode", {"plan": "1. do it"}, "asks you to approve a plan"),
     ],
 )
@@ -280,7 +280,7 @@ def test_a_background_shell_is_told_until_it_is_stopped() -> None:
         build.result("k")
 
     found = doing(begin)
-    assert (found.kind, found.tasks) == ("finished", ("Serve",))
+    assert (found.kind, found.tasks) == ("finished", ("serve",))
     assert doing(end).tasks == ()
 
 

@@ -105,7 +105,7 @@ def test_a_call_without_a_result_says_nothing_of_one(name: str) -> None:
 def test_a_command_shows_both_streams_apart() -> None:
     record = {"stdout": "\x1b[32mok\x1b[0m\n", "stderr": "careful", "interrupted": False, "isImage": False}
     found = card("Bash", {"command": "make\ntest", "description": "Run the tests"}, "ok\ncareful", record)
-    assert found.title == "make test"
+    assert found.title == "make (+1 line)"
     assert found.asked == (CodeSection("make\ntest", "bash", "Run the tests"),)
     assert found.answered == (TerminalSection("\x1b[32mok\x1b[0m"), TerminalSection("careful", "error"))
 
@@ -181,8 +181,9 @@ def test_powershell_is_a_shell_too() -> None:
 )
 def test_the_output_of_a_background_task_is_shown(name: str, given_: Any, result: str, record: Any) -> None:
     found = card(name, given_, result, record)
-    assert found.title.startswith("b1")
-    assert (found.badges, found.answered) == (("running",), (TerminalSection("up"),))
+    about = ("serve",) if record else ()
+    assert (found.title, found.badges) == ("b1", (*about, "running"))
+    assert found.answered == (TerminalSection("up"),)
 
 
 def test_a_background_task_that_printed_nothing_says_so_and_errors_stand_apart() -> None:
@@ -390,7 +391,7 @@ def test_an_advisor_says_who_it_is_what_it_used_and_what_it_advised(content: Any
     answer = {"type": "advisor_tool_result", "tool_use_id": "s1", "content": content}
     build.answer(asked, answer, "Done.", usage={"input_tokens": 1, "iterations": [{"type": "message"}, advice]})
     (found,) = cards(shown(build.session()))
-    assert (found.tool, found.title) == ("advisor", "advisor")
+    assert (found.tool, found.title) == ("advisor", "")
     assert found.badges == ("claude-fable-5", "1,500 in", "60 out", "$0.018")
     assert found.answered == (section,)
 
@@ -473,7 +474,7 @@ def test_tasks_are_known_by_their_number_and_subject() -> None:
         found = {made.tool: made for made in cards(shown(session)) if made.tool.startswith("Task")}
     assert found["TaskCreate"].asked[0] == ChecklistSection((ChecklistTask("#2 Test it", "pending", "new"),))
     update = found["TaskUpdate"]
-    assert (update.title, update.badges) == ("#1 Add discount", ("pending → completed",))
+    assert (update.title, update.badges) == ("#1: completed", ("Add discount", "pending → completed"))
     assert update.asked == (ChecklistSection((ChecklistTask("#1 Add discount", "completed", "changed"),)),)
     tasks = (ChecklistTask("#1 Add discount", "completed"), ChecklistTask("#2 Test it", "pending"))
     assert (found["TaskList"].answered, found["TaskList"].badges) == ((ChecklistSection(tasks),), ("1 of 2 done",))
@@ -485,7 +486,7 @@ def test_a_task_without_a_record_is_read_from_the_text() -> None:
         ChecklistSection((ChecklistTask("#1 Add", "completed"), ChecklistTask("#2 Test", "pending"))),
     )
     made_ = card("TaskCreate", {"subject": "Add", "description": "all of it"}, "Task #7 created successfully: Add")
-    assert (made_.title, made_.asked[1]) == ("#7 Add", TextSection("all of it"))
+    assert (made_.title, made_.badges, made_.asked[1]) == ("Add", ("#7",), TextSection("all of it"))
     failed = card("TaskUpdate", {"taskId": "9"}, "…", {"success": False, "error": "Task not found"})
     assert failed.answered == (PlainSection("Task not found", "", "error"),)
 
@@ -569,9 +570,9 @@ def test_messages_workflows_and_skills_say_what_they_are_about() -> None:
 # -- anything else
 
 
-def test_a_tool_of_a_server_is_named_apart_and_its_json_is_a_tree() -> None:
+def test_a_tool_of_a_server_is_a_family_apart_and_its_json_is_a_tree() -> None:
     found = card("mcp__my_server__get_it", {"project": "x", "deep": [1]}, [{"type": "text", "text": '{"total": 2}'}])
-    assert (found.family, found.title) == ("mcp", "my_server › get_it: project x")
+    assert (found.family, found.title) == ("mcp", "project=x, deep=1 item")
     assert found.asked == (FieldsSection((("project", "x"),)), TreeSection({"deep": [1]}))
     assert found.answered == (TreeSection({"total": 2}),)
     words = [{"type": "text", "text": "## Result\n\n**done**"}, PNG, {"type": "odd", "x": 1}]
@@ -714,5 +715,5 @@ def test_the_cards_of_a_genuine_session_read_well() -> None:
         ("Read", "missing.txt", "error", ()),
         ("Edit", "src/cart.py", "error", ("+1 −1",)),
         ("TodoWrite", "Fix tests", "answered", ("1 of 2 done",)),
-        ("NoSuchTool", "x 1", "error", ()),
+        ("NoSuchTool", "x=1", "error", ()),
     ]

@@ -303,7 +303,7 @@ def test_what_the_api_carried_out_itself_is_a_card_with_its_result() -> None:
     assert [(card.tool, card.family, card.title, card.outcome) for card in found] == [
         ("web_search", "web", "fruit", "answered"),
         ("web_search", "web", "fruit", "error"),
-        ("advisor", "other", "advisor", "answered"),
+        ("advisor", "other", "", "answered"),
         ("web_search", "web", "fruit", "unanswered"),
     ]
     assert found[0].answered == (LinkSection("https://example.com", "Fruit"),)

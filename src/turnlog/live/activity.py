@@ -14,6 +14,7 @@ from msgspec import Struct
 from turnlog.entries.entry import Body, Entry, MessageHead
 from turnlog.entries.line_decoder import decode_body
 from turnlog.entries.reader import RawItem
+from turnlog.render.call_titles import build_call_title
 from turnlog.session.calls import AGENT_TOOLS
 from turnlog.session.graph import holds_result
 from turnlog.session.message_usage import sum_context_tokens
@@ -55,17 +56,6 @@ def read_first_text(found: Body) -> object:
     return next((block.get("text") for block in read_content_blocks(found) if block.get("type") == "text"), "")
 
 
-def describe_call_fields(fields: dict[str, Any]) -> str:
-    """What a call is about, from the fields that tools name it by."""
-    questions = fields.get("questions")
-    if isinstance(questions, list) and questions and isinstance(questions[0], dict):
-        return to_summary_line(questions[0].get("question"))
-    for name in ("description", "command", "file_path", "notebook_path", "pattern", "query", "url", "skill", "prompt"):
-        if isinstance(fields.get(name), str):
-            return to_summary_line(fields[name])
-    return ""
-
-
 def to_summary_line(text: object) -> str:
     """The beginning of a text, on one line."""
     return " ".join(text[: 4 * MAX_SUMMARY_CHARS].split())[:MAX_SUMMARY_CHARS] if isinstance(text, str) else ""
@@ -93,7 +83,7 @@ class OpenCall(Struct):
     name: str
     since: str | None
     about: str = ""
-    """What it was asked, in few words."""
+    """Its title (`render.call_titles`)."""
     message: str | None = None
     has_progress: bool = False
     """Something was heard of it since: it runs, and waits for nobody."""
@@ -216,7 +206,7 @@ class Activity(Struct):
             self.calls[block.id or ""] = OpenCall(
                 (block.name or "")[:MAX_SUMMARY_CHARS],
                 entry.timestamp,
-                describe_call_fields(fields),
+                build_call_title(block.name or "", asked, entry.cwd),
                 head.id,
                 task=task if isinstance(task, str) and block.name in _TASK_TOOLS else "",
             )

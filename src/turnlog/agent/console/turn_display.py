@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -23,6 +22,7 @@ from turnlog.agent.events import (
 )
 from turnlog.agent.record.line_bodies import extract_content_text
 from turnlog.model.events import BlockStarted, RetryStarted, TextPart
+from turnlog.render.call_titles import build_call_title
 from turnlog.render.figures import format_count, format_duration, format_size, format_thousands
 from turnlog.render.terminal import TerminalScreen as Look
 from turnlog.render.terminal import make_visible, take_first_lines, to_visible_line
@@ -33,18 +33,6 @@ Object = Mapping[str, Any]
 MAX_RESULT_LINES = 5
 """Lines of a result."""
 _MAX_LINE_CHARS = 400
-# The fields that say best what a call is about, in this order.
-_TELLING_FIELDS = (
-    "command",
-    "file_path",
-    "notebook_path",
-    "pattern",
-    "url",
-    "query",
-    "description",
-    "bash_id",
-    "shell_id",
-)
 _TODO_MARKS = {"completed": "[x]", "in_progress": "[>]"}
 _ASKING_TOOLS = frozenset({"AskUserQuestion", "ExitPlanMode"})
 """Their question is what is seen of them."""
@@ -80,6 +68,7 @@ class TurnDisplay:
         elif isinstance(event, CallEnded):
             self._show_call_end(event)
         elif isinstance(event, EntryWritten):
+            self._follow_folder(event.entry)
             self._show_background_ends(event.entry)
         elif isinstance(event, ConversationCompacted):
             self._show_note(_describe_compaction(event), "cyan")
@@ -106,17 +95,17 @@ class TurnDisplay:
         if event.name in _ASKING_TOOLS:
             return
         if event.name == "Task":
-            self._agents[event.call] = to_visible_line(str(event.given.get("description") or "")[:_MAX_LINE_CHARS])
+            self._agents[event.call] = make_visible(build_call_title(event.name, event.given, self._cwd))
         self._call = event.call
         self._screen.write_lines(self._render_call_head(event))
 
     def _render_call_head(self, event: CallStarted | CallEnded) -> str:
         look, name = self._look, make_visible(event.name)
-        gist = describe_call(event.given, self._cwd)
+        title = make_visible(build_call_title(event.name, event.given, self._cwd))
         if event.agent is None:
-            return f"● {look.paint(name, 'bold')} {look.fit(gist, len(name) + 4)}"
+            return f"● {look.paint(name, 'bold')} {look.fit(title, len(name) + 4)}"
         whose = f"{self._agents.get(event.agent, '')} · " if len(self._agents) > 1 else ""
-        return f"  ┆ {look.paint(look.fit(f'{whose}{name} {gist}', 5), 'dim')}"
+        return f"  ┆ {look.paint(look.fit(f'{whose}{name} {title}', 5), 'dim')}"
 
     def _show_progress(self, data: Object) -> None:
         seconds = data.get("elapsedTimeSeconds")
@@ -134,6 +123,11 @@ class TurnDisplay:
             self._screen.write_lines(self._render_call_head(event))
         self._call = ""
         self._screen.write_lines(*(f"  {text}" for text in render_outcome(event, self._look)))
+
+    def _follow_folder(self, entry: Object) -> None:
+        """Take over the working folder of an entry: a command may have changed it."""
+        if isinstance(cwd := entry.get("cwd"), str):
+            self._cwd = cwd
 
     def _show_background_ends(self, entry: Object) -> None:
         """Of what the client tells the model, people want to know which commands in the background have ended."""
@@ -161,29 +155,6 @@ class TurnDisplay:
 
     def _show_note(self, text: str, style: str) -> None:
         self._screen.write_lines(self._look.paint(f"· {text}", style))
-
-
-def describe_call(given: Object, cwd: str = "") -> str:
-    """What a call is about, on one line."""
-    if isinstance(todos := given.get("todos"), list):
-        return format_count(len(todos), "item")
-    name = next((name for name in _TELLING_FIELDS if isinstance(given.get(name), str) and given[name]), None)
-    if name is None:
-        return to_visible_line(", ".join(f"{key}={_shorten_value(value)}" for key, value in list(given.items())[:8]))
-    text = str(given[name])
-    if cwd and text.startswith(cwd + "/"):
-        text = text[len(cwd) + 1 :]
-    where = given.get("path") if name == "pattern" else None
-    first, _, more = text.strip().partition("\n")
-    told = to_visible_line(first[:_MAX_LINE_CHARS]) + (
-        f" (+{format_count(more.count(chr(10)) + 1, 'line')})" if more else ""
-    )
-    return f"{told} in {to_visible_line(where)}" if isinstance(where, str) and where else told
-
-
-def _shorten_value(value: Any) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, default=str)
-    return text if len(text) <= 60 else text[:59] + "…"
 
 
 def render_outcome(event: CallEnded, look: Look) -> Iterator[str]:

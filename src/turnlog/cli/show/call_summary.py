@@ -1,4 +1,4 @@
-"""A call in one line: what it was about, and what came of it."""
+"""The call of a tool as lines: its input, and what came of it."""
 
 from __future__ import annotations
 
@@ -13,11 +13,6 @@ from turnlog.session.failures import to_result_text
 MAX_LINE_CHARS = 300
 """So many characters of a first line are shown, however wide the terminal."""
 
-# The fields that say best what a call is about, in this order.
-_SUMMARY_FIELDS = (
-    "command", "file_path", "notebook_path", "pattern", "url", "query", "subject", "description", "skill", "plan",
-    "message", "prompt", "path",
-)  # fmt: skip
 _OUTCOME_WORDS = {
     "unanswered": "no result",
     "denied": "denied",
@@ -35,24 +30,6 @@ class CallSummary(NamedTuple):
 
     text: str
     is_bad: bool
-
-
-def summarize_call_input(given: Any, cwd: str | None = None) -> str:
-    """What a call was about: its command, file, pattern or address, on one line."""
-    if not isinstance(given, dict):
-        return "" if given is None else first_line(_encode_compact(given))
-    if isinstance(questions := given.get("questions"), list) and questions:
-        given = questions[0] if isinstance(questions[0], dict) else given
-        return first_line(str(given.get("question", "")))
-    if isinstance(todos := given.get("todos"), list):
-        return f"{len(todos)} items"
-    name = next((name for name in _SUMMARY_FIELDS if isinstance(given.get(name), str) and given[name]), None)
-    if name is None:
-        return first_line(", ".join(f"{key}={_shorten_value(value)}" for key, value in given.items()))
-    text = first_line(_shorten_path(given[name], cwd))
-    if name == "pattern" and isinstance(given.get("path"), str):
-        text += f" in {make_visible(_shorten_path(given['path'], cwd))}"
-    return text
 
 
 def render_full_input(given: Any) -> list[str]:
@@ -134,18 +111,6 @@ def _describe_counts(structured: Any) -> str:
 
 def _to_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
-
-
-def _shorten_path(path: str, cwd: str | None) -> str:
-    """A path as seen from the working folder."""
-    if cwd and len(path) > len(cwd) + 1 and path.startswith(cwd) and path[len(cwd)] in "/\\":
-        return path[len(cwd) + 1 :]
-    return path
-
-
-def _shorten_value(value: Any) -> str:
-    text = value if isinstance(value, str) else _encode_compact(value)
-    return text if len(text) <= 60 else text[:59] + "…"
 
 
 def _encode_compact(value: Any) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import click
 
-from turnlog.cli.show.call_summary import first_line, summarize_call_input
+from turnlog.cli.show.call_summary import first_line
 from turnlog.cli.terminal import TerminalScreen, make_visible, to_visible_line, to_visible_lines
+from turnlog.render.call_titles import build_call_title
 from turnlog.render.figures import format_count
 from turnlog.session.failures import has_failed, to_result_text
 
@@ -46,11 +47,14 @@ def messages(session: str, leaf: str | None, as_sent: bool, as_json: bool) -> No
         if as_json:
             print_json_list("messages", sent)
         else:
-            print_lines(render_api_messages(sent, detect_screen(config.color)))
+            folders = {call.id: call.line.cwd for call in found.calls}
+            print_lines(render_api_messages(sent, folders, detect_screen(config.color)))
 
 
-def render_api_messages(messages: Iterable[dict[str, Any]], screen: TerminalScreen) -> Iterator[str]:
-    """Role, texts, and calls in short."""
+def render_api_messages(
+    messages: Iterable[dict[str, Any]], folders: Mapping[str, str | None], screen: TerminalScreen
+) -> Iterator[str]:
+    """Role, texts, and the title of each call; `folders` are the working folders of the calls, by id."""
     for number, message in enumerate(messages, 1):
         if number > 1:
             yield ""
@@ -58,19 +62,20 @@ def render_api_messages(messages: Iterable[dict[str, Any]], screen: TerminalScre
         content = message.get("content")
         blocks = content if isinstance(content, list) else [{"type": "text", "text": str(content)}]
         for block in blocks:
-            yield from _render_block(block, screen)
+            yield from _render_block(block, folders, screen)
 
 
-def _render_block(block: dict[str, Any], screen: TerminalScreen) -> Iterator[str]:
+def _render_block(block: dict[str, Any], folders: Mapping[str, str | None], screen: TerminalScreen) -> Iterator[str]:
     kind = block.get("type")
     if kind == "text":
         yield from to_visible_lines(str(block.get("text", "")))
     elif kind == "thinking":
         yield screen.paint(f"[thinking, {format_count(len(str(block.get('thinking', ''))), 'character')}]", "dim")
     elif kind == "tool_use":
-        name = make_visible(str(block.get("name")))
-        gist = screen.fit(summarize_call_input(block.get("input")), len(name) + 3)
-        yield f"{screen.paint('●', 'blue')} {screen.paint(name, 'bold')} {gist}".rstrip()
+        name = str(block.get("name"))
+        title = build_call_title(name, block.get("input"), folders.get(str(block.get("id"))))
+        shown = screen.fit(make_visible(title), len(name) + 3)
+        yield f"{screen.paint('●', 'blue')} {screen.paint(make_visible(name), 'bold')} {shown}".rstrip()
     elif kind == "tool_result":
         text = to_result_text(block.get("content"))
         words = first_line(text) or "nothing"

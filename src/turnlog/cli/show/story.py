@@ -11,13 +11,13 @@ from turnlog.cli.show.call_summary import (
     indent_lines,
     render_full_input,
     render_full_result,
-    summarize_call_input,
     summarize_call_result,
 )
 from turnlog.cli.show.events import describe_side_event
 from turnlog.cli.show.header import format_usage_tokens
 from turnlog.cli.terminal import TerminalScreen, make_visible, take_first_lines, to_visible_line, to_visible_lines
 from turnlog.entries.entry import Entry
+from turnlog.render.call_titles import build_call_title
 from turnlog.render.events import read_notification
 from turnlog.render.figures import format_count
 from turnlog.render.tools import ADVISOR_TOOL
@@ -182,9 +182,9 @@ class SessionStory:
     def _render_call(self, call: Call) -> Iterator[str]:
         detail = self.session.read_detail(call)
         name = make_visible(call.name) or "(no name)"
-        gist = "" if self.full else summarize_call_input(detail.input, self._cwd)
-        gist = self.screen.fit(gist, len(name) + 6)
-        yield f"  {self.screen.paint('●', 'blue')} {self.screen.paint(name, 'bold')} {gist}".rstrip()
+        title = "" if self.full else make_visible(build_call_title(call.name, detail.input, call.line.cwd))
+        title = self.screen.fit(title, len(name) + 6)
+        yield f"  {self.screen.paint('●', 'blue')} {self.screen.paint(name, 'bold')} {title}".rstrip()
         if self.full:
             yield from indent_lines(render_full_input(detail.input), "    ")
         yield from indent_lines(list(self._render_agent_of(call)), "    ")
@@ -253,10 +253,6 @@ class SessionStory:
                 place += 1
             found.setdefault(starts[place][1] if place < len(starts) else None, []).append(entry)
         return found
-
-    @cached_property
-    def _cwd(self) -> str | None:
-        return self.session.folders[0] if self.session.folders else None
 
     def _shorten_lines(self, text: str, limit: int) -> list[str]:
         """The lines of a text up to a limit, and how many are left out."""

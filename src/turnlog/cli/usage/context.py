@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 import click
 
-from turnlog.cli.show.call_summary import first_line, summarize_call_input
-from turnlog.cli.terminal import TerminalScreen, measure_width, pad_to_cells, to_visible_line
+from turnlog.cli.show.call_summary import first_line
+from turnlog.cli.terminal import TerminalScreen, make_visible, measure_width, pad_to_cells, to_visible_line
 from turnlog.cli.time_format import format_size
 from turnlog.errors import UsageError
+from turnlog.render.call_titles import build_call_title
 from turnlog.render.figures import format_count
 from turnlog.session.session import Session
 from turnlog.session.window.advice import Advice
@@ -210,7 +211,8 @@ def _describe_piece(session: Session, piece: ContextPiece) -> str:
     """What a piece is about, on one line; made visible."""
     call = next((call for call in session.calls if call.id == piece.call), None) if piece.call else None
     if call is not None:
-        return summarize_call_input(session.read_detail(call).input, piece.row.cwd)[:_MAX_GIST_CHARS]
+        title = build_call_title(call.name, session.read_detail(call).input, call.line.cwd)
+        return make_visible(title)
     text = read_piece_text(session, piece)
     return first_line(text)[:_MAX_GIST_CHARS] if text.strip() else ""
 

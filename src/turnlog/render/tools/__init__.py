@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from turnlog.render.call_titles import build_call_title
 from turnlog.render.card import Card
 from turnlog.render.tools import (
     advisor,
@@ -84,11 +85,7 @@ class CallPlace(NamedTuple):
 def build_card(work: CardSource, placed: CallPlace, *, is_served: bool = False) -> Card:
     """The card of a call; `is_served`: the API carried it out, not the client."""
     group = find_tool_family(work.name)
-    make = (
-        generic_tools.build_mcp_parts
-        if group == "mcp"
-        else PART_BUILDERS.get(work.name, generic_tools.build_generic_parts)
-    )
+    make = PART_BUILDERS.get(work.name, generic_tools.build_generic_parts)
     if is_served:
         make = advisor.build_advisor_parts if work.name == ADVISOR_TOOL else web.build_served_parts
         group = "web" if work.name.startswith("web_") else "other"
@@ -97,7 +94,7 @@ def build_card(work: CardSource, placed: CallPlace, *, is_served: bool = False) 
         placed.id,
         work.name,
         group,
-        parts.title,
+        build_call_title(work.name, work.detail.input, work.cwd),
         work.outcome,
         tuple(parts.asked),
         tuple(parts.answered),

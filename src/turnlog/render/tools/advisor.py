@@ -17,7 +17,7 @@ _SEALED_TEXT = "The advice is encrypted: only the API can read it."
 
 def build_advisor_parts(work: CardSource) -> CardParts:
     """What the advisor said, who it is and what it cost."""
-    return CardParts(work.name, (), _show_advice(work), work.request_figures)
+    return CardParts((), _show_advice(work), work.request_figures)
 
 
 def _show_advice(work: CardSource) -> SectionList:

@@ -40,8 +40,7 @@ def build_agent_parts(work: CardSource) -> CardParts:
         badges.append("in background")
     if model := pick_text(given.get("model"), record.get("resolvedModel")):
         badges.append(to_short_line(model, 40))
-    title = to_short_line(description or prompt or kind)
-    return CardParts(title, asked, [*who, *show_outcome(work, _show_report)], badges, agent_id)
+    return CardParts(asked, [*who, *show_outcome(work, _show_report)], badges, agent_id)
 
 
 def _find_agent_id(work: CardSource) -> str | None:
@@ -91,13 +90,9 @@ def _to_text_section(words: str, title: str) -> Section:
 def build_message_parts(work: CardSource) -> CardParts:
     """SendMessage."""
     given = work.input_fields
-    receiver = pick_text(given.get("to"), given.get("recipient"), given.get("agentId"))
-    raw = given.get("message", given.get("content"))
-    words = pick_text(raw, given.get("content"))
-    summary = pick_text(given.get("summary")) or words
+    words = pick_text(given.get("message"), given.get("content"))
     asked: list[Section] = [_to_text_section(words, "Message")] if words else list(asked_anyhow(given))
-    title = f"to {receiver}: {summary}" if receiver else summary or pick_text(given.get("type"))
-    return CardParts(to_short_line(title), asked, show_outcome(work, show_sentence))
+    return CardParts(asked, show_outcome(work, show_sentence))
 
 
 def show_sentence(work: CardSource) -> SectionList:
@@ -109,17 +104,12 @@ def show_sentence(work: CardSource) -> SectionList:
 
 def build_workflow_parts(work: CardSource) -> CardParts:
     """Workflow: a script that starts agents."""
-    given, record = work.input_fields, work.record
+    given = work.input_fields
     script = pick_text(given.get("script"))
     asked: list[Section] = [CodeSection(script, "javascript")] if script else []
     rest: Any = {name: value for name, value in given.items() if name != "script"}
     asked += asked_anyhow(rest)
-    title = pick_text(
-        given.get("title"), given.get("name"), record.get("workflowName"), given.get("description"), script
-    )
-    return CardParts(
-        to_short_line(title), asked, show_outcome(work, lambda work: list(_show_run(work))), _list_status_badges(work)
-    )
+    return CardParts(asked, show_outcome(work, lambda work: list(_show_run(work))), _list_workflow_badges(work))
 
 
 def _show_run(work: CardSource) -> Iterator[Section]:
@@ -131,9 +121,11 @@ def _show_run(work: CardSource) -> Iterator[Section]:
         yield from show_result(work)
 
 
-def _list_status_badges(work: CardSource) -> list[str]:
+def _list_workflow_badges(work: CardSource) -> list[str]:
+    name = pick_text(work.record.get("workflowName"))
+    is_named = name in (work.input_fields.get("title"), work.input_fields.get("name"))
     launched = "launched" in pick_text(work.record.get("status")) or work.outcome == "launched"
-    return ["in background"] if launched else []
+    return [*([] if is_named else [to_short_line(name, 60)]), *(["in background"] if launched else [])]
 
 
 def build_skill_parts(work: CardSource) -> CardParts:
@@ -144,4 +136,4 @@ def build_skill_parts(work: CardSource) -> CardParts:
     asked = [guess_text_section(words, "Arguments")] if words else []
     if not name:
         asked = list(asked_anyhow(work.detail.input))
-    return CardParts(to_short_line(f"{name} {words}"), asked, show_outcome(work, show_result))
+    return CardParts(asked, show_outcome(work, show_result))

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 from turnlog.render.card import Picture, PlainSection, Section, TreeSection
-from turnlog.render.values import Json, parse_json_value, pick_text, strip_working_folder, to_dict, to_short_line
+from turnlog.render.values import Json, parse_json_value, pick_text, to_dict
 from turnlog.session.calls import CallDetail
 from turnlog.session.failures import to_result_text
 from turnlog.session.timeline.timeline import TimelineAgent
@@ -71,16 +71,11 @@ class CardSource:
         """The first of some fields that names a file."""
         return pick_text(*(self.input_fields.get(name) for name in names))
 
-    def to_title(self, words: str) -> str:
-        """A path or other text for the head of a card."""
-        return to_short_line(strip_working_folder(words, self.cwd))
-
 
 @dataclass(frozen=True)
 class CardParts:
-    """What a tool contributes to its card."""
+    """What a tool contributes to its card; the title comes from `call_titles`."""
 
-    title: str
     asked: SectionList = ()
     answered: SectionList = ()
     badges: Sequence[str] = ()

@@ -15,7 +15,7 @@ from turnlog.render.tools.card_parts import (
     show_failure,
     show_outcome,
 )
-from turnlog.render.tools.generic_tools import describe_input, guess_text_section, show_result
+from turnlog.render.tools.generic_tools import guess_text_section, show_result
 from turnlog.render.tools.generic_tools import show_input as asked_anyhow
 from turnlog.render.values import format_scalar, parse_json_value, pick_text, read_tag, to_count, to_dict, to_short_line
 from turnlog.session.files.patches import read_recorded_hunks
@@ -47,12 +47,7 @@ def build_shell_parts(work: CardSource) -> CardParts:
         )
     elif work.detail.input is not None:
         asked = asked_anyhow(work.detail.input)
-    return CardParts(
-        work.to_title(command or describe_input(work.detail.input)),
-        asked,
-        list(_show_output(work)),
-        list(_iter_badges(work)),
-    )
+    return CardParts(asked, list(_show_output(work)), list(_iter_badges(work)))
 
 
 def _show_output(work: CardSource) -> Iterator[Section]:
@@ -123,19 +118,19 @@ def _iter_badges(work: CardSource) -> Iterator[str]:
 def build_task_output_parts(work: CardSource) -> CardParts:
     """BashOutput and TaskOutput: what a background task has printed so far."""
     given, told = work.input_fields, _read_task(work)
-    task = pick_text(given.get("task_id"), given.get("bash_id"), given.get("agentId"), given.get("shell_id"))
-    about = pick_text(told.get("description"), told.get("command"))
-    title = to_short_line(f"{task}: {about}" if about else task)
     asked = (
         [FieldsSection((("filter", to_short_line(pick_text(given.get("filter")))),))]
         if pick_text(given.get("filter"))
         else []
     )
-    badges = [to_short_line(format_scalar(told.get("status")), 40)] if pick_text(told.get("status")) else []
+    badges = [
+        to_short_line(pick_text(told.get("description"), told.get("command")), 60),
+        to_short_line(pick_text(told.get("status")), 40),
+    ]
     code = format_scalar(told.get("exitCode"))
     if code not in ("", "none"):
         badges.append(f"exit {code[:8]}")
-    return CardParts(title, asked, show_outcome(work, lambda work: _show_task_output(work, told)), badges)
+    return CardParts(asked, show_outcome(work, lambda work: _show_task_output(work, told)), badges)
 
 
 def _read_task(work: CardSource) -> dict[str, object]:
@@ -161,13 +156,12 @@ def _show_task_output(work: CardSource, told: dict[str, object]) -> SectionList:
 
 def build_stop_parts(work: CardSource) -> CardParts:
     """KillShell and TaskStop."""
-    title = pick_text(work.input_fields.get("task_id"), work.input_fields.get("shell_id"))
 
     def show_sections(work: CardSource) -> SectionList:
         told = pick_text(work.record.get("message"), to_dict(parse_json_value(work.words)).get("message"))
         return (PlainSection(told),) if told else show_result(work)
 
-    return CardParts(to_short_line(title), (), show_outcome(work, show_sections))
+    return CardParts((), show_outcome(work, show_sections))
 
 
 def build_watch_parts(work: CardSource) -> CardParts:
@@ -180,9 +174,7 @@ def build_watch_parts(work: CardSource) -> CardParts:
         else asked_anyhow(given)
     )
     badges = ["in background"] if work.outcome in ("answered", "launched") else []
-    return CardParts(
-        to_short_line(pick_text(given.get("description"), command)), asked, show_outcome(work, show_result), badges
-    )
+    return CardParts(asked, show_outcome(work, show_result), badges)
 
 
 def build_repl_parts(work: CardSource) -> CardParts:
@@ -190,11 +182,7 @@ def build_repl_parts(work: CardSource) -> CardParts:
     code = pick_text(*(work.input_fields.get(name) for name in ("code", "script", "input", "command")))
     language = pick_text(work.input_fields.get("language")) or _TOOL_LANGUAGES["REPL"]
     asked = [CodeSection(code, to_short_line(language, 40))] if code else asked_anyhow(work.detail.input)
-    return CardParts(
-        to_short_line(pick_text(work.input_fields.get("description"), code)),
-        asked,
-        show_outcome(work, _show_evaluation),
-    )
+    return CardParts(asked, show_outcome(work, _show_evaluation))
 
 
 def _show_evaluation(work: CardSource) -> SectionList:

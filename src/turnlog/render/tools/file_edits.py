@@ -26,7 +26,7 @@ def build_write_parts(work: CardSource) -> CardParts:
     shown: SectionList = (CodeSection(content, path),) if content else ()
     if not shown and isinstance(work.input_fields.get("content"), str):
         shown = (PlainSection("An empty file.", "", "note"),)
-    return _build_proposal_parts(work, path, shown, [format_count(_count_lines(content), "line")] if content else [])
+    return _build_proposal_parts(work, shown, [format_count(_count_lines(content), "line")] if content else [])
 
 
 def build_edit_parts(work: CardSource) -> CardParts:
@@ -41,7 +41,7 @@ def build_edit_parts(work: CardSource) -> CardParts:
     hunks = [hunk for item in edits for hunk in _build_edit_hunks(item)]
     created = len(edits) == 1 and edits[0].get("old_string") == ""
     shown = [DiffSection(path, tuple(hunks), created, "" if created else NO_PLACE_NOTE)] if hunks else []
-    return _build_proposal_parts(work, path, shown, _format_line_sums(hunks))
+    return _build_proposal_parts(work, shown, _format_line_sums(hunks))
 
 
 def _build_edit_hunks(item: Json) -> tuple[Hunk, ...]:
@@ -63,13 +63,13 @@ def _build_change_parts(work: CardSource, path: str, change: FileChange) -> Card
         shown: Section = PlainSection("An empty file." if change.created else "The content is as before.", "", "note")
     else:
         shown = DiffSection(path, hunks, change.created, change.note or "")
-    return CardParts(work.to_title(path), (), (shown,), badges)
+    return CardParts((), (shown,), badges)
 
 
-def _build_proposal_parts(work: CardSource, path: str, shown: SectionList, badges: Iterable[str]) -> CardParts:
+def _build_proposal_parts(work: CardSource, shown: SectionList, badges: Iterable[str]) -> CardParts:
     """A change that was asked for; whether it was made is told by the result."""
     asked = shown or asked_anyhow(work.detail.input)
-    return CardParts(work.to_title(path), asked, _show_result(work), [*badges, *_iter_edit_badges(work)])
+    return CardParts(asked, _show_result(work), [*badges, *_iter_edit_badges(work)])
 
 
 def _show_result(work: CardSource) -> SectionList:
@@ -110,10 +110,10 @@ def build_notebook_parts(work: CardSource) -> CardParts:
     badges = [to_short_line(f"{mode} cell {cell}" if cell not in ("", "none") else mode, 60)]
     shown = _show_cell(path, mode, pick_text(record.get("old_source")), new, _find_language(work))
     if told := pick_text(record.get("error")):
-        return CardParts(work.to_title(path), shown, (PlainSection(told, "", "error"),), badges)
+        return CardParts(shown, (PlainSection(told, "", "error"),), badges)
     if work.outcome == "answered" and shown:
-        return CardParts(work.to_title(path), (), shown, badges)
-    return CardParts(work.to_title(path), shown, _show_result(work), badges)
+        return CardParts((), shown, badges)
+    return CardParts(shown, _show_result(work), badges)
 
 
 def _show_cell(path: str, mode: str, old: str, new: str, language: str) -> SectionList:

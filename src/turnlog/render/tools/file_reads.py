@@ -23,7 +23,7 @@ def build_read_parts(work: CardSource) -> CardParts:
     found = parse_read_call(work.detail) if work.outcome == "answered" else None
     file = to_dict(work.record.get("file"))
     answered = show_outcome(work, lambda work: _show_file(work, found, file, path))
-    return CardParts(work.to_title(path), (), answered, list(_iter_badges(work, found, file)))
+    return CardParts((), answered, list(_iter_badges(work, found, file)))
 
 
 def _show_file(work: CardSource, found: ShownLines | None, file: Json, path: str) -> SectionList:

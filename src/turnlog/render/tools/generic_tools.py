@@ -25,43 +25,14 @@ from turnlog.render.values import (
     pick_text,
     to_dict,
     to_list,
-    to_short_line,
 )
 
 _MAX_FIELDS = 40
-# The fields that say best what a call is about, in this order.
-_TELLING_FIELDS = (
-    "command", "file_path", "notebook_path", "pattern", "url", "uri", "query", "subject", "title", "description",
-    "skill", "plan", "message", "prompt", "name", "path", "reason", "text",
-)  # fmt: skip
 
 
 def build_generic_parts(work: CardSource) -> CardParts:
-    """Any tool."""
-    return CardParts(describe_input(work.detail.input), show_input(work.detail.input), show_outcome(work, show_result))
-
-
-def build_mcp_parts(work: CardSource) -> CardParts:
-    """A tool of an MCP server: `mcp__server__tool`."""
-    _, _, rest = work.name.partition("__")
-    server, _, tool = rest.rpartition("__")
-    words = f"{server} › {tool}" if server else rest
-    about = describe_input(work.detail.input)
-    title = to_short_line(f"{words}: {about}" if about else words)
-    return CardParts(title, show_input(work.detail.input), show_outcome(work, show_result))
-
-
-def describe_input(given: Any) -> str:
-    """What a call was about, on one line: its most telling field, else all that are short."""
-    known = to_dict(given)
-    if not known:
-        return to_short_line(format_scalar(given)) if given and not isinstance(given, dict | list) else ""
-    if found := pick_text(*(known.get(name) for name in _TELLING_FIELDS)):
-        return to_short_line(found)
-    short = [(name, value) for name, value in known.items() if not isinstance(value, dict | list)]
-    return to_short_line(
-        ", ".join(f"{to_short_line(name, 40)} {to_short_line(format_scalar(value), 60)}" for name, value in short[:8])
-    )
+    """Any tool without a card of its own."""
+    return CardParts(show_input(work.detail.input), show_outcome(work, show_result))
 
 
 def show_input(given: Any) -> SectionList:
@@ -143,11 +114,7 @@ def build_resource_list_parts(work: CardSource) -> CardParts:
         ]
         return links or show_result(work)
 
-    return CardParts(
-        to_short_line(pick_text(work.input_fields.get("server")) or "all servers"),
-        (),
-        show_outcome(work, show_sections),
-    )
+    return CardParts((), show_outcome(work, show_sections))
 
 
 def build_resource_parts(work: CardSource) -> CardParts:
@@ -157,8 +124,4 @@ def build_resource_parts(work: CardSource) -> CardParts:
         contents = [to_dict(item) for item in to_list(work.record.get("contents"))]
         return [section for item in contents for section in _show_resource(item)] or show_result(work)
 
-    return CardParts(
-        to_short_line(f"{pick_text(work.input_fields.get('server'))} › {pick_text(work.input_fields.get('uri'))}"),
-        (),
-        show_outcome(work, show_sections),
-    )
+    return CardParts((), show_outcome(work, show_sections))

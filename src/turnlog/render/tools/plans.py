@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from turnlog.render.call_titles import name_task, name_todo
 from turnlog.render.card import ChecklistSection, ChecklistTask, FieldsSection, PlainSection, Section, TextSection
 from turnlog.render.tools.card_parts import CardParts, CardSource, EarlierCalls, SectionList, show_outcome
 from turnlog.render.tools.generic_tools import show_input as asked_anyhow
@@ -37,25 +38,20 @@ def build_todo_parts(work: CardSource) -> CardParts:
         work.earlier.todos = new
     tasks = _compare_items(old or [], new)
     done = sum(item.get("status") == _DONE_STATUS for item in new)
-    title = next((_name_item(item) for item in new if item.get("status") == "in_progress"), "")
     shown: SectionList = (ChecklistSection(tuple(tasks)),) if tasks else asked_anyhow(work.detail.input)
     badges = [f"{done} of {len(new)} done"] if new else []
-    return CardParts(to_short_line(title or f"{len(new)} tasks"), shown, show_outcome(work, _show_error), badges)
+    return CardParts(shown, show_outcome(work, _show_error), badges)
 
 
 def _to_items(value: Any) -> list[Json]:
     return [item if isinstance(item, dict) else {"content": format_scalar(item)} for item in to_list(value)]
 
 
-def _name_item(item: Json) -> str:
-    return pick_text(item.get("content"), item.get("subject"), item.get("activeForm")) or "(no text)"
-
-
 def _compare_items(old: list[Json], new: list[Json]) -> list[ChecklistTask]:
-    before = {_name_item(item): pick_text(item.get("status")) for item in old}
+    before = {name_todo(item): pick_text(item.get("status")) for item in old}
     found = []
     for item in new:
-        name, state = _name_item(item), pick_text(item.get("status"))
+        name, state = name_todo(item), pick_text(item.get("status"))
         change = "" if not old or before.get(name) == state else "changed" if name in before else "new"
         found.append(ChecklistTask(name, state or "pending", change))
     kept = {task.text for task in found}
@@ -75,10 +71,10 @@ def build_task_create_parts(work: CardSource) -> CardParts:
     told = _CREATED_TEXT.search(work.words)
     task = pick_text(created.get("id")) or (told[1] if told else "")
     _remember_task(work.earlier, task, subject, "pending")
-    asked: list[Section] = [ChecklistSection((ChecklistTask(_number_task(task, subject), "pending", "new"),))]
+    asked: list[Section] = [ChecklistSection((ChecklistTask(name_task(task, subject), "pending", "new"),))]
     if description and description != subject:
         asked.append(TextSection(description))
-    return CardParts(to_short_line(_number_task(task, subject)), asked, show_outcome(work, _show_error))
+    return CardParts(asked, show_outcome(work, _show_error), [name_task(task, "")] if task else [])
 
 
 def build_task_update_parts(work: CardSource) -> CardParts:
@@ -92,14 +88,17 @@ def build_task_update_parts(work: CardSource) -> CardParts:
     if work.outcome == "answered":
         _remember_task(work.earlier, task, subject, state)
     asked: list[Section] = [
-        ChecklistSection((ChecklistTask(_number_task(task, subject), state or "unchanged", "changed"),))
+        ChecklistSection((ChecklistTask(name_task(task, subject), state or "unchanged", "changed"),))
     ]
     further = [(name, _join_values(given[name])) for name in given if name not in ("taskId", "status", "subject")]
     if shown := tuple((name, to_short_line(value)) for name, value in further if value):
         asked.append(FieldsSection(shown))
     before = pick_text(change.get("from"))
-    badges = [to_short_line(f"{before} → {state}" if before else state, 60)] if state else []
-    return CardParts(to_short_line(_number_task(task, subject)), asked, show_outcome(work, _show_error), badges)
+    badges = [
+        "" if given.get("subject") else to_short_line(subject, 60),
+        to_short_line(f"{before} → {state}" if before else "" if given.get("status") else state, 60),
+    ]
+    return CardParts(asked, show_outcome(work, _show_error), badges)
 
 
 def build_task_list_parts(work: CardSource) -> CardParts:
@@ -112,7 +111,7 @@ def build_task_list_parts(work: CardSource) -> CardParts:
     for item in found:
         task, subject, state = (pick_text(item.get(name)) for name in ("id", "subject", "status"))
         _remember_task(work.earlier, task, subject, state)
-        tasks.append(ChecklistTask(_number_task(task, subject), state or "pending"))
+        tasks.append(ChecklistTask(name_task(task, subject), state or "pending"))
 
     def show_sections(work: CardSource) -> SectionList:
         about = [TextSection(told)] if (told := pick_text(one.get("description"))) else []
@@ -120,10 +119,7 @@ def build_task_list_parts(work: CardSource) -> CardParts:
 
     done = sum(task.state == _DONE_STATUS for task in tasks)
     badges = [f"{done} of {len(tasks)} done"] if len(tasks) > 1 else []
-    wanted = pick_text(work.input_fields.get("taskId"))
-    return CardParts(
-        to_short_line(f"#{wanted}" if wanted else "all tasks"), (), show_outcome(work, show_sections), badges
-    )
+    return CardParts((), show_outcome(work, show_sections), badges)
 
 
 def _show_error(work: CardSource) -> SectionList:
@@ -135,10 +131,6 @@ def _remember_task(earlier: EarlierCalls, task: str, subject: str, state: str) -
     if task:
         known = earlier.tasks.get(task, ("", ""))
         earlier.tasks[task] = (subject or known[0], state or known[1])
-
-
-def _number_task(task: str, subject: str) -> str:
-    return " ".join(part for part in (f"#{to_short_line(task, 20)}" if task else "", subject) if part) or "a task"
 
 
 def _join_values(value: Any) -> str:
@@ -160,8 +152,7 @@ def build_plan_parts(work: CardSource) -> CardParts:
         asked.append(FieldsSection((("file", path),)))
     badges = ["approved"] if work.outcome == "answered" else []
     badges += ["edited by the person"] if record.get("planWasEdited") is True else []
-    title = next((row for row in words.split("\n") if row.strip()), "")
-    return CardParts(to_short_line(title.lstrip("# ")), asked, show_outcome(work, _show_verdict), badges)
+    return CardParts(asked, show_outcome(work, _show_verdict), badges)
 
 
 def _show_verdict(work: CardSource) -> SectionList:
@@ -171,4 +162,4 @@ def _show_verdict(work: CardSource) -> SectionList:
 
 def build_plan_mode_parts(work: CardSource) -> CardParts:
     """EnterPlanMode."""
-    return CardParts("plan before doing", asked_anyhow(work.detail.input), show_outcome(work, _show_verdict))
+    return CardParts(asked_anyhow(work.detail.input), show_outcome(work, _show_verdict))

@@ -21,13 +21,11 @@ def build_question_parts(work: CardSource) -> CardParts:
         asked = [work.input_fields]
     answers = _read_answers(work)
     choices = tuple(_build_choice(item, answers) for item in asked)
-    title = choices[0].question if choices else ""
     if not choices:
-        return CardParts(to_short_line(title), asked_anyhow(work.detail.input), show_outcome(work, show_result))
+        return CardParts(asked_anyhow(work.detail.input), show_outcome(work, show_result))
     chosen = any(choice.answers for choice in choices)
     notes = list(_show_notes(work.record.get("annotations")))
     return CardParts(
-        to_short_line(title),
         (QuestionsSection(choices),),
         show_outcome(work, lambda work: notes if chosen else show_result(work)),
         [to_short_line(", ".join(choices[0].answers), 60)] if len(choices) == 1 and choices[0].answers else [],
@@ -74,17 +72,16 @@ def _show_notes(annotations: Any) -> list[Section]:
 def build_user_file_parts(work: CardSource) -> CardParts:
     """SendUserFile: files for the person."""
     names = to_string_list(work.input_fields.get("files")) or to_string_list(work.input_fields.get("attachments"))
-    title = pick_text(work.input_fields.get("caption")) or ", ".join(names)
     asked = asked_anyhow({name: value for name, value in work.input_fields.items() if name != "files"})
     sent = (FieldsSection(tuple(("file", name) for name in names)),) if names else ()
-    return CardParts(to_short_line(title), (*sent, *asked), show_outcome(work, show_result))
+    return CardParts((*sent, *asked), show_outcome(work, show_result))
 
 
 def build_structured_parts(work: CardSource) -> CardParts:
     """StructuredOutput: the answer as data."""
     given = work.detail.input
     asked: SectionList = (TreeSection(given),) if isinstance(given, dict | list) else asked_anyhow(given)
-    return CardParts("an answer as data", asked, show_outcome(work, _show_short_result))
+    return CardParts(asked, show_outcome(work, _show_short_result))
 
 
 def _show_short_result(work: CardSource) -> SectionList:

@@ -50,39 +50,34 @@ class SearchHits(NamedTuple):
 
 def build_grep_parts(work: CardSource) -> CardParts:
     """Grep: lines, files or counts."""
-    pattern, path = pick_text(work.input_fields.get("pattern")), pick_text(work.input_fields.get("path"))
+    path = pick_text(work.input_fields.get("path"))
     mode = pick_text(work.record.get("mode"), work.input_fields.get("output_mode")) or "files_with_matches"
     noun = "hit" if mode == "content" else "file"
-    title = f"{to_short_line(pattern)} in {work.to_title(path)}" if path else pattern
-    return _build_search_parts(work, to_short_line(title), noun, _read_grep_hits(work, mode, path))
+    return _build_search_parts(work, noun, _read_grep_hits(work, mode, path))
 
 
 def build_glob_parts(work: CardSource) -> CardParts:
     """Glob: files by their names."""
-    pattern, path = pick_text(work.input_fields.get("pattern")), pick_text(work.input_fields.get("path"))
     names = to_string_list(work.record.get("filenames")) if work.record else _split_lines(work.words)
-    title = f"{to_short_line(pattern)} in {work.to_title(path)}" if path else pattern
     total = to_count(work.record.get("totalMatches")) or to_count(work.record.get("numFiles")) or len(names)
     found = SearchHits(tuple((name, "", "") for name in names), max(total, len(names)), len(names))
-    return _build_search_parts(work, to_short_line(title), "file", found)
+    return _build_search_parts(work, "file", found)
 
 
 def build_folder_parts(work: CardSource) -> CardParts:
     """LS: the files of a folder, which old clients wrote as an indented list."""
     found = tuple(_iter_listed_paths(work.words.split("\n")))
-    parts = _build_search_parts(
-        work, work.to_title(work.find_path("path")), "entry", SearchHits(found, len(found), len(found))
-    )
+    parts = _build_search_parts(work, "entry", SearchHits(found, len(found), len(found)))
     return replace(parts, asked=())
 
 
-def _build_search_parts(work: CardSource, title: str, noun: str, found: SearchHits) -> CardParts:
+def _build_search_parts(work: CardSource, noun: str, found: SearchHits) -> CardParts:
     badges = []
     if work.outcome == "answered":
         cut = work.record.get("truncated") is True or to_count(work.record.get("appliedLimit")) is not None
         badges = [_format_hit_count(noun, found), *(["cut"] if cut or found.total > len(found.rows) else [])]
     asked = _show_options(work)
-    return CardParts(title, asked, show_outcome(work, lambda work: _show_hits(work, found)), badges)
+    return CardParts(asked, show_outcome(work, lambda work: _show_hits(work, found)), badges)
 
 
 def _format_hit_count(noun: str, found: SearchHits) -> str:
@@ -192,17 +187,12 @@ def build_tool_search_parts(work: CardSource) -> CardParts:
         if pick_text(block.get("tool_name"))
     ]
     badges = [format_count(len(names), "tool")] if work.outcome == "answered" and names else []
-    return CardParts(
-        to_short_line(pick_text(work.input_fields.get("query"))), (), show_outcome(work, show_sections), badges
-    )
+    return CardParts((), show_outcome(work, show_sections), badges)
 
 
 def build_symbol_parts(work: CardSource) -> CardParts:
     """LSP: what a language server knows."""
-    given = work.input_fields
-    path, row = work.find_path("filePath", "file_path"), format_scalar(given.get("line", ""))
-    place = f"{path}:{row}" if row else path
-    title = " ".join(part for part in (pick_text(given.get("operation")), work.to_title(place)) if part)
+    is_named = pick_text(*(work.input_fields.get(name) for name in ("operation", "filePath", "file_path")))
     hits = to_count(work.record.get("resultCount"))
 
     def show_sections(work: CardSource) -> SectionList:
@@ -210,5 +200,5 @@ def build_symbol_parts(work: CardSource) -> CardParts:
         return (guess_text_section(told),) if told else show_result(work)
 
     badges = [format_count(hits, "result")] if hits is not None else []
-    asked = () if title else asked_anyhow(work.detail.input)
-    return CardParts(to_short_line(title), asked, show_outcome(work, show_sections), badges)
+    asked = () if is_named else asked_anyhow(work.detail.input)
+    return CardParts(asked, show_outcome(work, show_sections), badges)

@@ -38,7 +38,7 @@ def build_web_fetch_parts(work: CardSource) -> CardParts:
             if parse_json_value(prompt) is None
             else TreeSection(parse_json_value(prompt), "Question")
         )
-    return CardParts(to_short_line(url), asked, show_outcome(work, _show_page), list(_iter_badges(work.record)))
+    return CardParts(asked, show_outcome(work, _show_page), list(_iter_badges(work.record)))
 
 
 def _show_page(work: CardSource) -> SectionList:
@@ -63,7 +63,7 @@ def build_web_search_parts(work: CardSource) -> CardParts:
     found = show_outcome(work, _show_found_pages)
     pages = sum(isinstance(section, LinkSection) for section in found)
     badges = [format_count(pages, "page")] if pages else []
-    return CardParts(to_short_line(pick_text(given.get("query"))), asked if asked[0].rows else (), found, badges)
+    return CardParts(asked if asked[0].rows else (), found, badges)
 
 
 def _show_found_pages(work: CardSource) -> SectionList:
@@ -103,17 +103,16 @@ def _show_unsealed_result(work: CardSource) -> SectionList:
 
 def build_served_parts(work: CardSource) -> CardParts:
     """A tool that the API itself carries out: web_search, web_fetch, code_execution and others."""
-    title = pick_text(*(work.input_fields.get(name) for name in ("query", "url", "code", "command"))) or work.name
     pages = [page for page in to_dict_list(work.detail.result) if pick_text(page.get("url"))]
     if pages:
         links = [
             LinkSection(pick_text(page.get("url")), pick_text(page.get("title")), pick_text(page.get("page_age")))
             for page in pages
         ]
-        return CardParts(to_short_line(title), (), links, [format_count(len(links), "page")])
+        return CardParts((), links, [format_count(len(links), "page")])
     code = pick_text(to_dict(work.detail.result).get("error_code"))
     answered: SectionList = (PlainSection(code, "", "error"),) if code else show_outcome(work, _show_unsealed_result)
     short = tuple(
         (name, to_short_line(format_scalar(value))) for name, value in work.input_fields.items() if format_scalar(value)
     )
-    return CardParts(to_short_line(title), (FieldsSection(short),) if short else (), answered)
+    return CardParts((FieldsSection(short),) if short else (), answered)

@@ -16,7 +16,7 @@ from tests.trace.recorder import Recorder
 from turnlog.demo import config_dir
 from turnlog.entries.layout import list_session_files
 from turnlog.session.clock import to_iso_time
-from turnlog.store.usage.usage_request import REPORT_KINDS
+from turnlog.store.usage.groupings import GROUPINGS
 
 FREE = {
     "entries.by_type",
@@ -191,7 +191,7 @@ def test_every_key_of_usage_is_documented_and_printed(
     build.lines[0]["timestamp"] = to_iso_time(datetime.now(UTC))
     build.result()
     machine.add("aaaaaaaa-0000-4000-8000-000000000001", build.data())
-    found = {key for kind in REPORT_KINDS for key in keys(turnlog("usage", kind, "--json").json)}
+    found = {key for kind in GROUPINGS for key in keys(turnlog("usage", kind, "--json").json)}
     assert found == documented("usage")
 
 

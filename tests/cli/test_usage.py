@@ -22,13 +22,14 @@ from tests.conftest import Program
 from tests.session.build import Build
 from turnlog.cli.terminal import TerminalScreen
 from turnlog.cli.usage.table import format_compact_number, format_pico_dollars, render_usage_table
+from turnlog.errors import UsageError
 from turnlog.session.usage.message_counts import QUALITIES
 from turnlog.session.usage.totals import count_usage
+from turnlog.store.usage.groupings import GROUPINGS, build_usage_report
 from turnlog.store.usage.memory_tables import build_usage_tables
 from turnlog.store.usage.time_zones import TimeZone
 from turnlog.store.usage.usage_document import UsageReportDetails
-from turnlog.store.usage.usage_reports import build_usage_report
-from turnlog.store.usage.usage_request import REPORT_KINDS, UsageRequest
+from turnlog.store.usage.usage_reports import UsageRequest
 
 CASES = sorted(path.parent for path in SET.glob("*/expected.json"))
 ONE, TWO = "aaaaaaaa-0000-4000-8000-000000000001", "aaaaaaaa-0000-4000-8000-000000000002"
@@ -148,7 +149,7 @@ def test_the_table_has_a_total_its_definition_and_what_is_doubtful(turnlog: Turn
     assert "by about 399 tokens" in text
 
 
-@pytest.mark.parametrize("kind", REPORT_KINDS)
+@pytest.mark.parametrize("kind", GROUPINGS)
 def test_every_kind_of_report_prints_a_total_and_its_definition(turnlog: Turnlog, shop: Machine, kind: str) -> None:
     done = turnlog("usage", kind)
     assert done.status == 0
@@ -213,7 +214,7 @@ def hostile(text: str) -> bytes:
     return build.data()
 
 
-@pytest.mark.parametrize("kind", REPORT_KINDS)
+@pytest.mark.parametrize("kind", GROUPINGS)
 def test_what_strangers_wrote_does_no_harm(turnlog: Turnlog, machine: Machine, kind: str) -> None:
     machine.add(ONE, hostile(HOSTILE.replace("\ud800", "")))
     done = turnlog("usage", kind)
@@ -428,3 +429,47 @@ def test_ctrl_c_ends_the_plain_form_with_130_and_one_line(tmp_path: Path) -> Non
         running.send_signal(signal.SIGINT)
         out, err = running.communicate(timeout=20)
     assert (running.returncode, out, err) == (130, b"", b"turnlog: interrupted\n")
+
+
+HOUR_GROUPING = """
+import sys
+from turnlog.cli.program import run_program
+from turnlog.store.usage.groupings import GROUPINGS, UsageGrouping, build_label_column, build_row_report
+from turnlog.store.usage.usage_reports import UsageReportRow
+from turnlog.store.usage.usage_sums import sum_spend_by
+
+def list_rows(db, wanted, _stretches):
+    return [UsageReportRow({"clock": f"{hour:02} h"}, found) for hour, found in sum_spend_by(db, wanted, "hour % 24")]
+
+GROUPINGS["clock"] = UsageGrouping(
+    build_row_report(list_rows), ("clock",), (build_label_column("clock", "hour (UTC)"),), ", in the hour of the day"
+)
+sys.exit(run_program(sys.argv[1:]))
+"""
+
+
+def test_a_grouping_that_is_added_in_one_place_has_a_report_a_table_csv_and_json(shop: Machine) -> None:
+    def run(*words: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-c", HOUR_GROUPING, "usage", *words], capture_output=True, encoding="utf-8", timeout=60
+        )
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout
+
+    table, total = run("clock").splitlines(), json.loads(run("--json"))["total"]
+    assert table[0].split()[:3] == ["hour", "(UTC)", "messages"]
+    assert table[1].startswith("10 h  ")
+    assert table[2].startswith("total  ")
+    assert "Counted: every message once, sub-agents included, in the hour of the day." in table
+    records = list(csv.DictReader(io.StringIO(run("clock", "--csv"))))
+    assert [(row["clock"], int(row["output_tokens"])) for row in records] == [("10 h", total["output_tokens"])]
+    document = json.loads(run("clock", "--json"))
+    assert (document["kind"], document["total"]) == ("clock", total)
+    assert [(row["clock"], row["messages"]) for row in document["rows"]] == [("10 h", 3)]
+    assert "clock" in run("--help")
+
+
+def test_a_report_that_there_is_not_is_refused_in_one_line(turnlog: Turnlog, shop: Machine) -> None:
+    assert turnlog("usage", "clock").status == 2
+    with pytest.raises(UsageError, match=r"there is no report clock; there are daily, weekly, .*blocks"):
+        build_usage_report(build_usage_tables([shop.folder]), UsageRequest("clock"))

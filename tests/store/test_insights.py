@@ -17,7 +17,7 @@ from turnlog.store.insight.insights import (
 )
 from turnlog.store.store import Store
 from turnlog.store.usage.time_zones import TimeZone
-from turnlog.store.usage.usage_request import UsageRequest
+from turnlog.store.usage.usage_reports import UsageRequest
 
 USAGE = {"input_tokens": 10, "output_tokens": 10}
 UTC = UsageRequest(zone=TimeZone("UTC"))

@@ -20,11 +20,11 @@ from turnlog.errors import UsageError
 from turnlog.session.message_usage import Usage
 from turnlog.session.session import Session
 from turnlog.store.session_counts import count_sessions
+from turnlog.store.usage.groupings import GROUPINGS, build_usage_report
 from turnlog.store.usage.memory_tables import build_usage_tables
 from turnlog.store.usage.time_zones import DAY_SECONDS, TimeZone, format_day, parse_day, to_day_number
 from turnlog.store.usage.tool_usage import sum_tool_usage
-from turnlog.store.usage.usage_reports import UsageReport, build_usage_report
-from turnlog.store.usage.usage_request import REPORT_KINDS, UsageRequest
+from turnlog.store.usage.usage_reports import UsageReport, UsageRequest
 from turnlog.store.usage.usage_sums import UsageSum, add_usage_sums
 
 UTC_ZONE = TimeZone("UTC")
@@ -212,7 +212,7 @@ def test_a_name_that_nothing_has_is_an_error_that_knows_the_closest(wish: dict[s
         ask(Ledger(), "daily", model="x")
 
 
-@pytest.mark.parametrize("kind", REPORT_KINDS)
+@pytest.mark.parametrize("kind", GROUPINGS)
 def test_an_empty_index_has_empty_reports(kind: str) -> None:
     found = ask(Ledger(), kind, since=date(2026, 1, 1), until=date(2026, 2, 1))
     assert (found.rows, found.tools, found.total, found.sessions, found.gone) == ([], (), UsageSum(), 0, 0)
@@ -295,7 +295,7 @@ def test_sums_add_up() -> None:
 
 def test_all_reports_have_the_same_total() -> None:
     ledger = shop()
-    assert len({ask(ledger, kind).total for kind in REPORT_KINDS}) == 1
+    assert len({ask(ledger, kind).total for kind in GROUPINGS}) == 1
 
 
 # -- time zones

@@ -17,7 +17,7 @@ from starlette.testclient import TestClient
 
 from tests.session.build import Build
 from tests.web.conftest import Folders, indexed, recorded
-from turnlog.store.usage.usage_request import REPORT_KINDS
+from turnlog.store.usage.groupings import GROUPINGS
 from turnlog.web.app import build_application
 from turnlog.web.charts.column_chart import ChartColumn, render_column_chart
 from turnlog.web.charts.heat_map import render_heat_map
@@ -53,7 +53,7 @@ def usage(folders: Folders, *words: str) -> Any:
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize("kind", REPORT_KINDS)
+@pytest.mark.parametrize("kind", GROUPINGS)
 def test_every_report_of_the_api_equals_that_of_the_command(folders: Folders, client: TestClient, kind: str) -> None:
     found = client.get(f"/api/usage/{kind}")
     assert found.status_code == 200

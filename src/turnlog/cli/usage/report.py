@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnlog.cli.terminal import to_visible_line
 from turnlog.store.usage.usage_document import (
     USAGE_QUALITIES,
     UsageReportDetails,
+    list_row_documents,
     to_all_calls_document,
     to_amounts_document,
-    to_tool_document,
-    to_usage_row_document,
 )
 from turnlog.store.usage.usage_sums import UsageSum
 
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
     from turnlog.api.config import Config
     from turnlog.store.usage.usage_document import UsageReportDetails
-    from turnlog.store.usage.usage_request import UsageRequest
+    from turnlog.store.usage.usage_reports import UsageRequest
 
 
 class UsageOptions(NamedTuple):
@@ -41,7 +40,7 @@ def print_usage(words: UsageOptions) -> None:
     """Print one report."""
     from turnlog.api.config import load_config
     from turnlog.errors import UsageError
-    from turnlog.store.usage.usage_request import parse_usage_request
+    from turnlog.store.usage.usage_reports import parse_usage_request
 
     if words.as_json and words.as_csv:
         raise UsageError("--json and --csv: give one of the two")
@@ -105,11 +104,11 @@ def _scan_report(request: UsageRequest, config: Config) -> UsageReportDetails:
     from turnlog.errors import TurnlogError
     from turnlog.session.session_lookup import list_sessions_or_demo
     from turnlog.store.index.price_mark import read_price_date
+    from turnlog.store.usage.groupings import build_usage_report, find_grouping
     from turnlog.store.usage.memory_tables import build_usage_tables
     from turnlog.store.usage.usage_document import UsageReportDetails
-    from turnlog.store.usage.usage_reports import build_usage_report
 
-    if request.kind == "tool":
+    if find_grouping(request.kind).counts_calls:
         raise TurnlogError(f"{data_dir()}: can't be written to; calls by tool need the index that is kept there")
     print_remark(
         f"{data_dir()} can't be written to; without an index all session files are read, and nothing is estimated."
@@ -125,30 +124,16 @@ def _scan_report(request: UsageRequest, config: Config) -> UsageReportDetails:
     )
 
 
-LABEL_COLUMNS = {
-    "daily": ("day",),
-    "weekly": ("week",),
-    "monthly": ("month",),
-    "session": ("session_id", "project", "title", "gone"),
-    "project": ("project", "sessions"),
-    "model": ("model",),
-    "tool": ("tool",),
-    "blocks": ("start", "end", "open"),
-}
-
-
 def render_usage_csv(shown: UsageReportDetails) -> Iterator[bytes]:
     """A report as CSV (RFC 4180), without the total."""
-    labels = LABEL_COLUMNS[shown.request.kind]
-    if shown.request.kind == "tool":
-        rows: Iterable[dict[str, Any]] = map(to_tool_document, shown.report.tools)
-        names = ["tool", *to_all_calls_document(shown)]
-    else:
-        rows = ({**to_usage_row_document(row), **to_usage_row_document(row)["quality"]} for row in shown.report.rows)
-        names = [*labels, *(name for name in to_amounts_document(UsageSum()) if name != "quality"), *USAGE_QUALITIES]
+    grouping = shown.get_grouping()
+    amounts = to_all_calls_document(shown) if grouping.counts_calls else to_amounts_document(UsageSum())
+    qualities = USAGE_QUALITIES if "quality" in amounts else ()
+    names = [*grouping.keys, *(name for name in amounts if name != "quality"), *qualities]
     yield _encode_record(names)
-    for row in rows:
-        yield _encode_record([row[name] for name in names])
+    for row in list_row_documents(shown):
+        cells = {**row, **row.get("quality", {})}
+        yield _encode_record([cells[name] for name in names])
 
 
 def _encode_record(cells: list[Any]) -> bytes:

@@ -11,13 +11,12 @@ from turnlog.store.usage.usage_document import UsageReportDetails, describe_usag
 from turnlog.store.usage.usage_sums import PICO_PER_DOLLAR, UsageSum
 
 if TYPE_CHECKING:
+    from turnlog.store.usage.groupings import GroupingColumn
     from turnlog.store.usage.time_zones import TimeZone
-    from turnlog.store.usage.usage_reports import BlockPace, UsageReportRow
+    from turnlog.store.usage.usage_blocks import BlockPace
+    from turnlog.store.usage.usage_reports import UsageReportRow
 
-_ID_CHARS = 8
 _MAX_CELL_CHARS = 60
-_MIN_COLUMN_CELLS = {"title": 16, "project": 16, "model": 12, "tool": 16}
-"""How far a column of words may be cut."""
 _SPARE_COLUMNS = (
     *("est. more", "characters in", "saved $", "no result", "not final", "unpriced", "messages", "cache write"),
     *("whole $", "last", "cache read", "characters out", "end"),
@@ -30,8 +29,8 @@ class _UsageGrid(NamedTuple):
     heads: list[str]
     rows: list[list[str]]
     total: list[str]
-    labels: int
-    """So many of the first columns are words and stand on the left."""
+    labels: tuple[GroupingColumn, ...]
+    """What the first columns are."""
 
 
 def render_usage_table(shown: UsageReportDetails, screen: TerminalScreen) -> Iterator[str]:
@@ -39,7 +38,7 @@ def render_usage_table(shown: UsageReportDetails, screen: TerminalScreen) -> Ite
     if not (shown.report.rows or shown.report.tools):
         yield "No usage in these sessions." if _is_filtered(shown) else "No usage yet."
         return
-    make = _build_tool_grid if shown.request.kind == "tool" else _build_usage_grid
+    make = _build_tool_grid if shown.get_grouping().counts_calls else _build_usage_grid
     grid = make(shown, "{:,}".format)
     if screen.width and sum(_measure_widths(grid)) + COLUMN_GAP_CELLS * (len(grid.heads) - 1) > screen.width:
         grid = make(shown, format_compact_number)
@@ -85,14 +84,16 @@ def _build_usage_grid(shown: UsageReportDetails, number: NumberFormat) -> _Usage
     if total.doubtful_messages:
         columns["not final"] = lambda found: number(found.doubtful_messages) if found.doubtful_messages else ""
         columns["est. more"] = lambda found: f"~{number(found.estimate)}" if found.doubtful_messages else ""
-    heads, name = _LABEL_COLUMNS[shown.request.kind]
+    labels, zone = shown.get_grouping().columns, shown.request.zone
     rows = [
-        [*name(row, shown.request.zone), *_build_session_count(row), *(cell(row.sum) for cell in columns.values())]
+        [
+            *(_format_label(label.get_text(row, zone)) for label in labels),
+            *(cell(row.sum) for cell in columns.values()),
+        ]
         for row in shown.report.rows
     ]
-    several = ["sessions"] if shown.request.kind == "project" else []
-    last = ["total", *[""] * (len(heads) + len(several) - 1), *(cell(total) for cell in columns.values())]
-    grid = _UsageGrid([*heads, *several, *columns], rows, last, len(heads))
+    last = ["total", *[""] * (len(labels) - 1), *(cell(total) for cell in columns.values())]
+    grid = _UsageGrid([*(label.head for label in labels), *columns], rows, last, labels)
     return _add_whole_cost(grid, shown.report.rows) if _has_shared_messages(shown) else grid
 
 
@@ -111,53 +112,18 @@ def _add_whole_cost(grid: _UsageGrid, rows: list[UsageReportRow]) -> _UsageGrid:
     return grid
 
 
-def _build_session_count(row: UsageReportRow) -> list[str]:
-    """How many sessions a row is about, where it is about several."""
-    return [f"{row.labels['sessions']:,}"] if "sessions" in row.labels else []
-
-
 def _build_tool_grid(shown: UsageReportDetails, number: NumberFormat) -> _UsageGrid:
     from turnlog.store.usage.tool_usage import sum_tool_usage
 
-    heads = ["tool", "calls", "failed", "no result", "characters in", "characters out", "est. tokens"]
+    labels = shown.get_grouping().columns
+    amounts = ["calls", "failed", "no result", "characters in", "characters out", "est. tokens"]
     every = [*shown.report.tools, sum_tool_usage(shown.report.tools)._replace(tool="total")]
-    cells = [
-        [to_visible_line(row.tool or "(no name)")[:_MAX_CELL_CHARS], *map(number, row[1:]), f"~{number(row.tokens)}"]
-        for row in every
-    ]
-    return _UsageGrid(heads, cells[:-1], cells[-1], 1)
+    cells = [[_format_label(row.tool or "(no name)"), *map(number, row[1:]), f"~{number(row.tokens)}"] for row in every]
+    return _UsageGrid([*(label.head for label in labels), *amounts], cells[:-1], cells[-1], labels)
 
 
-def _format_label(value: object, unknown: str = "(unknown)") -> str:
-    return to_visible_line(str(value)[:1000])[:_MAX_CELL_CHARS] if value else unknown
-
-
-def _build_session_labels(row: UsageReportRow, zone: TimeZone) -> list[str]:
-    last = zone.format_time(row.sum.last)[:10] if row.sum.last else ""
-    title = _format_label(row.labels["title"], "(no title)")
-    return [
-        _format_label(row.labels["session_id"])[:_ID_CHARS],
-        last,
-        f"(gone) {title}" if row.labels["gone"] else title,
-    ]
-
-
-def _build_block_labels(row: UsageReportRow, zone: TimeZone) -> list[str]:
-    return [
-        zone.format_time(row.labels["start"]),
-        zone.format_time(row.labels["end"])[11:] + " open" * row.labels["open"],
-    ]
-
-
-_LABEL_COLUMNS: dict[str, tuple[list[str], Callable[[UsageReportRow, TimeZone], list[str]]]] = {
-    "daily": (["day"], lambda row, _: [_format_label(row.labels["day"])]),
-    "weekly": (["week from"], lambda row, _: [_format_label(row.labels["week"])]),
-    "monthly": (["month"], lambda row, _: [_format_label(row.labels["month"])]),
-    "session": (["session", "last", "title"], _build_session_labels),
-    "project": (["project"], lambda row, _: [_format_label(row.labels["project"])]),
-    "model": (["model"], lambda row, _: [_format_label(row.labels["model"])]),
-    "blocks": (["start", "end"], _build_block_labels),
-}
+def _format_label(text: str) -> str:
+    return to_visible_line(text[:1000])[:_MAX_CELL_CHARS]
 
 
 def _measure_widths(grid: _UsageGrid) -> list[int]:
@@ -165,9 +131,7 @@ def _measure_widths(grid: _UsageGrid) -> list[int]:
 
 
 def _render_grid(grid: _UsageGrid, screen: TerminalScreen) -> Iterator[str]:
-    texts = {
-        at: _MIN_COLUMN_CELLS[head] for at, head in enumerate(grid.heads[: grid.labels]) if head in _MIN_COLUMN_CELLS
-    }
+    texts = {at: label.min_cells for at, label in enumerate(grid.labels) if label.min_cells is not None}
     spare = [grid.heads.index(head) for head in _SPARE_COLUMNS if head in grid.heads]
     fitted = fit_columns(_measure_widths(grid), screen.width, texts, spare)
     yield screen.paint(_render_row(grid, grid.heads, fitted), "dim")
@@ -178,8 +142,9 @@ def _render_grid(grid: _UsageGrid, screen: TerminalScreen) -> Iterator[str]:
 
 
 def _render_row(grid: _UsageGrid, cells: list[str], fitted: FittedColumns) -> str:
+    words = {at for at, label in enumerate(grid.labels) if not label.is_number}
     texts = (
-        pad_to_cells(cells[at], size) if at < grid.labels else cells[at].rjust(size)
+        pad_to_cells(cells[at], size) if at in words else cells[at].rjust(size)
         for at, size in zip(fitted.kept, fitted.widths, strict=True)
     )
     return (" " * COLUMN_GAP_CELLS).join(texts).rstrip()
@@ -188,7 +153,7 @@ def _render_row(grid: _UsageGrid, cells: list[str], fitted: FittedColumns) -> st
 def _list_notes(shown: UsageReportDetails) -> Iterator[str]:
     """What is counted, and what is to be doubted."""
     yield from describe_usage_counting(shown).replace(". Cost:", ".\nCost:").split("\n")
-    if shown.request.kind == "tool":
+    if shown.get_grouping().counts_calls:
         return
     report, total = shown.report, shown.report.total
     if total.unpriced:

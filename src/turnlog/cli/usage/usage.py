@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
-REPORT_KINDS = ("daily", "weekly", "monthly", "session", "project", "model", "tool", "blocks")
+from turnlog.store.usage.groupings import GROUPINGS
 
 
 @click.command()
-@click.argument("kind", type=click.Choice(REPORT_KINDS), default="daily")
+@click.argument("kind", type=click.Choice(list(GROUPINGS)), default="daily")
 @click.option("--since", metavar="DAY", help="Only from this day on: 2026-11-03, yesterday, 30d.")
 @click.option("--until", metavar="DAY", help="Only up to this day, and with it.")
 @click.option("-p", "--project", metavar="P", help="Only sessions of this folder and those below it, or of that name.")

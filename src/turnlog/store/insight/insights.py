@@ -11,7 +11,7 @@ import apsw
 from turnlog.session.texts.texts import TEXT_KINDS
 from turnlog.session.touched_files import PATH_FIELDS, READ_TOOLS
 from turnlog.store.usage.time_zones import TimeZone
-from turnlog.store.usage.usage_request import UsageRequest, build_spend_filter, list_clock_stretches
+from turnlog.store.usage.usage_reports import UsageRequest, build_spend_filter, list_clock_stretches
 
 _KIND_NAMES = list(TEXT_KINDS)
 _PROMPT_KIND, _CALL_KIND = _KIND_NAMES.index("prompt"), _KIND_NAMES.index("call")

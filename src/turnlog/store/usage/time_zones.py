@@ -119,6 +119,11 @@ def to_day_number(day: date) -> int:
     return day.toordinal() - _EPOCH_ORDINAL
 
 
+def format_client_time(seconds: int) -> str:
+    """A time as the client writes it."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+
+
 def format_day(day: int) -> str:
     """A day, given in days since 1970: 2026-11-03."""
     return date.fromordinal(min(_EPOCH_ORDINAL + day, date.max.toordinal())).isoformat()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnlog.errors import UsageError
 from turnlog.store.usage.time_zones import TimeZone
-from turnlog.store.usage.usage_request import UsageRequest, build_spend_filter
+from turnlog.store.usage.usage_reports import UsageRequest, build_spend_filter
 
 if TYPE_CHECKING:
     from datetime import date

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from turnlog.store.usage.time_zones import format_client_time
 from turnlog.store.usage.usage_sums import PICO_PER_DOLLAR, UsageSum
 
 if TYPE_CHECKING:
     import apsw
 
+    from turnlog.store.usage.groupings import UsageGrouping
     from turnlog.store.usage.tool_usage import ToolUsageRow
-    from turnlog.store.usage.usage_reports import UsageReport, UsageReportRow
-    from turnlog.store.usage.usage_request import UsageRequest
+    from turnlog.store.usage.usage_reports import UsageReport, UsageReportRow, UsageRequest
 
 USAGE_QUALITIES = ("final", "partial", "placeholder", "missing")
 
@@ -27,11 +28,17 @@ class UsageReportDetails(NamedTuple):
     """Whether it comes out of the index; else the files were scanned, which tells nothing of calls and letters."""
     is_demo: bool = False
 
+    def get_grouping(self) -> UsageGrouping:
+        """What its rows are."""
+        from turnlog.store.usage.groupings import find_grouping
+
+        return find_grouping(self.request.kind)
+
 
 def load_usage_report(db: apsw.Connection, request: UsageRequest, *, is_demo: bool = False) -> UsageReportDetails:
     """A report out of an index; where prices or rules are newer than its sums, these are made again first."""
     from turnlog.store.index.price_mark import is_spend_current, read_price_date
-    from turnlog.store.usage.usage_reports import build_usage_report
+    from turnlog.store.usage.groupings import build_usage_report
 
     if not is_spend_current(db):
         from turnlog.store.file_lock import open_write_transaction
@@ -45,8 +52,7 @@ def load_usage_report(db: apsw.Connection, request: UsageRequest, *, is_demo: bo
 def to_usage_document(shown: UsageReportDetails) -> dict[str, Any]:
     """A report as a JSON document."""
     request, report = shown.request, shown.report
-    is_tool = request.kind == "tool"
-    total = {"calls": to_all_calls_document(shown)} if is_tool else {}
+    total = {"calls": to_all_calls_document(shown)} if shown.get_grouping().counts_calls else {}
     return {
         "kind": request.kind,
         "definition": describe_usage_counting(shown),
@@ -60,20 +66,21 @@ def to_usage_document(shown: UsageReportDetails) -> dict[str, Any]:
         "gone_sessions": report.gone,
         "sessions_with_usage": report.with_usage,
         "demo": shown.is_demo,
-        "rows": [to_tool_document(row) for row in report.tools]
-        if is_tool
-        else [to_usage_row_document(row) for row in report.rows],
+        "rows": list_row_documents(shown),
         "total": {**to_amounts_document(report.total), **total},
     }
 
 
-def to_usage_row_document(row: UsageReportRow) -> dict[str, Any]:
-    """A row of sums under the names of the document."""
-    labels = dict(row.labels)
-    if "start" in labels:
-        labels["start"], labels["end"] = to_client_time(labels["start"]), to_client_time(labels["end"])
-        labels["pace"] = labels["pace"] and labels["pace"]._asdict()
-    found = {**labels, **to_amounts_document(row.sum)}
+def list_row_documents(shown: UsageReportDetails) -> list[dict[str, Any]]:
+    """The rows of a report under the names of the document."""
+    grouping = shown.get_grouping()
+    if grouping.counts_calls:
+        return [{"tool": row.tool, **_to_calls_document(row)} for row in shown.report.tools]
+    return [_to_row_document(row, grouping) for row in shown.report.rows]
+
+
+def _to_row_document(row: UsageReportRow, grouping: UsageGrouping) -> dict[str, Any]:
+    found = {**grouping.to_document(row.labels), **to_amounts_document(row.sum)}
     return found if row.whole is None else {**found, "whole": to_amounts_document(row.whole)}
 
 
@@ -93,14 +100,9 @@ def to_amounts_document(found: UsageSum) -> dict[str, Any]:
         "unpriced_tokens": found.unpriced,
         "quality": {name: getattr(found, name) for name in USAGE_QUALITIES},
         "estimated_further_output_tokens": found.estimate,
-        "first": to_client_time(found.first),
-        "last": to_client_time(found.last),
+        "first": found.first if found.first is None else format_client_time(found.first),
+        "last": found.last if found.last is None else format_client_time(found.last),
     }
-
-
-def to_tool_document(row: ToolUsageRow) -> dict[str, Any]:
-    """The calls of a tool under the names of the document."""
-    return {"tool": row.tool, **_to_calls_document(row)}
 
 
 def to_all_calls_document(shown: UsageReportDetails) -> dict[str, Any]:
@@ -121,33 +123,17 @@ def _to_calls_document(row: ToolUsageRow) -> dict[str, Any]:
     }
 
 
-def to_client_time(seconds: int | None) -> str | None:
-    """A time as the client writes it."""
-    if seconds is None:
-        return None
-    from datetime import UTC, datetime
-
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
-
-
 def describe_usage_counting(shown: UsageReportDetails) -> str:
     """What is counted, in words."""
     request = shown.request
-    if request.kind == "tool":
+    if shown.get_grouping().counts_calls:
         return (
             "Counted: calls of tools, sub-agents included, every call id once; characters of inputs and results;"
             " tokens are an estimate (four characters a token)."
         )
     place = "this machine's time zone" if request.zone.name == "local" else request.zone.name
-    span = {
-        "daily": f", on the day on which it ended ({place})",
-        "weekly": f", in the week (from Monday) in which it ended ({place})",
-        "monthly": f", in the month in which it ended ({place})",
-        "session": ", in the session that has it first",
-        "project": ", in the project of the session that has it first",
-        "blocks": "; a block begins at the full hour of its first message and lasts five hours",
-    }.get(request.kind, "")
+    where = shown.get_grouping().definition.format(zone=place)
     return (
-        f"Counted: every message once, sub-agents included{span}. Cost: at list prices of {shown.prices or 'no date'};"
+        f"Counted: every message once, sub-agents included{where}. Cost: at list prices of {shown.prices or 'no date'};"
         " saved: what the cache spared, against the price of plain input."
     )

@@ -1,37 +1,63 @@
-"""The reports: which rows of `spend` count, what they are added up by, and what each row is called."""
+"""What a report of usage is asked for, what it holds, and which rows of `spend` count in it.
+
+What the rows are added up by is in `groupings`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
 from datetime import date
-from itertools import groupby, pairwise
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from turnlog.errors import UsageError
 from turnlog.store.session_counts import count_sessions
-from turnlog.store.usage.time_zones import DAY_SECONDS, ClockStretch, format_day, to_day_number
-from turnlog.store.usage.usage_request import REPORT_PERIODS, UsageRequest, build_spend_filter, list_clock_stretches
-from turnlog.store.usage.usage_sums import (
-    PICO_PER_DOLLAR,
-    SpendFilter,
-    UsageSum,
-    add_usage_sums,
-    sum_spend,
-    sum_spend_by,
-    sum_whole_sessions,
-)
+from turnlog.store.usage.time_zones import DAY_SECONDS, ClockStretch, TimeZone, format_day, parse_day, to_day_number
+from turnlog.store.usage.usage_sums import SpendFilter, UsageSum
 
 if TYPE_CHECKING:
     import apsw
 
     from turnlog.store.usage.tool_usage import ToolUsageRow
 
-BLOCK_HOURS = 5
-"""A block begins at the full hour (UTC) of its first message, as the client counts its limits.
-
-The next begins with the next message after that. Blocks are those of the whole machine, whatever a report shows of
-them: limits do not know projects.
-"""
 _EXACT_SPEND_TABLE = "temp.exact_spend"
+
+
+class UsageRequest(NamedTuple):
+    """What somebody wants to know."""
+
+    kind: str = "daily"
+    """The name of a grouping."""
+    since: date | None = None
+    until: date | None = None
+    """The last day that counts."""
+    project: str | None = None
+    model: str | None = None
+    zone: TimeZone = TimeZone()
+    now: float = 0.0
+    """In seconds since 1970: which block is open."""
+
+
+def parse_usage_request(
+    kind: str = "daily",
+    since: str | None = None,
+    until: str | None = None,
+    project: str | None = None,
+    model: str | None = None,
+    timezone: str | None = None,
+) -> UsageRequest:
+    """The request that some words make; raises UsageError for words that are not understood."""
+    zone = TimeZone(timezone)
+    now = time.time()
+
+    def today() -> date:
+        return date.fromisoformat(format_day(zone.to_day(int(now))))
+
+    first = parse_day(since, "--since", today) if since is not None else None
+    last = parse_day(until, "--until", today) if until is not None else None
+    if first and last and first > last:
+        raise UsageError(f"--since {first} is after --until {last}: no day lies between them")
+    return UsageRequest(kind, first, last, project, model, zone, now)
 
 
 class UsageReportRow(NamedTuple):
@@ -59,31 +85,51 @@ class UsageReport(NamedTuple):
     """The rows of the report by tool."""
 
 
-def build_usage_report(db: apsw.Connection, request: UsageRequest) -> UsageReport:
-    """Make a report."""
-    if request.kind == "blocks":
-        return _report_blocks(db, request)
-    if request.kind == "tool":
-        from turnlog.store.usage.tool_usage import list_tool_usage
-
-        return _build_total_report(db, request)._replace(tools=list_tool_usage(db, request))
-    wanted, stretches = build_usage_scope(db, request)
-    rows = _ROW_BUILDERS[request.kind](db, wanted, stretches)
-    return UsageReport(rows, add_usage_sums(row.sum for row in rows), *count_report_sessions(db, wanted))
-
-
-def build_usage_scope(db: apsw.Connection, request: UsageRequest) -> tuple[SpendFilter, list[ClockStretch]]:
-    """Which rows count, and how the clocks stand over them."""
+def build_usage_scope(
+    db: apsw.Connection, request: UsageRequest, *, is_by_day: bool = False
+) -> tuple[SpendFilter, list[ClockStretch]]:
+    """Which rows count, and how the clocks stand over them; `is_by_day`: the report tells days apart."""
     stretches = list_clock_stretches(db, request.zone)
     wanted = build_spend_filter(db, request)
-    is_by_day = request.kind in REPORT_PERIODS or request.since or request.until
-    if is_by_day and any(stretch.offset % 3600 for stretch in stretches):
+    if (is_by_day or request.since or request.until) and any(stretch.offset % 3600 for stretch in stretches):
         return _fill_exact_spend(db, wanted, request, stretches)
     if request.since is not None:
         wanted = wanted.with_condition("hour >= ?", request.zone.find_day_start(request.since) // 3600)
     if request.until is not None:
         wanted = wanted.with_condition("hour < ?", request.zone.find_day_start(_get_next_day(request.until)) // 3600)
     return (wanted.with_condition("hour >= 0") if request.until else wanted), stretches
+
+
+def list_clock_stretches(db: apsw.Connection, zone: TimeZone) -> list[ClockStretch]:
+    """How the clocks of a zone stand over all messages."""
+    first, last = db.execute("SELECT min(hour), max(hour) FROM spend WHERE hour >= 0").fetchone() or (0, 0)
+    return zone.list_stretches(first or 0, last or 0)
+
+
+def build_spend_filter(db: apsw.Connection, request: UsageRequest) -> SpendFilter:
+    """The rows of a project and of a model."""
+    wanted = SpendFilter()
+    if request.project is not None:
+        ids = _match_numbers(db, "project", request.project)
+        sessions = "SELECT id FROM session WHERE project IN (SELECT value FROM json_each(?))"
+        wanted = wanted.with_condition(f"session IN ({sessions})", ids)
+    if request.model is not None:
+        wanted = wanted.with_condition(
+            "model IN (SELECT value FROM json_each(?))", _match_numbers(db, "model", request.model)
+        )
+    return wanted
+
+
+def _match_numbers(db: apsw.Connection, kind: str, value: str) -> str:
+    """The numbers of what a word means, as JSON."""
+    from turnlog.store.filter_values import build_unknown_error, match_names, require_projects
+
+    if kind == "project":
+        return str(require_projects(db, value))
+    fits = match_names(db, kind, value)
+    if not fits.ids:
+        raise build_unknown_error(kind, value, fits.closest)
+    return str(fits.ids)
 
 
 def _fill_exact_spend(
@@ -105,7 +151,7 @@ def _fill_exact_spend(
         ),
         (str(sessions),),
     )
-    db.execute(f"UPDATE {_EXACT_SPEND_TABLE} SET hour = {_build_day_expression(stretches)} * 24 WHERE hour >= 0")
+    db.execute(f"UPDATE {_EXACT_SPEND_TABLE} SET hour = {build_day_expression(stretches)} * 24 WHERE hour >= 0")
     fill_spend_table(db, _EXACT_SPEND_TABLE, sessions, lambda seconds: zone.to_day(seconds) * 24)
     found = SpendFilter(_EXACT_SPEND_TABLE, wanted.conditions, wanted.values)
     if request.since is not None:
@@ -119,90 +165,11 @@ def _get_next_day(day: date) -> date:
     return date.fromordinal(min(day.toordinal() + 1, date.max.toordinal()))
 
 
-def _sum_by_day(
-    db: apsw.Connection, wanted: SpendFilter, stretches: list[ClockStretch]
-) -> list[tuple[int | None, UsageSum]]:
-    """Sums by day, in days since 1970; None for what has no known time, at the end."""
-    found = list(sum_spend_by(db, wanted, f"CASE WHEN hour >= 0 THEN {_build_day_expression(stretches)} END"))
-    return sorted(found, key=lambda pair: (pair[0] is None, pair[0]))
-
-
-def _build_day_expression(stretches: list[ClockStretch]) -> str:
+def build_day_expression(stretches: list[ClockStretch]) -> str:
     """The day of an hour, in days since 1970, for SQL: clocks change seldom, so a handful of cases does."""
     cases = "".join(f" WHEN hour < {after.hour} THEN {at.offset}" for at, after in pairwise(stretches))
     last = stretches[-1].offset
     return f"(hour * 3600 + {f'CASE{cases} ELSE {last} END' if cases else last}) / {DAY_SECONDS}"
-
-
-def _list_daily_rows(db: apsw.Connection, wanted: SpendFilter, stretches: list[ClockStretch]) -> list[UsageReportRow]:
-    return [UsageReportRow({"day": _format_known_day(day)}, found) for day, found in _sum_by_day(db, wanted, stretches)]
-
-
-def _list_weekly_rows(db: apsw.Connection, wanted: SpendFilter, stretches: list[ClockStretch]) -> list[UsageReportRow]:
-    # The first of January 1970 was a Thursday.
-    return _gather_periods(db, wanted, stretches, "week", lambda day: format_day((day + 3) // 7 * 7 - 3))
-
-
-def _list_monthly_rows(db: apsw.Connection, wanted: SpendFilter, stretches: list[ClockStretch]) -> list[UsageReportRow]:
-    return _gather_periods(db, wanted, stretches, "month", lambda day: format_day(day)[:7])
-
-
-def _gather_periods(
-    db: apsw.Connection, wanted: SpendFilter, stretches: list[ClockStretch], label: str, name: Callable[[int], str]
-) -> list[UsageReportRow]:
-    days = _sum_by_day(db, wanted, stretches)
-    periods = groupby(days, key=lambda pair: None if pair[0] is None else name(pair[0]))
-    return [UsageReportRow({label: period}, add_usage_sums(found for _, found in pairs)) for period, pairs in periods]
-
-
-def _format_known_day(day: int | None) -> str | None:
-    return None if day is None else format_day(day)
-
-
-def _list_session_rows(db: apsw.Connection, wanted: SpendFilter, _: list[ClockStretch]) -> list[UsageReportRow]:
-    known, whole = _load_session_labels(db), sum_whole_sessions(db)
-    rows = [
-        UsageReportRow(dict(zip(_SESSION_LABELS, known[session], strict=True)), found, whole[session])
-        for session, found in sum_spend_by(db, wanted, "session")
-    ]
-    return _sort_by_cost(rows)
-
-
-_SESSION_LABELS = ("session_id", "project", "title", "gone")
-
-
-def _load_session_labels(db: apsw.Connection) -> dict[int, tuple[str, str | None, str | None, bool]]:
-    """The id, project and title of each session, and whether its file is gone; a folder's name if no entry has it."""
-    rows = db.execute(
-        "SELECT session.id, uuid, coalesce(cwd, name.text), file.title,"
-        " coalesce(gone IS NOT NULL, 0) FROM session JOIN name ON name.id = project"
-        " LEFT JOIN file ON file.session = session.id AND file.kind = 'session'"
-    )
-    return {number: (uuid, place, title, bool(gone)) for number, uuid, place, title, gone in rows}
-
-
-def _list_project_rows(db: apsw.Connection, wanted: SpendFilter, _: list[ClockStretch]) -> list[UsageReportRow]:
-    known = _load_session_labels(db)
-    sums: dict[str | None, list[UsageSum]] = {}
-    for session, found in sum_spend_by(db, wanted, "session"):
-        sums.setdefault(known[session][1], []).append(found)
-    return _sort_by_cost(
-        [
-            UsageReportRow({"project": place, "sessions": len(found)}, add_usage_sums(found))
-            for place, found in sums.items()
-        ]
-    )
-
-
-def _list_model_rows(db: apsw.Connection, wanted: SpendFilter, _: list[ClockStretch]) -> list[UsageReportRow]:
-    names: dict[int | None, str] = dict(db.execute("SELECT id, text FROM name WHERE kind = 'model'"))
-    return _sort_by_cost(
-        [UsageReportRow({"model": names.get(model)}, found) for model, found in sum_spend_by(db, wanted, "model")]
-    )
-
-
-def _sort_by_cost(rows: list[UsageReportRow]) -> list[UsageReportRow]:
-    return sorted(rows, key=lambda row: (-row.sum.cost, -row.sum.tokens, str(row.labels)))
 
 
 def count_report_sessions(db: apsw.Connection, wanted: SpendFilter) -> tuple[int, int, int]:
@@ -214,90 +181,3 @@ def count_report_sessions(db: apsw.Connection, wanted: SpendFilter) -> tuple[int
     ).fetchone() or (0, 0)
     sessions = with_usage if wanted.conditions else count_sessions(db).sessions
     return sessions, gone, with_usage
-
-
-def _build_total_report(db: apsw.Connection, request: UsageRequest) -> UsageReport:
-    """Only the total and how many sessions are in it."""
-    wanted, _ = build_usage_scope(db, request)
-    return UsageReport([], sum_spend(db, wanted), *count_report_sessions(db, wanted))
-
-
-# -- blocks
-
-
-class BlockPace(NamedTuple):
-    """How fast the block that is still open goes, and where that leads."""
-
-    tokens_per_minute: float
-    usd_per_hour: float
-    minutes_left: int
-    projected_tokens: int
-    projected_usd: float
-
-
-def _report_blocks(db: apsw.Connection, request: UsageRequest) -> UsageReport:
-    """One row for each block that begins on a wanted day."""
-    wanted = build_spend_filter(db, request)
-    hours = [hour for (hour,) in db.execute("SELECT DISTINCT hour FROM spend WHERE hour >= 0 ORDER BY hour")]
-    sums = dict(sum_spend_by(db, wanted.with_condition("hour >= 0"), "hour"))
-    rows, shown = [], []
-    for start, inside in _group_into_blocks(hours):
-        used = [hour for hour in inside if hour in sums]
-        if used and _is_wanted_block(start, request):
-            found = add_usage_sums(sums[hour] for hour in used)
-            rows.append(UsageReportRow(_build_labels(start, found, request.now), found))
-            shown += used
-    counts = count_report_sessions(db, wanted.with_condition("hour IN (SELECT value FROM json_each(?))", str(shown)))
-    return UsageReport(rows, add_usage_sums(row.sum for row in rows), *counts)
-
-
-def _group_into_blocks(hours: list[int]) -> list[tuple[int, list[int]]]:
-    """The hours with messages, by the hour in which their block begins."""
-    found: list[tuple[int, list[int]]] = []
-    for hour in hours:
-        if not found or hour >= found[-1][0] + BLOCK_HOURS:
-            found.append((hour, []))
-        found[-1][1].append(hour)
-    return found
-
-
-def _is_wanted_block(start: int, request: UsageRequest) -> bool:
-    day = request.zone.to_day(start * 3600)
-    if request.since is not None and day < to_day_number(request.since):
-        return False
-    return request.until is None or day <= to_day_number(request.until)
-
-
-def _build_labels(start: int, found: UsageSum, now: float) -> dict[str, Any]:
-    end = start + BLOCK_HOURS
-    is_open = start * 3600 <= now < end * 3600
-    return {
-        "start": start * 3600,
-        "end": end * 3600,
-        "open": is_open,
-        "pace": compute_block_pace(end, found, now) if is_open else None,
-    }
-
-
-def compute_block_pace(end: int, found: UsageSum, now: float) -> BlockPace:
-    """The rate from the first to the last message of a block, and the block's end at that rate."""
-    minutes = max(((found.last or 0) - (found.first or 0)) / 60, 1)
-    left = max(end * 60 - now / 60, 0)
-    per_minute, usd_per_minute = found.tokens / minutes, found.cost / PICO_PER_DOLLAR / minutes
-    return BlockPace(
-        round(per_minute, 1),
-        round(usd_per_minute * 60, 6),
-        round(left),
-        found.tokens + round(per_minute * left),
-        round(found.cost / PICO_PER_DOLLAR + usd_per_minute * left, 6),
-    )
-
-
-_ROW_BUILDERS: dict[str, Callable[[Any, SpendFilter, list[ClockStretch]], list[UsageReportRow]]] = {
-    "daily": _list_daily_rows,
-    "weekly": _list_weekly_rows,
-    "monthly": _list_monthly_rows,
-    "session": _list_session_rows,
-    "project": _list_project_rows,
-    "model": _list_model_rows,
-}

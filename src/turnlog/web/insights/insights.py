@@ -26,8 +26,9 @@ from turnlog.store.insight.insights import (
     list_slowest_calls,
 )
 from turnlog.store.search.searched_sessions import load_searched_sessions
+from turnlog.store.usage.groupings import GROUPINGS
 from turnlog.store.usage.usage_document import load_usage_report, to_usage_document
-from turnlog.store.usage.usage_request import REPORT_KINDS, UsageRequest, parse_usage_request
+from turnlog.store.usage.usage_reports import UsageRequest, parse_usage_request
 from turnlog.web import amounts, answers
 from turnlog.web.answers import get_app_state, get_machine, render_page
 from turnlog.web.home.session_list import ListingCache
@@ -249,8 +250,8 @@ def _list_names(place: Machine, kind: str) -> list[str]:
 def send_usage(request: HttpRequest) -> Response:
     """The document of `turnlog usage KIND --json`."""
     kind = request.path_params["kind"]
-    if kind not in REPORT_KINDS:
-        raise HTTPException(404, f"there is no report {kind}; there are {', '.join(REPORT_KINDS)}")
+    if kind not in GROUPINGS:
+        raise HTTPException(404, f"there is no report {kind}; there are {', '.join(GROUPINGS)}")
     given = {name: request.query_params.get(name) for name in ("since", "until", "project", "model", "timezone")}
     return answers.build_json_response(_load_usage_document(get_machine(request), parse_usage_request(kind, **given)))
 

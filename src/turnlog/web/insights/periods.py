@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from typing import Any
 
+from turnlog.store.usage.groupings import GROUPINGS
 from turnlog.web import amounts
 from turnlog.web.charts.column_chart import ChartColumn, render_column_chart
 from turnlog.web.charts.heat_map import DAY_NAMES, render_heat_map
@@ -13,7 +14,6 @@ from turnlog.web.charts.line_chart import LinePoint, render_line_chart
 from turnlog.web.insights.panels import Panel, PanelCell, PanelHead, PanelTable, build_search_address, build_text_cells
 
 UsageRow = Mapping[str, Any]
-_PERIOD_NAMES = {"daily": "day", "weekly": "week", "monthly": "month"}
 _TOKEN_FIELDS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
 _TOKEN_LABELS = ("input", "cache write", "cache read", "output")
 _MAX_PERIODS = 800
@@ -22,7 +22,7 @@ _MAX_PERIODS = 800
 def build_time_panel(document: UsageRow) -> Panel:
     """Cost and tokens by day, week or month."""
     kind = document["kind"]
-    name = _PERIOD_NAMES[kind]
+    (name,) = GROUPINGS[kind].keys
     rows = _fill_gaps(document["rows"], kind)
     cost = [
         ChartColumn(
@@ -75,7 +75,7 @@ def build_time_panel(document: UsageRow) -> Panel:
 def build_cache_panel(document: UsageRow) -> Panel:
     """How much of the input came out of the cache, and what that saved."""
     kind = document["kind"]
-    name = _PERIOD_NAMES[kind]
+    (name,) = GROUPINGS[kind].keys
     rows = _fill_gaps(document["rows"], kind)
     points = [
         LinePoint(
@@ -280,7 +280,7 @@ def _to_first_day(period: str) -> date:
 
 def _fill_gaps(rows: Sequence[UsageRow], kind: str) -> list[UsageRow]:
     """The rows with a known time, and empty ones between them: days without work are a part of the picture."""
-    name = _PERIOD_NAMES[kind]
+    (name,) = GROUPINGS[kind].keys
     known = {row[name]: row for row in rows if row[name] is not None}
     if not known:
         return []

@@ -179,7 +179,8 @@ class SessionStarter:
 
     def _connect_model(self, environ: Mapping[str, str], url: str | None) -> Model:
         from turnlog.model.anthropic import connect_model
-        from turnlog.model.endpoint import Endpoint, parse_server_address
+        from turnlog.model.endpoint import Endpoint
+        from turnlog.network.addresses import parse_server_address
 
         if url:
             parse_server_address(url, f"--base-url {url}")

@@ -20,14 +20,12 @@ from contextlib import contextmanager
 from email.utils import parsedate_to_datetime
 from functools import cached_property
 from typing import Any
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult
 
 import msgspec
 
-from turnlog.errors import UsageError
 from turnlog.model.cancel import Cancel
-from turnlog.model.connections import build_proxy_headers, cut_connection, make_connection
-from turnlog.model.endpoint import Endpoint, format_public_address, parse_server_address
+from turnlog.model.endpoint import Endpoint
 from turnlog.model.events import ModelEvent
 from turnlog.model.failures import AnswerBrokenOff, ModelError, RequestRejected, ServerUnreachable, build_model_error
 from turnlog.model.model import Model
@@ -35,6 +33,8 @@ from turnlog.model.request import ConversationMessages, JsonObject, ModelRequest
 from turnlog.model.retries import RetryingModel, RetryPolicy
 from turnlog.model.sse import read_server_events
 from turnlog.model.stream_reader import StreamReader
+from turnlog.network.addresses import format_public_address, parse_proxy_address, parse_server_address
+from turnlog.network.connections import build_proxy_headers, cut_connection, make_connection
 
 BytesPiece = bytes | memoryview
 
@@ -175,14 +175,7 @@ class AnthropicModel(Model):
 
     @cached_property
     def _proxy(self) -> SplitResult | None:
-        if self.endpoint.proxy is None:
-            return None
-        proxy = urlsplit(self.endpoint.proxy)
-        if proxy.scheme != "http" or not proxy.hostname:
-            raise UsageError(
-                "a proxy of this kind can't be used: its address must begin with http:// and name a server"
-            )
-        return proxy
+        return None if self.endpoint.proxy is None else parse_proxy_address(self.endpoint.proxy)
 
     def _send_request(
         self, connection: http.client.HTTPConnection, path: str, head: dict[str, Any], request: ModelRequest

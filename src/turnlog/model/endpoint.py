@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from ipaddress import ip_address
-from urllib.parse import SplitResult, unquote, urlsplit
 
 from msgspec import Struct
 
 from turnlog.errors import UsageError
+from turnlog.network.addresses import find_proxy, format_public_address, is_loopback, parse_server_address
 
 DEFAULT_BASE_URL = "https://api.anthropic.com"
 API_VERSION = "2023-06-01"
@@ -72,66 +71,6 @@ class Endpoint(Struct, frozen=True):
         if self.token is not None:
             found["authorization"] = f"Bearer {self.token}"
         return found
-
-
-def parse_server_address(address: str, name: str = "ANTHROPIC_BASE_URL") -> SplitResult:
-    """The parts of a server's address; UsageError, with the `name` that it was given by, if it is none."""
-    try:
-        parts = urlsplit(address)
-        _ = parts.port
-    except ValueError as error:
-        raise UsageError(f"{name} is no address: {error}") from None
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise UsageError(f"{name} is no address: it must begin with https:// and name a server")
-    return parts
-
-
-def format_public_address(parts: SplitResult) -> str:
-    """An address without what may be secret in it."""
-    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
-    return f"{parts.scheme}://{host}" + (f":{parts.port}" if parts.port else "")
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a host is this machine."""
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def find_proxy(parts: SplitResult, given: Mapping[str, str]) -> str | None:
-    """The proxy that the environment names for a server, or None."""
-    host = parts.hostname or ""
-    names = [f"{parts.scheme}_proxy", "all_proxy"]
-    if parts.scheme == "http" and given.get("REQUEST_METHOD"):
-        names = names[1:]  # in a CGI program HTTP_PROXY is what a visitor says
-    found = next(
-        (value for name in names for key in (name, name.upper()) if (value := given.get(key, "").strip())), None
-    )
-    if found is None or is_loopback(host) or _is_exempt(host, given):
-        return None
-    return found if "://" in found else f"http://{found}"
-
-
-def _is_exempt(host: str, given: Mapping[str, str]) -> bool:
-    names = (given.get("no_proxy") or given.get("NO_PROXY") or "").split(",")
-    for name in (part.strip().lower().lstrip(".").removeprefix("*.") for part in names):
-        if name == "*" or (name and (host == name or host.endswith("." + name))):
-            return True
-    return False
-
-
-def encode_proxy_credentials(parts: SplitResult) -> str | None:
-    """The user and password of a proxy's address, as they are sent to it."""
-    if parts.username is None:
-        return None
-    from base64 import b64encode
-
-    pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
-    return "Basic " + b64encode(pair.encode()).decode()
 
 
 def _read_secret(given: Mapping[str, str], name: str) -> str | None:

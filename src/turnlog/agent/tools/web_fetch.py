@@ -22,8 +22,8 @@ from turnlog.agent.tools.command_output import format_byte_size
 from turnlog.agent.tools.described_tool import DescribedTool
 from turnlog.agent.tools.tool import CallContext
 from turnlog.model.cancel import Cancel
-from turnlog.model.connections import cut_connection, make_connection
-from turnlog.model.endpoint import find_proxy, is_loopback
+from turnlog.network.addresses import find_proxy, is_loopback
+from turnlog.network.connections import cut_connection, make_connection
 from turnlog.render.page_text import convert_html_to_text
 
 MAX_PAGE_BYTES = 10 << 20

@@ -235,7 +235,8 @@ def open_edit_model(name: str | None) -> Iterator[Model | None]:
         yield None
         return
     from turnlog.model.anthropic import connect_model
-    from turnlog.model.endpoint import Endpoint, format_public_address, parse_server_address
+    from turnlog.model.endpoint import Endpoint
+    from turnlog.network.addresses import format_public_address, parse_server_address
 
     endpoint = Endpoint.from_environment()
     print_remark(

@@ -3,42 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from turnlog.errors import UsageError
 from turnlog.store.usage.time_zones import TimeZone
 from turnlog.store.usage.usage_reports import UsageRequest, build_spend_filter
+from turnlog.store.usage.usage_sums import ToolUsageRow
 
 if TYPE_CHECKING:
     from datetime import date
 
     import apsw
 
-LETTERS_PER_TOKEN = 4
-"""Of inputs and results, roughly; answers have fewer (`store.index.spend`)."""
 # A copy may have been made before the result came: the call is answered if any file has the answer.
 _ONCE_QUERY = """
     SELECT min(tool) AS tool, min(started) AS started, max(failed) AS failed, max(given) AS given, max(got) AS got
     FROM call WHERE tool IS NOT NULL {which} GROUP BY id
 """
-
-
-class ToolUsageRow(NamedTuple):
-    """The calls of one tool."""
-
-    tool: str | None
-    calls: int = 0
-    failed: int = 0
-    unanswered: int = 0
-    given: int = 0
-    """Characters of the inputs."""
-    got: int = 0
-    """Characters of the results."""
-
-    @property
-    def tokens(self) -> int:
-        """What inputs and results seem to have in tokens."""
-        return (self.given + self.got) // LETTERS_PER_TOKEN
 
 
 def list_tool_usage(db: apsw.Connection, request: UsageRequest) -> tuple[ToolUsageRow, ...]:

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     import apsw
 
     from turnlog.store.usage.groupings import UsageGrouping
-    from turnlog.store.usage.tool_usage import ToolUsageRow
     from turnlog.store.usage.usage_reports import UsageReport, UsageReportRow, UsageRequest
+    from turnlog.store.usage.usage_sums import ToolUsageRow
 
 USAGE_QUALITIES = ("final", "partial", "placeholder", "missing")
 

@@ -18,7 +18,7 @@ from turnlog.store.usage.usage_sums import SpendFilter, UsageSum
 if TYPE_CHECKING:
     import apsw
 
-    from turnlog.store.usage.tool_usage import ToolUsageRow
+    from turnlog.store.usage.usage_sums import ToolUsageRow
 
 _EXACT_SPEND_TABLE = "temp.exact_spend"
 

@@ -110,3 +110,25 @@ def add_usage_sums(sums: Iterable[UsageSum]) -> UsageSum:
     columns = list(zip(*rows, strict=True))
     firsts, lasts = ([time for time in column if time is not None] for column in columns[-2:])
     return UsageSum._make((*map(sum, columns[:-2]), min(firsts, default=None), max(lasts, default=None)))
+
+
+LETTERS_PER_TOKEN = 4
+"""Of inputs and results, roughly; answers have fewer (`store.index.spend`)."""
+
+
+class ToolUsageRow(NamedTuple):
+    """The calls of one tool."""
+
+    tool: str | None
+    calls: int = 0
+    failed: int = 0
+    unanswered: int = 0
+    given: int = 0
+    """Characters of the inputs."""
+    got: int = 0
+    """Characters of the results."""
+
+    @property
+    def tokens(self) -> int:
+        """What inputs and results seem to have in tokens."""
+        return (self.given + self.got) // LETTERS_PER_TOKEN

@@ -9,7 +9,13 @@ from types import MappingProxyType
 from urllib.parse import SplitResult, urlsplit
 
 from turnlog.errors import UsageError
-from turnlog.model.endpoint import encode_proxy_credentials, find_proxy, format_public_address, is_loopback
+from turnlog.network.addresses import (
+    encode_basic_credentials,
+    find_proxy,
+    format_public_address,
+    is_loopback,
+    parse_proxy_address,
+)
 from turnlog.trace.targets.target import TraceTarget
 
 TRACES_PATH = "/v1/traces"
@@ -61,7 +67,7 @@ def check_headers(given: Mapping[str, str], where: str) -> dict[str, str]:
 
 def split_credentials(parts: SplitResult, found: Mapping[str, str]) -> tuple[str, Mapping[str, str]]:
     """An address without user and password, and the headers that bring them."""
-    pair = encode_proxy_credentials(parts)
+    pair = encode_basic_credentials(parts)
     if pair is None:
         return parts._replace(fragment="").geturl(), MappingProxyType(dict(found))
     bare = parts._replace(netloc=parts.netloc.rpartition("@")[2], fragment="").geturl()
@@ -81,10 +87,10 @@ def require_encryption(target: TraceTarget, *, plain: bool) -> TraceTarget:
 
 
 def find_target_proxy(parts: SplitResult, environ: Mapping[str, str]) -> str | None:
-    """The proxy that the environment names for an address."""
+    """The proxy that the environment names for an address; raises UsageError for one that can't be used."""
     found = find_proxy(parts, environ)
-    if found is not None and (urlsplit(found).scheme != "http" or not urlsplit(found).hostname):
-        raise UsageError("a proxy of this kind can't be used: its address must begin with http:// and name a server")
+    if found is not None:
+        parse_proxy_address(found)
     return found
 
 

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
-from turnlog.model.endpoint import format_public_address, is_loopback
+from turnlog.network.addresses import format_public_address, is_loopback
 
 if TYPE_CHECKING:
     from turnlog.trace.spans.content import ContentLevel, ContentPolicy

@@ -16,12 +16,13 @@ from email.utils import parsedate_to_datetime
 from functools import cached_property
 from selectors import EVENT_READ, DefaultSelector
 from typing import Any, NamedTuple
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 import msgspec
 
 from turnlog._version import __version__
-from turnlog.model.endpoint import encode_proxy_credentials, format_public_address
+from turnlog.network.addresses import format_public_address
+from turnlog.network.connections import build_proxy_headers, make_connection
 from turnlog.trace.targets.target import TraceTarget
 from turnlog.trace.wire.otlp import decompress_body
 from turnlog.trace.wire.protobuf import iter_wire_fields
@@ -115,7 +116,6 @@ _RETRY_STATUSES = frozenset({407, 408, 425, 429})
 _UNSURE_STATUSES = frozenset({500, 502, 504})
 """Something failed, perhaps after the spans were taken: a gateway does not know what became of a request."""
 _PAGE_TYPES = frozenset({"text/html", "application/xhtml+xml"})
-_DEFAULT_PROXY_PORT = 8080
 
 
 class PostAccepted(NamedTuple):
@@ -201,7 +201,7 @@ class Poster:
             body = decompress_body(body)
         path = (self._parts.path or "/") + (f"?{self._parts.query}" if self._parts.query else "")
         if self._proxy is not None and self._parts.scheme == "http":
-            headers |= _build_proxy_headers(self._proxy)
+            headers |= build_proxy_headers(self._proxy)
             path = format_public_address(self._parts) + path
         try:
             connection.request("POST", path, body, headers)
@@ -253,17 +253,8 @@ class Poster:
         return self._kept
 
     def _open_connection(self) -> http.client.HTTPConnection:
-        parts, proxy, limit = self._parts, self._proxy, self.target.timeout
-        is_safe, host = parts.scheme == "https", parts.hostname or ""
-        port = parts.port or (443 if is_safe else 80)
-        at, by = (proxy.hostname or "", proxy.port or _DEFAULT_PROXY_PORT) if proxy else (host, port)
-        connection = (
-            http.client.HTTPSConnection(at, by, timeout=limit, context=self._ssl_context)
-            if is_safe
-            else http.client.HTTPConnection(at, by, timeout=limit)
-        )
-        if is_safe and proxy is not None:
-            connection.set_tunnel(host, port, _build_proxy_headers(proxy))
+        trust = self._ssl_context if self._parts.scheme == "https" else None
+        connection = make_connection(self._parts, self._proxy, self.target.timeout, trust)
         try:
             connection.connect()
         except BaseException:
@@ -304,11 +295,6 @@ def _read_answer(answer: http.client.HTTPResponse, deadline: float) -> bytes:
         if time.monotonic() > deadline:
             raise TimeoutError
     return b"".join(parts)
-
-
-def _build_proxy_headers(proxy: SplitResult) -> dict[str, str]:
-    pair = encode_proxy_credentials(proxy)
-    return {"proxy-authorization": pair} if pair else {}
 
 
 def _parse_retry_after(value: str | None) -> float | None:

@@ -8,16 +8,18 @@ import socket
 import ssl
 from urllib.parse import SplitResult
 
-from turnlog.model.endpoint import encode_proxy_credentials
+from turnlog.network.addresses import encode_basic_credentials
+
+DEFAULT_PROXY_PORT = 8080
 
 
 def make_connection(
     parts: SplitResult, proxy: SplitResult | None, seconds: float, trust: ssl.SSLContext | None = None
 ) -> http.client.HTTPConnection:
-    """A connection to the server of an address, not yet made; `trust` says whose certificates are accepted."""
+    """A connection to the server of an address, not yet open; `trust` says which certificates are accepted."""
     is_safe, host = parts.scheme == "https", parts.hostname or ""
     port = parts.port or (443 if is_safe else 80)
-    at, by = (proxy.hostname or "", proxy.port or 8080) if proxy else (host, port)
+    at, by = (proxy.hostname or "", proxy.port or DEFAULT_PROXY_PORT) if proxy else (host, port)
     if not is_safe:
         return http.client.HTTPConnection(at, by, timeout=seconds)
     made = http.client.HTTPSConnection(at, by, timeout=seconds, context=trust or ssl.create_default_context())
@@ -27,9 +29,9 @@ def make_connection(
 
 
 def build_proxy_headers(proxy: SplitResult) -> dict[str, str]:
-    """What a proxy is told beside where to go."""
-    pair = encode_proxy_credentials(proxy)
-    return {"Proxy-Authorization": pair} if pair else {}
+    """The headers that only the proxy gets."""
+    pair = encode_basic_credentials(proxy)
+    return {"proxy-authorization": pair} if pair else {}
 
 
 def cut_connection(held: socket.socket) -> None:

@@ -17,9 +17,23 @@ from turnlog._version import __version__
 
 TYPE_CHECKING = False  # as in typing, whose import alone would double the time of `turnlog --version`
 if TYPE_CHECKING:
+    from turnlog.api.config import Config, load_config
+    from turnlog.api.documents import to_document
+    from turnlog.api.index import (
+        IndexRefresh,
+        IndexReport,
+        IndexVerification,
+        compact_index,
+        read_index_status,
+        rebuild_index,
+        update_index,
+        verify_index,
+    )
+    from turnlog.api.session_tree import SessionTree, TreeOrigin, TreeProject, TreeSession, build_session_tree
+    from turnlog.api.sessions import ListedSession, SessionList, SessionNames, list_sessions
     from turnlog.entries.entry import Entry, Scrap
     from turnlog.entries.reader import Transcript
-    from turnlog.errors import TurnlogError
+    from turnlog.errors import TurnlogError, UsageError
     from turnlog.session.calls import Call
     from turnlog.session.health.check import Finding, check
     from turnlog.session.message_usage import Usage
@@ -30,35 +44,77 @@ if TYPE_CHECKING:
 
 _WHERE = {
     "Call": "turnlog.session.calls",
+    "Config": "turnlog.api.config",
     "Entry": "turnlog.entries.entry",
     "Finding": "turnlog.session.health.check",
+    "IndexRefresh": "turnlog.api.index",
+    "IndexReport": "turnlog.api.index",
+    "IndexVerification": "turnlog.api.index",
+    "ListedSession": "turnlog.api.sessions",
     "Message": "turnlog.session.messages",
     "Scrap": "turnlog.entries.entry",
     "Session": "turnlog.session.session",
+    "SessionList": "turnlog.api.sessions",
+    "SessionNames": "turnlog.api.sessions",
+    "SessionTree": "turnlog.api.session_tree",
     "Transcript": "turnlog.entries.reader",
+    "TreeOrigin": "turnlog.api.session_tree",
+    "TreeProject": "turnlog.api.session_tree",
+    "TreeSession": "turnlog.api.session_tree",
     "Turn": "turnlog.session.turns",
     "TurnlogError": "turnlog.errors",
     "Usage": "turnlog.session.message_usage",
+    "UsageError": "turnlog.errors",
+    "build_session_tree": "turnlog.api.session_tree",
     "check": "turnlog.session.health.check",
+    "compact_index": "turnlog.api.index",
+    "list_sessions": "turnlog.api.sessions",
+    "load_config": "turnlog.api.config",
     "open": "turnlog.session.open",
+    "read_index_status": "turnlog.api.index",
+    "rebuild_index": "turnlog.api.index",
     "sessions": "turnlog.session.open",
+    "to_document": "turnlog.api.documents",
+    "update_index": "turnlog.api.index",
+    "verify_index": "turnlog.api.index",
 }
 
 __all__ = [
     "Call",
+    "Config",
     "Entry",
     "Finding",
+    "IndexRefresh",
+    "IndexReport",
+    "IndexVerification",
+    "ListedSession",
     "Message",
     "Scrap",
     "Session",
+    "SessionList",
+    "SessionNames",
+    "SessionTree",
     "Transcript",
+    "TreeOrigin",
+    "TreeProject",
+    "TreeSession",
     "Turn",
     "TurnlogError",
     "Usage",
+    "UsageError",
     "__version__",
+    "build_session_tree",
     "check",
+    "compact_index",
+    "list_sessions",
+    "load_config",
     "open",
+    "read_index_status",
+    "rebuild_index",
     "sessions",
+    "to_document",
+    "update_index",
+    "verify_index",
 ]
 
 

@@ -14,7 +14,7 @@ from tests.cli.conftest import HOSTILE, Machine, Turnlog, harmful
 from tests.cli.test_widths import on_terminal
 from tests.session.build import Build
 from turnlog.api.lookup import shorten_ids
-from turnlog.cli.sessions.catalogue import is_in_project
+from turnlog.api.sessions import is_in_project
 from turnlog.cli.sessions.ls import MAX_TERMINAL_SESSIONS
 from turnlog.cli.time_format import format_time_ago
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.bound import Machine, permissions_bind, posix
 from tests.store.index_build import Desk, main, said
 from turnlog.store.database_damage import is_database_damage, put_database_aside
-from turnlog.store.index.upkeep import verify_index
+from turnlog.store.index.upkeep import list_index_faults
 from turnlog.store.store import Store
 
 HEADER = 100
@@ -54,7 +54,7 @@ class Patient:
                 store.refresh([self.desk.config])
                 count = store.db.execute("SELECT count(*) FROM said('alpha')").get
             assert count == 1
-            faults = list(verify_index(store.db))
+            faults = list(list_index_faults(store.db))
         assert not faults or not told, "an index that was made again is sound"
         return told
 
@@ -131,12 +131,12 @@ def test_a_full_text_table_that_cannot_be_opened_is_damage(patient: Patient, tab
     with patient.desk.open() as store:
         store.db.execute(f"UPDATE {table}_config SET v = 99 WHERE k = 'version'")
     with patient.desk.open() as store:
-        assert list(verify_index(store.db)) != []
+        assert list(list_index_faults(store.db)) != []
         error = failed(lambda: store.db.execute(f"SELECT rowid FROM {table}(?)", ("alpha",)).fetchall())
         assert store.shows_damage(error)
         store.recreate_index(error)
         store.refresh([patient.desk.config])
-        assert list(verify_index(store.db)) == []
+        assert list(list_index_faults(store.db)) == []
 
 
 # -- what is no damage

@@ -15,7 +15,7 @@ from tests.conftest import ROOT
 from tests.session.build import Build
 from tests.store.index_build import ODD, ONE, SLUG, TWO, Content, Desk, content, main, recorded_lines, recounted
 from turnlog.entries.worker_processes import count_cores
-from turnlog.store.index.upkeep import verify_index
+from turnlog.store.index.upkeep import list_index_faults
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs SIGKILL and /proc")
 THIRD = "cccccccc-0000-4000-8000-000000000003"
@@ -70,7 +70,7 @@ def settled_content(desk: Desk) -> Content:
             break
         time.sleep(0.05)
     with desk.open() as store:
-        assert list(verify_index(store.db)) == []
+        assert list(list_index_faults(store.db)) == []
         assert store.db.execute("PRAGMA integrity_check").get == "ok"
         found = content(store.db)
         assert found.spend == recounted(store.db)

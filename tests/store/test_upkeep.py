@@ -9,7 +9,7 @@ import pytest
 
 from tests.session.build import Build
 from tests.store.index_build import SLUG, TWO, Desk, content, main, recorded_lines, recounted, said
-from turnlog.store.index.upkeep import empty_index, tidy_index, verify_index
+from turnlog.store.index.upkeep import empty_index, list_index_faults, tidy_index
 
 
 def answered(number: int = 0) -> bytes:
@@ -62,7 +62,7 @@ def test_so_it_does_when_nothing_is_left_to_read(filled: Desk) -> None:
 
 def test_an_index_that_is_sound_has_no_faults(filled: Desk) -> None:
     with filled.open() as store:
-        assert list(verify_index(store.db)) == []
+        assert list(list_index_faults(store.db)) == []
 
 
 def test_a_file_that_was_changed_behind_its_back_is_told(desk: Desk) -> None:
@@ -70,7 +70,7 @@ def test_a_file_that_was_changed_behind_its_back_is_told(desk: Desk) -> None:
     desk.refresh()
     path.write_bytes(said("something else altogether", "and more"))
     with desk.open() as store:
-        (fault,) = verify_index(store.db)
+        (fault,) = list_index_faults(store.db)
     assert str(path) in fault
     assert "the next command reads it again" in fault
 
@@ -81,7 +81,7 @@ def test_a_file_that_was_deleted_meanwhile_is_no_error(desk: Desk, data: bytes) 
     desk.refresh()
     (desk.config / main()).unlink()
     with desk.open() as store:
-        assert all(str(desk.config / main()) in fault for fault in verify_index(store.db))
+        assert all(str(desk.config / main()) in fault for fault in list_index_faults(store.db))
 
 
 def test_a_file_that_shrank_is_told(desk: Desk) -> None:
@@ -89,20 +89,20 @@ def test_a_file_that_shrank_is_told(desk: Desk) -> None:
     desk.refresh()
     os.truncate(path, 10)
     with desk.open() as store:
-        assert len(list(verify_index(store.db))) == 1
+        assert len(list(list_index_faults(store.db))) == 1
 
 
 def test_words_without_a_text_are_told(filled: Desk) -> None:
     with filled.open() as store:
         store.db.execute("DELETE FROM text WHERE id = (SELECT min(id) FROM text)")
-        faults = list(verify_index(store.db))
+        faults = list(list_index_faults(store.db))
     assert any("belong to no text" in fault for fault in faults)
 
 
 def test_a_damaged_full_text_table_is_told(filled: Desk) -> None:
     with filled.open() as store:
         store.db.execute("UPDATE done_data SET block = zeroblob(length(block)) WHERE id > 10")
-        assert any("`done` is damaged" in fault for fault in verify_index(store.db))
+        assert any("`done` is damaged" in fault for fault in list_index_faults(store.db))
 
 
 def test_tidying_keeps_everything_and_gives_space_back(desk: Desk, tmp_path: Path) -> None:
@@ -121,6 +121,6 @@ def test_tidying_keeps_everything_and_gives_space_back(desk: Desk, tmp_path: Pat
         size = store.status().size
         tidy_index(store.db)
         assert store.status().size < size
-        assert list(verify_index(store.db)) == []
+        assert list(list_index_faults(store.db)) == []
     assert desk.content() == before
     assert desk.content() == desk.scratch(tmp_path / "scratch")

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import apsw
+from msgspec import Struct
 
-from turnlog.api.config import Config, data_dir
-from turnlog.api.lookup import MAX_NAMED_FILES, Notify, list_config_folders, mention_unlisted
+from turnlog.api.config import Config, data_dir, load_config
+from turnlog.api.lookup import DEMO_NOTICE, MAX_NAMED_FILES, Notify, list_config_folders, mention_unlisted
 from turnlog.errors import TurnlogError
-from turnlog.store.index.file_changes import TranscriptLister, has_archive_changed
+from turnlog.store.database_damage import DAMAGE_ERRORS
+from turnlog.store.index.file_changes import TranscriptLister, has_archive_changed, read_other_file_count
 from turnlog.store.index.refresh import RefreshResult
 from turnlog.store.index_file_name import build_index_name
 from turnlog.store.store import Store
@@ -123,6 +125,146 @@ def _open_demo_index(notify: Notify) -> Iterator[tuple[Store, RefreshResult]]:
 
     from turnlog.demo import config_dir
 
-    notify("There are no Claude Code sessions on this machine; these are made-up ones (demo).")
+    notify(DEMO_NOTICE)
     with TemporaryDirectory(prefix="turnlog-demo-") as folder, Store.open(Path(folder), notify) as found:
         yield found, found.refresh([config_dir()])
+
+
+# -- the index itself
+
+
+class IndexRefresh(Struct, frozen=True):
+    """What was done to bring the index up to date."""
+
+    files: int = 0
+    """Files that were read, in whole or in part."""
+    bytes: int = 0
+    seconds: float = 0.0
+    left: int = 0
+    """Files that still have to be read: the work was interrupted."""
+    busy: bool = False
+    """Another process was at it, and nothing was done."""
+    unread: tuple[str, ...] = ()
+    """Files that can't be read, with the reason."""
+    unlisted: tuple[str, ...] = ()
+    """Folders and files that can't be looked at, with the reason."""
+    others: int = 0
+    """`.jsonl` files whose name is not a session id."""
+
+
+class IndexReport(Struct, frozen=True):
+    """What the index holds."""
+
+    path: str
+    size: int
+    sessions: int
+    without_conversation: int
+    without_transcript: int
+    files: int
+    gone: int
+    """Files that were deleted since."""
+    unread: int
+    """Files that are not in it yet."""
+    read: int
+    """Bytes of the files that are in it."""
+    texts: int
+    messages: int
+    calls: int
+    others: int
+    """`.jsonl` files whose name is not a session id, when the index was last brought up to date."""
+    refreshed: IndexRefresh
+
+
+class IndexVerification(Struct, frozen=True):
+    """What is wrong with the index."""
+
+    path: str
+    faults: list[str]
+    unlisted: list[str]
+    """Folders and files that can't be looked at, with the reason; they were not compared."""
+    waiting: int
+    """Files that came or went since the last command."""
+    cut_texts: int
+    """Texts so long that the index has only their beginning."""
+
+
+def read_index_status(config: Config | None = None, notify: Notify | None = None) -> IndexReport:
+    """Read what the index holds, without reading anything new into it."""
+    with open_index(config or load_config(), fresh=False, notify=notify) as (store, done):
+        return _build_report(store, done)
+
+
+def update_index(
+    config: Config | None = None, notify: Notify | None = None, progress: Progress | None = None
+) -> IndexReport:
+    """Bring the index up to date; functions that need it do this by themselves."""
+    with open_index(config or load_config(), notify=notify, progress=progress) as (store, done):
+        return _build_report(store, done)
+
+
+def rebuild_index(
+    config: Config | None = None, notify: Notify | None = None, progress: Progress | None = None
+) -> IndexReport:
+    """Empty the index and read all sessions again; what it knows of deleted sessions is kept."""
+    config, notify = config or load_config(), notify or _ignore
+    folders = _list_absolute_folders(config)
+    with open_index(config, fresh=False, notify=notify) as (store, _):
+        _empty_index(store, folders)
+        done = refresh_index(store, folders, notify=notify, progress=progress)
+        adopt_archived_sessions(store, folders, notify)
+        return _build_report(store, done)
+
+
+def compact_index(config: Config | None = None, notify: Notify | None = None) -> IndexReport:
+    """Merge the pieces of the index and give unused space back."""
+    from turnlog.store.index.upkeep import tidy_index
+
+    with open_index(config or load_config(), fresh=False, notify=notify) as (store, done):
+        _run_locked(store, lambda: tidy_index(store.db))
+        return _build_report(store, done)
+
+
+def verify_index(config: Config | None = None, notify: Notify | None = None) -> IndexVerification:
+    """Check the index against itself and against the session files."""
+    from turnlog.store.index.batch_writer import count_cut_texts
+    from turnlog.store.index.upkeep import DiskDifference, compare_with_disk, list_index_faults
+
+    config = config or load_config()
+    with open_index(config, fresh=False, notify=notify) as (store, _):
+        faults = list(list_index_faults(store.db))
+        disk, cut_texts = DiskDifference([], [], 0), 0
+        with suppress(*DAMAGE_ERRORS):  # the faults say so already
+            disk = compare_with_disk(store.db, _list_absolute_folders(config))
+            cut_texts = count_cut_texts(store.db)
+        return IndexVerification(str(store.path), [*faults, *disk.faults], disk.unlisted, disk.waiting, cut_texts)
+
+
+def _build_report(store: Store, done: RefreshResult) -> IndexReport:
+    refreshed = IndexRefresh(
+        done.files, done.bytes, done.seconds, done.left, done.is_busy, done.unread, done.unlisted, done.others
+    )
+    return IndexReport(*store.status(), read_other_file_count(store.db), refreshed)
+
+
+def _list_absolute_folders(config: Config) -> list[Path]:
+    return [folder.absolute() for folder in list_config_folders(config)]
+
+
+def _empty_index(store: Store, folders: list[Path]) -> None:
+    from turnlog.store.index.upkeep import empty_index
+
+    try:
+        _run_locked(store, lambda: empty_index(store.db, folders))
+    except apsw.Error as error:
+        if not store.shows_damage(error):
+            raise
+        store.recreate_index(error)
+
+
+def _run_locked(store: Store, work: Callable[[], object]) -> None:
+    from turnlog.store.file_lock import try_lock_file
+
+    with try_lock_file(store.lock) as is_ours:
+        if not is_ours:
+            raise TurnlogError(f"{store.path}: another turnlog is bringing the index up to date; try again later")
+        work()

@@ -52,6 +52,16 @@ def refresh_index_with_bar(found: Store, folders: list[Path], lister: Transcript
     return done
 
 
+@contextmanager
+def show_index_bar() -> Iterator[IndexBar]:
+    """Give a bar and a place for remarks to a function of the API that opens the index."""
+    bar = IndexBar()
+    try:
+        yield bar
+    finally:
+        bar.clear()
+
+
 class IndexBar:
     """How far the work is, on a terminal."""
 

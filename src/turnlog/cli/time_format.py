@@ -6,12 +6,17 @@ import time
 from datetime import UTC, datetime, timedelta
 
 from turnlog.render.figures import format_size as format_size
-from turnlog.session.clock import parse_timestamp, to_iso_time
+
+
+def _parse_client_time(text: str | None) -> datetime | None:
+    from turnlog.session.clock import parse_timestamp  # not at the top: `--help` loads no room below
+
+    return parse_timestamp(text)
 
 
 def format_client_time(text: str | None) -> str:
     """A timestamp in the time zone of this machine: `2026-11-03 14:05`."""
-    found = parse_timestamp(text)
+    found = _parse_client_time(text)
     return _format_minute(found) if found else "unknown time"
 
 
@@ -22,6 +27,12 @@ def format_time_span(started: str | None, ended: str | None) -> str:
         return begin
     same_day = begin[:10] == end[:10]
     return f"{begin} – {end[11:] if same_day else end}"
+
+
+def format_client_time_ago(text: str | None, now: datetime | None = None) -> str:
+    """How long ago a timestamp was, for a week; after that its date."""
+    found = _parse_client_time(text)
+    return format_time_ago(found.timestamp(), now) if found else "unknown time"
 
 
 def format_time_ago(seconds: float, now: datetime | None = None) -> str:
@@ -45,6 +56,8 @@ def format_epoch_time(seconds: float) -> str:
 
 def to_json_time(seconds: float | None) -> str | None:
     """A time (in seconds since 1970) as JSON has it; None stays None."""
+    from turnlog.session.clock import to_iso_time
+
     return None if seconds is None else to_iso_time(datetime.fromtimestamp(seconds, UTC))
 
 
@@ -64,7 +77,7 @@ def format_milliseconds(milliseconds: float) -> str:
 
 def measure_time_between(started: str | None, ended: str | None) -> timedelta | None:
     """How much time lies between two timestamps."""
-    begin, end = parse_timestamp(started), parse_timestamp(ended)
+    begin, end = _parse_client_time(started), _parse_client_time(ended)
     return end - begin if begin and end and end >= begin else None
 
 
@@ -82,6 +95,7 @@ def _format_minute(found: datetime) -> str:
 
 def to_day_start(day: str) -> str:
     """When a day began that a person named, in the time zone of this machine; as the client writes times."""
+    from turnlog.session.clock import to_iso_time
     from turnlog.store.usage.time_zones import parse_day
 
     found = parse_day(day, "--since", lambda: datetime.now().astimezone().date())

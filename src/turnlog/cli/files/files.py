@@ -96,10 +96,10 @@ def _print_diffs(session: Session, wish: FileFilter, as_json: bool) -> None:
 
 
 def _print_project_files(project: str, wish: FileFilter, config: Config, as_json: bool) -> None:
+    from turnlog.api.sessions import find_project_sessions
     from turnlog.cli.files.file_tables import filter_indexed_files, render_indexed_table, to_indexed_files_document
     from turnlog.cli.fresh_index import open_fresh_index
     from turnlog.cli.output import print_json, print_lines
-    from turnlog.cli.project_sessions import find_project_sessions
     from turnlog.cli.terminal import detect_screen
     from turnlog.store.insight.touched_files import list_indexed_files
 

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import os
-import time
-from pathlib import Path
+from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import click
 
-from turnlog.cli.time_format import format_epoch_time
-from turnlog.entries.cleanup import read_cleanup_days
+from turnlog.cli import time_format
+from turnlog.cli.rows import render_titled_rows
+from turnlog.cli.terminal import TerminalScreen, cut_to_cells, to_visible_line
 
 if TYPE_CHECKING:
-    from turnlog.cli.sessions.catalogue import SessionPage
-if TYPE_CHECKING:
-    from turnlog.cli.sessions.catalogue import Catalogue
+    from turnlog.api.sessions import ListedSession, SessionList
 
 MAX_TERMINAL_SESSIONS = 50
 """How many sessions a terminal gets at a time unless the user says otherwise."""
+_MAX_TITLE_CHARS = 1000
+_MIN_PROJECT_CELLS, _MAX_PROJECT_CELLS = 8, 24
+"""How narrow the column of projects may become, and how wide it is at most on a terminal."""
 
 
 @click.command()
@@ -45,74 +46,69 @@ def ls(project: str | None, limit: int | None, number: int, everything: bool, ot
       turnlog ls --project webshop      sessions of folders with such a name
       turnlog ls --json | jq -r '.sessions[0].path'
     """
-    from turnlog.api.config import data_dir, load_config
-    from turnlog.api.lookup import list_config_folders, shorten_ids, titles_in_index
-    from turnlog.cli.output import mention_others, mention_unlisted, print_json, print_lines, print_remark
-    from turnlog.cli.sessions.catalogue import cut_page, load_catalogue, render_session_table, to_session_list_document
+    from turnlog.api.config import load_config
+    from turnlog.api.documents import to_document
+    from turnlog.api.sessions import list_sessions
+    from turnlog.cli.output import mention_others, print_json, print_lines, print_remark
     from turnlog.cli.terminal import detect_screen
-    from turnlog.entries.layout import is_session_id
 
     config = load_config()
-    found = load_catalogue(list_config_folders(config), project, everything, other=other)
-    look = detect_screen(config.color)
-    if limit is None and look.width and not everything and not as_json:
+    screen = detect_screen(config.color)
+    if limit is None and screen.width and not everything and not as_json:
         limit = MAX_TERMINAL_SESSIONS
-    page = cut_page(found, limit, number, titles_in_index(config))
-    if found.is_demo:
-        print_remark("There are no Claude Code sessions on this machine; these are made-up ones (demo).")
-    elif words := build_deletion_warning(found, data_dir()):
-        print_remark(words)
-    mention_unlisted(found.survey.unlisted)
+    found = list_sessions(
+        project,
+        limit=limit,
+        page=number,
+        include_junk=everything,
+        other_files=other,
+        config=config,
+        notify=print_remark,
+    )
     if as_json:
-        print_json(to_session_list_document(page))
+        print_json(to_document(found))
         return
-    ids = shorten_ids([row.file.session_id for row in found.rows if is_session_id(row.file.session_id)])
-    print_lines(render_session_table(page, ids, look))
-    for words in _list_remarks(page):
-        print_remark(words)
+    print_lines(render_session_table(found, screen))
+    for remark in _list_remarks(found):
+        print_remark(remark)
     if not other:
-        mention_others(len(page.survey.others))
+        mention_others(found.others)
 
 
-def _list_remarks(page: SessionPage) -> list[str]:
-    """What is not shown, and how to see it."""
-    found = []
-    if page.remaining_count:
-        following = f"; --page {page.number + 1} lists the next" if page.number < page.pages else ""
-        found.append(f"{len(page.rows)} of {page.total} sessions{following}; --limit 0 lists all.")
-    if page.hidden:
-        found.append(f"{page.hidden} without a conversation not shown; --all shows them.")
-    return found
+def _list_remarks(found: SessionList) -> Iterator[str]:
+    """Say what is not listed, and how to see it."""
+    if len(found.sessions) < found.total:
+        following = f"; --page {found.page + 1} lists the next" if found.page < found.pages else ""
+        yield f"{len(found.sessions)} of {found.total} sessions{following}; --limit 0 lists all."
+    if found.hidden:
+        yield f"{found.hidden} without a conversation not shown; --all shows them."
 
 
-_WEEK_SECONDS = 7 * 86400
+def render_session_table(found: SessionList, screen: TerminalScreen) -> Iterator[str]:
+    """Render one line for each session; on a terminal, cut to its width."""
+    now = datetime.now(UTC)
+    cells = [_build_cells(session, screen, now) for session in found.sessions]
+    yield from render_titled_rows(cells, screen, numbers={3}, texts={2: _MIN_PROJECT_CELLS})
 
 
-def build_deletion_warning(found: Catalogue, data_dir: Path) -> str | None:
-    """One line about the sessions that will be deleted within a week; None if there are none."""
-    limit = time.time() + _WEEK_SECONDS
-    soon = [
-        (end, row.file) for row, end in zip(found.rows, found.find_deletion_times(), strict=True) if end and end < limit
-    ]
-    if soon:
-        kept = _list_archived_ids(data_dir)
-        soon = [(end, file) for end, file in soon if file.session_id not in kept]
-    if not soon:
-        return None
-    first = min(end for end, _ in soon)
-    when = format_epoch_time(first)[:10] if first > time.time() else "its next start"
-    days = sorted({days for _, file in soon if (days := read_cleanup_days(file.config_dir))})
-    many = f"{len(soon)} sessions" if len(soon) > 1 else "1 session"
-    setting = ", ".join(f"{number:g}" for number in days)
+def _build_cells(session: ListedSession, screen: TerminalScreen, now: datetime) -> tuple[str, str, str, str, str]:
+    if screen.width:
+        time = time_format.format_client_time_ago(session.active, now)
+    else:
+        time = time_format.format_client_time(session.active)
+    project = to_visible_line(_read_folder_name(session.project)) if session.project else "–"
+    title = to_visible_line((session.title or "")[:_MAX_TITLE_CHARS]) or "(no title)"
+    if session.junk:
+        title = f"[{session.junk}] {title if session.title else ''}".rstrip()
     return (
-        f"{many} will be deleted by the client from {when} on (cleanupPeriodDays {setting}); "
-        f"`turnlog archive on` keeps {'them' if len(soon) > 1 else 'it'}."
+        session.short_id or to_visible_line(session.path),
+        time,
+        cut_to_cells(project, _MAX_PROJECT_CELLS) if screen.width else project,
+        time_format.format_size(session.size),
+        title,
     )
 
 
-def _list_archived_ids(data_dir: Path) -> set[str]:
-    """The ids in the archive; from the names of its files, since loading a decoder would take longer."""
-    try:
-        return {name[:36] for name in os.listdir(data_dir / "archive" / "sessions")}  # noqa: PTH208
-    except OSError:
-        return set()
+def _read_folder_name(path: str) -> str:
+    """Take the last part of a path of any machine."""
+    return path.rstrip("/\\").replace("\\", "/").rpartition("/")[2]

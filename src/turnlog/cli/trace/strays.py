@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from turnlog.api.config import Config
 from turnlog.api.lookup import list_config_folders
+from turnlog.api.sessions import CatalogueRow, is_in_project
 from turnlog.cli.named_sessions import locate_named_session
-from turnlog.cli.sessions.catalogue import CatalogueRow, is_in_project
 from turnlog.entries.agents import StraySession, list_agents_by_session, list_stray_sessions, read_last_write_ns
 from turnlog.entries.layout import list_project_folders
 from turnlog.entries.peek import peek_safely

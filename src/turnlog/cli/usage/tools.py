@@ -70,9 +70,9 @@ def _print_session_tools(name: str, config: Config, only_failures: bool, as_json
 def _print_all_tools(
     config: Config, project: str | None, since: str | None, only_failures: bool, as_json: bool
 ) -> None:
+    from turnlog.api.sessions import find_project_sessions
     from turnlog.cli.fresh_index import open_fresh_index
     from turnlog.cli.output import print_json, print_lines
-    from turnlog.cli.project_sessions import find_project_sessions
     from turnlog.cli.terminal import detect_screen
     from turnlog.cli.time_format import to_day_start
     from turnlog.store.insight.tool_tallies import tally_tool_calls

@@ -99,7 +99,7 @@ def compare_with_disk(db: apsw.Connection, config_dirs: Sequence[Path]) -> DiskD
     )
 
 
-def verify_index(db: apsw.Connection) -> Iterator[str]:
+def list_index_faults(db: apsw.Connection) -> Iterator[str]:
     """What is wrong with an index: the file itself, or what it says of files that were changed behind its back."""
     for check in (_find_file_faults, _find_text_faults, _find_stale_files):
         try:

@@ -1,0 +1,301 @@
+"""The sessions of a machine as a list, newest first."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
+
+from turnlog.api.config import Config, data_dir, load_config
+from turnlog.api.lookup import (
+    DEMO_NOTICE,
+    Notify,
+    list_config_folders,
+    mention_unlisted,
+    shorten_ids,
+    titles_in_index,
+)
+from turnlog.entries.cleanup import compute_deletion_time, read_cleanup_days
+from turnlog.entries.layout import SessionFile, Survey, is_session_id, other_file
+from turnlog.entries.peek import Peek, peek_files
+from turnlog.errors import UsageError
+from turnlog.session.clock import to_iso_time
+from turnlog.session.session_lookup import compute_recency, list_sessions_or_demo, read_all_titles
+
+if TYPE_CHECKING:
+    import apsw
+
+    from turnlog.entries.titles import SessionTitles
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_WEEK_SECONDS = 7 * 86400
+_PATH_SEPARATOR = re.compile(r"[/\\]")
+
+
+class SessionNames(Struct, frozen=True):
+    """All names of a session."""
+
+    custom: str | None
+    """Given by a person."""
+    ai: str | None
+    """Given by the model."""
+    summary: str | None
+    """Given by old clients."""
+    first_prompt: str | None
+    first_command: str | None
+    """The first slash or `!` command, if it came before the first prompt."""
+    last_prompt: str | None
+
+
+class ListedSession(Struct, frozen=True):
+    """One session of the list."""
+
+    session_id: str
+    short_id: str | None
+    """The shortest start of the id that no other session of the list has; None if the file's name is not an id."""
+    path: str
+    project: str | None
+    """The working folder in which it began."""
+    cwd: str | None
+    """The working folder at its end."""
+    title: str | None
+    titles: SessionNames
+    started: str | None
+    ended: str | None
+    active: str
+    """When something was last said in it."""
+    version: str | None
+    git_branch: str | None
+    size: int
+    mtime: str
+    deleted_after: str | None
+    """From when on the client deletes it; None if it does not."""
+    junk: str | None
+    """Why it is not a conversation; None if it is one."""
+    demo: bool
+
+
+class SessionList(Struct, frozen=True):
+    """One page of the sessions of a machine."""
+
+    sessions: list[ListedSession]
+    total: int
+    """How many sessions there are on all pages."""
+    page: int
+    pages: int
+    hidden: int
+    """How many files without a conversation were left out."""
+    others: int
+    """How many `.jsonl` files have a name that is not a session id."""
+    unlisted: list[str]
+    """Folders and files that can't be read, with the reason."""
+
+
+def list_sessions(
+    project: str | None = None,
+    *,
+    limit: int | None = None,
+    page: int = 1,
+    include_junk: bool = False,
+    other_files: bool = False,
+    config: Config | None = None,
+    notify: Notify | None = None,
+) -> SessionList:
+    """List the sessions of this machine, newest first; a machine without sessions has those of the demo.
+
+    `project` keeps the sessions of a folder and those below it, or of folders with these letters in their name.
+    `include_junk` adds files without a conversation. `other_files` lists the `.jsonl` files whose names are not
+    session ids instead.
+    """
+    config = config or load_config()
+    found = load_catalogue(list_config_folders(config), project, include_junk, other=other_files)
+    size = limit or max(len(found.rows), 1)
+    pages = max(-(-len(found.rows) // size), 1)
+    if page > pages:
+        raise UsageError(f"--page {page}: there {'is 1 page' if pages == 1 else f'are {pages} pages'}")
+    if notify:
+        _mention_state(found, notify)
+    part = slice((page - 1) * size, page * size)
+    rows = found.rows[part]
+    titles = read_all_titles([row.file for row in rows], [row.ends for row in rows], titles_in_index(config))
+    ids = shorten_ids([row.file.session_id for row in found.rows if is_session_id(row.file.session_id)])
+    deletions = found.find_deletion_times()[part]
+    return SessionList(
+        [
+            _to_listed_session(row, names, ids.get(row.file.session_id), end, found.is_demo)
+            for row, names, end in zip(rows, titles, deletions, strict=True)
+        ],
+        len(found.rows),
+        page,
+        pages,
+        found.hidden,
+        len(found.survey.others),
+        [str(item) for item in found.survey.unlisted],
+    )
+
+
+def to_session_names(titles: SessionTitles) -> SessionNames:
+    """Copy the names of a session; that of a sub-agent is left out."""
+    return SessionNames(
+        titles.custom, titles.ai, titles.summary, titles.first_prompt, titles.first_command, titles.last_prompt
+    )
+
+
+def _to_listed_session(
+    row: CatalogueRow, titles: SessionTitles, short: str | None, end: float | None, is_demo: bool
+) -> ListedSession:
+    file, ends, active = row
+    return ListedSession(
+        file.session_id,
+        short,
+        file.file,
+        ends.cwd,
+        ends.last_cwd,
+        titles.best,
+        to_session_names(titles),
+        ends.started,
+        ends.ended,
+        _to_time_text(active),
+        ends.last_version,
+        ends.git_branch,
+        file.size,
+        _to_time_text(file.mtime_ns / 1e9),
+        None if end is None else _to_time_text(end),
+        ends.junk,
+        is_demo,
+    )
+
+
+def _to_time_text(seconds: float) -> str:
+    # Not fromtimestamp(), which refuses times before 1970 on Windows: sessions may name any.
+    return to_iso_time(_EPOCH + timedelta(seconds=seconds)) or ""
+
+
+def _mention_state(found: Catalogue, notify: Notify) -> None:
+    if found.is_demo:
+        notify(DEMO_NOTICE)
+    elif warning := _build_deletion_warning(found):
+        notify(warning)
+    mention_unlisted(found.survey.unlisted, notify)
+
+
+def _build_deletion_warning(found: Catalogue) -> str | None:
+    """Build one line about the sessions that will be deleted within a week; None if there are none."""
+    limit = time.time() + _WEEK_SECONDS
+    soon = [
+        (end, row.file) for row, end in zip(found.rows, found.find_deletion_times(), strict=True) if end and end < limit
+    ]
+    if soon:
+        kept = _read_archived_names()
+        soon = [(end, file) for end, file in soon if file.session_id not in kept]
+    if not soon:
+        return None
+    first = min(end for end, _ in soon)
+    when = time.strftime("%Y-%m-%d", time.localtime(first)) if first > time.time() else "its next start"
+    days = sorted({days for _, file in soon if (days := read_cleanup_days(file.config_dir))})
+    many = f"{len(soon)} sessions" if len(soon) > 1 else "1 session"
+    setting = ", ".join(f"{number:g}" for number in days)
+    return (
+        f"{many} will be deleted by the client from {when} on (cleanupPeriodDays {setting}); "
+        f"`turnlog archive on` keeps {'them' if len(soon) > 1 else 'it'}."
+    )
+
+
+def _read_archived_names() -> set[str]:
+    """Read the ids in the archive from the names of its files: loading a decoder would take longer."""
+    try:
+        return {name[:36] for name in os.listdir(data_dir() / "archive" / "sessions")}  # noqa: PTH208
+    except OSError:
+        return set()
+
+
+# -- the files behind the list
+
+
+class CatalogueRow(NamedTuple):
+    """One session file, with what its two ends say."""
+
+    file: SessionFile
+    ends: Peek
+    time: float
+    """When something was last said in it."""
+
+
+class Catalogue(NamedTuple):
+    """The session files of some config folders, newest first."""
+
+    rows: list[CatalogueRow]
+    hidden: int
+    """How many files hold no conversation and are left out."""
+    is_demo: bool
+    survey: Survey
+
+    def find_deletion_times(self) -> list[float | None]:
+        """Compute for each row from when on the client may delete it, in seconds since 1970."""
+        days = {folder: read_cleanup_days(folder) for folder in {row.file.config_dir for row in self.rows}}
+        if self.is_demo:
+            return [None] * len(self.rows)
+        return [compute_deletion_time(row.file.mtime_ns, days[row.file.config_dir]) for row in self.rows]
+
+
+def load_catalogue(
+    folders: Iterable[Path], project: str | None = None, everything: bool = False, *, other: bool = False
+) -> Catalogue:
+    """List the session files of some config folders; `UsageError` if none of them has such a project."""
+    files, is_demo, survey = list_sessions_or_demo(folders)
+    if other:
+        files, is_demo = [item for path in survey.others if (item := other_file(path))], False
+    seen = list(zip(files, peek_files([item.file for item in files]), strict=True))
+    matches = [(item, ends) for item, ends in seen if project is None or is_in_project(ends.cwd, project)]
+    if project is not None and seen and not matches and not is_demo:
+        from turnlog.store.filter_values import build_unknown_error, suggest_projects
+
+        raise build_unknown_error(
+            "project", project, suggest_projects(project, (ends.cwd for _, ends in seen if ends.cwd))
+        )
+    rows = [
+        CatalogueRow(item, ends, compute_recency(item, ends, is_demo=is_demo))
+        for item, ends in matches
+        if everything or not ends.junk
+    ]
+    rows.sort(key=lambda row: (-row.time, row.file.session_id))
+    return Catalogue(rows, len(matches) - len(rows), is_demo, survey)
+
+
+def is_in_project(cwd: str | None, project: str) -> bool:
+    """Whether a working folder is the given one, lies below it, or has a name with the given letters."""
+    if cwd is None:
+        return False
+    parts = split_path(cwd)
+    if not _PATH_SEPARATOR.search(project) and project not in (".", "..", "~"):
+        return project.casefold() in parts[-1].casefold() or _is_below(parts, project)
+    return _is_below(parts, project)
+
+
+def _is_below(parts: list[str], project: str) -> bool:
+    # A folder of another machine, such as C:\Users\dana, is taken as it is written.
+    expanded = os.path.expanduser(project)  # noqa: PTH111 - Path raises for ~nobody
+    wanted = [split_path(project), split_path(os.path.abspath(expanded)), split_path(os.path.realpath(expanded))]  # noqa: PTH100
+    return any(parts[: len(folder)] == folder for folder in wanted)
+
+
+def split_path(path: str) -> list[str]:
+    """Split a path of any machine into its parts."""
+    return _PATH_SEPARATOR.split(path.rstrip("/\\")) or [""]
+
+
+def find_project_sessions(db: apsw.Connection, project: str) -> list[int]:
+    """Find the numbers that the index has for the sessions of a project; `UsageError` if no session has it."""
+    rows = db.execute("SELECT DISTINCT session, cwd FROM file WHERE kind = 'session'")
+    if found := [number for number, cwd in rows if is_in_project(cwd, project)]:
+        return found
+    from turnlog.store.filter_values import require_projects
+
+    query = "SELECT id FROM session WHERE project IN (SELECT value FROM json_each(?))"
+    return [number for (number,) in db.execute(query, (str(require_projects(db, project)),))]

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         update_index,
         verify_index,
     )
+    from turnlog.api.search import MatchedSession, SearchHit, SearchReport, search_sessions
     from turnlog.api.session_tree import SessionTree, TreeOrigin, TreeProject, TreeSession, build_session_tree
     from turnlog.api.sessions import ListedSession, SessionList, SessionNames, list_sessions
     from turnlog.entries.entry import Entry, Scrap
@@ -51,8 +52,11 @@ _WHERE = {
     "IndexReport": "turnlog.api.index",
     "IndexVerification": "turnlog.api.index",
     "ListedSession": "turnlog.api.sessions",
+    "MatchedSession": "turnlog.api.search",
     "Message": "turnlog.session.messages",
     "Scrap": "turnlog.entries.entry",
+    "SearchHit": "turnlog.api.search",
+    "SearchReport": "turnlog.api.search",
     "Session": "turnlog.session.session",
     "SessionList": "turnlog.api.sessions",
     "SessionNames": "turnlog.api.sessions",
@@ -73,6 +77,7 @@ _WHERE = {
     "open": "turnlog.session.open",
     "read_index_status": "turnlog.api.index",
     "rebuild_index": "turnlog.api.index",
+    "search_sessions": "turnlog.api.search",
     "sessions": "turnlog.session.open",
     "to_document": "turnlog.api.documents",
     "update_index": "turnlog.api.index",
@@ -88,8 +93,11 @@ __all__ = [
     "IndexReport",
     "IndexVerification",
     "ListedSession",
+    "MatchedSession",
     "Message",
     "Scrap",
+    "SearchHit",
+    "SearchReport",
     "Session",
     "SessionList",
     "SessionNames",
@@ -111,6 +119,7 @@ __all__ = [
     "open",
     "read_index_status",
     "rebuild_index",
+    "search_sessions",
     "sessions",
     "to_document",
     "update_index",

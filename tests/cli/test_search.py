@@ -14,10 +14,8 @@ import pytest
 
 from tests.cli.conftest import HOSTILE, Machine, Turnlog, harmful
 from tests.session.build import Build
-from turnlog.cli.search.hits import SearchOutput
+from turnlog.cli.search.hits import render_snippet
 from turnlog.cli.terminal import TerminalScreen
-from turnlog.store.search.search import SearchOptions
-from turnlog.store.search.snippet import Snippet
 
 ONE = "aaaaaaaa-0000-4000-8000-000000000001"
 TWO = "bbbbbbbb-0000-4000-8000-000000000002"
@@ -316,9 +314,7 @@ def test_nothing_in_a_transcript_acts_on_the_terminal(turnlog: Turnlog, machine:
     ],
 )
 def test_matches_are_painted_or_marked_on_a_terminal_alone(screen: TerminalScreen, expected: str) -> None:
-    page = SearchOutput("big", SearchOptions(), as_json=False)
-    page.screen = screen
-    assert page._render_snippet(Snippet("a big cat", ((2, 5),))).rstrip() == expected
+    assert render_snippet("a big cat", [(2, 5)], screen).rstrip() == expected
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no signals of this kind")

@@ -6,20 +6,13 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-import apsw
 import click
 
-from turnlog.api.config import data_dir
-from turnlog.store.search.filtered_scan import ScanOutcome, ScanRequest
-from turnlog.store.search.filtered_scan import scan_indexed_files as scanned_files
-from turnlog.store.search.index_source import IndexSource
-from turnlog.store.search.needle import SearchNeedle
-from turnlog.store.search.query import SearchQuery
-from turnlog.store.search.search import SearchOptions
-
 if TYPE_CHECKING:
-    from turnlog.api.config import Config
-    from turnlog.cli.search.hits import SearchOutput
+    from turnlog.store.search.syntax import QueryError
+
+_BAR_DELAY_SECONDS = 0.4
+_MAX_CARET_CONTEXT_CHARS = 60
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "help_option_names": ["--help"]})
@@ -64,9 +57,13 @@ def search(
       turnlog search --regex 'TODO\\(\\w+\\)' --json
     """
     from turnlog.api.config import load_config
-    from turnlog.cli.search.hits import SearchOutput, explain_query_error
+    from turnlog.api.documents import to_document
+    from turnlog.api.search import search_sessions
+    from turnlog.cli.fresh_index import show_index_bar
+    from turnlog.cli.output import print_json, print_lines, print_remark
+    from turnlog.cli.search.hits import choose_snippet_width, list_search_remarks, render_search_report
+    from turnlog.cli.terminal import TerminalScreen, detect_screen
     from turnlog.errors import UsageError
-    from turnlog.store.search.search import SearchOptions
     from turnlog.store.search.syntax import QueryError
 
     if words == ("-h",):
@@ -76,71 +73,62 @@ def search(
         raise UsageError("nothing to search for; say it as in `turnlog search cent rounding`")
     if substring is not None and regex is not None:
         raise UsageError("--substring and --regex: one of them is enough")
-    wish = SearchOptions(limit, hits, sort == "newest", context)
-    page = SearchOutput(" ".join(words), wish, as_json)
+    config = load_config()
+    screen = TerminalScreen() if as_json else detect_screen(config.color)
+    scan_bar = _ScanBar()
     try:
-        if substring is None and regex is None:
-            return _search_index(page, load_config(), other)
-        return _scan_files(page, load_config(), substring, regex, other)
+        with show_index_bar() as bar:
+            report = search_sessions(
+                " ".join(words),
+                substring=substring,
+                regex=regex,
+                limit=limit,
+                hits=hits,
+                context=context,
+                newest=sort == "newest",
+                width=choose_snippet_width(screen),
+                other_files=other,
+                config=config,
+                notify=bar.notify,
+                progress=bar.show,
+                scan_progress=scan_bar.show,
+            )
     except QueryError as error:
-        explain_query_error(error)
+        _explain_query_error(error)
         return error.exit_status
-
-
-def _search_index(page: SearchOutput, config: Config, other: bool) -> int:
-    from turnlog.api.config import data_dir
-    from turnlog.cli.fresh_index import open_refreshed_index, open_refreshed_others
-    from turnlog.store.search.index_source import IndexSource
-    from turnlog.store.search.loose_search import search_loosely
-    from turnlog.store.search.query import parse_query
-
-    query = parse_query(page.query)
-    with (open_refreshed_others if other else open_refreshed_index)(config) as (store, done):
-        page.note_scope(store.db, done, query)
-        found = search_loosely(
-            store.db, query, page.fit_to_terminal(config), IndexSource(data_dir()).read_passage, page.trash
-        )
-        page.print_results(found)
-    return 0
-
-
-def _scan_files(page: SearchOutput, config: Config, substring: str | None, regex: str | None, other: bool) -> int:
-
-    from turnlog.cli.fresh_index import open_refreshed_index, open_refreshed_others
-    from turnlog.store.search import needle
-    from turnlog.store.search.query import parse_query
-
-    wanted = needle.build_text_needle(substring) if substring is not None else needle.build_regex_needle(regex or "")
-    query = parse_query(page.query) if page.query.strip() else None
-    with (open_refreshed_others if other else open_refreshed_index)(config) as (store, done):
-        page.note_scope(store.db, done, query)
-        found, result = scan_with_progress(store.db, wanted, query, page.fit_to_terminal(config))
-        page.print_results(found, result)
-    return 130 if result.is_interrupted else 0
-
-
-_BAR_DELAY_SECONDS = 0.4
-
-
-def scan_with_progress(
-    db: apsw.Connection, needle: SearchNeedle, query: SearchQuery | None, wish: SearchOptions
-) -> ScanOutcome:
-    """Look through the files that the filters of a query name."""
-    bar = _ScanBar()
-    try:
-        return scanned_files(db, IndexSource(data_dir()), ScanRequest(needle, query), wish, bar.show)
     finally:
-        bar.clear()
+        scan_bar.clear()
+    if as_json:
+        print_json(to_document(report))
+    else:
+        print_lines(render_search_report(report, screen))
+        for remark in list_search_remarks(report):
+            print_remark(remark)
+    return 130 if report.scan and report.scan.interrupted else 0
+
+
+def _explain_query_error(error: QueryError) -> None:
+    """Say what is wrong with a query, and point at the place."""
+    from turnlog.cli.terminal import make_visible, measure_width, to_visible_line
+
+    if sys.stderr is None:
+        return
+    start = max(error.at - _MAX_CARET_CONTEXT_CHARS, 0)
+    before = ("…" if start else "") + make_visible(error.query[start : error.at])
+    after = make_visible(error.query[error.at : error.at + _MAX_CARET_CONTEXT_CHARS])
+    sys.stderr.write(f"turnlog: {to_visible_line(str(error))}\n  {before}{after}\n  {' ' * measure_width(before)}^\n")
+    sys.stderr.flush()
 
 
 class _ScanBar:
     """How far the scan is, on a terminal."""
 
     def __init__(self) -> None:
-        self.start = time.monotonic()
+        self.start: float | None = None
         self.is_shown = False
 
     def show(self, done: int, total: int) -> None:
+        self.start = self.start or time.monotonic()
         if sys.stderr is None or not sys.stderr.isatty() or time.monotonic() - self.start < _BAR_DELAY_SECONDS:
             return
         words = f"{done / 1e6:,.0f} of {total / 1e6:,.0f} MB searched  (Ctrl-C shows what was found)"

@@ -1,7 +1,8 @@
 """A search that reads the files, in a process of its own: it can be ended at any moment, whatever expression it is at.
 
-An expression may take for ever on some texts, and the interpreter does nothing else meanwhile; so neither threads nor
-limits would keep the server able to answer. As a program of one thread it also uses all cores.
+It does what `turnlog.search_sessions` does, but not in the server: an expression may take forever on some texts, and
+the interpreter does nothing else meanwhile, so neither threads nor limits would keep the server able to answer. As a
+program with one thread it also uses all cores.
 """
 
 from __future__ import annotations
@@ -122,6 +123,8 @@ def run_scan_job() -> None:
 
 
 def _scan_files(job: ScanJob) -> dict[str, Any]:
+    from turnlog.api.documents import to_document
+    from turnlog.api.search import build_search_report
     from turnlog.store.index.refresh import RefreshResult
     from turnlog.store.search import needle
     from turnlog.store.search.filtered_scan import ScanRequest
@@ -129,7 +132,7 @@ def _scan_files(job: ScanJob) -> dict[str, Any]:
     from turnlog.store.search.index_source import IndexSource
     from turnlog.store.search.query import parse_query
     from turnlog.store.search.search import SearchOptions
-    from turnlog.store.search.search_document import SearchAnswer, read_searched_index, to_search_document
+    from turnlog.store.search.search_answer import SearchAnswer, read_searched_index
     from turnlog.store.search.searched_sessions import load_searched_sessions
     from turnlog.store.store import Store
 
@@ -144,4 +147,6 @@ def _scan_files(job: ScanJob) -> dict[str, Any]:
             store.db, RefreshResult(is_busy=not job.is_complete), query, source.find_trashed(store.db)
         )
         sessions = load_searched_sessions(store.db, [group.session for group in found.groups])
-        return to_search_document(job.query, SearchAnswer(scope, found, sessions, scan))
+        report = build_search_report(job.query, SearchAnswer(scope, found, sessions, scan))
+        document: dict[str, Any] = to_document(report)
+        return document

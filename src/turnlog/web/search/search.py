@@ -13,6 +13,8 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from turnlog.api.documents import to_document
+from turnlog.api.search import build_search_report
 from turnlog.errors import UsageError
 from turnlog.session.texts.texts import TEXT_KINDS
 from turnlog.store.index.refresh import RefreshResult
@@ -21,12 +23,11 @@ from turnlog.store.search.loose_search import search_loosely
 from turnlog.store.search.match_expression import KINDS_BY_ROLE, plan_search
 from turnlog.store.search.query import SearchQuery, parse_query
 from turnlog.store.search.search import SearchOptions, search_index
-from turnlog.store.search.search_document import (
+from turnlog.store.search.search_answer import (
     SearchAnswer,
     SearchedIndex,
     describe_loosened_words,
     read_searched_index,
-    to_search_document,
 )
 from turnlog.store.search.searched_sessions import load_searched_sessions
 from turnlog.store.search.syntax import QueryError
@@ -268,7 +269,9 @@ def search_words(
     else:
         found = search_index(db, plan_search(db, query), wish, source.read_passage, source.find_trashed(db))
     sessions = load_searched_sessions(db, [group.session for group in found.groups])
-    return to_search_document(text, SearchAnswer(scopes.get_scope(place, query), found, sessions))
+    answer = SearchAnswer(scopes.get_scope(place, query), found, sessions)
+    document: dict[str, Any] = to_document(build_search_report(text, answer))
+    return document
 
 
 class ScopeCache:

@@ -31,8 +31,8 @@ def codes(text: str) -> set[str]:
 
 
 def test_every_address_is_documented_and_every_documented_one_is_there() -> None:
-    pages_routes = [route for page in app.PAGE_MODULES for route in page.routes]
-    found = [route for route in (*app.STATIC_ROUTES, *pages_routes) if isinstance(route, Route)]
+    every = (*app.STATIC_ROUTES, *(route for page in app.PAGE_MODULES for route in page.routes))
+    found = (route for route in every if isinstance(route, Route))
     routes = {re.sub(r":\w+}", "}", route.path) for route in found}
     api, pages = doc("api.md"), doc("web.md").partition("\n## ")[0]
     told = set(re.findall(r"^## (?:GET|POST) (\S+)$", api, re.MULTILINE))

@@ -7,6 +7,7 @@
     |-- Unreadable          a file that can't be opened or is no session
     |-- Changed             a file changed under our hands
     |-- Busy                another process is at it
+    |-- BrokenPlugin        a plugin of another package can't be loaded, or failed
     `-- Refused             the real client would not resume this session, with its reason
 
 Bad content is never an exception: it is counted and explained (see `entries.entry.Scrap` and `session.health.check`).
@@ -47,6 +48,10 @@ class Changed(TurnlogError):
 
 class Busy(TurnlogError):
     """Another process is at it: a client has the session open, or another turnlog writes."""
+
+
+class BrokenPlugin(TurnlogError):
+    """A plugin of another package can't be loaded, or failed; it concerns the whole run, not one session."""
 
 
 class Refused(TurnlogError):

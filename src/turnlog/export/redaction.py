@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from turnlog.entries.agents import list_agent_files, read_agent_meta
 from turnlog.entries.entry import Body, Entry, Scrap
 from turnlog.entries.patch import encode_json_line
 from turnlog.entries.reader import Transcript
-from turnlog.errors import TurnlogError
+from turnlog.errors import BrokenPlugin, TurnlogError
 from turnlog.redact.redaction_report import RedactionReport
 from turnlog.redact.redactor import Redactor
 from turnlog.redact.rules import SecretRules
@@ -46,9 +46,13 @@ class ExportRedaction:
         files = [file for path in paths for file in _iter_files(path)]
         self._total = 2 * sum(file.stat().st_size for file in files if file.is_file())
         for file in files:
-            with suppress(TurnlogError, OSError):  # who copies it will be told
+            try:
                 for _ in self._redact_file(file, first):
                     pass
+            except BrokenPlugin:
+                raise
+            except (TurnlogError, OSError):
+                continue  # the copy of this file fails for the same reason, and is reported
 
     @contextmanager
     def copy_redacted(self, path: Path) -> Iterator[Path]:

@@ -19,6 +19,7 @@ from turnlog.redact.logins import LoginRule
 from turnlog.redact.password_hashes import HashRule
 from turnlog.redact.personal_data import EmailRule, HomeFolderRule
 from turnlog.redact.plausibility import count_character_changes, has_letters_and_digits
+from turnlog.redact.plugin_rules import load_plugin_rules
 from turnlog.redact.random_runs import RandomRunRule
 from turnlog.redact.secret_rule import SecretFinding, SecretRule
 from turnlog.redact.text_view import MIN_RUN_CHARS, TextView, has_random_run
@@ -72,8 +73,34 @@ MAX_BASE64_DEPTH = 2
 """How often what was found in base64 is decoded again."""
 
 
+def build_standard_rules() -> list[SecretRule]:
+    """The built-in rules of every redaction."""
+    return [
+        KeyBlockRule(),
+        TokenRule(),
+        HashRule(),
+        UrlRule(),
+        HeaderRule(),
+        RandomRunRule(),
+        CookieRule(),
+        AssignmentRule(),
+        LoginRule(),
+        CommandRule(),
+        Columns(),
+        Lists(),
+    ]
+
+
+def _list_names(rules: Iterable[SecretRule]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for rule in rules for name in rule.names))
+
+
 class SecretRules:
-    """A choice of rules."""
+    """A choice of rules.
+
+    The rules of installed packages are always among them, so that no exit can forget one; a broken one raises
+    `BrokenPlugin`.
+    """
 
     def __init__(
         self,
@@ -83,25 +110,17 @@ class SecretRules:
         patterns: Iterable[UserPattern] = (),
         without: Iterable[str] = (),
     ) -> None:
-        rules: list[SecretRule] = [
-            KeyBlockRule(),
-            *patterns,
-            TokenRule(),
-            HashRule(),
-            UrlRule(),
-            HeaderRule(),
-            RandomRunRule(),
-            CookieRule(),
-        ]
-        rules += [AssignmentRule(), LoginRule(), CommandRule(), Columns(), Lists()]
-        if emails:
-            rules.append(EmailRule())
-        if homes:
-            rules.append(HomeFolderRule())
-        self.names = tuple(dict.fromkeys(name for rule in rules for name in rule.names))
+        built_in = build_standard_rules()
+        people: list[SecretRule] = [EmailRule(), HomeFolderRule()]
+        plugins = load_plugin_rules(_list_names([*built_in, *people]))
+        chosen_people = [rule for rule, is_wanted in zip(people, (emails, homes), strict=True) if is_wanted]
+        rules: list[SecretRule] = [*built_in, *patterns, *plugins, *chosen_people]
+        self.names = _list_names(rules)
         self._without = frozenset(without)
         if unknown := sorted(self._without.difference(self.names)):
             raise UsageError(f"no rule is called {unknown[0]!r}; there are {', '.join(self.names)}")
+        # A plugin that is left out is not even asked: whoever leaves it out may do so because it fails.
+        rules = [rule for rule in rules if rule not in plugins or not self._without.issuperset(rule.names)]
         self.clean: set[str | bytes] = set()
         """Short texts, and digests of others, in which these rules find nothing, whatever else a session taught."""
         self._rules = [rules]

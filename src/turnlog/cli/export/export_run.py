@@ -17,7 +17,7 @@ from turnlog.cli.export.report import ExportedSession, ExportResult, SkippedSess
 from turnlog.cli.named_sessions import locate_named_session
 from turnlog.cli.output import print_remark, write_raw
 from turnlog.cli.progress import show_progress
-from turnlog.errors import NotFound, TurnlogError
+from turnlog.errors import BrokenPlugin, NotFound, TurnlogError
 from turnlog.export.destination import (
     build_file_name,
     check_destination,
@@ -179,6 +179,8 @@ class ExportRun:
                 with self._open_session(path) as session:
                     material = self._build_material(session)
                     written.append(ExportedSession(session.session_id, material.title, do(material)))
+            except BrokenPlugin:
+                raise
             except (TurnlogError, OSError) as error:
                 skipped.append(SkippedSession(path, str(error)))
             if told:

@@ -21,7 +21,7 @@ from turnlog.cli.time_format import to_day_start
 from turnlog.cli.trace.strays import find_traceable, traceable_files
 from turnlog.demo import is_demo
 from turnlog.entries.clients import list_clients
-from turnlog.errors import NotFound, TurnlogError, UsageError
+from turnlog.errors import BrokenPlugin, NotFound, TurnlogError, UsageError
 from turnlog.render.figures import format_count
 from turnlog.session.clock import parse_timestamp
 from turnlog.trace.harvest import HarvestResult, harvest_session, preview_spans
@@ -177,7 +177,7 @@ def _send_sessions(paths: list[Path], outbox: Outbox, target: TraceTarget, live:
         for path, size in zip(paths, sizes, strict=True):
             try:
                 found = found.plus(harvest_session(path, outbox, target, _read_session_state(path, live)))
-            except OutboxFull:
+            except (OutboxFull, BrokenPlugin):
                 raise
             except TurnlogError as error:
                 skipped.append(str(error))
@@ -207,6 +207,8 @@ def _preview_spans(paths: list[Path], outbox: Outbox, target: TraceTarget, live:
     for path in paths:
         try:
             spans += to_readable_spans(preview_spans(path, outbox, target, _read_session_state(path, live), shown))
+        except BrokenPlugin:
+            raise
         except TurnlogError as error:
             print_remark(f"left out: {error}")
     return {"target": None if target.name == _NO_TARGET.name else target.display_name, "spans": spans}

@@ -1,0 +1,109 @@
+"""Redaction rules of other packages: checked when they are loaded, and whenever they answer.
+
+A rule that can't be loaded, raises, or names places that don't exist stops the redaction: without it, secrets that it
+should have found would leave the machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Any, Protocol
+
+from turnlog.plugin_lookup import (
+    NAME_RULE,
+    PLUGIN_ERRORS,
+    PLUGIN_NAME,
+    RULE_GROUP,
+    InstalledPlugin,
+    describe_exception,
+    find_plugins,
+)
+from turnlog.redact.secret_rule import FindingRank, SecretFinding
+from turnlog.redact.text_view import TextView
+
+
+class RedactionRule(Protocol):
+    """Finds secrets of one kind. The name of its entry point is the name in the marks: `[secret:NAME:1]`.
+
+    A rule may also have `hints`: a tuple of texts in lower-case ASCII. Every text with a secret then contains one of
+    them, in upper or lower case, and turnlog asks the rule about no short text without a hint, which is faster.
+    """
+
+    def find_secrets(self, text: str) -> Iterable[tuple[int, int]]:
+        """Give the start and the end of each secret in a text; the same text has the same secrets every time."""
+
+
+class PluginRule:
+    """The rule of another package as one of ours."""
+
+    def __init__(self, plugin: InstalledPlugin, rule: RedactionRule) -> None:
+        self.plugin = plugin
+        self.names = (plugin.name,)
+        self.hints: tuple[str, ...] | None = read_hints(rule)
+        self._rule = rule
+
+    def find(self, view: TextView) -> list[SecretFinding]:
+        """Find secrets in a text; raises `BrokenPlugin` if the rule fails."""
+        text = view.text
+        try:
+            spans = read_spans(self._rule.find_secrets(text), text)
+        except PLUGIN_ERRORS as error:
+            # Not what the exception says: it may quote the secret.
+            reason = f"failed with {type(error).__name__} (TURNLOG_DEBUG=1 shows the traceback)"
+            raise self.plugin.build_failure(reason) from error
+        name = self.names[0]
+        return [SecretFinding(start, end, name, FindingRank.PATTERN, text[start:end]) for start, end in spans]
+
+
+def read_spans(found: Iterable[Any], text: str) -> list[tuple[int, int]]:
+    """The places that a rule found, if they are places of the text."""
+    spans = []
+    for start, end in found:
+        if type(start) is not int or type(end) is not int or not 0 <= start < end <= len(text):
+            raise ValueError(f"find_secrets gave ({start!r}, {end!r}) for a text of {len(text)} characters")
+        spans.append((start, end))
+    return spans
+
+
+def read_hints(rule: RedactionRule) -> tuple[str, ...] | None:
+    """The hints of a rule, if it has some; raises `TypeError` if they are no hints."""
+    hints = getattr(rule, "hints", None)
+    if hints is None:
+        return None
+    if not isinstance(hints, tuple) or not hints or not all(isinstance(hint, str) and hint for hint in hints):
+        raise TypeError("hints is not a tuple of texts")
+    if any(hint != hint.lower() or not hint.isascii() for hint in hints):
+        raise TypeError("hints are not in lower-case ASCII")
+    return hints
+
+
+def load_plugin_rules(reserved: Collection[str]) -> list[PluginRule]:
+    """The rules of all installed packages; raises `BrokenPlugin` if one can't be used.
+
+    A rule can't have the name of a built-in one (`reserved`) or of another plugin: marks would not say who found it.
+    """
+    plugins = find_plugins(RULE_GROUP)
+    return [load_plugin_rule(plugin, reserved) for plugin in plugins]
+
+
+def load_plugin_rule(plugin: InstalledPlugin, reserved: Collection[str]) -> PluginRule:
+    """The rule of one package."""
+    if not PLUGIN_NAME.fullmatch(plugin.name):
+        raise plugin.build_failure(f"can't be used: {NAME_RULE}")
+    if plugin.name in reserved:
+        raise plugin.build_failure(f"can't be used: turnlog has a rule {plugin.name!r} of its own")
+    others = [item.package for item in find_plugins(RULE_GROUP) if item.name == plugin.name and item != plugin]
+    if others:
+        raise plugin.build_failure(f"can't be used: package {others[0]} has a rule of that name, too")
+    if plugin not in _loaded:
+        rule = plugin.create()
+        try:
+            if not callable(getattr(rule, "find_secrets", None)):
+                raise TypeError("it has no method find_secrets")
+            _loaded[plugin] = PluginRule(plugin, rule)
+        except PLUGIN_ERRORS as error:
+            raise plugin.build_failure(f"can't be used: {describe_exception(error)}") from error
+    return _loaded[plugin]
+
+
+_loaded: dict[InstalledPlugin, PluginRule] = {}

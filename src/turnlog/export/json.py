@@ -23,27 +23,37 @@ _OMITTED_TURN_FIELDS = frozenset({"first", "count"})
 
 def export_json(material: ExportMaterial) -> Iterator[bytes]:
     """The document, piece by piece."""
-    facts = {name: getattr(material.head, name) for name in _SESSION_FIELDS}
     yield b'{"format":%d,"turnlog":%s,\n"session":%s,\n' % (
         JSON_FORMAT_VERSION,
         to_json_bytes(__version__),
-        to_json_bytes(facts),
+        to_json_bytes(build_session_facts(material)),
     )
-    yield b'"branch":' + to_json_bytes(_find_branch_leaf(material)) + b',\n"turns":'
-    yield from iter_json_list(_build_turn(chapter) for chapter in material.chapters if chapter.turn)
+    yield b'"branch":' + to_json_bytes(find_branch_leaf(material)) + b',\n"turns":'
+    yield from iter_json_list(list_turns(material))
     yield b',\n"items":'
     yield from iter_json_list(view for stretch in material.iter_stretches() for view in stretch.views)
     yield b',\n"agents":['
-    for number, helper in enumerate(_iter_helpers(material)):
+    for number, helper in enumerate(iter_helpers(material)):
         yield b",\n" if number else b"\n"
         yield from _encode_agent(material, helper)
     yield b"]}\n"
 
 
-def _find_branch_leaf(material: ExportMaterial) -> str | None:
+def build_session_facts(material: ExportMaterial) -> dict[str, Any]:
+    """What is known of the session as a whole."""
+    return {name: getattr(material.head, name) for name in _SESSION_FIELDS}
+
+
+def find_branch_leaf(material: ExportMaterial) -> str | None:
+    """The entry that the exported branch ends with; None for all branches."""
     if material.choice.all_branches:
         return None
     return material.choice.leaf or material.head.branches[0].leaf or None
+
+
+def list_turns(material: ExportMaterial) -> list[dict[str, Any]]:
+    """The turns that are wanted."""
+    return [_build_turn(chapter) for chapter in material.chapters if chapter.turn]
 
 
 def _build_turn(chapter: Chapter) -> dict[str, Any]:
@@ -54,7 +64,7 @@ def _build_turn(chapter: Chapter) -> dict[str, Any]:
     }
 
 
-def _iter_helpers(material: ExportMaterial) -> Iterator[TimelineAgent]:
+def iter_helpers(material: ExportMaterial) -> Iterator[TimelineAgent]:
     """The sub-agents of the turns that are wanted."""
     numbers = {chapter.turn for chapter in material.chapters}
     for helper in material.head.agents:
@@ -64,10 +74,11 @@ def _iter_helpers(material: ExportMaterial) -> Iterator[TimelineAgent]:
 
 def _encode_agent(material: ExportMaterial, helper: TimelineAgent) -> Iterator[bytes]:
     yield to_json_bytes(asdict(helper))[:-1] + b',"items":'
-    yield from iter_json_list(_iter_agent_views(material, helper))
+    yield from iter_json_list(iter_agent_views(material, helper))
     yield b"}"
 
 
-def _iter_agent_views(material: ExportMaterial, helper: TimelineAgent) -> Iterator[AnyView]:
+def iter_agent_views(material: ExportMaterial, helper: TimelineAgent) -> Iterator[AnyView]:
+    """What a sub-agent did, once."""
     for window in material.take_agent_views(helper.agent_id) or ():
         yield from window

@@ -15,8 +15,12 @@ def to_json_bytes(value: Any) -> bytes:
     try:
         return msgspec.json.encode(value)
     except (UnicodeEncodeError, OverflowError, msgspec.MsgspecError):
-        plain = msgspec.to_builtins(value, builtin_types=(int,))
-        return json.dumps(_replace_infinite(plain), separators=(",", ":")).encode()
+        return json.dumps(to_plain_value(value), separators=(",", ":")).encode()
+
+
+def to_plain_value(value: Any) -> Any:
+    """A value as dicts, lists, texts and numbers, as its JSON says it."""
+    return _replace_infinite(msgspec.to_builtins(value, builtin_types=(int,)))
 
 
 def _replace_infinite(value: Any) -> Any:

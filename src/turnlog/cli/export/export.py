@@ -1,12 +1,36 @@
-"""`turnlog export`: sessions for others, in eight formats."""
+"""`turnlog export`: sessions for others, in eight formats and those of other packages."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 EXPORT_FORMATS = ("html", "md", "txt", "pdf", "json", "messages", "openai", "parquet")
+
+
+class ExportFormatChoice(click.Choice[str]):
+    """The built-in formats, and those of other packages, which are looked up only if they matter."""
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
+        """Name all formats."""
+        return _list_all_formats().get_metavar(param, ctx)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Accept a built-in format without looking for others."""
+        known: click.Choice[str] = self if value in EXPORT_FORMATS else _list_all_formats()
+        return click.Choice.convert(known, value, param, ctx)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Complete all formats."""
+        return _list_all_formats().shell_complete(ctx, param, incomplete)
+
+
+def _list_all_formats() -> click.Choice[str]:
+    from turnlog.plugin_lookup import EXPORTER_GROUP, list_plugin_names
+
+    return click.Choice([*EXPORT_FORMATS, *sorted({*list_plugin_names(EXPORTER_GROUP)}.difference(EXPORT_FORMATS))])
 
 
 @click.command()
@@ -15,7 +39,7 @@ EXPORT_FORMATS = ("html", "md", "txt", "pdf", "json", "messages", "openai", "par
     "-f",
     "--format",
     "form",
-    type=click.Choice(EXPORT_FORMATS),
+    type=ExportFormatChoice(EXPORT_FORMATS),
     help="How to write it; without it, by the ending of FILE, or html.",
 )
 @click.option(

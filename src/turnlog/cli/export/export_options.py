@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from turnlog.errors import UsageError
-from turnlog.export.formats import EXPORT_FORMATS
+from turnlog.export.formats import EXPORT_FORMATS, find_file_ending
 from turnlog.export.material import ExportChoice
+from turnlog.plugin_lookup import EXPORTER_GROUP, list_plugin_names
 from turnlog.redact.rules import SecretRules
 from turnlog.render.render_options import RenderOptions
 
@@ -54,12 +55,14 @@ class ExportOptions(NamedTuple):
         if self.form is not None:
             return self.form
         ending = Path(self.output or "").suffix.lower().removeprefix(".")
-        return ending if ending in EXPORT_FORMATS else "html"
+        if ending in EXPORT_FORMATS or (ending and ending in list_plugin_names(EXPORTER_GROUP)):
+            return ending
+        return "html"
 
     @property
     def file_ending(self) -> str:
         """How files of the format end."""
-        return EXPORT_FORMATS[self.format].ending
+        return find_file_ending(self.format)
 
     @property
     def is_redacted(self) -> bool:

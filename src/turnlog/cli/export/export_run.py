@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -25,12 +26,13 @@ from turnlog.export.destination import (
     open_export_folder,
     write_export_file,
 )
-from turnlog.export.formats import iter_exported_bytes
+from turnlog.export.formats import EXPORT_FORMATS, iter_exported_bytes
 from turnlog.export.material import ExportMaterial, ItemProgress
 from turnlog.export.redaction import ExportRedaction
 from turnlog.session.session import Session
 
 _DEFAULT_FOLDER = "turnlog-export"
+_MAX_MEMORY_BYTES = 8 << 20
 
 
 def run_export(name: str | None, wish: ExportOptions, config: Config) -> None:
@@ -48,6 +50,7 @@ class ExportRun:
         self._config = config
         self._choice = wish.build_choice()
         self._form = wish.format
+        self._ending = wish.file_ending  # fails before anything is read if the format's package is broken
         rules = wish.build_rules()
         self._redaction = (
             ExportRedaction(rules, show_progress("looking for secrets: {done:,} of {total:,} bytes …"))
@@ -68,13 +71,24 @@ class ExportRun:
         with self._open_session(path) as session:
             material = self._build_material(session, show_progress("exporting: {done:,} of {total:,} items …"))
             if self._wish.is_piped:
-                write_raw(self._stream_pieces(material))
+                self._pipe(material)
                 return self._build_result(None, [ExportedSession(session.session_id, material.title, None)], [])
             if goal is None or is_folder:
-                own = build_file_name(material.title, session.session_id) + (self._wish.file_ending or "-parquet")
+                own = build_file_name(material.title, session.session_id) + (self._ending or "-parquet")
                 goal = (goal or Path()) / own
             self._write_goal(material, goal)
             return self._build_result(goal, [ExportedSession(session.session_id, material.title, goal)], [])
+
+    def _pipe(self, material: ExportMaterial) -> None:
+        """Write to standard output; the format of another package only when it is complete, because it may fail."""
+        pieces = self._stream_pieces(material)
+        if self._form in EXPORT_FORMATS:
+            write_raw(pieces)
+            return
+        with tempfile.SpooledTemporaryFile(_MAX_MEMORY_BYTES) as file:
+            file.writelines(pieces)
+            file.seek(0)
+            write_raw(file)
 
     def _find_goal(self) -> Path | None:
         """Where the user wants it."""
@@ -160,10 +174,10 @@ class ExportRun:
 
     def _write_file(self, material: ExportMaterial, place: Path) -> Path:
         name = build_file_name(material.title, material.session.session_id)
-        number, file = 1, Path(name + self._wish.file_ending)
+        number, file = 1, Path(name + self._ending)
         while (place / file).exists():
             number += 1
-            file = Path(f"{name}-{number}{self._wish.file_ending}")
+            file = Path(f"{name}-{number}{self._ending}")
         write_export_file(place / file, iter_exported_bytes(self._form, material))
         return file
 

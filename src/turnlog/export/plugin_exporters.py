@@ -1,0 +1,142 @@
+"""Exporters of other packages: what they are given, and how their output is checked.
+
+An exporter is given the documented JSON model of a session (docs/export.md), cut down to what the user asked for, and
+redacted first if the user wants that. It never gets the session's own file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
+
+from turnlog.errors import TurnlogError
+from turnlog.export.json import build_session_facts, find_branch_leaf, iter_agent_views, iter_helpers, list_turns
+from turnlog.export.material import ExportMaterial
+from turnlog.plugin_lookup import (
+    EXPORTER_GROUP,
+    NAME_RULE,
+    PLUGIN_ERRORS,
+    PLUGIN_NAME,
+    InstalledPlugin,
+    describe_exception,
+    find_plugins,
+)
+from turnlog.render.html_escape import replace_unencodable
+from turnlog.render.json_bytes import to_plain_value
+
+Json = dict[str, Any]
+_FILE_ENDING = re.compile(r"(?:\.[A-Za-z0-9][A-Za-z0-9_-]{0,19}){1,3}")
+
+
+class ExportDocument:
+    """A session as the JSON model of docs/export.md. Items come in windows: a long session needs little memory."""
+
+    def __init__(self, material: ExportMaterial) -> None:
+        self._material = material
+
+    @cached_property
+    def session(self) -> Json:
+        """What is known of the session as a whole: id, title, times, models, folders, cost."""
+        return build_session_facts(self._material)
+
+    @property
+    def title(self) -> str:
+        """The title on one line; the id of a session without one."""
+        return self._material.title
+
+    @property
+    def branch(self) -> str | None:
+        """The uuid of the last entry of the branch; None for all branches."""
+        return find_branch_leaf(self._material)
+
+    @cached_property
+    def turns(self) -> list[Json]:
+        """The exported turns."""
+        return [to_plain_value(turn) for turn in list_turns(self._material)]
+
+    @property
+    def is_redacted(self) -> bool:
+        """Whether marks have replaced the secrets."""
+        return self._material.choice.is_redacted
+
+    def iter_items(self) -> Iterator[Json]:
+        """The views: prompts, answers with their calls, events, compactions."""
+        for stretch in self._material.iter_stretches():
+            yield from map(to_plain_value, stretch.views)
+
+    def iter_agents(self) -> Iterator[Json]:
+        """The sub-agents of the exported turns, each with its `items`; a second pass gives no items."""
+        for helper in iter_helpers(self._material):
+            yield {**to_plain_value(helper), "items": [*map(to_plain_value, iter_agent_views(self._material, helper))]}
+
+
+class Exporter(Protocol):
+    """Writes a format. The name of its entry point is the name of the format: `turnlog export --format NAME`."""
+
+    @property
+    def ending(self) -> str:
+        """How the names of its files end, such as `.csv`."""
+
+    def export_session(self, document: ExportDocument) -> Iterable[str | bytes]:
+        """Give the file piece by piece; texts are written as UTF-8."""
+
+
+class PluginExporter(NamedTuple):
+    """The exporter of another package."""
+
+    plugin: InstalledPlugin
+    exporter: Exporter
+    ending: str
+
+    def iter_bytes(self, material: ExportMaterial) -> Iterator[bytes]:
+        """A session in its format; raises `BrokenPlugin` if the exporter fails."""
+        try:
+            for piece in self.exporter.export_session(ExportDocument(material)):
+                yield encode_piece(piece)
+        except (TurnlogError, GeneratorExit):
+            raise  # ours: the session can't be read, or nobody wants more
+        except PLUGIN_ERRORS as error:
+            raise self.plugin.build_failure(f"failed: {describe_exception(error)}") from error
+
+
+def encode_piece(piece: object) -> bytes:
+    """What an exporter gave, as bytes."""
+    if isinstance(piece, str):
+        return replace_unencodable(piece).encode()
+    if not isinstance(piece, bytes):
+        raise TypeError(f"export_session gave {type(piece).__name__}, not str or bytes")
+    return piece
+
+
+def find_exporter(name: str) -> PluginExporter:
+    """The exporter of a format; raises `BrokenPlugin` if it can't be used."""
+    found = [plugin for plugin in find_plugins(EXPORTER_GROUP) if plugin.name == name]
+    return load_exporter(found[0], ())
+
+
+def load_exporter(plugin: InstalledPlugin, reserved: Iterable[str]) -> PluginExporter:
+    """An exporter, if it has what it must have and its name is not one of a built-in format (`reserved`)."""
+    if not PLUGIN_NAME.fullmatch(plugin.name):
+        raise plugin.build_failure(f"can't be used: {NAME_RULE}")
+    if plugin.name in reserved:
+        raise plugin.build_failure(f"is not used: turnlog has a format {plugin.name!r} of its own")
+    others = [item.package for item in find_plugins(EXPORTER_GROUP) if item.name == plugin.name and item != plugin]
+    if others:
+        raise plugin.build_failure(f"can't be used: package {others[0]} has a format of that name, too")
+    exporter = plugin.create()
+    try:
+        return PluginExporter(plugin, exporter, read_ending(exporter))
+    except PLUGIN_ERRORS as error:
+        raise plugin.build_failure(f"can't be used: {describe_exception(error)}") from error
+
+
+def read_ending(exporter: Exporter) -> str:
+    """How files of an exporter end; raises `TypeError` if it is no exporter."""
+    if not callable(getattr(exporter, "export_session", None)):
+        raise TypeError("it has no method export_session")
+    ending = getattr(exporter, "ending", None)
+    if not isinstance(ending, str) or not _FILE_ENDING.fullmatch(ending):
+        raise TypeError(f"its ending is {ending!r}, not one such as '.csv'")
+    return ending

@@ -15,7 +15,7 @@ GOOD = """
 import json
 
 class TableExporter:
-    ending = ".table.csv"
+    file_ending = ".table.csv"
 
     def export_session(self, document):
         yield f"{document.title},{len(document.turns)},{document.is_redacted}\\n"
@@ -28,7 +28,7 @@ TOKEN = "ghp_" + "x7Kq9ZrT2mWv4LpB8nYd6HcJ3sFg5QaE1uXo"
 ENTRY = "exporter table = acme_tables:TableExporter"
 LATE = """
 class TableExporter:
-    ending = ".csv"
+    file_ending = ".csv"
 
     def export_session(self, document):
         yield "a" * 100_000
@@ -38,7 +38,7 @@ BROKEN = {
     "an import that fails": "import no_such_module_anywhere",
     "an exit": "raise SystemExit(0)",
     "no class": "TableExporter = len",
-    "no method": "class TableExporter:\n    ending = '.csv'",
+    "no method": "class TableExporter:\n    file_ending = '.csv'",
     "no ending": "class TableExporter:\n    def export_session(self, document): return []",
     "an ending that leads elsewhere": GOOD.replace(".table.csv", "/../../x"),
     "an ending without a dot": GOOD.replace(".table.csv", "csv"),

@@ -45,7 +45,7 @@ def load_plugin_format(name: str) -> PluginExporter:
 
 def find_file_ending(name: str) -> str:
     """How files of a format end."""
-    return EXPORT_FORMATS[name].ending if name in EXPORT_FORMATS else load_plugin_format(name).ending
+    return EXPORT_FORMATS[name].ending if name in EXPORT_FORMATS else load_plugin_format(name).file_ending
 
 
 def iter_exported_bytes(name: str, material: ExportMaterial) -> Iterator[bytes]:

@@ -76,7 +76,7 @@ class Exporter(Protocol):
     """Writes a format. The name of its entry point is the name of the format: `turnlog export --format NAME`."""
 
     @property
-    def ending(self) -> str:
+    def file_ending(self) -> str:
         """How the names of its files end, such as `.csv`."""
 
     def export_session(self, document: ExportDocument) -> Iterable[str | bytes]:
@@ -88,7 +88,7 @@ class PluginExporter(NamedTuple):
 
     plugin: InstalledPlugin
     exporter: Exporter
-    ending: str
+    file_ending: str
 
     def iter_bytes(self, material: ExportMaterial) -> Iterator[bytes]:
         """A session in its format; raises `BrokenPlugin` if the exporter fails."""
@@ -127,16 +127,16 @@ def load_exporter(plugin: InstalledPlugin, reserved: Iterable[str]) -> PluginExp
         raise plugin.build_failure(f"can't be used: package {others[0]} has a format of that name, too")
     exporter = plugin.create()
     try:
-        return PluginExporter(plugin, exporter, read_ending(exporter))
+        return PluginExporter(plugin, exporter, read_file_ending(exporter))
     except PLUGIN_ERRORS as error:
         raise plugin.build_failure(f"can't be used: {describe_exception(error)}") from error
 
 
-def read_ending(exporter: Exporter) -> str:
+def read_file_ending(exporter: Exporter) -> str:
     """How files of an exporter end; raises `TypeError` if it is no exporter."""
     if not callable(getattr(exporter, "export_session", None)):
         raise TypeError("it has no method export_session")
-    ending = getattr(exporter, "ending", None)
+    ending = getattr(exporter, "file_ending", None)
     if not isinstance(ending, str) or not _FILE_ENDING.fullmatch(ending):
-        raise TypeError(f"its ending is {ending!r}, not one such as '.csv'")
+        raise TypeError(f"its file_ending is {ending!r}, not one such as '.csv'")
     return ending

@@ -20,6 +20,7 @@ from turnlog.render.tools import (
     web,
 )
 from turnlog.render.tools.card_parts import CardParts, CardSource, EarlierCalls
+from turnlog.render.tools.plugin_cards import build_plugin_parts
 from turnlog.session.calls import find_tool_family
 
 __all__ = ["ADVISOR_TOOL", "CallPlace", "CardSource", "EarlierCalls", "build_card"]
@@ -66,7 +67,7 @@ PART_BUILDERS: dict[str, Callable[[CardSource], CardParts]] = {
     "Workflow": agents.build_workflow_parts,
     "Write": file_edits.build_write_parts,
 }
-"""What shows the calls of a tool; all others are shown as names and values."""
+"""What shows the calls of a tool; other packages may show the rest, which else are shown as names and values."""
 
 
 ADVISOR_TOOL = "advisor"
@@ -82,14 +83,23 @@ class CallPlace(NamedTuple):
     duration_ms: int | None = None
 
 
+def _build_parts(work: CardSource) -> CardParts:
+    """What the tool's own card shows, else that of another package, else names and values."""
+    if known := PART_BUILDERS.get(work.name):
+        return known(work)
+    if found := build_plugin_parts(work, PART_BUILDERS):
+        return found
+    return generic_tools.build_generic_parts(work)
+
+
 def build_card(work: CardSource, placed: CallPlace, *, is_served: bool = False) -> Card:
     """The card of a call; `is_served`: the API carried it out, not the client."""
-    group = find_tool_family(work.name)
-    make = PART_BUILDERS.get(work.name, generic_tools.build_generic_parts)
     if is_served:
-        make = advisor.build_advisor_parts if work.name == ADVISOR_TOOL else web.build_served_parts
         group = "web" if work.name.startswith("web_") else "other"
-    parts = make(work)
+        parts = (advisor.build_advisor_parts if work.name == ADVISOR_TOOL else web.build_served_parts)(work)
+    else:
+        group = find_tool_family(work.name)
+        parts = _build_parts(work)
     return Card(
         placed.id,
         work.name,

@@ -50,5 +50,18 @@ def _print_version() -> bool:
     return True
 
 
+def _forget_current_folder() -> None:
+    """Take the current folder off the path: `python -m` puts it first, and a stranger's folder may hold modules.
+
+    It stays if it is where turnlog itself comes from.
+    """
+    import os
+
+    here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 - pathlib is heavy
+    if __spec__ is not None and not sys.flags.safe_path and sys.path[0] != here:
+        del sys.path[0]
+
+
 if __name__ == "__main__":
+    _forget_current_folder()
     sys.exit(main())

@@ -53,6 +53,11 @@ class Busy(TurnlogError):
 class BrokenPlugin(TurnlogError):
     """A plugin of another package can't be loaded, or failed; it concerns the whole run, not one session."""
 
+    def __init__(self, message: str, problem: str = "") -> None:
+        super().__init__(message)
+        self.problem = problem or message
+        """What is wrong, without the name of the plugin and the remedy."""
+
 
 class Refused(TurnlogError):
     """The real client would not resume this session."""

@@ -58,7 +58,8 @@ class InstalledPlugin(NamedTuple):
     def build_failure(self, problem: str) -> BrokenPlugin:
         """An error that says what is wrong with it and how to be rid of it."""
         blocked = "nothing unredacted was written or sent. " if self.group == RULE_GROUP else ""
-        return BrokenPlugin(f"{self.label} {problem}; {blocked}Update or remove it: pip uninstall {self.package}")
+        remedy = f"{blocked}Update or remove it: pip uninstall {self.package}"
+        return BrokenPlugin(f"{self.label} {problem}; {remedy}", problem)
 
     def _refuse_target(self) -> Any:
         raise TypeError(f"{self.target} is not a class")

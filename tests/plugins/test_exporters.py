@@ -7,9 +7,14 @@ import json
 import pytest
 
 from tests.plugins.conftest import Packages, issue_call
+from tests.session.build import recorded
 from turnlog.errors import BrokenPlugin
-from turnlog.export.plugin_exporters import load_exporter
+from turnlog.export.formats import iter_exported_bytes
+from turnlog.export.material import ExportChoice, ExportMaterial
+from turnlog.export.plugin_exporters import ExportDocument, load_exporter
 from turnlog.plugin_lookup import EXPORTER_GROUP, InstalledPlugin
+from turnlog.render.render_options import SHOW_EVERYTHING
+from turnlog.session.session import Session
 
 GOOD = """
 import json
@@ -138,6 +143,19 @@ def test_two_packages_with_one_format_are_both_named_and_neither_is_used(machine
     done = machine.run("export", "last", "-f", "table", "-o", "-")
     assert (done.returncode, done.stdout) == (1, "")
     assert "of package acme-tables 1.0 can't be used: package more-tables has a format of that name, too" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["2.1.325/agents", "2.1.325/tools", "2.1.325/compact"])
+@pytest.mark.parametrize("choice", [ExportChoice(SHOW_EVERYTHING, all_branches=True), ExportChoice(first=1, last=1)])
+def test_a_document_is_the_json_model(name: str, choice: ExportChoice) -> None:
+    with Session.open(recorded(name)) as session:
+        model = json.loads(b"".join(iter_exported_bytes("json", ExportMaterial(session, choice))))
+        document = ExportDocument(ExportMaterial(session, choice))
+        assert document.session == model["session"]
+        assert document.branch == model["branch"]
+        assert document.turns == model["turns"]
+        assert [*document.iter_items()] == model["items"]
+        assert [*document.iter_agents()] == model["agents"]
 
 
 @pytest.mark.parametrize("kind", BROKEN)

@@ -95,6 +95,7 @@ _SECTIONS: dict[str, dict[str, CommandRow]] = {
     },
     "Maintain": {
         "index": CommandRow(".sessions.index", "Update, check or rebuild the index of all sessions."),
+        "plugins": CommandRow(".health.plugins", "List plugins from other packages, and what is wrong with them."),
         "completion": CommandRow(".shell.completion", "Print a completion script for your shell."),
     },
 }

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
+from msgspec.structs import asdict
+
 from turnlog.errors import TurnlogError
 from turnlog.export.json import build_session_facts, find_branch_leaf, iter_agent_views, iter_helpers, list_turns
 from turnlog.export.material import ExportMaterial
@@ -39,7 +41,8 @@ class ExportDocument:
     @cached_property
     def session(self) -> Json:
         """What is known of the session as a whole: id, title, times, models, folders, cost."""
-        return build_session_facts(self._material)
+        facts: Json = to_plain_value(build_session_facts(self._material))
+        return facts
 
     @property
     def title(self) -> str:
@@ -69,7 +72,8 @@ class ExportDocument:
     def iter_agents(self) -> Iterator[Json]:
         """The sub-agents of the exported turns, each with its `items`; a second pass gives no items."""
         for helper in iter_helpers(self._material):
-            yield {**to_plain_value(helper), "items": [*map(to_plain_value, iter_agent_views(self._material, helper))]}
+            items = [*map(to_plain_value, iter_agent_views(self._material, helper))]
+            yield {**to_plain_value(asdict(helper)), "items": items}
 
 
 class Exporter(Protocol):

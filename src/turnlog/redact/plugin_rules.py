@@ -40,13 +40,13 @@ class PluginRule:
         self.plugin = plugin
         self.names = (plugin.name,)
         self.hints: tuple[str, ...] | None = read_hints(rule)
-        self._rule = rule
+        self.rule = rule
 
     def find(self, view: TextView) -> list[SecretFinding]:
         """Find secrets in a text; raises `BrokenPlugin` if the rule fails."""
         text = view.text
         try:
-            spans = read_spans(self._rule.find_secrets(text), text)
+            spans = read_spans(self.rule.find_secrets(text), text)
         except PLUGIN_ERRORS as error:
             # Not what the exception says: it may quote the secret.
             reason = f"failed with {type(error).__name__} (TURNLOG_DEBUG=1 shows the traceback)"

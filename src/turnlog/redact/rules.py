@@ -91,6 +91,12 @@ def build_standard_rules() -> list[SecretRule]:
     ]
 
 
+@cache
+def list_reserved_names() -> tuple[str, ...]:
+    """The names of all built-in rules, also of those on request; no plugin may have one of them."""
+    return _list_names([*build_standard_rules(), EmailRule(), HomeFolderRule()])
+
+
 def _list_names(rules: Iterable[SecretRule]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for rule in rules for name in rule.names))
 
@@ -110,11 +116,12 @@ class SecretRules:
         patterns: Iterable[UserPattern] = (),
         without: Iterable[str] = (),
     ) -> None:
-        built_in = build_standard_rules()
-        people: list[SecretRule] = [EmailRule(), HomeFolderRule()]
-        plugins = load_plugin_rules(_list_names([*built_in, *people]))
-        chosen_people = [rule for rule, is_wanted in zip(people, (emails, homes), strict=True) if is_wanted]
-        rules: list[SecretRule] = [*built_in, *patterns, *plugins, *chosen_people]
+        plugins = load_plugin_rules(list_reserved_names())
+        rules: list[SecretRule] = [*build_standard_rules(), *patterns, *plugins]
+        if emails:
+            rules.append(EmailRule())
+        if homes:
+            rules.append(HomeFolderRule())
         self.names = _list_names(rules)
         self._without = frozenset(without)
         if unknown := sorted(self._without.difference(self.names)):

@@ -21,7 +21,7 @@ from turnlog.redact.secret_rule import SecretRule
 from turnlog.redact.text_view import TextView
 from turnlog.render.tools import PART_BUILDERS
 from turnlog.render.tools.card_parts import CardSource
-from turnlog.render.tools.generic_tools import build_generic_parts, build_mcp_parts
+from turnlog.render.tools.generic_tools import build_generic_parts
 from turnlog.render.tools.plugin_cards import CARD_SECTIONS
 from turnlog.session.calls import CallDetail
 
@@ -42,7 +42,7 @@ class BuiltInCard:
         return CardContents(parts.title, asked, answered, [badge for badge in parts.badges if badge])
 
 
-BUILDERS = {**PART_BUILDERS, "mcp__x__y": build_mcp_parts, "Unknown": build_generic_parts}
+BUILDERS = {**PART_BUILDERS, "mcp__x__y": build_generic_parts, "Unknown": build_generic_parts}
 
 
 @pytest.mark.parametrize("tool", BUILDERS)

@@ -104,7 +104,7 @@ def build_card(work: CardSource, placed: CallPlace, *, is_served: bool = False) 
         placed.id,
         work.name,
         group,
-        build_call_title(work.name, work.detail.input, work.cwd),
+        parts.title or build_call_title(work.name, work.detail.input, work.cwd),
         work.outcome,
         tuple(parts.asked),
         tuple(parts.answered),

@@ -80,6 +80,8 @@ class CardParts:
     answered: SectionList = ()
     badges: Sequence[str] = ()
     agent_id: str | None = None
+    title: str | None = None
+    """Only a card of another package has a title of its own; None: that of `call_titles`."""
 
 
 def show_outcome(work: CardSource, shown: Callable[[CardSource], SectionList]) -> SectionList:

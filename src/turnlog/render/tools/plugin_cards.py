@@ -138,7 +138,8 @@ def build_plugin_parts(work: CardSource, built_in: Collection[str]) -> CardParts
         report_once(found.plugin, str(failure))
         return None
     answered: list[Section] = [*contents.answered, *work.pictures]
-    return CardParts(contents.title, contents.asked, show_outcome(work, lambda _: answered), contents.badges)
+    outcome = show_outcome(work, lambda _: answered)
+    return CardParts(contents.asked, outcome, contents.badges, title=contents.title)
 
 
 def _to_tool_call(work: CardSource) -> ToolCall:

@@ -19,6 +19,7 @@ from turnlog.redact.personal_data import EmailRule, HomeFolderRule
 from turnlog.redact.rules import build_standard_rules
 from turnlog.redact.secret_rule import SecretRule
 from turnlog.redact.text_view import TextView
+from turnlog.render.call_titles import build_call_title
 from turnlog.render.tools import PART_BUILDERS
 from turnlog.render.tools.card_parts import CardSource
 from turnlog.render.tools.generic_tools import build_generic_parts
@@ -39,7 +40,8 @@ class BuiltInCard:
         asked, answered = (
             [part for part in sections if type(part) in CARD_SECTIONS] for sections in (parts.asked, parts.answered)
         )
-        return CardContents(parts.title, asked, answered, [badge for badge in parts.badges if badge])
+        title = build_call_title(call.tool, dict(call.input), call.working_folder)
+        return CardContents(title, asked, answered, [badge for badge in parts.badges if badge])
 
 
 BUILDERS = {**PART_BUILDERS, "mcp__x__y": build_generic_parts, "Unknown": build_generic_parts}

@@ -145,6 +145,6 @@ def test_the_web_app_shows_cards_of_other_packages_and_reports_a_broken_one(pack
     finally:
         server.stop()
     assert "Issue ACME-7" in pages[0]
-    assert "jira › get_issue: key ACME-8" in pages[1]
+    assert "key=ACME-8" in pages[1]
     (line,) = [line for line in server.errors if "plugin" in line or "package" in line]
     assert "tool card 'issue' of package acme-cards 1.0 failed on a call of mcp__jira__get_issue" in line

@@ -98,7 +98,7 @@ def read_ignore_rules(folder: str, has_git: bool) -> Iterator[IgnoreRule]:
                     yield parse_ignore_rule(text, folder)
 
 
-class SearchScope(NamedTuple):
+class GrepScope(NamedTuple):
     """Which files the call is about."""
 
     chosen: Sequence[IgnoreRule]
@@ -118,7 +118,7 @@ class SearchScope(NamedTuple):
         return is_folder or self.kinds is None or bool(apply_ignore_rules(self.kinds, path, is_folder))
 
 
-def walk_files(target: str, wanted: SearchScope) -> Iterator[str]:
+def walk_files(target: str, wanted: GrepScope) -> Iterator[str]:
     """All files below a folder that are to be searched, in the order of their names."""
     start = Path(target).absolute()
     root = next((folder for folder in (start, *start.parents) if (folder / ".git").exists()), None)
@@ -236,7 +236,7 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-def build_search_scope(words: argparse.Namespace) -> SearchScope:
+def build_search_scope(words: argparse.Namespace) -> GrepScope:
     """Which files the call is about."""
     kinds = None
     if words.type:
@@ -244,7 +244,7 @@ def build_search_scope(words: argparse.Namespace) -> SearchScope:
         if words.type not in table:
             raise LookupError(f"unrecognized file type: {words.type}")
         kinds = [parse_ignore_rule(f"**{end}" if end[0] == "/" else f"*.{end}", "") for end in table[words.type]]
-    return SearchScope([parse_ignore_rule(glob, str(Path.cwd())) for glob in words.glob], kinds, not words.no_ignore)
+    return GrepScope([parse_ignore_rule(glob, str(Path.cwd())) for glob in words.glob], kinds, not words.no_ignore)
 
 
 def render_output(words: argparse.Namespace) -> Iterator[str]:

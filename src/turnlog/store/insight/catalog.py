@@ -45,7 +45,7 @@ _TOOL_QUERY = """
 """
 
 
-class ListedSession(Struct, frozen=True):
+class CatalogSession(Struct, frozen=True):
     """A session as a list shows it."""
 
     number: int
@@ -110,7 +110,7 @@ def read_catalog_state(db: apsw.Connection) -> tuple[Any, ...]:
     return (*(files or ()), *(spent or ()))
 
 
-def list_catalog(db: apsw.Connection, archived: Collection[str] = ()) -> list[ListedSession]:
+def list_catalog(db: apsw.Connection, archived: Collection[str] = ()) -> list[CatalogSession]:
     """All sessions; a family stands together, the newest family first."""
     found = list_family_rows(db)
     homes = find_worktrees(row.cwd for row in found if row.cwd)
@@ -121,7 +121,7 @@ def list_catalog(db: apsw.Connection, archived: Collection[str] = ()) -> list[Li
     return [item for family in families for item in family]
 
 
-def _iter_family(project: ProjectTree, top: FamilyNode, known: _CatalogFacts) -> Iterator[ListedSession]:
+def _iter_family(project: ProjectTree, top: FamilyNode, known: _CatalogFacts) -> Iterator[CatalogSession]:
     root = known.files[top.row.file][0]
     stack = [(top, 0)]
     while stack:
@@ -152,14 +152,14 @@ class _CatalogFacts:
             often = sorted(models, key=lambda model: -models[model].messages)
             self.models[session] = [names[model] for model in often if model in names]
 
-    def build_listed_session(self, project: str, node: FamilyNode, depth: int, root: int) -> ListedSession:
+    def build_listed_session(self, project: str, node: FamilyNode, depth: int, root: int) -> CatalogSession:
         row = node.row
         number, first_prompt, git_branch, version, mtime_ns, compactions = self.files[row.file]
         # Of a file that was written just before it was read the index keeps no time: it may be written once more.
         mtime_ns = mtime_ns or _read_mtime_ns(row.path)
         cost, unpriced, messages = self.spent.get(number, (0, 0, 0))
         begun, ended = parse_timestamp(row.started), parse_timestamp(row.ended)
-        return ListedSession(
+        return CatalogSession(
             number=number,
             uuid=row.session_id,
             file=row.file,

@@ -18,7 +18,7 @@ from turnlog.edit.session_target import SessionTarget
 from turnlog.entries.clients import list_clients
 from turnlog.entries.layout import list_config_candidates
 from turnlog.store.index.file_changes import read_unlisted_paths
-from turnlog.store.insight.catalog import ListedSession, UsedTool, list_used_tools
+from turnlog.store.insight.catalog import CatalogSession, UsedTool, list_used_tools
 from turnlog.web import amounts
 from turnlog.web.answers import build_json_response, get_app_state, get_machine, render_page
 from turnlog.web.home.health import MAX_AUTO_READ_BYTES, HealthCache, SessionHealth
@@ -52,7 +52,7 @@ class LiveSessions:
         """The numbers of the sessions that were open a moment ago; empty if nobody has looked."""
         return self._found if time.monotonic() - self._time < 60 else frozenset()
 
-    def find_live(self, rows: Sequence[ListedSession], config_dirs: Sequence[Path]) -> frozenset[int]:
+    def find_live(self, rows: Sequence[CatalogSession], config_dirs: Sequence[Path]) -> frozenset[int]:
         """The numbers of the sessions that are open."""
         with self._lock:
             if time.monotonic() - self._time > _CACHE_SECONDS:
@@ -62,12 +62,12 @@ class LiveSessions:
             return self._found
 
 
-def _find_registered(rows: Sequence[ListedSession], config_dirs: Sequence[Path]) -> Iterator[int]:
+def _find_registered(rows: Sequence[CatalogSession], config_dirs: Sequence[Path]) -> Iterator[int]:
     ids = {client.session_id for folder in config_dirs for client in list_clients(folder) if client.is_here}
     yield from (row.number for row in rows if row.uuid in ids)
 
 
-def _find_by_process(rows: Sequence[ListedSession]) -> Iterator[int]:
+def _find_by_process(rows: Sequence[CatalogSession]) -> Iterator[int]:
     """Those of the newest sessions that a process has open, or was started with."""
     since = (time.time() - _RECENT_SECONDS) * 1e9
     recent = sorted((row for row in rows if row.mtime_ns > since), key=lambda row: -row.mtime_ns)[:_MAX_SUSPECTS]
@@ -78,7 +78,7 @@ def _find_by_process(rows: Sequence[ListedSession]) -> Iterator[int]:
             yield number
 
 
-def _to_edit_target(row: ListedSession) -> SessionTarget:
+def _to_edit_target(row: CatalogSession) -> SessionTarget:
     path = Path(row.path)
     projects = path.parent.parent
     return SessionTarget(path, row.uuid, projects.parent if projects.name == "projects" else None)
@@ -90,7 +90,7 @@ _MAX_TITLE_CHARS = 240
 class HomeRow(NamedTuple):
     """A session with all that its row says."""
 
-    row: ListedSession
+    row: CatalogSession
     ref: str
     title: str
     prompt: str | None
@@ -135,7 +135,7 @@ def show_home_rows(request: Request) -> Response:
 def _select_page(request: Request, listing: HomeListing, wish: ListingFilter) -> ListingPage:
     healths = get_app_state(request, "healths", HealthCache)
 
-    def badness(row: ListedSession) -> int:
+    def badness(row: CatalogSession) -> int:
         found = healths.get_known(Path(row.path))
         return ("healthy", "warning", "error").index(found.verdict) + 1 if found else 0
 
@@ -210,7 +210,7 @@ def _build_rows(request: Request, listing: HomeListing, found: ListingPage) -> l
 
 
 def _build_row(
-    row: ListedSession,
+    row: CatalogSession,
     listing: HomeListing,
     used: Mapping[int, list[UsedTool]],
     health: SessionHealth | None,

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from turnlog.entries.cleanup import compute_deletion_time, read_cleanup_days
-from turnlog.store.insight.catalog import ListedSession, list_catalog, read_catalog_state
+from turnlog.store.insight.catalog import CatalogSession, list_catalog, read_catalog_state
 from turnlog.web.amounts import folder_name
 from turnlog.web.machine import Machine, SessionRefs
 
@@ -49,7 +49,7 @@ class UpcomingDeletion(NamedTuple):
 class HomeListing(NamedTuple):
     """All sessions as the index knows them."""
 
-    rows: list[ListedSession]
+    rows: list[CatalogSession]
     """Families together, the newest first."""
     letters: dict[int, str]
     """What a filter looks at, by number of the session."""
@@ -57,7 +57,7 @@ class HomeListing(NamedTuple):
     ends: dict[int, float]
     """From when on the client may delete a session, for those for which that is soon."""
     deletion: UpcomingDeletion | None
-    by_uuid: dict[str, ListedSession]
+    by_uuid: dict[str, CatalogSession]
     projects: list[tuple[str, int]]
     """The projects and how many sessions each has, by name."""
 
@@ -70,7 +70,7 @@ class ProjectGroup(NamedTuple):
     cost_usd: float = 0.0
     newest: float = 0.0
 
-    def with_session(self, row: ListedSession) -> ProjectGroup:
+    def with_session(self, row: CatalogSession) -> ProjectGroup:
         """The same with one more session."""
         return ProjectGroup(
             self.project, self.sessions + 1, self.cost_usd + row.own_cost_usd, max(self.newest, row.last)
@@ -80,13 +80,13 @@ class ProjectGroup(NamedTuple):
 class ListingPage(NamedTuple):
     """The sessions of one page."""
 
-    rows: list[ListedSession]
+    rows: list[CatalogSession]
     total: int
     """How many fit."""
     hidden: int
     """How many more would fit that hold no conversation."""
     page: int
-    before: ListedSession | None
+    before: CatalogSession | None
     """The session before the first of the page."""
     is_nested: bool
     """Whether families stand together."""
@@ -99,10 +99,10 @@ class ListingPage(NamedTuple):
         return (self.page + 1) * PAGE_SIZE < self.total
 
 
-SortKey = Callable[[ListedSession], Any]
+SortKey = Callable[[CatalogSession], Any]
 
 
-def _rank_unknown_health(_: ListedSession) -> int:
+def _rank_unknown_health(_: CatalogSession) -> int:
     return 0
 
 
@@ -140,7 +140,7 @@ class ListingCache:
             return self._known[1]
 
 
-def _build_listing(place: Machine, rows: list[ListedSession]) -> HomeListing:
+def _build_listing(place: Machine, rows: list[CatalogSession]) -> HomeListing:
     ends = {} if place.is_demo else dict(_find_deletion_times(rows))
     return HomeListing(
         rows,
@@ -153,17 +153,17 @@ def _build_listing(place: Machine, rows: list[ListedSession]) -> HomeListing:
     )
 
 
-def _count_projects(rows: Sequence[ListedSession]) -> list[tuple[str, int]]:
+def _count_projects(rows: Sequence[CatalogSession]) -> list[tuple[str, int]]:
     counts = Counter(row.project for row in rows if row.talks)
     return sorted(counts.items(), key=lambda item: (folder_name(item[0]).casefold(), item[0]))
 
 
-def _build_filter_text(row: ListedSession) -> str:
+def _build_filter_text(row: CatalogSession) -> str:
     said = (row.title, row.first_prompt, row.project, row.git_branch, row.uuid, row.tag and f"#{row.tag}", *row.models)
     return "\n".join(word for word in said if word).casefold()
 
 
-def _find_deletion_times(rows: Sequence[ListedSession]) -> Iterator[tuple[int, float]]:
+def _find_deletion_times(rows: Sequence[CatalogSession]) -> Iterator[tuple[int, float]]:
     """When the client will delete which sessions, where that is soon."""
     limit = time.time() + SOON_SECONDS
     days: dict[Path, int | None] = {}
@@ -178,11 +178,11 @@ def _find_deletion_times(rows: Sequence[ListedSession]) -> Iterator[tuple[int, f
             yield row.number, end
 
 
-def _find_config_dir(row: ListedSession) -> Path:
+def _find_config_dir(row: CatalogSession) -> Path:
     return Path(row.path).parents[2] if len(Path(row.path).parents) > 2 else Path(row.path).parent
 
 
-def _summarize_deletions(rows: Sequence[ListedSession], ends: Mapping[int, float]) -> UpcomingDeletion | None:
+def _summarize_deletions(rows: Sequence[CatalogSession], ends: Mapping[int, float]) -> UpcomingDeletion | None:
     if not ends:
         return None
     folders = {_find_config_dir(row) for row in rows if row.number in ends}
@@ -209,15 +209,15 @@ def select_listing_page(
     )
 
 
-def _is_match(row: ListedSession, letters: str, words: Sequence[str], project: str) -> bool:
+def _is_match(row: CatalogSession, letters: str, words: Sequence[str], project: str) -> bool:
     return all(word in letters for word in words) and (not project or _is_in_project(row, project))
 
 
-def _is_in_project(row: ListedSession, project: str) -> bool:
+def _is_in_project(row: CatalogSession, project: str) -> bool:
     return project in (row.project, row.cwd) or project.casefold() in row.project.casefold()
 
 
-def _group_by_project(rows: Sequence[ListedSession]) -> dict[str, ProjectGroup]:
+def _group_by_project(rows: Sequence[CatalogSession]) -> dict[str, ProjectGroup]:
     found: dict[str, ProjectGroup] = {}
     for row in rows:
         found[row.project] = found.get(row.project, ProjectGroup(row.project)).with_session(row)
@@ -225,8 +225,8 @@ def _group_by_project(rows: Sequence[ListedSession]) -> dict[str, ProjectGroup]:
 
 
 def _sort_rows(
-    rows: list[ListedSession], wish: ListingFilter, groups: Mapping[str, ProjectGroup], health: SortKey
-) -> tuple[list[ListedSession], bool]:
+    rows: list[CatalogSession], wish: ListingFilter, groups: Mapping[str, ProjectGroup], health: SortKey
+) -> tuple[list[CatalogSession], bool]:
     """The sessions in the order that is wished for, and whether families still stand together in it."""
     _, key, is_down = SORT_COLUMNS.get(wish.sort, SORT_COLUMNS["time"])
     key = health if wish.sort == "health" else key

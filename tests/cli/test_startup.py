@@ -57,7 +57,7 @@ FURTHER = ("edit", "export", "live", "redact", "store", "trace", "web", "agent.c
 
 
 def started(*words: str, environ: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    """A run of `turnlog`; on standard error stand the modules that are there at its end."""
+    """A run of `turnlog`; the last line of standard error names the modules that are loaded at its end."""
     code = (
         "import sys; sys.argv[0] = 'turnlog'\n"
         "from turnlog.__main__ import main; status = main()\n"
@@ -77,7 +77,7 @@ def started(*words: str, environ: Mapping[str, str] | None = None) -> subprocess
 
 def loaded_by(*words: str) -> set[str]:
     """The modules that are there at the end of a run of `turnlog`."""
-    return set(started(*words).stderr.split())
+    return set(started(*words).stderr.splitlines()[-1].split())
 
 
 @pytest.mark.parametrize("flag", ["--version", "-V"])
@@ -92,6 +92,37 @@ def test_version_among_other_words_is_printed_too(program: Program) -> None:
 
 def test_version_loads_no_framework() -> None:
     assert loaded_by("--version") & HEAVY == set()
+
+
+def list_other_packages(loaded: set[str]) -> set[str]:
+    """The packages among some modules that neither Python nor turnlog ships."""
+    return {name.partition(".")[0] for name in loaded} - {*sys.stdlib_module_names, "turnlog", "__main__"}
+
+
+@pytest.mark.parametrize("word", ["--version", "statusline"])
+def test_what_runs_all_the_time_loads_nothing_but_python(word: str) -> None:
+    assert list_other_packages(loaded_by(word)) == set()
+
+
+@pytest.mark.parametrize(
+    ("words", "more"),
+    [
+        ("--help", set()),
+        ("ls", {"msgspec"}),
+        ("show last", {"msgspec"}),
+        ("messages last", {"msgspec"}),
+        ("context last", {"msgspec"}),
+        ("files last", {"msgspec"}),
+        ("check last", {"msgspec"}),
+        ("trace show last", {"msgspec"}),
+        ("tools", {"msgspec", "apsw"}),
+        ("search parser", {"msgspec", "apsw"}),
+        ("usage", {"msgspec", "apsw"}),
+    ],
+)
+def test_a_command_loads_no_server_no_template_and_no_parser(words: str, more: set[str]) -> None:
+    """A command that prints text waits for its command line, the decoder and perhaps the index, and nothing else."""
+    assert list_other_packages(loaded_by(*words.split())) <= {"click", "typing_extensions", *more}
 
 
 @pytest.fixture
@@ -173,7 +204,9 @@ def test_every_command_has_help_and_loads_the_rooms_below_only_when_it_works(nam
     """Whoever asks for help, or gets a word wrong, does not wait for decoders."""
     done = started(name, "--help")
     assert done.stdout.startswith(f"Usage: turnlog {name} ")
-    assert set(done.stderr.split()) & {"msgspec", "turnlog.entries", "turnlog.session"} == set()
+    loaded = set(done.stderr.split())
+    assert loaded & {"turnlog.entries", "turnlog.session"} == set()
+    assert list_other_packages(loaded) <= {"click", "typing_extensions"}
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -13,14 +13,10 @@ import click
 from turnlog.api.config import config_file, load_config, trace_dir
 from turnlog.cli.terminal import make_visible, to_visible_line
 from turnlog.cli.time_format import format_client_time, to_json_time
-from turnlog.entries.layout import list_config_candidates
 from turnlog.errors import TurnlogError, UsageError
 from turnlog.trace import hook as client_hook
 from turnlog.trace import trouble
 from turnlog.trace.hook_settings import HOOK_EVENTS, HookOptions, read_installed_hooks
-from turnlog.trace.targets import variables
-from turnlog.trace.targets.targets import NO_TARGET_REMEDY, list_configured_targets
-from turnlog.trace.wakes import count_wakes
 
 if TYPE_CHECKING:
     from turnlog.trace.hook_settings import SettingsPlan
@@ -150,6 +146,8 @@ SETTINGS_SCOPES = ("user", "project", "local")
 
 def settings_file(scope: str) -> Path:
     """The file of the client's settings that a scope means."""
+    from turnlog.entries.layout import list_config_candidates
+
     if scope == "user":
         return list_config_candidates()[0] / "settings.json"
     return Path.cwd() / ".claude" / ("settings.json" if scope == "project" else "settings.local.json")
@@ -163,6 +161,8 @@ def build_hook_options(names: Sequence[str]) -> HookOptions:
 
 def render_hook_targets(names: Sequence[str]) -> list[str]:
     """Where spans go, as far as it is known here; the client may have variables of its own."""
+    from turnlog.trace.targets.targets import NO_TARGET_REMEDY, list_configured_targets
+
     try:
         found = list_configured_targets(load_config().trace, os.environ, names)
     except UsageError as error:
@@ -176,12 +176,16 @@ def render_hook_targets(names: Sequence[str]) -> list[str]:
 
 
 def _warn_hidden_variables() -> list[str]:
+    from turnlog.trace.targets import variables
+
     said = "Newer clients keep OTEL_* variables from their hooks: name that target in config.toml; see docs/trace.md."
     return [said] if variables.has_otel(os.environ) else []
 
 
 def to_hook_status_document() -> dict[str, Any]:
     """Where the hook is installed, where it sends to, and what went wrong."""
+    from turnlog.trace.wakes import count_wakes
+
     folder = trace_dir()
     waiting, broken = count_wakes(folder)
     last = trouble.read_last_trouble(folder)
@@ -233,6 +237,8 @@ def _is_own_command(command: str, words: set[str]) -> bool:
 
 
 def _list_targets() -> tuple[list[str], str | None]:
+    from turnlog.trace.targets.targets import list_configured_targets
+
     try:
         return [target.display_name for target in list_configured_targets(load_config().trace, os.environ)], None
     except UsageError as error:
@@ -241,6 +247,8 @@ def _list_targets() -> tuple[list[str], str | None]:
 
 def render_hook_status(found: dict[str, Any]) -> Iterator[str]:
     """The same in words."""
+    from turnlog.trace.targets.targets import NO_TARGET_REMEDY
+
     for item in found["settings"]:
         yield f"{item['scope']:<8} {_describe_state(item)}  {make_visible(item['path'])}"
         if item["disabled"]:

@@ -9,19 +9,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from turnlog.api.config import Config, data_dir, load_config
-from turnlog.api.lookup import list_config_folders
 from turnlog.cli.output import print_lines, print_remark
 from turnlog.cli.terminal import is_on_terminal
 from turnlog.store.index_file_name import build_index_name
-from turnlog.web.background.upkeep import IndexUpkeep
-from turnlog.web.machine import Machine
 from turnlog.web.secret import load_secret
-from turnlog.web.security import ServerKeys
-from turnlog.web.server import DEFAULT_PORT, build_launch_address, open_listening_socket, serve_pages
+
+if TYPE_CHECKING:
+    from turnlog.web.machine import Machine
 
 
 @click.command()
@@ -47,6 +46,10 @@ def web(port: int | None, opens: bool | None) -> None:
 
 def run_web(port: int | None, opens: bool | None) -> None:
     """Serve until somebody stops it."""
+    from turnlog.web.background.upkeep import IndexUpkeep
+    from turnlog.web.security import ServerKeys
+    from turnlog.web.server import DEFAULT_PORT, build_launch_address, open_listening_socket, serve_pages
+
     os.environ["PYTHONSAFEPATH"] = "1"  # children run nothing of the folder that we were started in
     opened = open_listening_socket(port)
     if opened.is_fallback:
@@ -68,6 +71,9 @@ def run_web(port: int | None, opens: bool | None) -> None:
 @contextmanager
 def open_machine(config: Config) -> Iterator[Machine]:
     """The machine's sessions; where there are none, those of the demo, with an index for this one time."""
+    from turnlog.api.lookup import list_config_folders
+    from turnlog.web.machine import Machine
+
     gap = timedelta(minutes=config.gap_minutes)
     found = Machine(
         list_config_folders(config),
@@ -91,6 +97,7 @@ def _open_demo_machine(gap: timedelta) -> Iterator[Machine]:
     from tempfile import TemporaryDirectory
 
     from turnlog.demo import config_dir
+    from turnlog.web.machine import Machine
 
     print_remark("There are no Claude Code sessions on this machine; these are made-up ones (demo).")
     with TemporaryDirectory(prefix="turnlog-demo-") as folder:

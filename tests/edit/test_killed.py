@@ -29,9 +29,9 @@ from turnlog.edit.trash.delete import delete_session
 from turnlog.edit.trash.trash import Trash
 
 def settled(trash):
-    for entry in trash.listed().entries:
+    for entry in trash.list_entries().entries:
         assert trash.restore(entry)[:2] == ([], []), entry
-    assert trash.listed() == ([], [])
+    assert trash.list_entries() == ([], [])
 
 base, away, verb = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
 for step in range(1, 10_000, int(sys.argv[4])):

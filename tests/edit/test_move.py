@@ -362,8 +362,8 @@ for step in range(1, 10_000, 9):
     full(client)
     before = state_of(client.folder.parent)
     died = killed(lambda: move_project(client.plan(), undo), step)
-    for record in undo.records():
-        undo.undo(record)
+    for record in undo.list_records():
+        undo.undo_record(record)
     assert state_of(client.folder.parent) == before, step
     if not died:
         break

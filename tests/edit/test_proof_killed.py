@@ -48,7 +48,7 @@ furnished.MINE = create_uuid()  # other tests may run at the same time, and one 
 session = furnish(base / "model" / "claude")
 session.write_bytes(sick())
 os.utime(session, (LONG_AGO, LONG_AGO))
-for name in ("edit.cloning", "edit.forking", "edit.redacting", "health.repairing", "edit.stripping"):
+for name in ("edit.clone", "edit.fork", "edit.redact", "health.repair", "edit.strip"):
     importlib.import_module(f"turnlog.cli.{name}")  # once, and not in each process
 for step in range(1, 10_000, stride):
     home = base / f"{step}"

@@ -26,7 +26,7 @@ import os, sys
 from pathlib import Path
 from tests.edit.furnished import LONG_AGO, picture
 from tests.edit.killed import killed
-from turnlog.edit.undo.undo import Append, Create, Remove, Rename, Rewrite, Undo
+from turnlog.edit.undo.undo import AppendChange, CreateChange, RemoveChange, RenameChange, RewriteChange, Undo
 
 def made(root):
     folder = root / "-p"
@@ -38,14 +38,14 @@ def made(root):
         os.utime(path, ns=(LONG_AGO * 10**9 + number, LONG_AGO * 10**9 + number))
     (folder / "empty").mkdir()
     return [
-        Rewrite(folder / "a.jsonl", lambda: [b"two"], root),
-        Rewrite(folder / "inner" / "c.jsonl", lambda: [b"see"], root),
-        Remove(folder / "b.txt", root),
-        Remove(folder / "empty", root),
-        Create(folder / "new" / "d.jsonl", lambda: [b"dee"], root),
-        Append(folder / "log.jsonl", b'{"x":1}\\n', root),
-        Rename(folder / "a.jsonl", folder / "e.jsonl", root),
-        Rename(folder, root / "-q" / "r", root),
+        RewriteChange(folder / "a.jsonl", lambda: [b"two"], root),
+        RewriteChange(folder / "inner" / "c.jsonl", lambda: [b"see"], root),
+        RemoveChange(folder / "b.txt", root),
+        RemoveChange(folder / "empty", root),
+        CreateChange(folder / "new" / "d.jsonl", lambda: [b"dee"], root),
+        AppendChange(folder / "log.jsonl", b'{"x":1}\\n', root),
+        RenameChange(folder / "a.jsonl", folder / "e.jsonl", root),
+        RenameChange(folder, root / "-q" / "r", root),
     ]
 
 base, away, verb = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
@@ -57,15 +57,15 @@ for step in range(1, 10_000, int(sys.argv[4])):
         died = killed(lambda: undo.carry_out("x", "x", changes), step)
     else:
         record = undo.carry_out("x", "x", changes)
-        died = killed(lambda: undo.undo(record), step)
+        died = killed(lambda: undo.undo_record(record), step)
     if step % 2:  # the next change takes back what was begun
-        undo.settle()
-    for record in undo.records():
+        undo.settle_interrupted()
+    for record in undo.list_records():
         if record.state != "undone":
-            undo.undo(record)
+            undo.undo_record(record)
     after = picture(root)
     assert after == before, (step, before.items() ^ after.items())
-    assert all(record.state == "undone" for record in undo.records())
+    assert all(record.state == "undone" for record in undo.list_records())
     if not died:
         break
 print(step)

@@ -8,7 +8,7 @@ import tarfile
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnlog.edit.package.byte_lines import split_byte_lines
+from turnlog.edit.package.pack_source import split_byte_lines
 from turnlog.edit.package.tar_format import build_tar_header, build_tar_padding
 
 PIECES = st.lists(st.text("ab\n", max_size=6).map(str.encode), max_size=8)

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from tests.edit.furnished import MINE, OTHER, conversation, picture
 from tests.session.build import SESSION, encoded
 from turnlog.edit.package.pack import pack_sessions
+from turnlog.edit.package.package import find_colliding_name
 from turnlog.edit.package.package_reader import Package
-from turnlog.edit.package.place_names import find_colliding_name
 from turnlog.edit.package.unpack import UnpackedSession, unpack_package
 from turnlog.edit.trash.delete import delete_session
 from turnlog.edit.trash.trash import Trash

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from turnlog.edit.id_renewal import IdRenewer
 from turnlog.edit.move.path_translation import PathTranslation
-from turnlog.edit.package.byte_lines import split_byte_lines
+from turnlog.edit.package.pack_source import split_byte_lines
 from turnlog.edit.package.package import PackedFile, PackedSession
 from turnlog.entries.patch import encode_json_line
 from turnlog.entries.path_escapes import unescape_path

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from turnlog.edit.carried_files import list_left_out_links
 from turnlog.edit.package.pack_source import PackSource, inspect_source
-from turnlog.edit.package.place_names import CONFIG_NAME_PREFIX
+from turnlog.edit.package.package import CONFIG_NAME_PREFIX
 from turnlog.edit.session_target import SessionTarget, check_changeable
 from turnlog.entries.agents import list_loose_agents
 from turnlog.entries.atomic_file import read_whole_file

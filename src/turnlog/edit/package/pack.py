@@ -18,6 +18,7 @@ import zstandard
 from turnlog.edit.package.contents import SessionContents, list_session_contents
 from turnlog.edit.package.pack_source import PackSource, inspect_source
 from turnlog.edit.package.package import (
+    HISTORY_NAME_PREFIX,
     MANIFEST_NAME,
     PackageManifest,
     PackageTrailer,
@@ -28,7 +29,6 @@ from turnlog.edit.package.package import (
     encode_trailer,
 )
 from turnlog.edit.package.package_redaction import PackageRedaction
-from turnlog.edit.package.place_names import HISTORY_NAME_PREFIX
 from turnlog.edit.package.tar_format import TAR_END, build_tar_header, build_tar_padding
 from turnlog.entries.atomic_file import replace_file
 from turnlog.entries.path_escapes import escape_path

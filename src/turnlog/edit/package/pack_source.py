@@ -6,9 +6,10 @@ taken first, and must still hold when the last byte was read. A file that is rew
 
 from __future__ import annotations
 
+import io
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -97,3 +98,20 @@ def _find_whole_lines_end(fd: int, size: int) -> int:
             return start + end
         size = start
     return 0
+
+
+def split_byte_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Cut pieces into lines with their line ends; the last may have none. Memory holds the longest line only."""
+    rest: list[bytes] = []
+    for piece in pieces:
+        found = io.BytesIO(piece).readlines()
+        if rest and found:
+            rest.append(found.pop(0))
+            if rest[-1].endswith(b"\n"):
+                yield b"".join(rest)
+                rest.clear()
+        if found and not found[-1].endswith(b"\n"):
+            rest.append(found.pop())
+        yield from found
+    if rest:
+        yield b"".join(rest)

@@ -8,21 +8,21 @@ It is a tar archive compressed with zstd, so `tar --zstd -x` opens it, in three 
 
 The manifest comes first, so that a reader knows what to expect before it unpacks a byte of it. Nothing tells when or
 where a package was made: the same sessions give the same bytes.
+
+A package may come from a stranger. Nothing in it may lead out of the config folder, nor to a place in it that is none
+of a session's: the client runs what it finds as settings, hooks, skills, commands or shell environment.
 """
 
 from __future__ import annotations
 
+import re
 import struct
+import unicodedata
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import msgspec
 
-from turnlog.edit.package.place_names import (
-    CONFIG_NAME_PREFIX,
-    HISTORY_NAME_PREFIX,
-    find_colliding_name,
-    is_session_place,
-)
 from turnlog.entries.layout import is_session_id
 from turnlog.entries.path_escapes import is_safe_path
 from turnlog.errors import Unreadable
@@ -36,6 +36,13 @@ _SKIPPABLE_FRAME_MAGIC = 0x184D2A5C
 """How a frame begins that zstd passes over."""
 _TRAILER_STRUCT = struct.Struct("<II12sQQ32s")
 TRAILER_BYTES = _TRAILER_STRUCT.size
+CONFIG_NAME_PREFIX = "config/"
+"""What the names of files begin with that have a place below the config folder."""
+HISTORY_NAME_PREFIX = "history/"
+"""What the names of lines of `history.jsonl` begin with."""
+
+_AGENT_FILE_PATTERN = re.compile(r"(?:subagents/)?agent-[^/]+\.(?:jsonl|meta\.json)", re.DOTALL)
+_PLAN_FILE_PATTERN = re.compile(r"[^/]+\.md", re.DOTALL)
 
 
 class PackedFile(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -181,3 +188,35 @@ def read_trailer(data: bytes, size: int) -> PackageTrailer:
     if told.manifest + told.files + TRAILER_BYTES != size or told.manifest > MAX_MANIFEST_BYTES:
         raise Unreadable("damaged: it is not as long as its end says")
     return told
+
+
+def is_session_place(place: str, session_id: str, folder: str) -> bool:
+    """Whether a place below a config folder is one where files of a session lie; all are written as in a package."""
+    top, _, rest = place.partition("/")
+    if top == "projects":
+        project, _, rest = rest.partition("/")
+        own = rest == f"{session_id}.jsonl" or rest.startswith(f"{session_id}/")
+        return project == folder and (own or _AGENT_FILE_PATTERN.fullmatch(rest) is not None)
+    if top in ("file-history", "tasks"):
+        return rest.startswith(f"{session_id}/")
+    if top == "todos":
+        return "/" not in rest and rest.startswith((f"{session_id}.json", f"{session_id}-agent-"))
+    return top == "plans" and _PLAN_FILE_PATTERN.fullmatch(rest) is not None
+
+
+def find_colliding_name(names: Iterable[str]) -> str | None:
+    """A name that some disks would not tell from another, or that is both file and folder; None if there is none."""
+    seen: set[str] = set()
+    folders: set[str] = set()
+    for name in names:
+        folded = _fold_name(name)
+        if folded in seen:
+            return name
+        seen.add(folded)
+        parts = folded.split("/")
+        folders.update("/".join(parts[:count]) for count in range(1, len(parts)))
+    return next(iter(sorted(seen & folders)), None)
+
+
+def _fold_name(name: str) -> str:
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())

@@ -13,9 +13,8 @@ from typing import IO
 
 from turnlog.edit import redaction
 from turnlog.edit.draft import Draft
-from turnlog.edit.package.byte_lines import split_byte_lines
 from turnlog.edit.package.contents import SessionContents
-from turnlog.edit.package.pack_source import PackSource, inspect_source
+from turnlog.edit.package.pack_source import PackSource, inspect_source, split_byte_lines
 from turnlog.entries.reader import Transcript
 from turnlog.redact.redaction_report import RedactionReport
 from turnlog.redact.redactor import Redactor

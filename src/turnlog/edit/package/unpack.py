@@ -17,9 +17,8 @@ from typing import NamedTuple
 
 from turnlog.edit.id_renewal import create_uuid
 from turnlog.edit.package.arrivals import ArrivingSession, plan_arrival
-from turnlog.edit.package.package import PackedFile, PackedSession
+from turnlog.edit.package.package import PackedFile, PackedSession, find_colliding_name
 from turnlog.edit.package.package_reader import Package
-from turnlog.edit.package.place_names import find_colliding_name
 from turnlog.edit.package.staging_area import StagingArea, lock_unpacking, settle_unpacking
 from turnlog.edit.trash import file_move
 from turnlog.entries.atomic_file import resolve_inside

@@ -169,7 +169,7 @@ def test_nothing_is_overwritten(turnlog: Turnlog, session: Path) -> None:
     session.write_bytes(b"{}\n")
     done = turnlog("undelete", SESSION)
     assert done.status == 1
-    assert "already exists and is another; nothing was restored" in done.err
+    assert "already exists with other content; nothing was restored" in done.err
     assert session.read_bytes() == b"{}\n"
 
 

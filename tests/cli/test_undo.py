@@ -82,7 +82,7 @@ def test_a_change_is_found_by_its_name_and_by_its_session(turnlog: Turnlog, mach
     assert other.read_bytes() == before
     several = turnlog("undo", mine[:4])
     assert several.status == 2
-    assert "fits 2 changes" in several.err
+    assert "matches 2 changes" in several.err
     missing = turnlog("undo", "nothing")
     assert missing.status == 1
     assert "no change is called 'nothing'; `turnlog undo --list` lists them" in missing.err

@@ -10,12 +10,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
-
-from turnlog.edit.trash.delete import delete_session
-from turnlog.edit.trash.entry_lookup import find_newest_entry
-from turnlog.edit.trash.trash import Trash
 
 STEPS = {"os.rename", "os.link", "os.remove", "os.rmdir", "os.mkdir", "os.utime", "os.chmod", "os.symlink"}
 
@@ -49,19 +44,3 @@ def killed(work: Callable[[], object], step: int) -> bool:
     if not os.WIFSIGNALED(status) and status:
         raise SystemExit(f"failed at step {step}")
     return os.WIFSIGNALED(status)
-
-
-def main(verb: str, session: Path, folder: Path, step: int) -> int:
-    """Delete or restore a session; 0 when it was done, 9 when it was killed."""
-    trash = Trash(folder)
-
-    def work() -> object:
-        if verb == "delete":
-            return delete_session(session, trash, history=True)
-        return trash.restore(find_newest_entry(trash.list_entries().entries))
-
-    return 9 if killed(work, step) else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]), int(sys.argv[4])))

@@ -15,8 +15,9 @@ from tests.edit.furnished import LONG_AGO, MINE, OTHER, conversation, picture
 from turnlog.edit.open_signs import find_open_signs
 from turnlog.edit.session_target import find_target
 from turnlog.edit.trash.delete import delete_session, plan_deletion
-from turnlog.edit.trash.entry_lookup import find_newest_entry, find_trash_entry
-from turnlog.edit.trash.trash import Trash, UndeleteResult
+from turnlog.edit.trash.entry import find_newest_entry, find_trash_entry
+from turnlog.edit.trash.trash import Trash
+from turnlog.edit.trash.undelete import UndeleteResult
 from turnlog.errors import Ambiguous, Busy, Changed, NotFound, TurnlogError, UsageError
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="links and modes are those of POSIX")
@@ -94,7 +95,7 @@ def test_nothing_is_overwritten_by_what_comes_back(session: Path, config: Path, 
     taken = config / "debug" / f"{MINE}.txt"
     taken.write_text("new log")
     before = picture(config)
-    with pytest.raises(TurnlogError, match="already exists and is another"):
+    with pytest.raises(TurnlogError, match="already exists with other content"):
         trash.restore(entry)
     assert picture(config) == before
     taken.unlink()
@@ -104,7 +105,7 @@ def test_nothing_is_overwritten_by_what_comes_back(session: Path, config: Path, 
 def test_a_file_in_the_place_of_a_folder_is_not_overwritten(session: Path, config: Path, trash: Trash) -> None:
     entry = delete_session(session, trash)
     (config / "tasks" / MINE).write_text("in the way")
-    with pytest.raises(TurnlogError, match="already exists and is no folder"):
+    with pytest.raises(TurnlogError, match="already exists and is not a folder"):
         trash.restore(entry)
 
 
@@ -140,7 +141,7 @@ def test_a_failure_in_the_middle_puts_everything_back(session: Path, config: Pat
 
 
 def test_a_file_that_was_written_meanwhile_puts_everything_back(session: Path, config: Path, trash: Trash) -> None:
-    from turnlog.edit.trash.manifest import TrashManifest, describe_item
+    from turnlog.edit.trash.entry import TrashManifest, describe_item
 
     paths = plan_deletion(session).paths
     listed = TrashManifest(
@@ -246,7 +247,7 @@ def test_a_list_that_names_places_outside_is_not_believed(session: Path, trash: 
     path.write_text(json.dumps(known))
     found = trash.list_entries()
     assert found.entries == []
-    assert "which is none of a session's" in found.unreadable[0]
+    assert "which no session has" in found.unreadable[0]
 
 
 @pytest.mark.parametrize(
@@ -259,7 +260,7 @@ def test_a_list_of_another_kind_is_not_believed(session: Path, trash: Trash, cha
     path.write_text(json.dumps(json.loads(path.read_bytes()) | change))
     assert len(trash.list_entries().unreadable) == 1
     path.write_text("{")
-    assert "no list of a deleted session" in trash.list_entries().unreadable[0]
+    assert "not a valid list of a deleted session" in trash.list_entries().unreadable[0]
 
 
 def test_deleted_sessions_are_found_by_id_title_and_name(session: Path, trash: Trash) -> None:
@@ -272,7 +273,7 @@ def test_deleted_sessions_are_found_by_id_title_and_name(session: Path, trash: T
     assert find_newest_entry(entries) == second
     assert find_trash_entry("9999", entries) == second
     assert find_trash_entry(first.name, entries) == first
-    with pytest.raises(Ambiguous, match="fits 2 deleted sessions"):
+    with pytest.raises(Ambiguous, match="matches 2 deleted sessions"):
         find_trash_entry("Prompt 0", entries)
     for name in ("nothing", "", " "):
         with pytest.raises(NotFound, match="no deleted session"):

@@ -12,7 +12,7 @@ import pytest
 from tests.edit.furnished import LONG_AGO
 from turnlog.edit.open_signs import find_suspect_sessions
 from turnlog.edit.session_target import SessionTarget
-from turnlog.edit.undo.open_sessions import find_touched_targets, refuse_open_sessions
+from turnlog.edit.undo.touched_sessions import find_touched_targets, refuse_open_sessions
 from turnlog.errors import Busy
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="processes are looked at in /proc")

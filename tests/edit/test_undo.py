@@ -103,7 +103,7 @@ def test_what_was_undone_is_kept_until_it_is_pruned(undo: Undo, root: Path) -> N
     assert undo.prune(timedelta(days=1)) == []
     assert [gone.name for gone in undo.prune(timedelta(days=1), datetime.now(UTC) + timedelta(days=2))] == [record.name]
     assert not record.folder.exists()
-    with pytest.raises(NotFound, match="no such change any more"):
+    with pytest.raises(NotFound, match="does not exist any more"):
         undo.undo_record(record)
 
 
@@ -191,7 +191,7 @@ def test_what_stands_again_in_a_place_is_only_set_aside_by_force(undo: Undo, roo
     path = root / "-p" / "b.txt"
     record = undo.carry_out("x", "x", [RemoveChange(path, root)])
     path.write_text("other")
-    with pytest.raises(Changed, match="stands there again, and is another"):
+    with pytest.raises(Changed, match="exists again, with other content"):
         undo.undo_record(record)
     undone = undo.undo_record(record, force=True)
     assert (path.read_text(), undone.get_undone_path(0).read_text()) == ("bee\n", "other")
@@ -310,7 +310,7 @@ def test_a_record_that_makes_no_sense_is_named_and_harms_nothing(
     record = changed(undo, root)
     path = record.folder / "record.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), key: value}))
-    records, unreadable = undo.list_all()
+    records, unreadable = undo.list_entries()
     assert records == []
     assert str(path) in unreadable[0]
     with pytest.raises(Unreadable):
@@ -363,7 +363,7 @@ def test_what_a_killed_process_began_waits_for_the_user_when_it_was_written_sinc
     record = undo.carry_out("strip", "x", [RewriteChange(path, lambda: text("two\n"), root)])
     (record.folder / STATE_DONE).rename(record.folder / STATE_BEGUN)
     path.write_bytes(b"two\nmore\n")
-    undo.settle_interrupted()
+    undo.settle_unfinished()
     assert path.read_bytes() == b"two\nmore\n"
     with pytest.raises(Changed, match="was written since"):
         undo.undo_record(record)

@@ -111,7 +111,7 @@ def test_an_undo_that_was_stopped_is_finished_with_all_that_was_written(moved: M
     if stage != "set aside":
         moved.undo._take_back_items(moved.record)
     if stage == "marked":
-        moved.undo._mark_state(moved.record, STATE_UNDONE)
+        moved.undo.mark_state(moved.record.folder, STATE_UNDONE)
     assert moved.take_back(force=True).state == STATE_UNDONE
     assert moved.read(f"{ONE}.jsonl") == TEXT + STUB
 

@@ -10,7 +10,8 @@ import pytest
 from tests.session.build import Build
 from tests.store.findable import Findable, read, uuid
 from turnlog.edit.trash.delete import delete_session
-from turnlog.edit.trash.trash import Trash, TrashEntry
+from turnlog.edit.trash.entry import TrashEntry
+from turnlog.edit.trash.trash import Trash
 from turnlog.store.search import trashed_sessions as module
 from turnlog.store.search.match_expression import plan_search
 from turnlog.store.search.query import parse_query

@@ -19,7 +19,7 @@ from turnlog.cli.progress import show_progress
 from turnlog.cli.terminal import to_visible_line
 from turnlog.edit.move.move import MoveResult, list_moved_targets, move_project, rehearse_move
 from turnlog.edit.move.move_plan import MovePlan, links, plan_move
-from turnlog.edit.undo.open_sessions import list_doubts
+from turnlog.edit.undo.touched_sessions import list_doubts
 from turnlog.errors import NotFound, UsageError
 from turnlog.render.figures import format_count
 

@@ -12,8 +12,8 @@ from turnlog.cli import time_format
 from turnlog.cli.output import print_lines, print_remark
 from turnlog.cli.rows import render_titled_rows
 from turnlog.cli.terminal import TerminalScreen, to_visible_line
-from turnlog.edit.trash.entry_lookup import find_newest_entry, find_trash_entry
-from turnlog.edit.trash.trash import Trash, TrashEntry, TrashListing
+from turnlog.edit.trash.entry import TrashEntry, find_newest_entry, find_trash_entry
+from turnlog.edit.trash.trash import Trash, TrashListing
 from turnlog.render.figures import format_count
 from turnlog.session.clock import to_iso_time
 

@@ -14,10 +14,9 @@ from turnlog.cli.edit.doubts import agrees_to
 from turnlog.cli.output import print_lines, print_remark
 from turnlog.cli.rows import render_titled_rows
 from turnlog.cli.terminal import TerminalScreen, to_visible_line
-from turnlog.edit.undo.change_lookup import find_change, find_last_change
-from turnlog.edit.undo.open_sessions import find_touched_targets, list_doubts
 from turnlog.edit.undo.record import STATE_BEGUN, STATE_UNDONE, UndoRecord
 from turnlog.edit.undo.stubs import FATE_ASIDE, FATE_JOINED, FATE_RETURNED, find_stub_needing_force, find_stubs
+from turnlog.edit.undo.touched_sessions import find_change, find_last_change, find_touched_targets, list_doubts
 from turnlog.edit.undo.undo import Undo
 from turnlog.render.figures import format_count
 from turnlog.session.clock import to_iso_time
@@ -135,8 +134,8 @@ def _format_summary(record: UndoRecord) -> str:
 
 def render_change_table(store: Undo, screen: TerminalScreen) -> Iterator[str]:
     """The changes as lines, the newest first."""
-    found = store.list_all()
-    rows = [_build_cells(store, record) for record in found.records]
+    found = store.list_entries()
+    rows = [_build_cells(store, record) for record in found.entries]
     yield from render_titled_rows(rows, screen, numbers={3, 4}, spare=(4, 3, 1))
     if rows:
         yield from screen.wrap_prose(_DEFINITION, "dim")
@@ -159,8 +158,8 @@ def _build_cells(store: Undo, record: UndoRecord) -> tuple[str, str, str, str, s
 
 def to_changes_document(store: Undo) -> dict[str, Any]:
     """The changes as a JSON document."""
-    found = store.list_all()
-    return {"changes": [_to_record_document(store, record) for record in found.records], "unreadable": found.unreadable}
+    found = store.list_entries()
+    return {"changes": [_to_record_document(store, record) for record in found.entries], "unreadable": found.unreadable}
 
 
 def _to_record_document(store: Undo, record: UndoRecord) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from turnlog.edit.move.path_translation import PathTranslation
 from turnlog.edit.move.translated_files import join_session_indexes, list_state_files, needs_translation, translate_file
 from turnlog.edit.session_target import SessionTarget
 from turnlog.edit.undo.change import FileChange, RemoveChange, RenameChange, RewriteChange
-from turnlog.edit.undo.open_sessions import refuse_open_sessions
+from turnlog.edit.undo.touched_sessions import refuse_open_sessions
 from turnlog.edit.undo.undo import Undo, UndoProgress, UndoRecord
 from turnlog.entries.reader import scan_lines
 from turnlog.errors import TurnlogError, UsageError

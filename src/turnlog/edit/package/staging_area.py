@@ -1,45 +1,51 @@
 """Files that are to appear in a config folder all together, or not at all.
 
 Everything is written, flushed, into a hidden folder of the config folder first. Then each file gets its name by a
-second link, which never takes the place of another file; transcripts come last, so that nothing is seen before all is
-there.
+second link, which never replaces another file; transcripts come last, so that no session is seen before all of it is
+there. The hidden folder is the entry of a journal:
 
     <config>/.turnlog-unpack-<random>/<number>     the new files
                                      /plan.json    where each goes; on the disk before the first of them has its name
                                      /ready        all but the transcripts are in their places
 
-Who is killed leaves that folder behind. The next run finds it: with `ready` it finishes the work, else it takes back
-what has a name already. Any other failure takes everything back at once.
+If a process was killed, the next one finishes the work if it was `ready`, and takes it back otherwise. Any other
+failure takes everything back at once.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import secrets
-import shutil
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
-from turnlog.edit.trash.file_move import hash_file_content
-from turnlog.entries.atomic_file import flush_folder, lock_file, read_whole_file, replace_file, resolve_inside
+from turnlog.edit.journal.file_steps import (
+    NEW_FILE_FLAGS,
+    add_name,
+    hash_file_content,
+    is_same_file,
+    write_new_file,
+)
+from turnlog.edit.journal.journal import Journal
+from turnlog.entries.atomic_file import flush_folder, read_whole_file, replace_file, resolve_inside
 from turnlog.entries.file_ends import split_lines
 from turnlog.entries.path_escapes import escape_path, is_safe_path, unescape_path
-from turnlog.entries.writer import append_lines, replace_session_file
-from turnlog.errors import Changed, TurnlogError
+from turnlog.entries.writer import append_lines
+from turnlog.errors import Changed, TurnlogError, Unreadable
 
 _STAGING_FOLDER_PREFIX = ".turnlog-unpack-"
 _PLAN_FILE_NAME = "plan.json"
-_READY_FILE_NAME = "ready"
+_STATE_READY = "ready"
 _HISTORY_FILE_NAME = "history.jsonl"
-_CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
 
 class StagedFile(msgspec.Struct, frozen=True):
-    """A new file."""
+    """A new file that waits for its name."""
 
     number: int
     place: str
@@ -59,13 +65,110 @@ class StagingPlan(msgspec.Struct, frozen=True):
     """The number of the file with lines for `history.jsonl`."""
 
 
+class StagedUnpacking(NamedTuple):
+    """An unpacking under way, or one that a killed process left."""
+
+    folder: Path
+    plan: StagingPlan
+
+    @property
+    def settled_at(self) -> datetime | None:
+        """Always None: it is removed as soon as it is settled."""
+        return None
+
+    @property
+    def config(self) -> Path:
+        """The config folder that the files are for."""
+        return self.folder.parent
+
+    def get_staged_path(self, item: StagedFile) -> Path:
+        """Where a file waits."""
+        return self.folder / str(item.number)
+
+    def get_goal(self, item: StagedFile) -> Path:
+        """Where a file goes."""
+        return self.config / unescape_path(item.place)
+
+
+class UnpackJournal(Journal[StagedUnpacking]):
+    """The journal of what is unpacked into a config folder."""
+
+    manifest_name = _PLAN_FILE_NAME
+    removed_prefix = ".turnlog-unpacked-"
+    entry_glob = f"{_STAGING_FOLDER_PREFIX}*"
+    states = (_STATE_READY,)
+    lock_name = "."
+
+    def read_entry(self, folder: Path) -> StagedUnpacking:
+        """Read a plan; one that leads out of the config folder counts as empty."""
+        path = folder / _PLAN_FILE_NAME
+        try:
+            plan = msgspec.json.decode(path.read_bytes(), type=StagingPlan)
+        except (OSError, msgspec.MsgspecError) as error:
+            raise Unreadable(f"{path}: can't read this interrupted unpacking ({error}); remove that folder") from error
+        is_safe = all(map(is_safe_path, (*plan.folders, *(item.place for item in plan.items))))
+        return StagedUnpacking(folder, plan if is_safe else StagingPlan((), ()))
+
+    def settle_unfinished(self) -> None:
+        """Finish or take back what killed processes left; refuses to go on over a plan that can't be read."""
+        super().settle_unfinished()
+        for reason in self.list_entries().unreadable:
+            raise TurnlogError(reason)
+
+    def settle_entry(self, entry: StagedUnpacking) -> None:
+        """Finish an unpacking that only lacks transcripts, unless a place was taken since; take back any other."""
+        if self.read_state(entry.folder) == _STATE_READY:
+            with contextlib.suppress(Changed):
+                _append_history(entry)
+                _publish_transcripts(entry)
+                self.remove_entry(entry.folder)
+                return
+        self._take_back(entry)
+
+    @contextlib.contextmanager
+    def stage_files(self) -> Iterator[StagingArea]:
+        """Give an area for new files; those that are not published go in the end."""
+        with self.add_entry(f"{_STAGING_FOLDER_PREFIX}{secrets.token_hex(6)}") as folder:
+            yield StagingArea(self, folder)
+
+    def carry_out(self, entry: StagedUnpacking) -> None:
+        """Give all files their names; on any failure none keeps it."""
+        lines = b""
+        try:
+            for place in entry.plan.folders:
+                (entry.config / unescape_path(place)).mkdir(mode=0o700, exist_ok=True)
+            for item in entry.plan.items:
+                if not item.is_last:
+                    _name_file(entry, item)
+            _flush_goals(entry)
+            self.mark_state(entry.folder, _STATE_READY)
+            lines = _append_history(entry)
+            _publish_transcripts(entry)
+        except BaseException:
+            self._take_back(entry)
+            _take_history_back(entry.config / _HISTORY_FILE_NAME, lines)
+            raise
+        self.remove_entry(entry.folder)
+
+    def _take_back(self, entry: StagedUnpacking) -> None:
+        """Remove what already has its name, if it is still what was written, and the folders that were made for it."""
+        for item in entry.plan.items:
+            staged, goal = entry.get_staged_path(item), entry.get_goal(item)
+            if is_same_file(staged, goal) if staged.exists() else _has_hash(goal, item.sha256):
+                goal.unlink()
+        for place in reversed(entry.plan.folders):
+            with contextlib.suppress(OSError):  # somebody else has put something into it
+                (entry.config / unescape_path(place)).rmdir()
+        self.remove_entry(entry.folder)
+
+
 class StagingArea:
     """New files of a config folder that are not in their places yet."""
 
-    def __init__(self, config_dir: Path) -> None:
-        self._config = config_dir
-        self.folder = config_dir / f"{_STAGING_FOLDER_PREFIX}{secrets.token_hex(6)}"
-        self.folder.mkdir(mode=0o700)
+    def __init__(self, journal: UnpackJournal, folder: Path) -> None:
+        self.folder = folder
+        self._journal = journal
+        self._config = journal.folder
         self._items: list[StagedFile] = []
         self._history: int | None = None
         self._count = 0
@@ -83,31 +186,16 @@ class StagingArea:
 
     def _write_staged(self, pieces: Iterable[bytes], mode: int) -> str:
         self._count += 1
-        running = hashlib.sha256()
-        with os.fdopen(os.open(self.folder / str(self._count), _CREATE_FLAGS, 0o600), "wb") as file:
-            for piece in pieces:
-                running.update(piece)
-                file.write(piece)
-            file.flush()
-            if hasattr(os, "fchmod"):
-                os.fchmod(file.fileno(), mode)
-            os.fsync(file.fileno())
-        return running.hexdigest()
+        return write_new_file(self.folder / str(self._count), pieces, mode).sha256 or ""
 
     def publish_files(self) -> None:
-        """Give all files their names; whatever fails, nothing of it stays."""
+        """Give all files their names; on any failure nothing of it stays."""
         items = tuple(sorted(self._items, key=lambda item: (item.is_last, item.place)))
         plan = StagingPlan(items, tuple(self._list_missing_folders(items)), self._history)
         for item in items:
             resolve_inside(self._config / unescape_path(item.place), self._config)
-        replace_file(self.folder / _PLAN_FILE_NAME, msgspec.json.encode(plan), root=self.folder)
-        flush_folder(self._config)
-        _carry_out_plan(self.folder, plan)
-
-    def discard(self) -> None:
-        """Remove what was written, as long as no file has its name: else the plan is needed to take that back."""
-        if not (self.folder / _PLAN_FILE_NAME).exists():
-            shutil.rmtree(self.folder, ignore_errors=True)
+        self._journal.write_manifest(self.folder, msgspec.json.encode(plan))
+        self._journal.carry_out(StagedUnpacking(self.folder, plan))
 
     def _list_missing_folders(self, items: tuple[StagedFile, ...]) -> Iterator[str]:
         found: set[str] = set()
@@ -117,158 +205,55 @@ class StagingArea:
         yield from (place for place in sorted(found) if not (self._config / unescape_path(place)).exists())
 
 
-def _carry_out_plan(folder: Path, plan: StagingPlan) -> None:
-    config, lines = folder.parent, b""
+def _publish_transcripts(entry: StagedUnpacking) -> None:
+    """Let the transcripts appear; then their staged names go, so that none appears twice."""
+    transcripts = [item for item in entry.plan.items if item.is_last]
+    for item in transcripts:
+        staged = entry.get_staged_path(item)
+        if staged.exists() and not is_same_file(staged, entry.get_goal(item)):
+            _name_file(entry, item)
+    _flush_goals(entry)
+    for item in transcripts:
+        entry.get_staged_path(item).unlink(missing_ok=True)
+
+
+def _name_file(entry: StagedUnpacking, item: StagedFile) -> None:
+    goal = entry.get_goal(item)
     try:
-        for place in plan.folders:
-            (config / unescape_path(place)).mkdir(mode=0o700, exist_ok=True)
-        for item in plan.items:
-            if not item.is_last:
-                _name_file(folder / str(item.number), config / unescape_path(item.place))
-        _sync_folders(config, plan)
-        (folder / _READY_FILE_NAME).touch()
-        flush_folder(folder)
-        lines = _append_history(folder, plan)
-        _publish_transcripts(folder, plan)
-    except BaseException:
-        _take_back_files(folder, plan)
-        _take_history_back(config / _HISTORY_FILE_NAME, lines)
-        raise
-    _remove_staging(folder)
-
-
-def _publish_transcripts(folder: Path, plan: StagingPlan) -> None:
-    """Let the transcripts appear; the staged name of one that did goes, so that it never appears twice."""
-    config = folder.parent
-    for item in plan.items:
-        staged = folder / str(item.number)
-        if item.is_last and staged.exists():
-            goal = config / unescape_path(item.place)
-            if not _is_same_file(staged, goal):
-                _name_file(staged, goal)
-    _sync_folders(config, plan)
-    for item in plan.items:
-        if item.is_last:
-            (folder / str(item.number)).unlink(missing_ok=True)
-
-
-def _name_file(staged: Path, goal: Path) -> None:
-    """Give a file its name; what stands there stays."""
-    try:
-        try:
-            os.link(staged, goal)
-        except FileExistsError:
-            raise
-        except OSError:  # a disk where files can't have two names
-            if os.path.lexists(goal):
-                raise FileExistsError from None
-            staged.rename(goal)
+        add_name(entry.get_staged_path(item), goal)
     except FileExistsError:
         raise Changed(f"{goal}: appeared while it was being unpacked; nothing was written") from None
 
 
-def _append_history(folder: Path, plan: StagingPlan) -> bytes:
-    """Add those lines to the history that it lacks; gives what was added."""
-    if plan.history is None or not (folder / str(plan.history)).exists():
+def _flush_goals(entry: StagedUnpacking) -> None:
+    for folder in sorted({entry.get_goal(item).parent for item in entry.plan.items}):
+        flush_folder(folder)
+
+
+def _has_hash(goal: Path, digest: str) -> bool:
+    return goal.is_file() and not goal.is_symlink() and hash_file_content(goal) == digest
+
+
+def _append_history(entry: StagedUnpacking) -> bytes:
+    """Add the lines to the history that it lacks; gives what was added."""
+    staged = entry.folder / str(entry.plan.history)
+    if entry.plan.history is None or not staged.exists():
         return b""
-    path = folder.parent / _HISTORY_FILE_NAME
+    path = entry.config / _HISTORY_FILE_NAME
     try:
         known = {line.rstrip() for line in split_lines(read_whole_file(path).data)}
     except FileNotFoundError:
-        os.close(os.open(path, _CREATE_FLAGS, 0o600))
+        os.close(os.open(path, NEW_FILE_FLAGS, 0o600))
         known = set()
-    lines = (line.rstrip() for line in split_lines((folder / str(plan.history)).read_bytes()))
+    lines = (line.rstrip() for line in split_lines(staged.read_bytes()))
     new = b"".join(line + b"\n" for line in lines if line and line not in known)
     if new:
-        append_lines(path, new, root=folder.parent)
+        append_lines(path, new, root=entry.config)
     return new
 
 
 def _take_history_back(path: Path, lines: bytes) -> None:
     if lines:
         whole = read_whole_file(path)
-        if whole.data.endswith(lines):  # else somebody has typed since, and they do no harm
-            replace_session_file(path, whole.data[: -len(lines)], root=path.parent, expected=whole.checkpoint)
-
-
-def _take_back_files(folder: Path, plan: StagingPlan) -> None:
-    """Remove what has its name already, as long as it is what was written; then the folders that were made for it."""
-    config = folder.parent
-    for item in plan.items:
-        staged, goal = folder / str(item.number), config / unescape_path(item.place)
-        is_ours = _is_same_file(staged, goal) if staged.exists() else _has_hash(goal, item.sha256)
-        if is_ours:
-            goal.unlink()
-    for place in reversed(plan.folders):
-        with contextlib.suppress(OSError):  # somebody else has put something into it
-            (config / unescape_path(place)).rmdir()
-    _remove_staging(folder)
-
-
-def _is_same_file(staged: Path, goal: Path) -> bool:
-    try:
-        return os.path.samestat(staged.lstat(), goal.lstat())
-    except OSError:
-        return False
-
-
-def _has_hash(goal: Path, wanted: str) -> bool:
-    return goal.is_file() and not goal.is_symlink() and hash_file_content(goal) == wanted
-
-
-def _remove_staging(folder: Path) -> None:
-    """Remove a folder whose files are all in their places, or none; its plan goes first, so that it is not followed."""
-    (folder / _PLAN_FILE_NAME).unlink(missing_ok=True)
-    shutil.rmtree(folder, ignore_errors=True)
-
-
-def _sync_folders(config: Path, plan: StagingPlan) -> None:
-    for folder in sorted({(config / unescape_path(item.place)).parent for item in plan.items}):
-        flush_folder(folder)
-
-
-def settle_unpacking(config_dir: Path) -> None:
-    """Finish or take back what killed runs left in a config folder; only for who holds its lock."""
-    for folder in sorted(config_dir.glob(f"{_STAGING_FOLDER_PREFIX}*")):
-        plan = _read_plan(folder / _PLAN_FILE_NAME)
-        if plan is None:
-            shutil.rmtree(folder, ignore_errors=True)
-        elif (folder / _READY_FILE_NAME).exists():
-            _finish_or_take_back(folder, plan)
-        else:
-            _take_back_files(folder, plan)
-
-
-def _finish_or_take_back(folder: Path, plan: StagingPlan) -> None:
-    try:
-        _append_history(folder, plan)
-        _publish_transcripts(folder, plan)
-    except Changed:  # the place of a transcript was taken since
-        _take_back_files(folder, plan)
-    else:
-        _remove_staging(folder)
-
-
-def _read_plan(path: Path) -> StagingPlan | None:
-    try:
-        plan = msgspec.json.decode(path.read_bytes(), type=StagingPlan)
-    except FileNotFoundError:
-        return None
-    except (OSError, msgspec.MsgspecError) as error:
-        raise TurnlogError(f"{path}: an interrupted unpacking can't be read ({error}); remove that folder") from error
-    safe = all(is_safe_path(place) for place in (*plan.folders, *(item.place for item in plan.items)))
-    return plan if safe else None
-
-
-@contextlib.contextmanager
-def lock_unpacking(config_dir: Path) -> Iterator[None]:
-    """Let one turnlog at a time unpack into a config folder."""
-    if os.name == "nt":  # folders can't be locked there
-        yield
-        return
-    fd = os.open(config_dir, os.O_RDONLY)
-    try:
-        lock_file(fd)
-        yield
-    finally:
-        os.close(fd)
+        if whole.data.endswith(lines):  # else somebody has typed since, and the lines do no harm
+            replace_file(path, whole.data[: -len(lines)], root=path.parent, expected=whole.checkpoint)

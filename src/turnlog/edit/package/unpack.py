@@ -1,7 +1,7 @@
 """Unpacking a package into a config folder, so that the client resumes its sessions there.
 
 Nothing is written before every checksum was found right and every place was looked at. Then everything appears, or
-nothing (`unpack_staging`). Nothing is overwritten. Files get the time of their unpacking: the client deletes by
+nothing (`staging_area`). Nothing is overwritten. Files get the time of their unpacking: the client deletes by
 that time, and would delete an old session again when it starts next.
 """
 
@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from turnlog.edit.id_renewal import create_uuid
+from turnlog.edit.journal.file_steps import hash_file_content
 from turnlog.edit.package.arrivals import ArrivingSession, plan_arrival
 from turnlog.edit.package.package import PackedFile, PackedSession, find_colliding_name
 from turnlog.edit.package.package_reader import Package
-from turnlog.edit.package.staging_area import StagingArea, lock_unpacking, settle_unpacking
-from turnlog.edit.trash import file_move
+from turnlog.edit.package.staging_area import StagingArea, UnpackJournal
 from turnlog.entries.atomic_file import resolve_inside
 from turnlog.entries.layout import list_project_folders
 from turnlog.errors import Changed, TurnlogError, UsageError
@@ -75,11 +75,12 @@ def unpack_package(
     package.verify()
     if dry_run:
         return _plan_sessions(package, config, arrivals)
-    with _ensure_config_folder(config), lock_unpacking(config):
-        settle_unpacking(config)
+    journal = UnpackJournal(config)
+    with _ensure_config_folder(config), journal.lock_journal():
+        journal.settle_unfinished()
         found = _plan_sessions(package, config, arrivals)
         try:
-            _write_sessions(package, config, found)
+            _write_sessions(package, journal, found)
         except OSError as error:
             raise TurnlogError(f"{config}: {error.strerror or error}; nothing was unpacked") from error
     return found
@@ -157,7 +158,7 @@ def _compare_files(package: Package, by_id: dict[str, ArrivingSession], places: 
 
 def _compare_file(file: PackedFile, path: Path, digest: str) -> str:
     is_file = path.is_file() and not path.is_symlink()
-    if is_file and file_move.hash_file_content(path) == digest:
+    if is_file and hash_file_content(path) == digest:
         return STATE_SAME
     return STATE_KEPT if is_file and (file.place or "").startswith("plans/") else STATE_DIFFERS
 
@@ -176,17 +177,14 @@ def _refuse_overwrite(found: UnpackedSession, config: Path) -> None:
         raise Changed(f"{differing[0]}{more}: is here with other content; {_NEW_IDS_REMEDY}")
 
 
-def _write_sessions(package: Package, config: Path, found: list[UnpackedSession]) -> None:
+def _write_sessions(package: Package, journal: UnpackJournal, found: list[UnpackedSession]) -> None:
     for is_last in (False, True):
-        staging = StagingArea(config)
-        try:
+        with journal.stage_files() as staging:
             history = _stage_files(package, staging, found)
             if is_last or all(item.arrival.identity is None or item.arrival.identity.is_complete for item in found):
                 _publish_staged(staging, history)
                 return
-        finally:
-            staging.discard()
-        for item in found:  # an id stood in a file before the one that it is an entry of
+        for item in found:  # an id appeared in a file before the one that it is an entry of
             if item.arrival.identity:
                 item.arrival.identity.reset_mistakes()
 

@@ -1,7 +1,7 @@
 """Deleting a session with everything that belongs to it, into the trash.
 
 Plans are shared: one that another session of the config folder names stays. What was typed (`history.jsonl`) stays
-too, unless asked for: the client offers it to all sessions of a project.
+too, unless the caller asks: the client offers it to all sessions of a project.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from typing import NamedTuple
 
 from turnlog.edit.open_signs import OpenSign, find_open_signs, select_blocking_signs
 from turnlog.edit.session_target import SessionTarget, check_changeable, find_target
-from turnlog.edit.trash.manifest import TrashItem, TrashManifest, describe_item
-from turnlog.edit.trash.trash import HISTORY_FILE_NAME, Trash, TrashEntry
+from turnlog.edit.trash.entry import TrashEntry, TrashItem, TrashManifest, describe_item
+from turnlog.edit.trash.trash import Trash
+from turnlog.edit.trash.undelete import HISTORY_FILE_NAME
 from turnlog.entries.agents import list_loose_agents
 from turnlog.entries.atomic_file import read_whole_file
 from turnlog.entries.belongings import list_belongings
@@ -61,14 +62,14 @@ def plan_deletion(path: Path) -> DeletionPlan:
 
 
 def refuse_busy_deletion(found: DeletionPlan, *, force: bool = False, asked: bool = False) -> list[OpenSign]:
-    """Refuse a session that is open elsewhere; `force` and `asked` put doubts aside (`busy.blocking`).
+    """Refuse a session that is open elsewhere; `force` and `asked` override doubts (`select_blocking_signs`).
 
-    Gives the doubts of which only the user can know, and was asked.
+    Gives the doubts that only the user can settle.
     """
     seen = find_open_signs(found.target)
-    told = select_blocking_signs(seen, force=force, asked=asked)
-    if told:
-        raise Busy(f"{found.target.session_id}: {told[0].words}; {told[0].remedy}")
+    blocking = select_blocking_signs(seen, force=force, asked=asked)
+    if blocking:
+        raise Busy(f"{found.target.session_id}: {blocking[0].words}; {blocking[0].remedy}")
     return [sign for sign in seen if sign.is_question]
 
 
@@ -76,7 +77,7 @@ def delete_session(
     path: Path, trash: Trash, *, history: bool = False, force: bool = False, asked: bool = False
 ) -> TrashEntry:
     """Move a session into the trash, and with `history` take its lines out of what was typed; all or nothing."""
-    with trash.lock_trash():
+    with trash.lock_journal():
         return _move_to_trash(path, trash, history=history, force=force, asked=asked)
 
 

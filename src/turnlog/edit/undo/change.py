@@ -1,30 +1,56 @@
-"""What a verb wants done to files that are there, to be carried out by `undo.Undo`: all of it or nothing.
+"""What a command wants done to files that exist, and the steps of each change; `reversal` is the way back.
 
-Changes are carried out in their order. A `Rename` may come behind changes of what it renames; else none builds on
-another.
+`undo.Undo` carries changes out in their order, all or none. A `RenameChange` may follow changes of what it renames;
+apart from that, none builds on another. Each passes through three stages:
+
+    planned     what is there, and what is wanted                              nothing is touched
+    prepared    the original has a second name, the new content lies beside    the place is untouched
+    done        one rename                                                     old or new, never neither
 """
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import os
+import time
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from turnlog.entries.tail import Checkpoint
+from turnlog.edit.journal.file_steps import (
+    FileState,
+    check_free_path,
+    give_name,
+    hash_folder_names,
+    inspect_path,
+    is_untouched,
+    keep_file,
+    move_file,
+    write_new_file,
+)
+from turnlog.edit.undo.record import LATE_SUFFIX, NEW_SUFFIX, OLD_SUFFIX, UndoItem, UndoRecord
+from turnlog.entries.atomic_file import flush_folder, resolve_inside
+from turnlog.entries.tail import Checkpoint, find_stale_reason
+from turnlog.entries.writer import append_lines
+from turnlog.errors import Changed, TurnlogError, Unreadable
 
+_SETTLE_SECONDS = 0.05
+"""How long a program that had opened the old content just before it went is given to write to it."""
 ContentSource = Callable[[], Iterable[bytes]]
 """Gives the bytes of a file, piece by piece."""
 
 
 class RewriteChange(NamedTuple):
-    """Another content for a file; it keeps its mode and its times."""
+    """New content for a file; it keeps its mode and its times."""
 
     path: Path
     lines: ContentSource
     root: Path
     """The folder that no link may lead out of."""
     expected: Checkpoint | None = None
-    """What the file was when it was looked at; it must still be that."""
+    """What the file was when the caller looked; it must still be that."""
     keep_times: bool = True
 
 
@@ -38,7 +64,7 @@ class CreateChange(NamedTuple):
 
 
 class RenameChange(NamedTuple):
-    """Another name for a file or folder; nothing may stand there."""
+    """Another name for a file or folder; the name must be free."""
 
     old: Path
     new: Path
@@ -46,20 +72,166 @@ class RenameChange(NamedTuple):
 
 
 class RemoveChange(NamedTuple):
-    """A file, or an empty folder, that goes."""
+    """The removal of a file or an empty folder."""
 
     path: Path
     root: Path
 
 
 class AppendChange(NamedTuple):
-    """Whole lines for the end of a file."""
+    """Whole lines to add to the end of a file."""
 
     path: Path
     lines: bytes
     root: Path
     mend: bool = True
-    """Whether a last line without its end gets one first; else it is refused."""
+    """Whether a last line without its line end gets one first; otherwise the change is refused."""
 
 
 FileChange = RewriteChange | CreateChange | RenameChange | RemoveChange | AppendChange
+
+
+def plan_item(change: FileChange) -> UndoItem:
+    """Describe a change before anything is touched; refuses one that leads out of its root or can't be done."""
+    root = Path(os.path.realpath(change.root))
+    if isinstance(change, RenameChange):
+        old, new = _resolve_name(change.old, root), _resolve_name(change.new, root)
+        if not os.path.lexists(old):
+            raise Changed(f"{change.old}: does not exist; nothing was changed")
+        check_free_path(new)
+        return UndoItem("rename", str(old), str(root), str(new), folders=_list_missing_folders(new, root))
+    if isinstance(change, CreateChange):
+        path = _resolve_name(change.path, root)
+        check_free_path(path)
+        return UndoItem("create", str(path), str(root), folders=_list_missing_folders(path, root))
+    if isinstance(change, RemoveChange):
+        path = _resolve_name(change.path, root)
+        return UndoItem("remove", str(path), str(root), before=_require_state(path))
+    path = resolve_inside(change.path, root)
+    if isinstance(change, AppendChange):
+        status = path.stat()
+        return UndoItem(
+            "append", str(path), str(root), before=FileState(status.st_size, status.st_mode, status.st_mtime_ns)
+        )
+    _check_expected(change, path)
+    before = _require_state(path)
+    if before.is_folder:
+        raise Unreadable(f"{path}: is a folder; nothing was changed")
+    return UndoItem("rewrite", str(path), str(root), before=before)
+
+
+def prepare_item(record: UndoRecord, number: int, change: FileChange) -> UndoItem:
+    """Keep the original, and write the new content beside its place."""
+    item = record.items[number]
+    path = Path(item.path)
+    if isinstance(change, AppendChange):
+        digest = hashlib.sha256(change.lines).hexdigest()
+        return replace(item, after=FileState(len(change.lines), 0, 0, digest))
+    if isinstance(change, CreateChange):
+        _make_folders(item)
+        beside = path.with_name(record.make_beside_name(number, NEW_SUFFIX))
+        return replace(item, after=write_new_file(beside, change.lines(), change.mode, None))
+    if isinstance(change, RewriteChange) and item.before is not None:
+        keep_file(path, record.get_kept_path(number))
+        status = path.stat()
+        times = (status.st_atime_ns, item.before.mtime_ns) if change.keep_times else None
+        beside = path.with_name(record.make_beside_name(number, NEW_SUFFIX))
+        return replace(item, after=write_new_file(beside, change.lines(), item.before.mode, times))
+    return item
+
+
+def carry_out_change(record: UndoRecord, number: int, change: FileChange) -> None:
+    """Make one change, if the file is still what it was."""
+    item = record.items[number]
+    path = Path(item.path)
+    for place in (path, Path(item.to or path)):
+        if resolve_inside(place.parent, Path(item.root)) != place.parent:
+            raise TurnlogError(f"{place}: a link leads elsewhere meanwhile; nothing was changed")
+    if isinstance(change, RewriteChange) and item.before is not None:
+        _exchange_content(record, number, item.before)
+    elif isinstance(change, AppendChange):
+        append_lines(path, change.lines, root=Path(item.root), mend=change.mend)
+    elif isinstance(change, CreateChange):
+        give_name(path.with_name(record.make_beside_name(number, NEW_SUFFIX)), path)
+    elif isinstance(change, RemoveChange) and item.before is not None:
+        _take_away(path, record.get_kept_path(number), item.before)
+    elif item.to is not None:
+        _make_folders(item)
+        give_name(path, Path(item.to))
+    flush_folder(path.parent)
+
+
+def finish_item(item: UndoItem) -> UndoItem:
+    """Add to an item what is known only after the change: of a renamed folder, the names in it."""
+    place = Path(item.to or item.path)
+    if item.kind != "rename" or place.is_symlink() or not place.is_dir():
+        return item
+    return replace(item, after=FileState(0, 0, 0, hash_folder_names(place), is_folder=True))
+
+
+def _exchange_content(record: UndoRecord, number: int, before: FileState) -> None:
+    """Put the new content in place; notices what was added to the old one at the last moment."""
+    path = Path(record.items[number].path)
+    if not is_untouched(path, before.size, before.mtime_ns):
+        raise Changed(f"{path}: was written meanwhile; nothing was changed, try again")
+    old, new = (path.with_name(record.make_beside_name(number, ending)) for ending in (OLD_SUFFIX, NEW_SUFFIX))
+    size = new.stat().st_size
+    with contextlib.suppress(OSError):  # a file system without second names
+        os.link(path, old)
+    new.replace(path)
+    time.sleep(_SETTLE_SECONDS)
+    if old.exists() and not is_untouched(old, before.size, before.mtime_ns):
+        _go_back(path, old, path.with_name(record.make_beside_name(number, LATE_SUFFIX)), size)
+        raise Changed(f"{path}: was written meanwhile; nothing was changed, try again")
+    old.unlink(missing_ok=True)
+
+
+def _go_back(path: Path, old: Path, late: Path, size: int) -> None:
+    """Put the old content back in place, with what was added to the new one in between."""
+    os.link(path, late)
+    old.replace(path)
+    if added := late.read_bytes()[size:]:
+        append_lines(path, added, root=path.parent)
+    late.unlink()
+
+
+def _take_away(path: Path, kept: Path, before: FileState) -> None:
+    if before.is_folder:
+        path.rmdir()
+        return
+    if not is_untouched(path, before.size, before.mtime_ns):
+        raise Changed(f"{path}: was written meanwhile; nothing was changed, try again")
+    kept.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    move_file(path, kept)
+
+
+def _resolve_name(path: Path, root: Path) -> Path:
+    """A name in a folder within the root; the name itself may be a link, which is not followed."""
+    whole = Path(os.path.abspath(path))  # noqa: PTH100 - a link must be seen as one
+    return resolve_inside(whole.parent, root) / whole.name
+
+
+def _require_state(path: Path) -> FileState:
+    found = inspect_path(path)
+    if found is None:
+        raise Changed(f"{path}: does not exist; nothing was changed")
+    return found
+
+
+def _check_expected(change: RewriteChange, path: Path) -> None:
+    if change.expected is None:
+        return
+    reason = find_stale_reason(path, change.expected)
+    if reason or path.stat().st_size != change.expected.size:
+        raise Changed(f"{path}: was {reason or 'written'} meanwhile; nothing was changed, try again")
+
+
+def _list_missing_folders(path: Path, root: Path) -> tuple[str, ...]:
+    """The folders above a place that are missing, the outermost first."""
+    found = [folder for folder in path.parents if folder.is_relative_to(root) and not folder.exists()]
+    return tuple(str(folder) for folder in reversed(found))
+
+
+def _make_folders(item: UndoItem) -> None:
+    for folder in item.folders:
+        Path(folder).mkdir(mode=0o700, exist_ok=True)

@@ -1,11 +1,11 @@
-"""What is known of a change: which files it touched, and what they were before and after.
+"""The record of a change: which files it touched, and what they were before and after.
 
-    <undo>/<name>/record.json     this list; on the disk before anything is changed
+    <undo>/<name>/record.json     the record; on the disk before anything is changed
     <undo>/<name>/begun           an empty file whose name says how far it is: begun, done or undone
-    <undo>/<name>/kept/<number>   what stood at the place of an item before the change
-    <undo>/<name>/made/<number>   what stood there before it was undone
+    <undo>/<name>/kept/<number>   what was at the place of an item before the change
+    <undo>/<name>/made/<number>   what was there before the change was undone
 
-The list is read back as a stranger's: an item that lies outside of its own root is refused.
+The record is read like a stranger's: an item outside of its own root is refused.
 """
 
 from __future__ import annotations
@@ -19,26 +19,15 @@ from typing import Any
 
 import msgspec
 
+from turnlog.edit.journal.file_steps import FileState
 from turnlog.errors import Unreadable
 
 RECORD_VERSION = 1
 RECORD_FILE_NAME = "record.json"
 STATE_BEGUN, STATE_DONE, STATE_UNDONE = "begun", "done", "undone"
 NEW_SUFFIX, OLD_SUFFIX, LATE_SUFFIX = "new", "old", "late"
-"""How the names of files end that help beside a place: the new content, and second names of the old and the new one."""
+"""How the names of files end that lie beside a place: the new content, and second names of the old and the new one."""
 CHANGE_KINDS = frozenset({"rewrite", "create", "rename", "remove", "append"})
-
-
-@dataclass(frozen=True, slots=True)
-class FileState:
-    """What stood at a place."""
-
-    size: int
-    mode: int
-    mtime_ns: int
-    sha256: str | None = None
-    """Of the content; not of a folder, and not of a file that is only added to."""
-    is_folder: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +43,14 @@ class UndoItem:
     """The new name, when renamed."""
     before: FileState | None = None
     after: FileState | None = None
-    """Of an append: of what was appended alone."""
+    """For an append: of the appended lines alone."""
     folders: tuple[str, ...] = ()
     """Folders that had to be made first, the outermost first."""
 
 
 @dataclass(frozen=True, slots=True)
 class UndoRecord:
-    """A change that was carried out, as it was planned or as it went."""
+    """A change, as it was planned or as it was carried out."""
 
     folder: Path
     verb: str
@@ -72,18 +61,23 @@ class UndoRecord:
     """In UTC."""
     items: tuple[UndoItem, ...]
     is_ready: bool = False
-    """Whether all that is new was written beside; before that, nothing of the user's was touched."""
+    """Whether all new content was written; before that, none of the user's files was touched."""
     state: str = STATE_BEGUN
 
     @property
     def name(self) -> str:
-        """What the record is called."""
+        """The name of the record."""
         return self.folder.name
 
     @property
     def moment(self) -> datetime:
         """When the change was made."""
         return datetime.fromisoformat(self.when)
+
+    @property
+    def settled_at(self) -> datetime | None:
+        """When the change was made; None if it was interrupted."""
+        return None if self.state == STATE_BEGUN else self.moment
 
     @property
     def places(self) -> list[Path]:
@@ -95,39 +89,39 @@ class UndoRecord:
         return self.folder / "kept" / str(number)
 
     def get_undone_path(self, number: int) -> Path:
-        """Where that which was undone is kept."""
+        """Where the undone content of an item is kept."""
         return self.folder / "made" / str(number)
 
     def make_beside_name(self, number: int, ending: str) -> str:
-        """The name of a file that helps beside the place of an item while it is changed."""
+        """The name of a file that lies beside the place of an item while it is changed."""
         return f".turnlog-{self.name}-{number}.{ending}"
 
     def with_items(self, items: Iterable[UndoItem], **others: Any) -> UndoRecord:
-        """The same with other items."""
+        """Copy the record with other items."""
         return replace(self, items=tuple(items), **others)
 
 
 def encode_record(record: UndoRecord) -> bytes:
-    """A record as JSON; names that are no UTF-8 are kept as escapes."""
-    known = asdict(record)
-    del known["folder"], known["state"]
-    return json.dumps({"version": RECORD_VERSION, **known}, indent=1).encode() + b"\n"
+    """Write a record as JSON; names that are not UTF-8 become escapes."""
+    fields = asdict(record)
+    del fields["folder"], fields["state"]
+    return json.dumps({"version": RECORD_VERSION, **fields}, indent=1).encode() + b"\n"
 
 
 def decode_record(data: bytes, folder: Path, state: str) -> UndoRecord:
-    """Read a record back; `Unreadable` if it is none or names places that are not its business."""
+    """Read a record back; `Unreadable` if it is damaged or names places outside of its roots."""
     path = folder / RECORD_FILE_NAME
     try:
-        known: Any = json.loads(data)
-        version = known.pop("version", None)
+        fields: Any = json.loads(data)
+        version = fields.pop("version", None)
         if version != RECORD_VERSION:
-            raise Unreadable(f"{path}: written by another version of turnlog; use that one")
-        record = msgspec.convert({**known, "folder": folder, "state": state}, UndoRecord)
+            raise Unreadable(f"{path}: was written by another version of turnlog; use that version")
+        record = msgspec.convert({**fields, "folder": folder, "state": state}, UndoRecord)
         is_timed = record.moment.tzinfo is not None
     except (ValueError, RecursionError, TypeError, AttributeError, msgspec.ValidationError) as error:
-        raise Unreadable(f"{path}: no record of a change ({error}); what was kept lies beside it") from error
+        raise Unreadable(f"{path}: not a valid record of a change ({error}); the kept files are beside it") from error
     if not is_timed or not all(map(_is_sound_item, record.items)):
-        raise Unreadable(f"{path}: names a time or a place that no change of turnlog's has; nothing was changed")
+        raise Unreadable(f"{path}: names a time or a place that turnlog never writes; nothing was changed")
     return record
 
 

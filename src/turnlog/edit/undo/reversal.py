@@ -1,42 +1,52 @@
 """One change of one file taken back, from wherever it was stopped.
 
-A place that still holds the original, or holds it again, is fine. `trouble` says beforehand when a place holds neither
-that nor what the change left there.
+A place that still holds the original, or holds it again, is fine. `find_trouble` says beforehand when a place holds
+neither that nor what the change left there. Lines that were appended are cut off again if they still end the file.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from turnlog.edit.trash.file_move import move_file
-from turnlog.edit.undo.appended_lines import cut_appended, is_appended_at_end, is_cut_off, restore_times
-from turnlog.edit.undo.kept_files import has_known_content, is_same_file, keep_file, put_kept_file
-from turnlog.edit.undo.path_names import give_name, hash_folder_names
-from turnlog.edit.undo.record import LATE_SUFFIX, NEW_SUFFIX, OLD_SUFFIX, STATE_BEGUN, FileState, UndoRecord
-from turnlog.entries.atomic_file import flush_folder, resolve_inside
+from turnlog.edit.journal.file_steps import (
+    FileState,
+    give_name,
+    has_known_content,
+    hash_folder_names,
+    is_same_file,
+    keep_file,
+    move_file,
+    put_kept_file,
+    write_new_file,
+)
+from turnlog.edit.undo.record import LATE_SUFFIX, NEW_SUFFIX, OLD_SUFFIX, STATE_BEGUN, UndoItem, UndoRecord
+from turnlog.entries.atomic_file import flush_folder, lock_file, resolve_inside
+from turnlog.entries.file_ends import open_regular_file, read_at
+from turnlog.errors import Changed
 
 
 class UndoTrouble(NamedTuple):
-    """What speaks against taking a change back."""
+    """A reason not to take a change back."""
 
     words: str
     is_final: bool = False
-    """Whether it can't be done by force either."""
+    """Whether force does not help either."""
 
 
 def find_trouble(record: UndoRecord, number: int) -> UndoTrouble | None:
-    """Why an item can't be taken back without losing something; None if it can."""
+    """Say why an item can't be taken back without losing something; None if it can."""
     item, path = record.items[number], find_current_path(record, number)
     if resolve_inside(path.parent, Path(item.root)) != path.parent:
         return UndoTrouble(f"{path}: a link leads elsewhere", is_final=True)
     if record.state == STATE_BEGUN and (item.kind in ("append", "create") or _was_not_reached(record, number, path)):
         return None
     if item.kind == "append":
-        is_ours = is_cut_off(item, path) or is_appended_at_end(item, path)
+        is_ours = _is_cut_off(item, path) or _is_appended_at_end(item, path)
         return None if is_ours else UndoTrouble(f"{path}: was written since", is_final=True)
     if item.kind == "rename":
         return _find_rename_trouble(path, find_current_path(record, number, item.to), item.after, record.state)
@@ -48,7 +58,7 @@ def find_trouble(record: UndoRecord, number: int) -> UndoTrouble | None:
 
 def _find_rename_trouble(old: Path, new: Path, after: FileState | None, state: str) -> UndoTrouble | None:
     if os.path.lexists(old) and os.path.lexists(new) and not is_same_file(old, new) and state == STATE_BEGUN:
-        return UndoTrouble(f"{old}: stands there again", is_final=True)
+        return UndoTrouble(f"{old}: exists again", is_final=True)
     if not os.path.lexists(old) and not os.path.lexists(new):
         return UndoTrouble(f"{new}: is gone", is_final=True)
     is_taken = os.path.lexists(old) and (state == STATE_BEGUN or not os.path.lexists(new) or is_same_file(old, new))
@@ -69,27 +79,27 @@ def _find_original_trouble(record: UndoRecord, number: int, path: Path) -> UndoT
     if not has_known_content(kept, item.before):
         return UndoTrouble(f"{path}: its original in {kept} is no longer what was kept", is_final=True)
     if item.kind == "remove":
-        return UndoTrouble(f"{path}: stands there again, and is another") if os.path.lexists(path) else None
+        return UndoTrouble(f"{path}: exists again, with other content") if os.path.lexists(path) else None
     if has_known_content(path, item.after):
         return None
     return UndoTrouble(f"{path}: was written since" if os.path.lexists(path) else f"{path}: is gone")
 
 
 def _was_not_reached(record: UndoRecord, number: int, path: Path) -> bool:
-    """Whether the new content still waits beside: then the place was not touched, whoever wrote there since."""
+    """Whether the new content still lies beside the place: then the change did not touch the place."""
     return (
         record.items[number].kind == "rewrite" and path.with_name(record.make_beside_name(number, NEW_SUFFIX)).exists()
     )
 
 
 def take_back_change(record: UndoRecord, number: int) -> None:
-    """Bring back what stood at a place; what stands there now is kept with the record."""
+    """Bring back what was at a place; what is there now is kept with the record."""
     item, path, made = record.items[number], find_current_path(record, number), record.get_undone_path(number)
     if item.kind == "append":
-        if is_appended_at_end(item, path):
-            cut_appended(item, path, made)
-        if is_cut_off(item, path) and made.exists():
-            restore_times(path, item.before)
+        if _is_appended_at_end(item, path):
+            _cut_appended(item, path, made)
+        if _is_cut_off(item, path) and made.exists():
+            _restore_times(path, item.before)
     elif item.kind == "rename":
         _rename_back(path, find_current_path(record, number, item.to))
     elif item.kind == "create":
@@ -106,14 +116,14 @@ def take_back_change(record: UndoRecord, number: int) -> None:
 
 
 def _put_original_back(record: UndoRecord, number: int, path: Path) -> None:
-    """Bring a rewritten or removed file back; the very file, where it is still there by a second name."""
+    """Bring a rewritten or removed file back; the very file, if it still has a second name."""
     item, kept = record.items[number], record.get_kept_path(number)
     old, new = (path.with_name(record.make_beside_name(number, ending)) for ending in (OLD_SUFFIX, NEW_SUFFIX))
     if new.exists():  # stopped before the exchange
         new.unlink()
         old.unlink(missing_ok=True)
         kept.unlink(missing_ok=True)
-    elif old.exists():  # stopped behind it
+    elif old.exists():  # stopped after it
         put_kept_file(old, path)
         kept.unlink(missing_ok=True)
     if not os.path.lexists(kept):
@@ -146,13 +156,57 @@ def _rename_back(old: Path, new: Path) -> None:
 def _recreate_folder(path: Path, before: FileState) -> None:
     path.mkdir(parents=True, exist_ok=True, mode=0o700)
     path.chmod(before.mode)
-    restore_times(path, before)
+    _restore_times(path, before)
+
+
+def _is_cut_off(item: UndoItem, path: Path) -> bool:
+    """Whether a file has the size that it had before."""
+    return item.before is not None and path.exists() and path.stat().st_size == item.before.size
+
+
+def _is_appended_at_end(item: UndoItem, path: Path) -> bool:
+    """Whether the appended lines still end the file."""
+    if item.after is None or item.before is None or not path.exists():
+        return False
+    fd, status = open_regular_file(path)
+    try:
+        tail = read_at(fd, max(status.st_size - item.after.size, 0), item.after.size)
+    finally:
+        os.close(fd)
+    grown = status.st_size - item.before.size
+    return grown >= item.after.size and hashlib.sha256(tail).hexdigest() == item.after.sha256
+
+
+def _cut_appended(item: UndoItem, path: Path, made: Path) -> None:
+    """Cut the appended lines off a file, with the line end that had to be added before them."""
+    if item.after is None or item.before is None:
+        return
+    fd = os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0))
+    try:
+        lock_file(fd)
+        size = os.fstat(fd).st_size
+        start = size - item.after.size
+        is_whole = start - item.before.size <= 1
+        made.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        write_new_file(made, [read_at(fd, start, item.after.size)], 0o600)
+        if os.fstat(fd).st_size != size:
+            raise Changed(f"{path}: was written meanwhile; nothing was cut off, try again")
+        os.ftruncate(fd, item.before.size if is_whole else start)
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def _restore_times(path: Path, before: FileState | None) -> None:
+    """Give a file or folder the time that it had."""
+    if before is not None:
+        os.utime(path, ns=(path.stat().st_atime_ns, before.mtime_ns))
 
 
 def find_current_path(record: UndoRecord, number: int, place: str | None = None) -> Path:
-    """Where a file is now, by default that of an item: the names that later items gave to it or its folders count."""
+    """Find where a file is now, by default that of an item: later items may have renamed it or its folders."""
     renames = [(Path(item.path), Path(item.to)) for item in record.items[number + 1 :] if item.to is not None]
-    # They are made and taken back in turn: where the last one is in force, all before it are.
+    # They are made and taken back in order: if the last one is in force, all before it are.
     while renames and not _is_in_force(*renames[-1], record.state):
         renames.pop()
     path = Path(place or record.items[number].path)
@@ -163,14 +217,14 @@ def find_current_path(record: UndoRecord, number: int, place: str | None = None)
 
 
 def _is_in_force(old: Path, new: Path, state: str) -> bool:
-    """Whether something has its new name; of what was finished, the old place may be taken again (`stubs`)."""
+    """Whether something has its new name; after a finished change the old name may be taken again (`stubs`)."""
     if not os.path.lexists(new):
         return False
     return not os.path.lexists(old) or (state != STATE_BEGUN and not is_same_file(old, new))
 
 
 def list_helper_files(record: UndoRecord) -> Iterator[Path]:
-    """The files beside places that helped while something was changed."""
+    """The files that lay beside places while something was changed."""
     for number in range(len(record.items)):
         place = find_current_path(record, number)
         yield from (

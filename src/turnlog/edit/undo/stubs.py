@@ -1,9 +1,9 @@
-"""What was written in the old place of something that a change has renamed: it must not stand in the way of `undo`.
+"""What was written in the old place of something that a change has renamed: it must not keep `undo` from working.
 
-A client that has a session open goes on writing under the path that it knows. Before a rename is taken back, all that
-stands in the old place is set aside with the record; afterwards each file goes back to its place there:
+A client that has a session open goes on writing under the path that it knows. Before a rename is taken back, all
+files in the old place are set aside with the record; afterwards each file goes back to its place there:
 
-    returned   nothing stands in its place
+    returned   its place is free
     joined     it is a transcript that goes on from the one in its place (`edit.stub`), and follows it
     aside      anything else; it stays with the record, and only force allows that
 
@@ -19,9 +19,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from turnlog.edit.journal.file_steps import hash_file_content, is_same_file, move_file
 from turnlog.edit.stub import is_continuation
-from turnlog.edit.trash.file_move import hash_file_content, move_file
-from turnlog.edit.undo.kept_files import is_same_file
 from turnlog.edit.undo.record import STATE_BEGUN, UndoRecord
 from turnlog.entries.layout import scan_folder
 from turnlog.entries.writer import append_lines
@@ -40,9 +39,9 @@ class Stub(NamedTuple):
 
 
 def find_stubs(record: UndoRecord) -> list[Stub]:
-    """What stands again where a change has renamed something, and what would become of it."""
+    """Find the files in the places that a change has renamed something from, and what would become of them."""
     found: list[Stub] = []
-    if record.state == STATE_BEGUN:  # then what stands there is the original
+    if record.state == STATE_BEGUN:  # then what is there is the original
         return found
     for number, item in enumerate(record.items):
         if item.to is None:
@@ -54,7 +53,7 @@ def find_stubs(record: UndoRecord) -> list[Stub]:
 
 
 def find_stub_needing_force(stubs: list[Stub]) -> Stub | None:
-    """The first file that only force sets aside; None if there is none."""
+    """Find the first file that only force sets aside; None if there is none."""
     goes_on = any(stub.fate == FATE_JOINED for stub in stubs)
     grave = (stub for stub in stubs if stub.fate == FATE_ASIDE and not (goes_on and stub.path.suffix != ".jsonl"))
     return next(grave, None)
@@ -78,7 +77,7 @@ def _list_links(base: str, folders: list[str]) -> list[str]:
 
 
 def set_stubs_aside(record: UndoRecord, stubs: list[Stub]) -> None:
-    """Move all that stands in the way into the record's folder, and remove the folders that are empty then."""
+    """Move all files that are in the way into the record's folder, and remove the folders that are empty then."""
     if stubs:
         (record.folder / _PENDING_FILE_NAME).touch(mode=0o600)
     for number in sorted({stub.item for stub in stubs}):
@@ -105,7 +104,7 @@ def _remove_empty_folders(top: Path) -> None:
 
 
 def clear_empty_folders(record: UndoRecord) -> None:
-    """Remove a folder in which nothing stands, where a change has renamed one: it holds nothing that could be lost."""
+    """Remove an empty folder in the place that a change has renamed one from: nothing in it could be lost."""
     for item in record.items if record.state != STATE_BEGUN else ():
         old = Path(item.path)
         is_renamed = item.to is not None and os.path.lexists(item.to) and not is_same_file(old, Path(item.to))
@@ -114,12 +113,12 @@ def clear_empty_folders(record: UndoRecord) -> None:
 
 
 def has_stubs_to_put_back(record: UndoRecord) -> bool:
-    """Whether an undo was stopped before what it had set aside had its place again."""
+    """Whether an undo was stopped before it had put back all that it had set aside."""
     return (record.folder / _PENDING_FILE_NAME).exists()
 
 
 def put_stubs_back(record: UndoRecord) -> list[Path]:
-    """Give each file that was set aside its place again, alone or behind what stands there; gives what stays aside."""
+    """Put each file that was set aside back, alone or behind what is there; gives what stays aside."""
     kept: list[Path] = []
     for path, home in _list_set_aside(record):
         if not os.path.lexists(home):
@@ -139,7 +138,7 @@ def put_stubs_back(record: UndoRecord) -> list[Path]:
 
 
 def _list_set_aside(record: UndoRecord) -> Iterator[tuple[Path, Path]]:
-    """What is set aside, each with its place; what an earlier attempt left comes first."""
+    """List what is set aside, each file with its place; what an earlier attempt left comes first."""
     folder = record.folder / _ASIDE_FOLDER_NAME
     names = [path.name for path in folder.glob("*.*")]
     for name in sorted(names, key=lambda name: [int(part) for part in name.split(".")]):
@@ -149,7 +148,7 @@ def _list_set_aside(record: UndoRecord) -> Iterator[tuple[Path, Path]]:
 
 
 def _ends_with(home: Path, path: Path) -> bool:
-    """Whether a file was joined already, by an attempt that was stopped."""
+    """Whether an attempt that was stopped had already joined a file."""
     if not (home.is_file() and path.is_file() and path.suffix == ".jsonl"):
         return False
     size = path.stat().st_size

@@ -1,8 +1,8 @@
 """Changes of the user's files that can be taken back, byte for byte: carried out as a whole, or not at all.
 
-A record of what will be done is on the disk before anything is. Then the originals are kept and all new contents are
-written beside their places; only then come the renames. Any failure takes everything back. Who is killed in between
-leaves a record that is `begun`: the next change, or `undo`, takes that back.
+The record of a change is on the disk before anything is touched (`journal`). Then the originals are kept and all new
+contents are written beside their places; only then come the renames. Any failure takes everything back. A killed
+process leaves a record that is `begun`: the next change, or `undo`, takes that back.
 """
 
 from __future__ import annotations
@@ -10,15 +10,26 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import shutil
-from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
-from turnlog.edit.undo import change_step, reversal
-from turnlog.edit.undo.change import AppendChange, CreateChange, FileChange, RemoveChange, RenameChange, RewriteChange
-from turnlog.edit.undo.open_sessions import find_touched_targets, refuse_open_sessions
+from turnlog.edit.journal.file_steps import find_free_path
+from turnlog.edit.journal.journal import Journal, JournalListing
+from turnlog.edit.undo import reversal
+from turnlog.edit.undo.change import (
+    AppendChange,
+    CreateChange,
+    FileChange,
+    RemoveChange,
+    RenameChange,
+    RewriteChange,
+    carry_out_change,
+    finish_item,
+    plan_item,
+    prepare_item,
+)
 from turnlog.edit.undo.record import (
     RECORD_FILE_NAME,
     STATE_BEGUN,
@@ -38,7 +49,8 @@ from turnlog.edit.undo.stubs import (
     put_stubs_back,
     set_stubs_aside,
 )
-from turnlog.entries.atomic_file import flush_folder, lock_file, replace_file
+from turnlog.edit.undo.touched_sessions import find_touched_targets, refuse_open_sessions
+from turnlog.entries.atomic_file import flush_folder
 from turnlog.errors import Changed, NotFound, TurnlogError, Unreadable
 
 __all__ = [
@@ -53,28 +65,21 @@ __all__ = [
     "UndoRecord",
 ]
 
-_GOING_PREFIX = ".pruned-"
 Given = ParamSpec("Given")
 Gives = TypeVar("Gives")
 UndoProgress = Callable[[int, int], None]
-"""Is told how many steps are done, and of how many."""
+"""Gets how many steps are done, and of how many."""
+UndoListing = JournalListing[UndoRecord]
+"""What can be undone."""
 
 
-class UndoListing(NamedTuple):
-    """What can be undone."""
+class Undo(Journal[UndoRecord]):
+    """The journal of changes."""
 
-    records: list[UndoRecord]
-    """The newest first."""
-    unreadable: list[str]
-    """Why others can't be, in words."""
-
-
-class Undo:
-    """The folder of what was changed; made when first needed."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._is_held = False
+    manifest_name = RECORD_FILE_NAME
+    removed_prefix = ".pruned-"
+    states = (STATE_BEGUN, STATE_DONE, STATE_UNDONE)
+    originals_name = "kept"
 
     # -- forth
 
@@ -82,59 +87,51 @@ class Undo:
         self, verb: str, words: str, changes: Sequence[FileChange], progress: UndoProgress | None = None
     ) -> UndoRecord:
         """Make some changes, all or none; `words` say for people what they are."""
-        with self.lock_changes():
-            self.settle_interrupted()
-            tell = progress or _report_nothing
+        with self.lock_journal():
+            self.settle_unfinished()
+            report = progress or _report_nothing
             record, number = self._begin_record(verb, words, changes), 0
             try:
-                record = self._prepare_items(record, changes, tell)
+                record = self._prepare_items(record, changes, report)
                 for number, change in enumerate(changes):
-                    _run_with_plain_errors(change_step.carry_out_change, record, number, change)
-                    tell(len(changes) + number + 1, 2 * len(changes))
-                return self._mark_state(self._finish_items(record), STATE_DONE)
+                    _run_with_plain_errors(carry_out_change, record, number, change)
+                    report(len(changes) + number + 1, 2 * len(changes))
+                return self._mark_record(self._finish_items(record), STATE_DONE)
             except BaseException:
                 self._roll_back(record, number)
                 raise
 
     def _begin_record(self, verb: str, words: str, changes: Sequence[FileChange]) -> UndoRecord:
         now = datetime.now(UTC)
-        items = tuple(_run_with_plain_errors(change_step.plan_item, change) for change in changes)
-        folder = self._find_free_folder(f"{now:%Y%m%d-%H%M%S}-{verb}")
-        record = UndoRecord(folder, verb, words, now.isoformat(), items)
-        folder.mkdir(mode=0o700)
-        try:
+        items = tuple(_run_with_plain_errors(plan_item, change) for change in changes)
+        name = find_free_path(self.folder / f"{now:%Y%m%d-%H%M%S}-{verb}").name
+        with self.add_entry(name) as folder:
+            record = UndoRecord(folder, verb, words, now.isoformat(), items)
             (folder / "kept").mkdir(mode=0o700)
-            (folder / STATE_BEGUN).touch(mode=0o600)
-            replace_file(folder / RECORD_FILE_NAME, encode_record(record), root=folder)
-            flush_folder(self.folder)
-        except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
+            self.mark_state(folder, STATE_BEGUN)
+            self.write_manifest(folder, encode_record(record))
         return record
 
-    def _find_free_folder(self, name: str) -> Path:
-        number, folder = 1, self.folder / name
-        while os.path.lexists(folder):
-            number += 1
-            folder = self.folder / f"{name}-{number}"
-        return folder
-
-    def _prepare_items(self, record: UndoRecord, changes: Sequence[FileChange], tell: UndoProgress) -> UndoRecord:
+    def _prepare_items(self, record: UndoRecord, changes: Sequence[FileChange], report: UndoProgress) -> UndoRecord:
         items: list[UndoItem] = []
         for number, change in enumerate(changes):
-            items.append(_run_with_plain_errors(change_step.prepare_item, record, number, change))
-            tell(number + 1, 2 * len(changes))
+            items.append(_run_with_plain_errors(prepare_item, record, number, change))
+            report(number + 1, 2 * len(changes))
         flush_folder(record.folder / "kept")
         ready = record.with_items(items, is_ready=True)
-        replace_file(record.folder / RECORD_FILE_NAME, encode_record(ready), root=record.folder)
+        self.write_manifest(record.folder, encode_record(ready))
         return ready
 
     def _finish_items(self, record: UndoRecord) -> UndoRecord:
-        items = tuple(map(change_step.finish_item, record.items))
+        items = tuple(map(finish_item, record.items))
         finished = record.with_items(items)
         if items != record.items:
-            replace_file(record.folder / RECORD_FILE_NAME, encode_record(finished), root=record.folder)
+            self.write_manifest(record.folder, encode_record(finished))
         return finished
+
+    def _mark_record(self, record: UndoRecord, state: str) -> UndoRecord:
+        self.mark_state(record.folder, state)
+        return record.with_items(record.items, state=state)
 
     # -- back
 
@@ -142,10 +139,11 @@ class Undo:
         """Put back what a change has changed; refuses (`Changed`) when that was written since, unless by force.
 
         By force the originals come back all the same. What stood there stays with the record, in `made` or `aside`.
-        What a client went on to write in an old place follows the original (`stubs`). `asked` as in `busy.blocking`.
+        What a client went on to write in an old place follows the original (`stubs`). `asked` says that the user
+        was asked about doubts (`open_signs.select_blocking_signs`).
         """
-        with self.lock_changes():
-            found = self._read_record(record.folder)
+        with self.lock_journal():
+            found = self.read_entry(record.folder)
             if found.state == STATE_UNDONE and has_stubs_to_put_back(found):
                 put_stubs_back(found)
                 return found
@@ -160,23 +158,18 @@ class Undo:
             if found.state == STATE_BEGUN and not forced:
                 self._forget_record(found)
                 return found
-            undone = self._mark_state(found, STATE_UNDONE)
+            undone = self._mark_record(found, STATE_UNDONE)
             put_stubs_back(undone)
             return undone
 
-    def settle_interrupted(self) -> None:
+    def settle_entry(self, entry: UndoRecord) -> None:
         """Take back what a killed process has begun; where that is not safe, it stays for the user to decide."""
-        with self.lock_changes():
-            for folder in self.folder.glob("[0-9]*"):
-                if not (folder / RECORD_FILE_NAME).exists():  # killed before it had a record: nothing was touched
-                    shutil.rmtree(folder, ignore_errors=True)
-            for record in self.list_all().records:
-                if record.state == STATE_BEGUN or (record.state == STATE_UNDONE and has_stubs_to_put_back(record)):
-                    with contextlib.suppress(TurnlogError):
-                        self.undo_record(record)
+        if entry.state == STATE_BEGUN or (entry.state == STATE_UNDONE and has_stubs_to_put_back(entry)):
+            with contextlib.suppress(TurnlogError):
+                self.undo_record(entry)
 
     def list_troubles(self, record: UndoRecord) -> list[reversal.UndoTrouble]:
-        """What speaks against taking a change back, apart from what stands in an old place again (`stubs`)."""
+        """List the reasons not to take a change back, apart from files in an old place (`stubs`)."""
         found = (reversal.find_trouble(record, number) for number in range(len(record.items)) if record.is_ready)
         return [trouble for trouble in found if trouble is not None]
 
@@ -185,12 +178,12 @@ class Undo:
         if not force and (stub := find_stub_needing_force(stubs)) is not None:
             remedy = "--force puts the original back and sets it aside"
             raise Changed(f"{stub.path}: was written there since; nothing was undone; {remedy}")
-        told = self.list_troubles(record)
-        grave = [trouble for trouble in told if trouble.is_final or not force]
+        troubles = self.list_troubles(record)
+        grave = [trouble for trouble in troubles if trouble.is_final or not force]
         if grave:
             more = f" (and {len(grave) - 1} more)" if len(grave) > 1 else ""
             raise Changed(f"{grave[0].words}{more}; nothing was undone; {self._suggest_remedy(record, grave[0])}")
-        return bool(told)
+        return bool(troubles)
 
     def _suggest_remedy(self, record: UndoRecord, trouble: reversal.UndoTrouble) -> str:
         paths = {item.path for item in record.items}
@@ -227,33 +220,28 @@ class Undo:
             for folder in reversed(item.folders):
                 with contextlib.suppress(OSError):
                     Path(folder).rmdir()
-        self._remove_folder(record.folder)
+        self.remove_entry(record.folder)
 
     # -- what there is
 
     def list_records(self) -> list[UndoRecord]:
         """All changes, the newest first."""
-        return self.list_all().records
+        return self.list_entries().entries
 
-    def list_all(self) -> UndoListing:
-        """All changes, and what could not be read."""
-        records: list[UndoRecord] = []
-        unreadable: list[str] = []
-        for path in self.folder.glob(f"[0-9]*/{RECORD_FILE_NAME}"):
-            try:
-                records.append(self._read_record(path.parent))
-            except (TurnlogError, OSError) as error:
-                unreadable.append(str(error))
-        return UndoListing(sorted(records, key=lambda record: record.when, reverse=True), sorted(unreadable))
+    def list_entries(self) -> UndoListing:
+        """All changes, the newest first, and what could not be read."""
+        found = super().list_entries()
+        return found._replace(entries=sorted(found.entries, key=lambda record: record.when, reverse=True))
 
-    def _read_record(self, folder: Path) -> UndoRecord:
+    def read_entry(self, folder: Path) -> UndoRecord:
+        """Read the record of a change, and how far it is."""
         try:
             data = (folder / RECORD_FILE_NAME).read_bytes()
         except FileNotFoundError:
-            raise NotFound(f"{folder.name}: there is no such change any more") from None
-        state = next((state for state in (STATE_UNDONE, STATE_DONE, STATE_BEGUN) if (folder / state).exists()), None)
+            raise NotFound(f"{folder.name}: this change does not exist any more") from None
+        state = self.read_state(folder)
         if state is None:
-            raise Unreadable(f"{folder}: does not say how far it is; what was kept lies in it")
+            raise Unreadable(f"{folder}: does not say how far it is; it holds what was kept")
         return decode_record(data, folder, state)
 
     def measure_kept_size(self, record: UndoRecord) -> int:
@@ -261,51 +249,9 @@ class Undo:
         files = (path for part in ("kept", "made", "aside") for path in (record.folder / part).rglob("*"))
         return sum(path.lstat().st_size for path in files if path.is_symlink() or not path.is_dir())
 
-    def list_ripe(self, older_than: timedelta, now: datetime | None = None) -> list[UndoRecord]:
-        """What was changed long enough ago for its originals to go; never what was interrupted."""
-        limit = (now or datetime.now(UTC)) - older_than
-        return [record for record in self.list_records() if record.state != STATE_BEGUN and record.moment <= limit]
-
-    def prune(self, older_than: timedelta, now: datetime | None = None) -> list[UndoRecord]:
-        """Remove for good what is kept of changes that were made long enough ago."""
-        with self.lock_changes():
-            gone = self.list_ripe(older_than, now)
-            for record in gone:
-                self._remove_folder(record.folder)
-            for left in self.folder.glob(f"{_GOING_PREFIX}*"):
-                shutil.rmtree(left, ignore_errors=True)
-            return gone
-
-    @contextlib.contextmanager
-    def lock_changes(self) -> Iterator[None]:
-        """Let one turnlog at a time change files; who holds it may ask again."""
-        if self._is_held:
-            yield
-            return
-        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        fd = os.open(self.folder / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            lock_file(fd)
-            self._is_held = True
-            yield
-        finally:
-            self._is_held = False
-            os.close(fd)
-
-    def _mark_state(self, record: UndoRecord, state: str) -> UndoRecord:
-        """Say how far a record is; the name of an empty file tells, because a rename needs no space on the disk."""
-        (record.folder / record.state).rename(record.folder / state)
-        flush_folder(record.folder)
-        return record.with_items(record.items, state=state)
-
-    def _remove_folder(self, folder: Path) -> None:
-        going = folder.with_name(_GOING_PREFIX + folder.name)
-        folder.rename(going)
-        shutil.rmtree(going, ignore_errors=True)
-
 
 def _run_with_plain_errors(work: Callable[Given, Gives], /, *words: Given.args, **options: Given.kwargs) -> Gives:
-    """Do something; what the system says against it is told in one line."""
+    """Do something; an error of the system becomes one line of words."""
     try:
         return work(*words, **options)
     except OSError as error:
@@ -319,4 +265,4 @@ def _describe_os_error(error: OSError) -> str:
 
 
 def _report_nothing(done: int, of: int) -> None:
-    """Tell nobody."""
+    """Report to nobody."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import sys
@@ -10,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from turnlog.edit.trash import file_move
-from turnlog.edit.trash.file_move import PART_SUFFIX, move_file
+from turnlog.edit.journal.file_steps import copy_file, move_file, put_kept_file
 from turnlog.errors import Changed, TurnlogError
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links and file systems are those of POSIX")
@@ -60,15 +60,12 @@ def test_nothing_is_overwritten_here_or_there(tmp_path: Path, far: Path) -> None
     assert (tmp_path / "a").read_text() == "mine"
 
 
-def test_an_unfinished_copy_is_made_anew(tmp_path: Path, far: Path) -> None:
+def test_an_unfinished_copy_is_replaced_also_under_the_name_that_an_older_turnlog_gave_it(
+    tmp_path: Path, far: Path
+) -> None:
     (tmp_path / "a").write_text("whole")
-    move_file(tmp_path / "a", far / "b")
-    (name,) = [path.name for path in far.iterdir()]
-    assert name == "b"
-    move_file(far / "b", tmp_path / "a")
-    part = file_move._get_part_path(far / "b")
-    assert part.name.endswith(PART_SUFFIX)
-    part.write_text("hal")
+    for name in (hashlib.sha256(b"b").hexdigest()[:16], "b"):
+        (far / f"{name}.turnlog-part").write_text("hal")
     move_file(tmp_path / "a", far / "b")
     assert [(path.name, path.read_text()) for path in far.iterdir()] == [("b", "whole")]
 
@@ -79,7 +76,7 @@ def test_a_file_that_changes_while_it_is_copied_stays(tmp_path: Path, far: Path)
     before = source.lstat()
     source.write_text("newer")
     with pytest.raises(Changed, match="changed while it was copied"):
-        file_move._copy_file(source, far / "b", before)
+        copy_file(source, far / "b", before)
     assert source.read_text() == "newer"
     assert list(far.iterdir()) == []
 
@@ -90,3 +87,14 @@ def test_what_is_neither_file_nor_link_is_moved_within_a_file_system_only(tmp_pa
         move_file(tmp_path / "pipe", far / "pipe")
     move_file(tmp_path / "pipe", tmp_path / "b")
     assert (tmp_path / "b").is_fifo()
+
+
+def test_a_kept_file_with_the_longest_possible_name_comes_back_from_another_file_system(
+    tmp_path: Path, far: Path
+) -> None:
+    place = tmp_path / ("é" * 127)
+    (far / "0").write_text("original")
+    place.write_text("new")
+    put_kept_file(far / "0", place)
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [(place.name, "original")]
+    assert list(far.iterdir()) == []

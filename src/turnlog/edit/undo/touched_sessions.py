@@ -1,0 +1,91 @@
+"""The sessions that a change touches: which they are, whether a client has one open, and finding a change by them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from turnlog.edit.open_signs import (
+    OpenSign,
+    find_open_signs,
+    find_recent_writes,
+    find_suspect_sessions,
+    select_blocking_signs,
+)
+from turnlog.edit.session_target import SessionTarget
+from turnlog.edit.undo.record import STATE_UNDONE, UndoRecord
+from turnlog.entries.layout import is_session_id
+from turnlog.errors import Ambiguous, Busy, NotFound
+
+
+def find_touched_targets(paths: Iterable[Path]) -> list[SessionTarget]:
+    """Find the sessions that some files belong to, each once."""
+    found: dict[Path, SessionTarget] = {}
+    for path in paths:
+        for target in _find_owners(path):
+            found.setdefault(target.path, target)
+    return list(found.values())
+
+
+def _find_owners(path: Path) -> Iterator[SessionTarget]:
+    """Find the session whose transcript a path is, or whose folder holds it."""
+    for place in (path, *path.parents):
+        if is_session_id(place.stem) and place.suffix in ("", ".jsonl"):
+            file = place.with_suffix(".jsonl")
+            projects = file.parent.parent
+            yield SessionTarget(file, file.stem, projects.parent if projects.name == "projects" else None)
+
+
+def refuse_open_sessions(
+    targets: Iterable[SessionTarget], *, growth: bool = False, force: bool = False, asked: bool = False
+) -> None:
+    """Refuse if one of the sessions is open elsewhere; `force` and `asked` override doubts (`select_blocking_signs`).
+
+    A recent write counts only with `growth`: a caller that knows what the file must hold can tell better.
+    """
+    for found, sign in _list_signs(targets, growth=growth):
+        if select_blocking_signs([sign], force=force, asked=asked):
+            raise Busy(f"{found.session_id}: {sign.words}; {sign.remedy}")
+
+
+def list_doubts(targets: Iterable[SessionTarget]) -> list[str]:
+    """List why some of the sessions may be open, for the user to decide; each reason once."""
+    questions = (sign for _, sign in _list_signs(targets, growth=False) if sign.is_question)
+    return list(dict.fromkeys(sign.words for sign in questions))
+
+
+def _list_signs(targets: Iterable[SessionTarget], *, growth: bool) -> list[tuple[SessionTarget, OpenSign]]:
+    known = list(targets)
+    signs = [
+        (found, sign)
+        for found in find_suspect_sessions(known)
+        for sign in find_open_signs(found)
+        if sign.kind != "growth"
+    ]
+    return signs + [(found, sign) for found in known if growth for sign in find_recent_writes(found)]
+
+
+def find_last_change(records: list[UndoRecord]) -> UndoRecord:
+    """The newest change that is not undone."""
+    for record in records:
+        if record.state != STATE_UNDONE:
+            return record
+    raise NotFound("there is nothing to undo; `turnlog undo --list` lists what was changed")
+
+
+def find_change(name: str, records: list[UndoRecord]) -> UndoRecord:
+    """The change with this name or start of a name, or the newest one that touched the session with this id."""
+    wanted = name.strip().lower()
+    named = [record for record in records if wanted and record.name.lower().startswith(wanted)]
+    exact = [record for record in named if record.name.lower() == wanted]
+    if len(exact or named) > 1:
+        names = ", ".join(record.name for record in named[:5])
+        raise Ambiguous(f"{name!r} matches {len(named)} changes: {names}; use more of the name")
+    fitting = exact or named or [record for record in records if wanted and _touches_session(record, wanted)]
+    if not fitting:
+        raise NotFound(f"no change is called {name!r}; `turnlog undo --list` lists them")
+    return next((record for record in fitting if record.state != STATE_UNDONE), fitting[0])
+
+
+def _touches_session(record: UndoRecord, wanted: str) -> bool:
+    return any(target.session_id.lower().startswith(wanted) for target in find_touched_targets(record.places))

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 
 from tests.entries.strategies import assert_accounted, assert_grows, cuts, files
 from turnlog.errors import TurnlogError
-from turnlog.session.health.check import check
+from turnlog.session.check import check
 from turnlog.session.session import Session
 from turnlog.session.session_document import to_session_document
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from turnlog.entries.reader import Transcript
     from turnlog.errors import TurnlogError, UsageError
     from turnlog.session.calls import Call
-    from turnlog.session.health.check import Finding, check
+    from turnlog.session.check import Finding, check
     from turnlog.session.message_usage import Usage
     from turnlog.session.messages import Message
     from turnlog.session.open import open, sessions
@@ -47,7 +47,7 @@ _WHERE = {
     "Call": "turnlog.session.calls",
     "Config": "turnlog.api.config",
     "Entry": "turnlog.entries.entry",
-    "Finding": "turnlog.session.health.check",
+    "Finding": "turnlog.session.check",
     "IndexRefresh": "turnlog.api.index",
     "IndexReport": "turnlog.api.index",
     "IndexVerification": "turnlog.api.index",
@@ -70,7 +70,7 @@ _WHERE = {
     "Usage": "turnlog.session.message_usage",
     "UsageError": "turnlog.errors",
     "build_session_tree": "turnlog.api.session_tree",
-    "check": "turnlog.session.health.check",
+    "check": "turnlog.session.check",
     "compact_index": "turnlog.api.index",
     "list_sessions": "turnlog.api.sessions",
     "load_config": "turnlog.api.config",

@@ -10,7 +10,7 @@
     |-- BrokenPlugin        a plugin of another package can't be loaded, or failed
     `-- Refused             the real client would not resume this session, with its reason
 
-Bad content is never an exception: it is counted and explained (see `entries.entry.Scrap` and `session.health.check`).
+Bad content is never an exception: it is counted and explained (see `entries.entry.Scrap` and `session.check`).
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from turnlog.agent.slash_commands import run_slash_command
 from turnlog.model.anthropic import connect_model
 from turnlog.model.cancel import Cancel
 from turnlog.model.retries import RetryPolicy
-from turnlog.session.health.check import check
+from turnlog.session.check import check
 from turnlog.session.messages import FILLER_TEXT
 from turnlog.session.session import Session
 

@@ -20,7 +20,7 @@ from turnlog.agent.tools.call_result import CallResult
 from turnlog.entries.slug import make_slug
 from turnlog.errors import Busy, Changed, TurnlogError, UsageError
 from turnlog.model.answer import ModelAnswer
-from turnlog.session.health.check import check
+from turnlog.session.check import check
 from turnlog.session.session import Session
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -16,10 +16,10 @@ from tests.cli.conftest import HOSTILE, Machine, Turnlog, harmful
 from tests.edit import sick
 from tests.session.build import BASE, SESSION, Build, base, encoded, said
 from turnlog.cli.health.repair import RepairOptions, RepairResult, write_repair
-from turnlog.edit.repairs.repair import repair_session
+from turnlog.edit.illnesses.picker import diagnose_surroundings
+from turnlog.edit.illnesses.repair import repair_session
 from turnlog.edit.session_target import find_target
 from turnlog.errors import Changed
-from turnlog.session.health.surroundings import diagnose_surroundings
 from turnlog.session.session import Session
 
 LONG_AGO = 1_700_000_000

@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.conftest import HOSTILE, Machine, Turnlog, harmful
 from tests.session.build import SESSION, base, said
-from turnlog.session.health.verdict import judge_session
+from turnlog.edit.illnesses.verdict import judge_session
 from turnlog.session.session import Session
 
 GONE = "aaaaaaaa-0000-4000-8000-000000000001"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from tests.edit.furnished import furnish
 from turnlog.edit.trash.trash import Trash
+from turnlog.session.session import Session
 
 
 @pytest.fixture
@@ -26,3 +29,10 @@ def config(session: Path) -> Path:
 def trash(tmp_path: Path) -> Trash:
     """An empty trash."""
     return Trash(tmp_path / "data" / "trash")
+
+
+@pytest.fixture
+def opened() -> Iterator[Callable[[Path], Session]]:
+    """Open session files, and close them when the test is over."""
+    with ExitStack() as stack:
+        yield lambda path: stack.enter_context(Session.open(path))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from tests.session.build import BASE, Build, base, outcome, use
-from turnlog.session.health.bulk import GIANT_RESULT_BYTES
+from turnlog.edit.illnesses.bulk import GIANT_RESULT_BYTES
 
 
 class Sick(NamedTuple):

@@ -13,7 +13,7 @@ from turnlog.edit.compress.compress import CompressionResult, apply_compression,
 from turnlog.edit.compress.compression_mark import mark_compression
 from turnlog.edit.compress.turn_bands import parse_compress_selection
 from turnlog.edit.draft import Draft
-from turnlog.session.health.verdict import judge_session, list_regressions
+from turnlog.edit.illnesses.verdict import judge_session, list_regressions
 from turnlog.session.session import Session
 
 

@@ -12,14 +12,17 @@ import pytest
 
 from tests.edit.sick import CASES, IDS, SICK, Sick, hidden_end
 from tests.session.build import BASE, DATA, ROOT, SESSION, Build, base, edited, encoded, outcome, recorded, said, use
-from turnlog.edit.repairs.case import RepairCase
-from turnlog.edit.repairs.parent_finder import ParentFinder
-from turnlog.edit.repairs.repair import REMEDIES_BY_KIND, REPAIRS_BY_KIND, RepairOutcome, Treatment, repair_session
-from turnlog.edit.repairs.results import LOST_RESULT_TEXT
-from turnlog.edit.repairs.sent_blocks import REFUSED_BLOCK_TYPES, count_sent_blocks
+from turnlog.edit.illnesses.calls import LOST_RESULT_TEXT
+from turnlog.edit.illnesses.catalogue import ALTERNATIVES_BY_KIND, ILLNESSES, REPAIRS_BY_KIND, diagnose_session
+from turnlog.edit.illnesses.illness import RepairCase
+from turnlog.edit.illnesses.parent_finder import ParentFinder
+from turnlog.edit.illnesses.repair import (
+    RepairOutcome,
+    Treatment,
+    count_sent_blocks,
+    repair_session,
+)
 from turnlog.errors import UsageError
-from turnlog.session.health.diagnosis import diagnose_session
-from turnlog.session.health.illnesses import ILLNESSES
 from turnlog.session.session import Session
 
 
@@ -88,9 +91,9 @@ def test_an_unasked_repair_takes_nothing_from_what_is_sent(kind: str, make: Call
     before = Session.from_bytes(make().data)
     draft = repair_session(before).draft
     if draft is not None:
-        exempt = {name for names in REFUSED_BLOCK_TYPES.values() for name in names}
+        exempt = {name for illness in ILLNESSES.values() for name in illness.refused_blocks}
         lost = count_sent_blocks(before) - count_sent_blocks(Session(draft.file))
-        assert {name for name, _ in lost} <= (exempt if kind in REFUSED_BLOCK_TYPES else set())
+        assert {name for name, _ in lost} <= (exempt if ILLNESSES[kind].refused_blocks else set())
 
 
 def test_a_repair_that_would_send_less_says_how_to_ask_for_it() -> None:
@@ -116,8 +119,9 @@ def test_only_those_entries_of_another_session_go_unasked_that_are_not_sent() ->
     assert said(Session.from_bytes(well(build.data(), "other-session"))) == BASE
 
 
-def test_every_kind_of_the_catalogue_is_repaired_or_told_what_to_do() -> None:
-    assert sorted([*REPAIRS_BY_KIND, *REMEDIES_BY_KIND]) == sorted(ILLNESSES)
+def test_every_kind_of_the_catalogue_is_repaired_or_says_what_to_do_instead() -> None:
+    assert sorted([*REPAIRS_BY_KIND, *ALTERNATIVES_BY_KIND]) == sorted(ILLNESSES)
+    assert all(ALTERNATIVES_BY_KIND.values())
 
 
 def test_every_kind_that_is_repaired_has_a_sick_session_here() -> None:
@@ -128,7 +132,7 @@ def test_every_repair_is_documented_in_its_order() -> None:
     text = (ROOT / "docs" / "repair.md").read_text(encoding="utf-8")
     first, second = text.partition("## What is done")[2].split("## What is not")
     assert re.findall(r"^\| `([^`]+)` \|", first, re.MULTILINE) == list(REPAIRS_BY_KIND)
-    assert re.findall(r"^\| `([^`]+)` \|", second.partition("\n## ")[0], re.MULTILINE) == list(REMEDIES_BY_KIND)
+    assert re.findall(r"^\| `([^`]+)` \|", second.partition("\n## ")[0], re.MULTILINE) == list(ALTERNATIVES_BY_KIND)
 
 
 # -- the whole

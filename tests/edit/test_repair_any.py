@@ -12,10 +12,13 @@ from hypothesis import strategies as st
 
 from tests.edit.test_strip_any import Wild
 from tests.session.build import DATA
-from turnlog.edit.repairs.repair import REPAIRS_BY_KIND, RepairOutcome, repair_session
-from turnlog.edit.repairs.sent_blocks import REFUSED_BLOCK_TYPES, count_sent_blocks
-from turnlog.session.health.diagnosis import diagnose_session
-from turnlog.session.health.verdict import judge_session
+from turnlog.edit.illnesses.catalogue import ILLNESSES, REPAIRS_BY_KIND, diagnose_session
+from turnlog.edit.illnesses.repair import (
+    RepairOutcome,
+    count_sent_blocks,
+    repair_session,
+)
+from turnlog.edit.illnesses.verdict import judge_session
 from turnlog.session.session import Session
 
 TELLING = {"torn-line", "broken-line", "control-bytes", "other-session", "duplicate-uuid"}
@@ -55,7 +58,7 @@ def must_be_well(data: bytes, only: tuple[str, ...] = ()) -> None:
 def must_send_no_less(source: Session, after: Session, found: RepairOutcome, only: tuple[str, ...]) -> None:
     """Whatever is wrong with a session, only a repair that was asked for by its name takes away what is sent."""
     done = {treatment.kind for treatment in found.treatments if treatment.done}
-    exempt = {name for kind in done for name in REFUSED_BLOCK_TYPES.get(kind, ())}
+    exempt = {name for kind in done for name in ILLNESSES[kind].refused_blocks}
     if done.isdisjoint(only):
         assert {name for name, _ in count_sent_blocks(source) - count_sent_blocks(after)} <= exempt
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from itertools import count
 
-from turnlog.edit.salvage import SalvageOrigin, rebuild_session, select_prompts
-from turnlog.session.health.leftovers import TypedText
+from turnlog.edit.illnesses.lost_transcripts import SalvageOrigin, TypedText, rebuild_session, select_prompts
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 ORIGIN = SalvageOrigin("old", "/home/dana")

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.edit.furnished import MINE, picture
+from turnlog.edit.illnesses.catalogue import diagnose_session
 from turnlog.edit.stub import begins_with_file, is_continuation
 from turnlog.edit.trash.delete import delete_session
 from turnlog.edit.trash.trash import Trash
 from turnlog.errors import TurnlogError
-from turnlog.session.health.diagnosis import diagnose_session
 from turnlog.session.session import Session
 
 

@@ -14,10 +14,10 @@ from tests.edit.furnished import MINE, furnish, picture
 from tests.edit.killed import killed
 from turnlog.edit.clone import clone_session
 from turnlog.edit.id_renewal import create_uuid
+from turnlog.edit.illnesses.lost_transcripts import list_leftovers
 from turnlog.edit.unfinished_sessions import keep_unfinished_note, remove_unfinished
 from turnlog.entries.clients import read_process_domain
 from turnlog.entries.layout import MAKING_NOTE_PREFIX
-from turnlog.session.health.leftovers import list_leftovers
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="kills processes by signals")
 

@@ -13,7 +13,7 @@ from tests.conftest import CORPUS
 from tests.entries.strategies import assert_found, assert_tiles
 from turnlog.entries.entry import Entry
 from turnlog.entries.reader import Transcript, scan_lines
-from turnlog.session.health.check import check
+from turnlog.session.check import check
 from turnlog.session.session import Session
 from turnlog.session.session_document import to_session_document
 

@@ -22,6 +22,7 @@ from turnlog.entries.belongings import list_belongings, read_custom_title, read_
 from turnlog.entries.layout import (
     Survey,
     find_config_dirs,
+    find_state_file,
     is_missing,
     is_session_id,
     list_config_candidates,
@@ -452,3 +453,18 @@ def test_other_files_are_listed_as_if_their_names_were_ids(tmp_path: Path) -> No
     assert found is not None
     assert (found.session_id, found.project_dir, found.config_dir, found.size) == ("notes", project, tmp_path, 2)
     assert other_file(str(project / "gone.jsonl")) is None
+
+
+# -- the client's state file
+
+
+def test_the_state_file_is_in_the_config_folder_or_beside_the_usual_one(tmp_path: Path) -> None:
+    usual, other = tmp_path / ".claude", tmp_path / "other"
+    usual.mkdir()
+    other.mkdir()
+    assert find_state_file(usual) is None
+    (tmp_path / ".claude.json").write_text("{}")
+    assert find_state_file(usual) == tmp_path / ".claude.json"
+    assert find_state_file(other) is None
+    (usual / ".claude.json").write_text("{}")
+    assert find_state_file(usual) == usual / ".claude.json"

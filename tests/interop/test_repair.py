@@ -14,7 +14,7 @@ from tests.interop.digest import difference, digests
 from tests.interop.reader import messages_of
 from tests.interop.resume import Resumed, resume
 from tests.session.build import SESSION, recorded
-from turnlog.edit.repairs.repair import repair_session
+from turnlog.edit.illnesses.repair import repair_session
 from turnlog.session.session import Session
 
 pytestmark = [

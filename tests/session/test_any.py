@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.session.build import DATA, ROOT, SESSION, Build, encoded, outcome, recorded, use
 from turnlog.demo import config_dir
 from turnlog.errors import Refused
-from turnlog.session.health.check import check
+from turnlog.session.check import check
 from turnlog.session.session import Session
 from turnlog.session.session_document import to_session_document
 

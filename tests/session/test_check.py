@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.session.build import DATA, Build, base, edited, encoded, recorded, variant
-from turnlog.session.health.check import (
+from turnlog.session.check import (
     MAX_NAMED_PLACES,
     Finding,
     Findings,

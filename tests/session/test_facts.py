@@ -9,7 +9,7 @@ import pytest
 
 from tests.session.build import Build
 from turnlog.errors import Refused
-from turnlog.session.health.check import check
+from turnlog.session.check import check
 from turnlog.session.session import Session
 from turnlog.session.session_document import to_session_document
 

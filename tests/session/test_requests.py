@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.session.build import DATA, Build, base, outcome, use
-from turnlog.session.health.check import prove_session_requests
+from turnlog.session.check import prove_session_requests
 from turnlog.session.resume.request_proof import RequestProof, hash_message
 from turnlog.session.session import Session
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from turnlog.agent.settings import Settings, SettingsLayer, decode_settings, find_managed_file
 from turnlog.agent.small_file import read_small_file
-from turnlog.session.health.state_file import find_state_file
+from turnlog.entries.layout import find_state_file
 
 GUARD_EVENTS = frozenset({"PreToolUse", "PermissionRequest", "UserPromptSubmit"})
 """Events whose hooks can forbid what is about to happen; hooks of all others hear of what has happened."""

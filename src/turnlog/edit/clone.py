@@ -16,7 +16,7 @@ from turnlog.edit.carried_files import list_carried_files, list_left_out_links
 from turnlog.edit.closing_entries import MAX_TITLE_CHARS, build_lineage_entry, build_title_entries, compose_copy_title
 from turnlog.edit.draft import Draft, is_torn_line
 from turnlog.edit.id_renewal import IdRenewer, create_uuid
-from turnlog.edit.resume_check import check_resumes
+from turnlog.edit.illnesses.verdict import check_resumes
 from turnlog.edit.session_target import SessionTarget, check_is_session, clean_one_line, find_target
 from turnlog.entries.file_ends import open_regular_file
 from turnlog.entries.line_decoder import BOM

@@ -1,7 +1,7 @@
-"""What a session that turnlog made says of itself: where it came from, what it is called, where it goes on.
+"""What a session that turnlog made says of itself: where it came from, its title, and which entry to continue.
 
-The first line is turnlog's own (`"type":"turnlog"`); no client reads it, and `turnlog tree` and `turnlog usage` do.
-Titles and the leaf are the client's own entries. They stand at the end, where its list of sessions looks.
+The first line is turnlog's own (`"type":"turnlog"`); no client reads it, but `turnlog tree` and `turnlog usage` do.
+Titles and the leaf are the client's own entries. They are at the end, where its list of sessions looks.
 """
 
 from __future__ import annotations
@@ -10,8 +10,11 @@ import re
 from datetime import UTC, datetime
 
 from turnlog.entries.entry import Body
+from turnlog.session.lineage import list_turns_to
+from turnlog.session.session import Session
 
 MAX_TITLE_CHARS = 500
+_MAX_PROMPT_CHARS = 200
 _COPY_TITLE_PATTERN = re.compile(r"(?:Clone|Fork|Repair)(?: (\d+))? of (.*)", re.DOTALL)
 
 
@@ -34,6 +37,13 @@ def build_leaf_entry(leaf: str, prompt: str | None, session_id: str) -> Body:
     """The entry that names the row from which the newest client goes on."""
     found: Body = {"type": "last-prompt", "leafUuid": leaf, "sessionId": session_id}
     return {"type": "last-prompt", "lastPrompt": prompt, **found} if prompt else found
+
+
+def find_last_prompt(session: Session, leaf: str | None) -> str | None:
+    """The last prompt before an entry, worded as in the client's list."""
+    typed = [turn.text for turn in list_turns_to(session, leaf or "") if turn.prompt.is_typed and turn.text.strip()]
+    text = " ".join(typed[-1].split()) if typed else ""
+    return (text if len(text) <= _MAX_PROMPT_CHARS else text[:_MAX_PROMPT_CHARS].rstrip() + "…") or None
 
 
 def compose_copy_title(verb: str, title: str | None, source: str) -> str:

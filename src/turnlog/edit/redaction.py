@@ -19,7 +19,7 @@ from turnlog.entries.file_ends import open_regular_file
 from turnlog.entries.line_decoder import DECODE_ERRORS, decode_entry, decode_first_object
 from turnlog.entries.patch import REMOVE_KEY, patch_entry
 from turnlog.redact.redactor import Redactor
-from turnlog.session.health.check import find_repeated_keys
+from turnlog.session.check import find_repeated_keys
 
 _THINKING_TYPES = ("thinking", "redacted_thinking")
 

@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 from turnlog.errors import Unreadable
 
+STATE_FILE_NAME = ".claude.json"
 MAKING_NOTE_PREFIX = ".turnlog-making-"
 """How the name of turnlog's note begins that a session is being made; its id follows."""
 _MISSING = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EINVAL}
@@ -106,6 +107,12 @@ def list_config_candidates(
         _list_named_folders(named, home, platform) if named.strip() else _list_default_folders(environ, home, platform)
     )
     return [*folders, *(_expand_home(str(folder), home) for folder in further)]
+
+
+def find_state_file(config_dir: Path) -> Path | None:
+    """Give the client's state file: inside a config folder, or beside the usual one; None if there is none."""
+    places = [config_dir, *([config_dir.parent] if config_dir.name == ".claude" else [])]
+    return next((path for folder in places if (path := folder / STATE_FILE_NAME).exists()), None)
 
 
 def _find_home(environ: Mapping[str, str], platform: str) -> Path:

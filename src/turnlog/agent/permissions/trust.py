@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from turnlog.agent.settings import decode_settings, rewrite_settings
-from turnlog.session.health.state_file import STATE_FILE_NAME, find_state_file
+from turnlog.entries.layout import STATE_FILE_NAME, find_state_file
 
 _TRUSTED_KEY = "hasTrustDialogAccepted"
 _EXTERNAL_IMPORTS_KEY = "hasClaudeMdExternalIncludesApproved"

@@ -21,7 +21,7 @@ from turnlog.edit.carried_files import list_carried_files
 from turnlog.edit.clone import ClonedSession, clone_session
 from turnlog.edit.closing_entries import compose_copy_title
 from turnlog.edit.id_renewal import create_uuid
-from turnlog.edit.resume_check import PORTABLE_LOSSES, check_resumes
+from turnlog.edit.illnesses.verdict import PORTABLE_LOSSES, check_resumes
 from turnlog.edit.session_target import find_target
 from turnlog.entries.atomic_file import create_file
 from turnlog.entries.peek import read_best_title

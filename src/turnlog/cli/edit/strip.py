@@ -22,7 +22,7 @@ from turnlog.cli.named_sessions import open_named_session
 from turnlog.cli.output import print_json, print_lines
 from turnlog.cli.terminal import make_visible, to_visible_line
 from turnlog.edit.draft import Draft
-from turnlog.edit.resume_check import check_resumes
+from turnlog.edit.illnesses.verdict import check_resumes
 from turnlog.edit.strip.strip import strip_session
 from turnlog.errors import Refused, UsageError
 from turnlog.session.session import Session

@@ -13,16 +13,15 @@ import msgspec
 from turnlog.api.lookup import shorten_ids
 from turnlog.cli.terminal import TerminalScreen, pad_to_cells, to_visible_line
 from turnlog.demo import is_demo
+from turnlog.edit.illnesses.catalogue import ILLNESSES, diagnose_resume_view
+from turnlog.edit.illnesses.files import describe_unreadable, diagnose_state_file
+from turnlog.edit.illnesses.illness import REPAIR_COMMAND, Symptom, SymptomSpot
+from turnlog.edit.illnesses.lost_transcripts import Leftover, describe_leftover, diagnose_leftovers
+from turnlog.edit.illnesses.picker import diagnose_surroundings
 from turnlog.entries.entry import Entry
 from turnlog.errors import TurnlogError
 from turnlog.render.figures import format_count
-from turnlog.session.health.check import MAX_NAMED_PLACES, map_line_numbers
-from turnlog.session.health.diagnosis import diagnose_resume_view
-from turnlog.session.health.illnesses import ILLNESSES
-from turnlog.session.health.leftovers import Leftover, list_leftovers
-from turnlog.session.health.state_file import diagnose_state_file
-from turnlog.session.health.surroundings import diagnose_surroundings
-from turnlog.session.health.symptoms import SEVERITIES, Severity, Symptom, SymptomSpot
+from turnlog.session.check import MAX_NAMED_PLACES, SEVERITIES, Severity, map_line_numbers
 from turnlog.session.resume_view import ResumeView
 from turnlog.session.session import Session
 
@@ -78,26 +77,20 @@ def examine_session_file(path: Path) -> ExaminedSession:
                 len(view.thread),
             )
     except TurnlogError as error:
-        return ExaminedSession(path, path.stem, None, [Symptom("unreadable", "error", str(error))])
+        return ExaminedSession(path, path.stem, None, [describe_unreadable(error)])
 
 
 def examine_leftover(item: Leftover) -> ExaminedSession:
     """A session whose transcript is gone."""
-    text = f"{format_count(len(item.typed), 'prompt')} and {format_count(item.file_count, 'file')} are left of it"
     title = item.typed[0].text if item.typed else None
-    return ExaminedSession(None, item.session_id, title, [Symptom("transcript-gone", "error", text)])
+    return ExaminedSession(None, item.session_id, title, [describe_leftover(item)])
 
 
 def find_machine_symptoms(config_dirs: Iterable[Path]) -> list[Symptom]:
-    """What ails no single session."""
-    found: list[Symptom] = []
-    for folder in config_dirs:
-        found += diagnose_state_file(folder)
-        gone = [item for item in list_leftovers(folder) if item.typed]
-        if gone:
-            text = f"{folder}: of {format_count(len(gone), 'session')} the typed prompts are left, and no transcript"
-            found.append(Symptom("transcript-gone", "info", text))
-    return found
+    """The symptoms that concern no single session."""
+    return [
+        symptom for folder in config_dirs for symptom in (*diagnose_state_file(folder), *diagnose_leftovers(folder))
+    ]
 
 
 class DoctorReport(msgspec.Struct, frozen=True):
@@ -236,17 +229,10 @@ def _format_places(symptom: Symptom, lines: dict[int, int]) -> str:
 
 
 def _choose_remedy(symptom: Symptom, session: str, path: Path | None) -> str:
-    cure = _build_cure(symptom, session, path)
-    if symptom.severity != "info" or not cure.startswith("turnlog repair"):
-        return cure
-    if symptom.kind in ("several-roots", "hidden-tail"):
-        return f"none, if you rewound or cleared it; else: {cure}"
-    return f"none is needed; else: {cure}"
-
-
-def _build_cure(symptom: Symptom, session: str, path: Path | None) -> str:
     illness = ILLNESSES[symptom.kind]
-    return illness.describe_cure(symptom.kind, session or "SESSION", str(path or ""), str(path.parent) if path else "")
+    cure = illness.describe_cure(session or "SESSION", str(path or ""), str(path.parent) if path else "")
+    is_optional = symptom.severity == "info" and illness.remedy == REPAIR_COMMAND
+    return f"{illness.remedy_if_noted}; else: {cure}" if is_optional else cure
 
 
 def _to_session_document(patient: ExaminedSession) -> dict[str, Any]:

@@ -56,8 +56,8 @@ def _examine_one(name: str, config: Config) -> DoctorReport:
     from turnlog.api.lookup import list_config_folders
     from turnlog.cli.health.diagnoses import DoctorReport, examine_leftover, examine_session_file
     from turnlog.cli.named_sessions import locate_named_session
+    from turnlog.edit.illnesses.lost_transcripts import list_leftovers
     from turnlog.errors import NotFound
-    from turnlog.session.health.leftovers import list_leftovers
 
     try:
         return DoctorReport([examine_session_file(locate_named_session(name, config))], [])

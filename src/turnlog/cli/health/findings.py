@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -12,10 +12,12 @@ from turnlog.cli.terminal import TerminalScreen, to_visible_line
 from turnlog.entries.drift import UnknownItem
 from turnlog.errors import TurnlogError
 from turnlog.render.figures import format_count
-from turnlog.session.health.check import Finding, check, prove_session_requests
-from turnlog.session.health.verdict import Verdict, judge_session
+from turnlog.session.check import Finding, check, prove_session_requests
 from turnlog.session.resume.request_proof import RequestProof
 from turnlog.session.session import Session
+
+if TYPE_CHECKING:
+    from turnlog.edit.illnesses.verdict import Verdict
 
 _SEVERITY_STYLES = {"error": "red", "warning": "yellow", "info": "dim"}
 _SEVERITY_TITLES = {"error": "Errors", "warning": "Warnings", "info": "Notes"}
@@ -63,10 +65,16 @@ def check_session_file(path: Path, requests: bool = False, resumable: bool = Fal
                 session.session_id,
                 check(session, requests=requests),
                 prove_session_requests(session) if requests else None,
-                judge_session(session) if resumable else None,
+                _judge_resumability(session) if resumable else None,
             )
     except TurnlogError as error:
         return CheckedFile(path, None, [Finding("unreadable", "error", str(error), 1)], None)
+
+
+def _judge_resumability(session: Session) -> Verdict:
+    from turnlog.edit.illnesses.verdict import judge_session  # a check without --resumable starts faster
+
+    return judge_session(session)
 
 
 def collect_format_news(files: Iterable[CheckedFile]) -> list[FormatNews]:

@@ -19,7 +19,8 @@ from turnlog.edit.apply import refuse_busy_session, replace_transcript
 from turnlog.edit.clone import ClonedSession, clone_session
 from turnlog.edit.closing_entries import compose_copy_title
 from turnlog.edit.draft import Draft
-from turnlog.edit.repairs.repair import REMEDIES_BY_KIND, RepairOutcome, Treatment, check_illness_kinds, repair_session
+from turnlog.edit.illnesses.catalogue import ALTERNATIVES_BY_KIND
+from turnlog.edit.illnesses.repair import RepairOutcome, Treatment, check_illness_kinds, repair_session
 from turnlog.edit.session_target import SessionTarget, find_target
 from turnlog.edit.undo.record import UndoRecord
 from turnlog.render.figures import format_count
@@ -176,5 +177,5 @@ def _explain_no_repair(wish: RepairOptions) -> Iterator[str]:
         return
     yield f"Nothing to repair: it has no {', no '.join(wish.only)}."
     for kind in wish.only:
-        if kind in REMEDIES_BY_KIND:
-            yield f"{kind} is not repaired in a session: {REMEDIES_BY_KIND[kind]}."
+        if kind in ALTERNATIVES_BY_KIND:
+            yield f"{kind} is not repaired in a session: {ALTERNATIVES_BY_KIND[kind]}."

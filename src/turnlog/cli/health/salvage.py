@@ -16,13 +16,20 @@ from turnlog.cli.output import encode_json, print_lines, print_remark, write_raw
 from turnlog.cli.rows import render_titled_rows
 from turnlog.cli.terminal import TerminalScreen, pad_to_cells, to_visible_line
 from turnlog.edit.apply import create_transcript
-from turnlog.edit.salvage import SalvageOrigin, rebuild_session, select_prompts
+from turnlog.edit.illnesses.lost_transcripts import (
+    KinSession,
+    Leftover,
+    SalvageOrigin,
+    find_kin_sessions,
+    list_leftovers,
+    rebuild_session,
+    select_prompts,
+)
 from turnlog.edit.trash.trash import Trash
 from turnlog.entries.layout import list_session_files
 from turnlog.errors import Ambiguous, NotFound, TurnlogError
 from turnlog.render.figures import format_count
 from turnlog.session.clock import to_iso_time
-from turnlog.session.health.leftovers import KinSession, Leftover, find_kin_sessions, list_leftovers
 from turnlog.store.archive.archive import Archive
 
 

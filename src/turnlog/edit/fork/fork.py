@@ -11,16 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from turnlog.edit.closing_entries import build_leaf_entry
+from turnlog.edit.closing_entries import build_leaf_entry, find_last_prompt
 from turnlog.edit.draft import Draft
 from turnlog.edit.fork.fork_points import ForkPoint
+from turnlog.edit.illnesses.verdict import judge_session
 from turnlog.entries.entry import Entry
 from turnlog.entries.reader import Transcript
 from turnlog.errors import Refused, UsageError
 from turnlog.session.clock import parse_timestamp, to_iso_time
 from turnlog.session.graph import GRAPH_TYPES, is_boundary
-from turnlog.session.health.verdict import judge_session
-from turnlog.session.lineage import list_turns_to
 from turnlog.session.resume.row_chain import add_side_rows
 from turnlog.session.resume.rows import ResumeRows, RowKey
 from turnlog.session.session import Session
@@ -32,7 +31,6 @@ LAST_WINS_TYPES = frozenset(
 """Metadata of which the last one counts."""
 _SPEAKING_KINDS = ("queued_command", "local_command")
 _FILE_HISTORY_TYPES = ("file-history-snapshot", "file-history-delta")
-_MAX_PROMPT_CHARS = 200
 
 
 class UncompactedRows(ResumeRows):
@@ -197,10 +195,3 @@ def _make_leaf_newest(
     if own is None or own >= end:
         return {}
     return {places[line.rows[leaf].index]: {"timestamp": to_iso_time(parse_timestamp(end + 1)) or ""}}
-
-
-def find_last_prompt(session: Session, leaf: str | None) -> str | None:
-    """What was asked last before an entry, as the client words it in its list."""
-    typed = [turn.text for turn in list_turns_to(session, leaf or "") if turn.prompt.is_typed and turn.text.strip()]
-    text = " ".join(typed[-1].split()) if typed else ""
-    return (text if len(text) <= _MAX_PROMPT_CHARS else text[:_MAX_PROMPT_CHARS].rstrip() + "…") or None

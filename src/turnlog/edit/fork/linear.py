@@ -14,10 +14,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import NamedTuple
 
-from turnlog.edit.closing_entries import build_leaf_entry
+from turnlog.edit.closing_entries import build_leaf_entry, find_last_prompt
 from turnlog.edit.draft import LINK_KEYS, Draft, DraftRow
 from turnlog.edit.fork.exchange import SpokenEntry, list_spoken_entries
-from turnlog.edit.fork.fork import LAST_WINS_TYPES, find_last_prompt
+from turnlog.edit.fork.fork import LAST_WINS_TYPES
 from turnlog.edit.id_renewal import create_uuid
 from turnlog.entries.entry import Body, Entry
 from turnlog.entries.patch import REMOVE_KEY

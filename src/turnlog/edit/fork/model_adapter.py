@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from turnlog.edit.api_names import ApiNames
 from turnlog.edit.draft import Draft, DraftRow
-from turnlog.edit.fork.api_names import ApiNames
 from turnlog.entries.entry import Body
 from turnlog.errors import UsageError
 from turnlog.session.resume.refusals import THINKING_TYPES, find_thinking_fault

@@ -13,7 +13,6 @@ from stat import S_ISREG
 from typing import Any, NamedTuple
 
 from turnlog.errors import Unreadable
-from turnlog.session.health.diagnosis import diagnose_session
 from turnlog.session.session import Session
 
 MAX_AUTO_READ_BYTES = 32 << 20
@@ -78,6 +77,8 @@ def _read_file_state(path: Path) -> tuple[Any, ...]:
 
 def read_session_health(path: Path) -> SessionHealth:
     """Read a session and look at it."""
+    from turnlog.edit.illnesses.catalogue import diagnose_session  # the server starts without it
+
     with Session.open(path) as session:
         found = diagnose_session(session)
         by = {name: [item for item in found if item.severity == name] for name in ("error", "warning", "info")}

@@ -1,7 +1,7 @@
-"""Whether a session can be resumed, as a verdict that two states of a session can be compared by.
+"""Whether a session can be resumed: a verdict that compares a session before and after an edit.
 
-A rule is either a symptom of the file (`illnesses`) or one of the API (`resume.apishape`). Beside these, a verdict
-holds what a session has that an edit must not lose: sessions without one broken link did not resume for want of it.
+A rule is either a symptom of the file (`catalogue`) or a rule of the API (`session.resume.api_shape`). A verdict also
+holds what a session has that an edit must not lose: sessions without a single broken link did not resume without it.
 """
 
 from __future__ import annotations
@@ -12,25 +12,30 @@ from typing import Any
 
 from msgspec import Struct
 
+from turnlog.edit.draft import Draft
+from turnlog.edit.illnesses.catalogue import diagnose_resume_view
+from turnlog.edit.illnesses.illness import Symptom
+from turnlog.edit.illnesses.old_clients import Loss, list_losses
 from turnlog.entries.entry import Entry
 from turnlog.entries.layout import is_session_id
+from turnlog.errors import TurnlogError
+from turnlog.session.check import SEVERITIES, Severity
 from turnlog.session.clock import to_epoch_milliseconds
-from turnlog.session.health.diagnosis import diagnose_resume_view
-from turnlog.session.health.old_clients import Loss, list_losses
-from turnlog.session.health.symptoms import SEVERITIES, Severity, Symptom
 from turnlog.session.resume.api_shape import SHAPE_RULES, Breach, find_breaches
 from turnlog.session.resume_view import ResumeView
 from turnlog.session.session import Session
 
+PORTABLE_LOSSES = frozenset({"compaction", "user", "assistant"})
+"""What the portable form of a session may lack: it holds no more than what would be resumed."""
 _MILD_SEVERITIES: dict[str, Severity] = {
     "api-same-role": "info",
     "api-first": "warning",
     "api-late-thinking": "warning",
 }
 _ALLOWED_IN_LAST_MESSAGE = ("api-unanswered", "api-last-thinking")
-"""The client itself mends these in the last message, which may be unfinished."""
+"""The client mends these by itself in the last message, which may be unfinished."""
 _EQUIVALENT_RULES = {"parent-in-agent": "missing-parent", "snapshot-id": "missing-parent", "torn-line": "broken-line"}
-"""Which of these a lost parent is depends on files that a result has not got yet; a torn line gets an end."""
+"""Which kind a lost parent is depends on files that a result doesn't have yet; an edit ends a torn line."""
 _FIELDS_TO_KEEP = {
     "last-prompt": ("leafUuid", "the entry that says where to go on (last-prompt)"),
     "permission-mode": ("permissionMode", "the last permission mode"),
@@ -53,14 +58,14 @@ class BrokenRule(Struct, frozen=True):
 
 
 class Verdict(Struct, frozen=True):
-    """What resuming a session would meet."""
+    """What would happen when the client resumes a session."""
 
     resumes: bool
-    """Whether the client goes on with it at all."""
+    """Whether the client resumes it at all."""
     broken: tuple[BrokenRule, ...]
-    """The rules that are broken, the gravest first."""
+    """The rules that are broken, the most severe first."""
     kept: dict[str, str]
-    """What the session has beside its conversation: its last value by name."""
+    """What the session has apart from its conversation: the last value of each, by name."""
     users: int
     assistants: int
     """Entries outside side chains."""
@@ -97,7 +102,7 @@ def judge_session(session: Session) -> Verdict:
 
 
 def _to_rules(found: list[Symptom]) -> list[BrokenRule]:
-    """The symptoms as rules, those of one kind and weight as one."""
+    """The symptoms as rules, one for each kind and severity."""
     rules: dict[tuple[str, Severity], BrokenRule] = {}
     for symptom in found:
         key = symptom.kind, symptom.severity
@@ -151,24 +156,24 @@ def _read_kept_values(session: Session, entries: list[Entry]) -> dict[str, str]:
 
 
 def list_regressions(before: Verdict, after: Verdict, *, apart_from: Collection[str] = ()) -> list[str]:
-    """In which ways an edit made a session worse, in words; empty if it is no worse.
+    """How an edit made a session worse, one sentence for each way; empty if it did not.
 
     `apart_from` names rules, or things kept, that the edit is meant to change; `compaction`, `user` and `assistant`
     are among them.
     """
-    told = []
+    losses = []
     if before.resumes and not after.resumes:
-        told.append("the client would not resume it any more")
-    told += [words for name, words in _find_increased_rules(before, after) if name not in apart_from]
+        losses.append("the client would not resume it any more")
+    losses += [words for name, words in _find_increased_rules(before, after) if name not in apart_from]
     for name, (_, words) in _FIELDS_TO_KEEP.items():
         if name in before.kept and name not in after.kept and name not in apart_from:
-            told.append(f"{words} is gone")
+            losses.append(f"{words} is gone")
     if before.compactions and not after.compactions and "compaction" not in apart_from:
-        told.append("the last compaction is gone")
+        losses.append("the last compaction is gone")
     for name, had, has in (("user", before.users, after.users), ("assistant", before.assistants, after.assistants)):
         if had and not has and name not in apart_from:
-            told.append(f"no {name} entry is left")
-    return told
+            losses.append(f"no {name} entry is left")
+    return losses
 
 
 def _find_increased_rules(before: Verdict, after: Verdict) -> list[tuple[str, str]]:
@@ -190,3 +195,15 @@ def _count_rules(found: Verdict) -> Counter[str]:
         if rule.severity != "info":
             counts[_EQUIVALENT_RULES.get(rule.name, rule.name)] += rule.count
     return counts
+
+
+def check_resumes(source: Session, draft: Draft, apart_from: Collection[str] = ()) -> None:
+    """Refuse a result, to be written as a new session, that the client would resume worse than its source.
+
+    `apart_from` names what the edit is meant to change (see `list_regressions`).
+    """
+    apart = {*apart_from, "other-session"}  # all its entries will have the id of the new session
+    with Session(draft.to_transcript()) as after:
+        reasons = list_regressions(judge_session(source), judge_session(after), apart_from=apart)
+    if reasons:
+        raise TurnlogError(f"{source.path}: the result would not resume as well: {reasons[0]}; nothing was written")

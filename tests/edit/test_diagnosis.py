@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 
 from tests.session.build import DATA, ROOT, SESSION, Build, base, edited, outcome, recorded, use
-from turnlog.session.health.bulk import GIANT_RESULT_BYTES
-from turnlog.session.health.diagnosis import diagnose_session
-from turnlog.session.health.illnesses import ILLNESSES
-from turnlog.session.health.symptoms import Symptom, Symptoms, SymptomSpot
+from turnlog.edit.illnesses.bulk import GIANT_RESULT_BYTES
+from turnlog.edit.illnesses.catalogue import ILLNESSES, diagnose_session
+from turnlog.edit.illnesses.illness import Symptom, Symptoms, SymptomSpot
 from turnlog.session.session import Session
 
 GOOD = base().data()
@@ -60,11 +59,11 @@ def test_no_recorded_session_of_the_real_client_raises_a_false_alarm(
 
 
 def test_every_kind_is_in_the_catalogue_with_words_and_a_remedy() -> None:
-    for kind, illness in ILLNESSES.items():
+    for illness in ILLNESSES.values():
         assert illness.notice.endswith((".", "”", "missing"))
         assert illness.cause
-        assert "{" not in illness.describe_cure(kind, "abc", "/p/f", "/p")
-    assert ILLNESSES["cycle"].describe_cure("cycle", "abc") == "turnlog repair abc --only cycle"
+        assert "{" not in illness.describe_cure("abc", "/p/f", "/p")
+    assert ILLNESSES["cycle"].describe_cure("abc") == "turnlog repair abc --only cycle"
 
 
 def test_every_kind_is_documented_and_every_documented_kind_exists() -> None:

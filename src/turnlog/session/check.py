@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -14,12 +14,15 @@ from turnlog.entries.old_names import OldName
 from turnlog.entries.reader import Transcript
 from turnlog.errors import Refused
 from turnlog.session.foreign_files import explain_foreign_file
-from turnlog.session.health.symptoms import Severity
 from turnlog.session.resume.request_proof import RequestProof, prove_requests
 from turnlog.session.session import Session
 
+Severity = Literal["error", "warning", "info"]
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
+"""The most severe first. Error: the client or the API refuses the session, or it has lost a part of the conversation;
+warning: some clients do, or it costs time and space; info: good to know."""
 MAX_NAMED_PLACES = 20
-"""So many places of one finding are named; all are counted."""
+"""A finding names at most this many places; it counts all of them."""
 
 
 class FindingPlace(Struct, frozen=True):
@@ -76,8 +79,8 @@ class Findings:
         return self._lines.get(offset, 0)
 
     def list_findings(self) -> list[Finding]:
-        """The findings, the gravest first."""
-        return sorted(self._found.values(), key=lambda finding: ("error", "warning", "info").index(finding.severity))
+        """The findings, the most severe first."""
+        return sorted(self._found.values(), key=lambda finding: SEVERITIES.index(finding.severity))
 
 
 def map_line_numbers(file: Transcript) -> dict[int, int]:

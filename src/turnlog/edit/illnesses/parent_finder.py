@@ -1,11 +1,11 @@
-"""Where an entry belongs that has lost its parent: what the client would have meant.
+"""Which parent an entry should have that has lost its own: the one that the client would have meant.
 
-1. A result belongs to its call, a further line of an answer behind the line before it.
-2. Where the newest client finds a way around by itself (rule 15 of docs/format.md), there.
-3. Else behind what was written just before it.
+1. A result belongs to its call, and a further line of an answer to the line before it.
+2. Where the newest client finds a parent by itself (rule 15 of docs/format.md), that one.
+3. Otherwise the entry that was written just before it.
 
-Never behind anything that descends from it, and never behind a side chain, a report of progress or an entry that no
-client reads.
+The parent is never one of the entry's own descendants, and never a side chain, a report of progress or an entry that
+no client reads.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from itertools import pairwise
 
-from turnlog.edit.repairs.case import RepairCase
+from turnlog.edit.illnesses.illness import RepairCase
 from turnlog.entries.entry import Entry
 from turnlog.session.graph import GRAPH_TYPES, get_message_id
 
@@ -22,7 +22,7 @@ _PARENT_TYPES = GRAPH_TYPES - {"progress"}
 
 
 class ParentFinder:
-    """Finds parents for entries of one session; what was given a parent keeps it."""
+    """Finds parents for entries of one session; it remembers those that it has found."""
 
     def __init__(self, case: RepairCase) -> None:
         self._calls = {call.id: call.line for call in case.session.calls}
@@ -38,11 +38,11 @@ class ParentFinder:
                 self._answers.setdefault(identity, []).append(row)
         self._given: dict[int, int] = {}
         self._may_turn = not case.session.file.is_in_order
-        """Whether a way up may lead to a later entry, so that it has to be walked before something hangs on it."""
+        """Whether a parent may be written behind its child, so that ancestors have to be walked to rule out a ring."""
 
     def find_parent(self, row: Entry, since: int = 0) -> Entry | None:
-        """The entry that one should hang on, among those from a place in the file on; None if there is none."""
-        row = self._entries[self._first.get(row.uuid or "", row.index)]  # copies of it stand behind what hangs on it
+        """The parent for an entry, not written before the index `since`; None if there is none."""
+        row = self._entries[self._first.get(row.uuid or "", row.index)]  # its copies are written behind its children
         for home in self._list_candidates(row):
             if home.index >= since and home.uuid is not None and not self._is_below(home, row):
                 self._given[row.index] = home.index

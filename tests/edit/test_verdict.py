@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from tests.session.build import DATA, Build, base, edited, encoded, genuine, use
 from tests.session.test_any import damaged, entries, values
-from turnlog.session.health.diagnosis import diagnose_session
-from turnlog.session.health.illnesses import ILLNESSES
-from turnlog.session.health.verdict import Verdict, judge_session, list_regressions
+from turnlog.edit.illnesses.catalogue import ILLNESSES, diagnose_session
+from turnlog.edit.illnesses.verdict import Verdict, judge_session, list_regressions
 from turnlog.session.session import Session
 
 

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from tests.session.build import SESSION, Build, base
+from turnlog.edit.illnesses.files import diagnose_state_file
+from turnlog.edit.illnesses.illness import Symptom
+from turnlog.edit.illnesses.picker import diagnose_surroundings
 from turnlog.entries.file_ends import MAX_END_BYTES
 from turnlog.entries.slug import make_slug
-from turnlog.session.health.state_file import diagnose_state_file, find_state_file
-from turnlog.session.health.surroundings import diagnose_surroundings
-from turnlog.session.health.symptoms import Symptom
 from turnlog.session.session import Session
 
 Opened = Callable[[Path], Session]
@@ -174,14 +174,9 @@ def test_a_title_beside_the_file_is_found_by_the_client(home: Home, opened: Open
 def test_a_sound_state_file_is_no_symptom(tmp_path: Path) -> None:
     folder = tmp_path / ".claude"
     folder.mkdir()
-    assert (find_state_file(folder), diagnose_state_file(folder)) == (None, [])
+    assert diagnose_state_file(folder) == []
     (tmp_path / ".claude.json").write_text("{}")
-    assert (find_state_file(folder), diagnose_state_file(folder)) == (tmp_path / ".claude.json", [])
-    (folder / ".claude.json").write_text("{}")
-    assert find_state_file(folder) == folder / ".claude.json"
-    other = tmp_path / "other"
-    other.mkdir()
-    assert find_state_file(other) is None
+    assert diagnose_state_file(folder) == []
 
 
 @pytest.mark.parametrize(("text", "words"), [("", "is empty"), ("{cut", "is no JSON"), ("[]", "holds no object")])

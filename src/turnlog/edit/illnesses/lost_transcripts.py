@@ -1,13 +1,18 @@
-"""What is left of sessions whose transcript is gone: what was typed, copies of files, sub-agents, large outputs."""
+"""Sessions whose transcript is gone: what is left of them, and a new session made from what was typed.
+
+Typed prompts, copies of files, sub-agents and large outputs may be left. A salvaged session holds the prompts as they
+were, and a note in place of each answer; nothing else in it is made up.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from turnlog.edit.illnesses.illness import Illness, Symptom
 from turnlog.entries.agents import AgentsBySession, list_loose_agents
 from turnlog.entries.belongings import Belongings, list_belongings, read_history
 from turnlog.entries.layout import (
@@ -20,16 +25,30 @@ from turnlog.entries.layout import (
     scan_folder,
 )
 from turnlog.entries.slug import make_slug
-from turnlog.session.clock import parse_timestamp
+from turnlog.render.figures import format_count
+from turnlog.session.clock import parse_timestamp, to_iso_time
 from turnlog.session.session import Session
+from turnlog.session.usage.prices import SYNTHETIC_MODEL
+
+Json = dict[str, Any]
 
 _FOLDERS_BY_ID = ("file-history", "tasks", "session-env", "todos", "debug")
 _ID_IN_NAME = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:-agent-.*)?(?:\.\w+)?", re.IGNORECASE)
 _PASTED_TEXT = re.compile(r"\[Pasted text #(\d+)[^\]]*\]")
+LOST_ANSWER_NOTE = (
+    "[The answer is lost. The transcript of session {session} is gone; turnlog rebuilt this one from the history of"
+    " what was typed.]"
+)
+_COMMAND_PATTERN = re.compile(r"(?:/[a-z][\w:-]*(?:\s|$)|!)")
+_MAX_TITLE_CHARS = 80
+_MAX_PROMPT_CHARS = 200
+
+
+# -- detection
 
 
 class TypedText(NamedTuple):
-    """Something that was typed in a session, with pasted texts in their place as far as they were kept."""
+    """Something that was typed in a session; pasted texts are filled in as far as they were kept."""
 
     text: str
     time: datetime | None
@@ -43,14 +62,14 @@ class Leftover(NamedTuple):
     project: str | None
     """The working folder, if the history names it."""
     project_dir: Path | None
-    """The project folder that it lay in, if that can be told."""
+    """The project folder that it was in, if that is known."""
     typed: tuple[TypedText, ...]
     """In the order of the history."""
     rest: Belongings
 
     @property
     def file_count(self) -> int:
-        """How many files are left beside what was typed."""
+        """How many files are left, apart from what was typed."""
         rest = self.rest
         parts = (rest.subagents, rest.loose_agents, rest.tool_results, rest.workflows, rest.file_history)
         return sum(map(len, (*parts, rest.todos, rest.tasks, rest.other)))
@@ -62,10 +81,10 @@ class Leftover(NamedTuple):
 
 
 def list_leftovers(config_dir: Path) -> list[Leftover]:
-    """The sessions of a config folder of which something is left but the transcript, the newest first."""
+    """The sessions of a config folder that left something behind but no transcript, the newest first."""
     survey = Survey()
     there = {item.session_id.lower() for item in list_session_files(config_dir, survey)}
-    # Copies that a killed turnlog has left are no session: the next clone removes them.
+    # Copies that a killed turnlog left behind are no sessions: the next clone removes them.
     there |= {
         identity.lower() for folder in list_project_folders(config_dir) for identity in list_unfinished_ids(folder)
     }
@@ -80,12 +99,27 @@ def list_leftovers(config_dir: Path) -> list[Leftover]:
     found = [
         _build_leftover(config_dir, identity, typed.get(identity, []), folders.get(identity), loose) for identity in ids
     ]
-    told = [item for item in found if (item.typed or item.file_count) and not _is_hidden(item, survey)]
-    return sorted(told, key=lambda item: item.last_typed_at or datetime.min.replace(tzinfo=UTC), reverse=True)
+    shown = [item for item in found if (item.typed or item.file_count) and not _is_hidden(item, survey)]
+    return sorted(shown, key=lambda item: item.last_typed_at or datetime.min.replace(tzinfo=UTC), reverse=True)
+
+
+def describe_leftover(item: Leftover) -> Symptom:
+    """The symptom of one session whose transcript is gone."""
+    text = f"{format_count(len(item.typed), 'prompt')} and {format_count(item.file_count, 'file')} are left of it"
+    return Symptom("transcript-gone", "error", text)
+
+
+def diagnose_leftovers(config_dir: Path) -> list[Symptom]:
+    """The symptom of a config folder of which typed prompts are left without their transcripts."""
+    gone = [item for item in list_leftovers(config_dir) if item.typed]
+    if not gone:
+        return []
+    text = f"{config_dir}: of {format_count(len(gone), 'session')} the typed prompts are left, and no transcript"
+    return [Symptom("transcript-gone", "info", text)]
 
 
 def _is_hidden(item: Leftover, survey: Survey) -> bool:
-    """Whether the transcript may be there, in a folder that can't be listed."""
+    """Whether the transcript may exist in a folder that can't be listed."""
     place = item.project_dir or item.config_dir / "projects" / "-"
     return survey.hides(str(place / f"{item.session_id}.jsonl"))
 
@@ -179,3 +213,92 @@ def _is_from_session(session: Session, index: int, session_id: str) -> bool:
         return True
     origin = session.read_body(entry).get("forkedFrom")
     return isinstance(origin, dict) and origin.get("sessionId") == session_id
+
+
+# -- salvage
+
+
+class SalvageOrigin(NamedTuple):
+    """The session that is gone."""
+
+    session_id: str
+    cwd: str
+
+
+def select_prompts(typed: Sequence[TypedText]) -> list[TypedText]:
+    """What was said to the model, the oldest first: no commands of the client, no empty lines."""
+    said = [item for item in typed if item.text.strip() and not _COMMAND_PATTERN.match(item.text)]
+    return sorted(said, key=lambda item: item.time or datetime.min.replace(tzinfo=UTC))
+
+
+def rebuild_session(
+    origin: SalvageOrigin, typed: Sequence[TypedText], session_id: str, new_id: Callable[[], str]
+) -> list[Json]:
+    """The rows of the new session; empty if nothing was said to the model."""
+    said = select_prompts(typed)
+    rows: list[Json] = []
+    parent: str | None = None
+    for item, time in zip(said, _choose_times(said), strict=True):
+        asked, answered = new_id(), new_id()
+        shared = {"isSidechain": False, "userType": "external", "cwd": origin.cwd, "sessionId": session_id}
+        message: Json = {"role": "user", "content": item.text}
+        rows.append(_build_row(shared, "user", asked, parent, time, message))
+        note = LOST_ANSWER_NOTE.format(session=origin.session_id)
+        rows.append(
+            _build_row(
+                shared, "assistant", answered, asked, time + timedelta(milliseconds=1), _build_answer(note, new_id())
+            )
+        )
+        parent = answered
+    return rows + list(_build_tail(said, parent, session_id))
+
+
+def _build_row(shared: Json, kind: str, uuid: str, parent: str | None, time: datetime, message: Json) -> Json:
+    return {
+        "parentUuid": parent,
+        **shared,
+        "type": kind,
+        "message": message,
+        "uuid": uuid,
+        "timestamp": to_iso_time(time),
+    }
+
+
+def _build_answer(text: str, identity: str) -> Json:
+    """A message as the client writes one that comes from no model."""
+    return {
+        "id": identity,
+        "type": "message",
+        "role": "assistant",
+        "model": SYNTHETIC_MODEL,
+        "content": [{"type": "text", "text": text}],
+        "stop_reason": "stop_sequence",
+        "stop_sequence": "",
+        "usage": {"input_tokens": 0, "output_tokens": 0},
+    }
+
+
+def _choose_times(said: list[TypedText]) -> Iterator[datetime]:
+    """The time of each prompt, always later than the one before: old clients go by time."""
+    last = datetime(2025, 1, 1, tzinfo=UTC)
+    for item in said:
+        last = max(item.time or last, last + timedelta(milliseconds=2))
+        yield last
+
+
+def _build_tail(said: list[TypedText], leaf: str | None, session_id: str) -> Iterator[Json]:
+    """The entries that the client looks for at the end: a title, and which entry to continue."""
+    if leaf is not None:
+        title = " ".join(said[0].text.split())[:_MAX_TITLE_CHARS]
+        yield {"type": "custom-title", "customTitle": f"Salvaged: {title}", "sessionId": session_id}
+        last = {"lastPrompt": said[-1].text[:_MAX_PROMPT_CHARS], "leafUuid": leaf}
+        yield {"type": "last-prompt", **last, "sessionId": session_id}
+
+
+TRANSCRIPT_GONE = Illness(
+    "transcript-gone",
+    "Prompts that you typed are in the history, but their sessions are not in any list.",
+    "the client deletes sessions after some weeks, and keeps other traces (#62476, #29923)",
+    remedy="turnlog salvage {session}",
+    alternative="`turnlog salvage` lists what is left",
+)

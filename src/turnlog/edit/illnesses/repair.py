@@ -1,33 +1,34 @@
-"""Repairing a session: what a diagnosis finds, one kind after the other, in a fixed order.
+"""Repairing a session: everything that the diagnosis finds, one kind after the other, in a fixed order.
 
-Each repair works on the session as the one before it left it, read again, and the session is examined again after it:
-a repair that does not cure is not done, and told. What a repair brings back into the conversation may be ill itself; so
-after the last kind the first comes again, as often as something was done. The result must be no worse than the source
-(`session.health.resumable`). If it is, all is done once more in small steps, of which none may make anything worse.
+Each repair works on the result of the one before it, and the session is examined again after each: a repair that does
+not cure is undone, and the outcome says so. What a repair brings back into the conversation may be ill itself, so the
+rounds go on while something is done. The result must be no worse than the source (`verdict`). If it is, everything is
+done once more in small steps, none of which may make anything worse.
 
-Notes (symptoms of severity `info`) are left alone unless their kind is named: a rewind looks like a lost link.
+Notes (symptoms of severity `info`) are left alone unless the user names their kind: a rewind looks like a lost link.
+
+A repair may reorder blocks, add blocks and bring hidden ones back, but what the client would send must not shrink. Only
+the blocks that the API refuses (`Illness.refused_blocks`) may be removed unasked: no request with them gets an answer.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable
-from typing import NamedTuple
+from hashlib import blake2b
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
 
 from turnlog.edit.draft import Draft
-from turnlog.edit.repairs.case import RepairAttempt, RepairCase
-from turnlog.edit.repairs.repair_table import REMEDIES_BY_KIND, REPAIRS_BY_KIND
-from turnlog.edit.repairs.sent_blocks import SentBlocks, count_sent_blocks, find_sent_loss
+from turnlog.edit.illnesses.catalogue import ALTERNATIVES_BY_KIND, ILLNESSES, REPAIRS_BY_KIND, diagnose_session
+from turnlog.edit.illnesses.illness import RepairAttempt, RepairCase, Symptom
+from turnlog.edit.illnesses.picker import diagnose_surroundings
+from turnlog.edit.illnesses.verdict import Verdict, judge_session, list_regressions
+from turnlog.entries.patch import encode_json_line
 from turnlog.entries.reader import BytesSource, Transcript
-from turnlog.errors import UsageError
-from turnlog.session.health.diagnosis import diagnose_session
-from turnlog.session.health.illnesses import ILLNESSES
-from turnlog.session.health.surroundings import diagnose_surroundings
-from turnlog.session.health.symptoms import Symptom
-from turnlog.session.health.verdict import Verdict, judge_session, list_regressions
+from turnlog.errors import Refused, UsageError
 from turnlog.session.resume.api_shape import SHAPE_RULES
 from turnlog.session.session import Session
 
@@ -42,21 +43,23 @@ _BLOCK_ILLNESSES = (
     "bad-thinking",
     "bad-image",
 )
-"""What may ail a part of the conversation that is shown again."""
+"""Illnesses of a part of the conversation that a repair shows again."""
 REVEALED_ILLNESSES = (*REPAIRS_BY_KIND, *SHAPE_RULES, "no-time")
-"""What a further repair may cure."""
+"""Illnesses that a further repair may cure."""
+SentBlocks = Counter[tuple[str, bytes]]
+"""How often each block is sent, by its type and a hash of its content."""
 
 
 class Treatment(Struct, frozen=True):
-    """What came of one kind of illness."""
+    """The outcome for one kind of illness."""
 
     kind: str
     found: int
     """How many places had it."""
     done: int
-    """In how many places something was done."""
+    """How many places the repair changed."""
     left: int
-    """How many have it afterwards."""
+    """How many places have it afterwards."""
     words: str
     """What was done, or why nothing was, and what to do instead."""
 
@@ -69,21 +72,21 @@ class RepairOutcome(NamedTuple):
     draft: Draft | None
     """The session afterwards; None where nothing changed."""
     revealed: list[str]
-    """Kinds that were not asked for, and that more of it has now: what is shown again may be ill too."""
+    """Kinds that nobody asked for and that more places have now: what is shown again may be ill too."""
 
     @property
     def is_cured(self) -> bool:
-        """Whether nothing is left of what was to be repaired."""
+        """Whether everything that was to be repaired is."""
         return not any(treatment.left for treatment in self.treatments)
 
 
 class RepairCourse:
-    """The course of the repairs of one session."""
+    """The repairs of one session, step by step."""
 
     def __init__(self, session: Session, only: Collection[str], passing: Collection[str]) -> None:
         self._only = frozenset(only)
         self._passing = passing
-        """What may become worse on the way."""
+        """Kinds that may become worse on the way."""
         self._session = session
         self._data: bytes | None = None
         self._symptoms = [*diagnose_session(session), *diagnose_surroundings(session)]
@@ -92,23 +95,23 @@ class RepairCourse:
         self._source: Verdict | None = None
         self._verdict: Verdict | None = None
         self._sent: SentBlocks | None = None
-        self._told: dict[str, Treatment] = {}
-        self._told_left: dict[str, int] = {}
-        """How many places of a kind a repair itself has left."""
+        self._treatments: dict[str, Treatment] = {}
+        self._reported_left: dict[str, int] = {}
+        """How many places a repair itself says that it left, by kind."""
         self._given_up: set[str] = set()
 
     def _select_repairable(self, symptoms: list[Symptom]) -> dict[str, tuple[Symptom, ...]]:
-        """What of some symptoms is to be repaired, by kind."""
+        """The symptoms that are to be repaired, by kind."""
         found: dict[str, tuple[Symptom, ...]] = {}
         for symptom in symptoms:
             if symptom.kind in self._only if self._only else symptom.severity != "info":
                 found[symptom.kind] = (*found.get(symptom.kind, ()), symptom)
-        if found and "torn-line" not in found:  # whatever is written behind a cut-off line would be lost with it
+        if found and "torn-line" not in found:  # anything written behind a cut-off line would be lost with it
             found |= {symptom.kind: (symptom,) for symptom in symptoms if symptom.kind == "torn-line"}
         return found
 
     def run(self) -> RepairOutcome:
-        """Treat all kinds, as often as there is something to do."""
+        """Treat all kinds, round after round, while something is done."""
         for _ in range(_MAX_ROUNDS):
             if not self._run_round():
                 break
@@ -120,7 +123,7 @@ class RepairCourse:
         return self._source is None or self._verdict is None or not list_regressions(self._source, self._verdict)
 
     def _run_round(self) -> bool:
-        """Treat each kind that is there once; whether anything was done."""
+        """Treat each kind once; return whether anything was done."""
         done = False
         for kind in REPAIRS_BY_KIND:
             if kind not in self._given_up and (symptoms := self._select_repairable(self._symptoms).get(kind)):
@@ -129,30 +132,30 @@ class RepairCourse:
 
     def _treat_kind(self, kind: str, symptoms: tuple[Symptom, ...]) -> bool:
         before = _count_places(symptoms)
-        made = REPAIRS_BY_KIND[kind](RepairCase(self._session, symptoms, is_named=kind in self._only))
-        reason = self._accept_result(kind, before, made) if made.done else made.words
+        attempt = REPAIRS_BY_KIND[kind](RepairCase(self._session, symptoms, is_named=kind in self._only))
+        reason = self._accept_attempt(kind, before, attempt) if attempt.done else attempt.words
         if reason is not None:
             self._given_up.add(kind)
             self._note_treatment(Treatment(kind, before, 0, before, reason))
             return False
-        if made.left is not None:
+        if attempt.left is not None:
             self._given_up.add(kind)
-            self._told_left[kind] = made.left
-        self._note_treatment(Treatment(kind, before, made.done, 0, made.words))
+            self._reported_left[kind] = attempt.left
+        self._note_treatment(Treatment(kind, before, attempt.done, 0, attempt.words))
         return True
 
-    def _accept_result(self, kind: str, before: int, made: RepairAttempt) -> str | None:
-        """Go on with the result of a repair; what speaks against that, in words."""
+    def _accept_attempt(self, kind: str, before: int, attempt: RepairAttempt) -> str | None:
+        """Continue with the result of a repair, or return the reason not to."""
         if self._verdict is None:
             self._source = self._verdict = judge_session(self._session)
         if self._sent is None:
             self._sent = count_sent_blocks(self._session)
-        data = b"".join(made.draft.iterate_lines())
+        data = b"".join(attempt.draft.iterate_lines())
         after = Session(Transcript(BytesSource(data), self._session.path))
         judged, symptoms = judge_session(after), [*diagnose_session(after), *diagnose_surroundings(after)]
         shows_more = judged.messages > self._verdict.messages
         reasons = list_regressions(self._verdict, judged, apart_from=self._list_tolerated_kinds(kind, shows_more))
-        left = _count_places(self._select_repairable(symptoms).get(kind, ())) if made.left is None else made.left
+        left = _count_places(self._select_repairable(symptoms).get(kind, ())) if attempt.left is None else attempt.left
         sent = count_sent_blocks(after)
         if kind not in self._only and (loss := find_sent_loss(self._sent, sent, kind)) is not None:
             reasons.append(loss)
@@ -166,31 +169,30 @@ class RepairCourse:
         return None
 
     def _list_tolerated_kinds(self, kind: str, shows_more: bool) -> Collection[str]:
-        """Entries that can be read, or are shown, again bring their own illnesses with them."""
+        """Kinds that may become worse: entries that can be read or are shown again bring their own illnesses."""
         if kind in _LINE_ILLNESSES:
             return REVEALED_ILLNESSES
         return {*self._passing, *_BLOCK_ILLNESSES} if shows_more else self._passing
 
-    def _note_treatment(self, found: Treatment) -> None:
-        told = self._told.get(found.kind)
-        if told is not None:
-            words = told.words if found.words in told.words else f"{told.words}; {found.words}"
-            found = Treatment(found.kind, max(told.found, found.found), told.done + found.done, found.left, words)
-        self._told[found.kind] = found
+    def _note_treatment(self, new: Treatment) -> None:
+        earlier = self._treatments.get(new.kind)
+        if earlier is not None:
+            words = earlier.words if new.words in earlier.words else f"{earlier.words}; {new.words}"
+            new = Treatment(new.kind, max(earlier.found, new.found), earlier.done + new.done, new.left, words)
+        self._treatments[new.kind] = new
 
     def _build_outcome(self) -> RepairOutcome:
-        """What came of it."""
         sick, after = self._select_repairable(self._symptoms), _count_by_kind(self._symptoms)
         for kind, symptoms in self._first.items():
-            if kind not in self._told:
-                words = REMEDIES_BY_KIND.get(kind, "gone with the other repairs")
-                self._told[kind] = Treatment(kind, _count_places(symptoms), 0, 0, words)
-        order = [*REPAIRS_BY_KIND, *REMEDIES_BY_KIND]
+            if kind not in self._treatments:
+                words = ALTERNATIVES_BY_KIND.get(kind, "gone with the other repairs")
+                self._treatments[kind] = Treatment(kind, _count_places(symptoms), 0, 0, words)
+        order = [*REPAIRS_BY_KIND, *ALTERNATIVES_BY_KIND]
         treatments = [
-            msgspec.structs.replace(told, left=self._told_left.get(told.kind, _count_places(sick.get(told.kind, ()))))
-            for told in sorted(self._told.values(), key=lambda told: order.index(told.kind))
+            msgspec.structs.replace(one, left=self._reported_left.get(one.kind, _count_places(sick.get(one.kind, ()))))
+            for one in sorted(self._treatments.values(), key=lambda one: order.index(one.kind))
         ]
-        revealed = [kind for kind in after if after[kind] > self._before[kind] and kind not in self._told]
+        revealed = [kind for kind in after if after[kind] > self._before[kind] and kind not in self._treatments]
         if self._data is None:
             return RepairOutcome(treatments, None, [])
         self._session.close()
@@ -202,7 +204,7 @@ def _count_places(symptoms: Iterable[Symptom]) -> int:
 
 
 def _count_by_kind(symptoms: Iterable[Symptom]) -> Counter[str]:
-    """How many places have each kind, notes aside."""
+    """How many places have each kind, not counting notes."""
     found: Counter[str] = Counter()
     for symptom in symptoms:
         if symptom.severity != "info":
@@ -210,18 +212,44 @@ def _count_by_kind(symptoms: Iterable[Symptom]) -> Counter[str]:
     return found
 
 
-__all__ = ["REMEDIES_BY_KIND", "REPAIRS_BY_KIND", "RepairOutcome", "Treatment", "check_illness_kinds", "repair_session"]
-
-
 def check_illness_kinds(kinds: Iterable[str]) -> None:
-    """Refuse names that are no kind of illness."""
+    """Refuse words that name no kind of illness."""
     if unknown := [kind for kind in kinds if kind not in ILLNESSES]:
         raise UsageError(f"--only {unknown[0]}: there is no such kind; the kinds are {', '.join(ILLNESSES)}")
 
 
 def repair_session(session: Session, only: Collection[str] = ()) -> RepairOutcome:
-    """Repair a session as far as that can be done; of some kinds only, if they are named."""
+    """Repair a session as far as possible: all kinds, or only those that are named."""
     check_illness_kinds(only)
     bold = RepairCourse(session, only, REVEALED_ILLNESSES)
     found = bold.run()
     return found if bold.is_no_worse else RepairCourse(session, only, ()).run()
+
+
+# -- what the client would send
+
+
+def count_sent_blocks(session: Session) -> SentBlocks:
+    """The blocks that the newest client would send; none if it would not resume the session."""
+    try:
+        messages = session.conversation().messages
+    except Refused:
+        return Counter()
+    return Counter(_fingerprint_block(message["role"], block) for message in messages for block in message["content"])
+
+
+def find_sent_loss(before: SentBlocks, after: SentBlocks, kind: str) -> str | None:
+    """What the client would no longer send after a repair, in words; None if nothing that must stay."""
+    exempt = ILLNESSES[kind].refused_blocks
+    lost = Counter(name for name, _ in (before - after).elements() if name not in exempt)
+    if not lost:
+        return None
+    blocks = ", ".join(f"{number:,} {name}" for name, number in sorted(lost.items()))
+    return f"the client sends blocks that would go ({blocks}); `--only {kind}` does it all the same"
+
+
+def _fingerprint_block(role: str, block: dict[str, Any]) -> tuple[str, bytes]:
+    """The type and the hash of a block, apart from what a repair may change: a tool's name, and hints for caches."""
+    said = {key: value for key, value in block.items() if key not in ("name", "cache_control")}
+    digest = blake2b(encode_json_line({"role": role, **said}), digest_size=16).digest()
+    return str(block.get("type")), digest

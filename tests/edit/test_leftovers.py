@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.session.build import SESSION, base
+from turnlog.edit.illnesses.lost_transcripts import find_kin_sessions, list_leftovers
 from turnlog.entries.layout import list_session_files
-from turnlog.session.health.leftovers import find_kin_sessions, list_leftovers
 
 GONE = "aaaaaaaa-0000-4000-8000-000000000001"
 OTHER = "bbbbbbbb-0000-4000-8000-000000000002"

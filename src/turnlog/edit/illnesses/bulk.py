@@ -1,0 +1,138 @@
+"""Illnesses of size: results of megabytes, and files that are mostly reports of progress."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from turnlog.edit.illnesses.illness import Illness, RepairAttempt, RepairCase, Symptoms, SymptomSpot
+from turnlog.edit.strip import content_cut
+from turnlog.entries.entry import Body
+from turnlog.session.graph import holds_result
+from turnlog.session.resume_view import ResumeView
+
+GIANT_RESULT_BYTES = 1 << 20
+"""A larger result, images aside, is giant."""
+MIN_BLOAT_BYTES = 1 << 20
+"""Fewer bytes of progress than this are no trouble."""
+_KEPT_CHARS_STEPS = (100_000, 10_000, 500, 0)
+"""How many characters of each text stay: the first step that makes the result short enough."""
+_RESULT_COPY_KEY = "toolUseResult"
+
+
+# -- giant results
+
+
+def detect_giant_results(view: ResumeView, found: Symptoms) -> None:
+    """Results that make every resume slow."""
+    for row in view.session.entries:
+        if row.type == "user" and row.size > GIANT_RESULT_BYTES and holds_result(row):
+            size = _count_letters(view.session.read_body(row))
+            if size > GIANT_RESULT_BYTES:
+                text = "a result of more than a megabyte"
+                found.add(
+                    "giant-result", "warning", text, [SymptomSpot(row, detail=f"{size / GIANT_RESULT_BYTES:.1f} MB")]
+                )
+
+
+def _count_text_letters(value: Any) -> int:
+    """How many characters the texts of a JSON value have, images aside."""
+    total, todo = 0, [value]
+    while todo:
+        inner = todo.pop()
+        if isinstance(inner, str):
+            total += len(inner)
+        elif isinstance(inner, list):
+            todo += inner
+        elif isinstance(inner, dict) and inner.get("type") not in ("base64", "image"):
+            todo += inner.values()
+    return total
+
+
+def shorten_giant_results(case: RepairCase) -> RepairAttempt:
+    """Keep the head and the tail of results that are too long, and of the client's own copies."""
+    changes: dict[int, Body] = {}
+    for entry in case.entries:
+        body = case.session.read_body(entry)
+        changes[case.places[entry.index]] = next(
+            (
+                short
+                for longest in _KEPT_CHARS_STEPS
+                if _count_letters(short := _shorten_body(body, longest)) <= GIANT_RESULT_BYTES // 2
+            ),
+            _shorten_body(body, _KEPT_CHARS_STEPS[-1]),
+        )
+    return RepairAttempt(
+        case.draft.with_changes(changes), len(changes), "shortened to head and tail; the source has the rest"
+    )
+
+
+def _shorten_body(body: Body, longest: int) -> Body:
+    message: Any = body.get("message")
+    content = [_shorten_block(block, longest) for block in message["content"]]
+    found: Body = {"message": {**message, "content": content}}
+    return (
+        {**found, _RESULT_COPY_KEY: content_cut.cut_copy(body[_RESULT_COPY_KEY], longest)}
+        if _RESULT_COPY_KEY in body
+        else found
+    )
+
+
+def _shorten_block(block: Any, longest: int) -> Any:
+    if isinstance(block, dict) and block.get("type") == "tool_result" and "content" in block:
+        return {**block, "content": _shorten_texts(block["content"], longest)}
+    return block
+
+
+def _shorten_texts(content: Any, longest: int) -> Any:
+    """As `cut_content`, but keep images: they are not what is too long."""
+    if not isinstance(content, list):
+        return content_cut.cut_content(content, longest)
+    return [
+        block
+        if isinstance(block, dict) and block.get("type") in content_cut.PICTURE_TYPES
+        else content_cut.cut_content([block], longest)[0]
+        for block in content
+    ]
+
+
+def _count_letters(body: Body) -> int:
+    """How many characters the message and the client's copy of its result have, images aside."""
+    return _count_text_letters(body.get("message")) + _count_text_letters(body.get(_RESULT_COPY_KEY))
+
+
+GIANT_RESULT = Illness(
+    "giant-result",
+    "Resuming takes long or hangs; the context is full at once.",
+    "a tool gave megabytes, and the client kept them (#24118, #21120)",
+    shorten_giant_results,
+)
+
+
+# -- reports of progress
+
+
+def detect_progress_bloat(view: ResumeView, found: Symptoms) -> None:
+    """Files that consist mostly of reports of progress."""
+    entries = view.session.file.entries
+    rows = [entry for entry in entries if entry.type == "progress"]
+    size, whole = sum(row.size for row in rows), sum(entry.size for entry in entries)
+    if size >= MIN_BLOAT_BYTES and size * 2 >= whole:
+        text = f"{size / MIN_BLOAT_BYTES:.1f} of {whole / MIN_BLOAT_BYTES:.1f} MB are reports of progress"
+        found.add_items("progress-bloat", "warning", text, rows)
+
+
+def drop_progress(case: RepairCase) -> RepairAttempt:
+    """Remove reports of progress; their children get the parent that they had."""
+    gone = {case.places[entry.index] for entry in case.entries}
+    size = sum(entry.size for entry in case.entries)
+    return RepairAttempt(
+        case.draft.without_rows(gone), len(gone), f"reports of progress went, {size / GIANT_RESULT_BYTES:.1f} MB"
+    )
+
+
+PROGRESS_BLOAT = Illness(
+    "progress-bloat",
+    "Resuming takes long though little was said.",
+    "clients from 2.1.11 to 2.1.81 wrote every step of sub-agents and hooks into the file (#23373, #24457)",
+    drop_progress,
+)

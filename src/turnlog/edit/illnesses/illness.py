@@ -1,0 +1,207 @@
+"""The values that every illness is made of: its words, the symptoms it shows in a session, and the case for its repair.
+
+A module of this folder detects its illnesses into `Symptoms`, describes each as an `Illness`, and repairs a
+`RepairCase` into a `RepairAttempt`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from msgspec import Struct
+
+from turnlog.edit.draft import Draft
+from turnlog.edit.strip.new_parents import rehang_rows
+from turnlog.entries.entry import Body, Entry, EntryOrScrap, Scrap
+from turnlog.entries.patch import REMOVE_KEY
+from turnlog.session.check import SEVERITIES, Severity
+from turnlog.session.resume_view import ResumeView
+from turnlog.session.session import Session
+
+REPAIR_COMMAND = "turnlog repair {session} --only {kind}"
+TALK_TYPES = ("user", "assistant")
+"""The types of entries in which somebody says something."""
+
+
+class SymptomSpot(NamedTuple):
+    """One place that a symptom concerns."""
+
+    item: EntryOrScrap
+    """The entry or scrap."""
+    blocks: tuple[int, ...] = ()
+    """Which block of its message: the index in the content, then the index inside a result."""
+    detail: str = ""
+    """The id of the call, the name, or whatever else identifies this place."""
+
+
+class Symptom(Struct, frozen=True):
+    """An illness of the catalogue as one session has it."""
+
+    kind: str
+    severity: Severity
+    text: str
+    """What is wrong here, in plain words."""
+    spots: tuple[SymptomSpot, ...] = ()
+    """All places; empty if it concerns the session as a whole."""
+
+    @property
+    def count(self) -> int:
+        """How many places have it; at least one."""
+        return max(1, len(self.spots))
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """The entries it concerns, each once, in the order of the file."""
+        found = {spot.item.index: spot.item for spot in self.spots if isinstance(spot.item, Entry)}
+        return tuple(found[index] for index in sorted(found))
+
+
+class Symptoms:
+    """Collects symptoms: places with the same kind, severity and text become one symptom."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, Severity, str], list[SymptomSpot]] = {}
+
+    def add(self, kind: str, severity: Severity, text: str, spots: Iterable[SymptomSpot]) -> None:
+        """Note places, if there are any."""
+        for spot in spots:
+            self._found.setdefault((kind, severity, text), []).append(spot)
+
+    def add_items(self, kind: str, severity: Severity, text: str, items: Iterable[EntryOrScrap]) -> None:
+        """Note whole entries or scraps, if there are any."""
+        self.add(kind, severity, text, (SymptomSpot(item) for item in items))
+
+    def note(self, kind: str, severity: Severity, text: str) -> None:
+        """Note something about the session as a whole."""
+        self._found.setdefault((kind, severity, text), [])
+
+    def list_symptoms(self) -> list[Symptom]:
+        """The symptoms, the most severe first."""
+        found = [Symptom(*key, tuple(spots)) for key, spots in self._found.items()]
+        return sorted(found, key=lambda symptom: SEVERITIES.index(symptom.severity))
+
+
+class EmptiedDraft(NamedTuple):
+    """A draft from which blocks were removed."""
+
+    draft: Draft
+    blocks: int
+    """How many blocks were removed."""
+
+
+class RepairCase:
+    """A session with one kind of illness."""
+
+    def __init__(self, session: Session, symptoms: tuple[Symptom, ...], *, is_named: bool = False) -> None:
+        self.session = session
+        self.symptoms = symptoms
+        self.is_named = is_named
+        """Whether the user asked for this kind by its name."""
+
+    @cached_property
+    def draft(self) -> Draft:
+        """The session before the repair."""
+        return Draft.from_transcript(self.session.file)
+
+    @cached_property
+    def view(self) -> ResumeView:
+        """What the client would resume of it."""
+        return ResumeView(self.session)
+
+    @cached_property
+    def places(self) -> dict[int, int]:
+        """The place of each entry's row, by the index of the entry."""
+        return self.draft.map_entry_places()
+
+    @property
+    def spots(self) -> list[SymptomSpot]:
+        """All places of the illness."""
+        return [spot for symptom in self.symptoms for spot in symptom.spots]
+
+    @property
+    def entries(self) -> list[Entry]:
+        """The entries that are ill, each once, in the order of the file."""
+        found = {entry.index: entry for symptom in self.symptoms for entry in symptom.entries}
+        return [found[index] for index in sorted(found)]
+
+    @property
+    def scraps(self) -> set[Scrap]:
+        """The scraps that are ill."""
+        return {spot.item for spot in self.spots if isinstance(spot.item, Scrap)}
+
+    def with_parents(self, pairs: Iterable[tuple[Entry, Entry | None]]) -> Draft:
+        """Give some entries, and their copies, another parent."""
+        changes = {
+            at: {"parentUuid": home.uuid if home else None} for row, home in pairs for at in self._list_twin_places(row)
+        }
+        return self.draft.with_changes(changes)
+
+    def _list_twin_places(self, entry: Entry) -> list[int]:
+        """The places of an entry and of its copies that name the same parent."""
+        file, uuid = self.session.file, entry.uuid or ""
+        same = [entry.index, file.by_uuid.get(uuid, entry.index), *file.repeated.get(uuid, [])]
+        return [self.places[index] for index in same if file.entries[index].parent_uuid == entry.parent_uuid]
+
+    def drop_blocks(self, entries: Iterable[Entry], is_dropped: Callable[[Entry, Body], bool]) -> EmptiedDraft:
+        """Remove blocks from some entries; an entry left empty is removed, and its children get a new parent."""
+        changes: dict[int, dict[str, Any]] = {}
+        emptied: set[int] = set()
+        count = 0
+        for entry in entries:
+            at, body = self.places[entry.index], self.session.read_body(entry)
+            content = body["message"]["content"]
+            left = [block for block in content if not (isinstance(block, dict) and is_dropped(entry, block))]
+            count += len(content) - len(left)
+            if not left:
+                emptied.add(at)
+            elif len(left) < len(content):
+                changes[at] = {"message": {**body["message"], "content": left}, **_drop_result_copy(body, left)}
+        draft, leaf = self.draft.with_changes(changes), self.view.chain[-1] if self.view.chain else None
+        parents = rehang_rows(draft, emptied, self.view.thread, leaf)
+        return EmptiedDraft(draft.with_changes(parents).without_rows(emptied), count)
+
+
+def _drop_result_copy(body: Body, left: list[Any]) -> dict[str, Any]:
+    """The client's own copy of a result is removed together with the last result."""
+    has_result = any(isinstance(block, dict) and block.get("type") == "tool_result" for block in left)
+    return {"toolUseResult": REMOVE_KEY} if "toolUseResult" in body and not has_result else {}
+
+
+class RepairAttempt(NamedTuple):
+    """The result of a repair."""
+
+    draft: Draft
+    """The session after the repair; the same draft if nothing could be done."""
+    done: int
+    """How many places the repair changed."""
+    words: str
+    """What was done, or why nothing was."""
+    left: int | None = None
+    """How many places are as ill as before, if a new diagnosis can't say."""
+
+
+class Illness(NamedTuple):
+    """One kind of trouble: what a person notices, where it comes from, and what cures it."""
+
+    kind: str
+    """Its name, which never changes: `turnlog repair --only KIND` and other programs use it."""
+    notice: str
+    """What you would notice."""
+    cause: str
+    """Where it comes from, as far as that is known. Numbers in brackets are issues of anthropics/claude-code."""
+    repair: Callable[[RepairCase], RepairAttempt] | None = None
+    """Repairs it in a session's file; None if no edit of that file can."""
+    remedy: str = REPAIR_COMMAND
+    """The doctor's remedy: a command, or what to do; {session}, {kind}, {project} and {path} are filled in."""
+    alternative: str = ""
+    """Where there is no repair: what `turnlog repair` suggests instead."""
+    remedy_if_noted: str = "none is needed"
+    """What the doctor says before the repair where the illness is a mere note."""
+    refused_blocks: frozenset[str] = frozenset()
+    """The types of blocks that its repair may remove unasked, because the API accepts no request that holds them."""
+
+    def describe_cure(self, session: str, path: str = "", project: str = "") -> str:
+        """The remedy for one session."""
+        return self.remedy.format(session=session, kind=self.kind, path=path, project=project)

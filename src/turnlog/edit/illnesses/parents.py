@@ -1,0 +1,174 @@
+"""Illnesses of the links between entries: a parent is missing, empty, in a sub-agent's file, or a descendant.
+
+Some clients wrote lines of the main conversation into a sub-agent's file; the repair brings those back. A line that
+leads to the beginning of the sub-agent's own conversation is none of these: its child then continues what was written
+just before.
+"""
+
+from __future__ import annotations
+
+from turnlog.edit.draft import DraftRow
+from turnlog.edit.illnesses.illness import Illness, RepairAttempt, RepairCase, Symptoms
+from turnlog.edit.illnesses.parent_finder import ParentFinder
+from turnlog.entries.entry import Body, Entry
+from turnlog.session.check import Severity
+from turnlog.session.graph import get_message_id, is_boundary, is_said
+from turnlog.session.resume_view import ResumeView
+from turnlog.session.session import Session
+
+REWIND_REMEDY = "none, if you rewound or cleared it"
+LOST_LINK_CAUSE = "the client named an entry that it never wrote, or a tool removed it (#21617, #22526, #46603)"
+
+
+# -- detection
+
+
+def detect_missing_parents(view: ResumeView, found: Symptoms) -> None:
+    """Entries whose parent is not in the file."""
+    session = view.session
+    elsewhere = session.find_parents_elsewhere()
+    snapshots = _list_snapshot_ids(session) if session.graph.rows_missing_parent else set()
+    for row in session.graph.rows_missing_parent:
+        is_cut = view.walk_end == "missing" and row.parent_uuid == view.rows.up[view.chain[0].uuid]
+        severity: Severity = "error" if is_cut and view.hidden_before else "warning"
+        if row is session.graph.rows[0]:  # nothing before it could be lost
+            severity = "info"
+        if row.parent_uuid in elsewhere:
+            found.add_items("parent-in-agent", severity, "the parent stands in a sub-agent's file only", [row])
+        elif row.parent_uuid in snapshots:
+            found.add_items("snapshot-id", severity, "the parent was never written, only its file snapshot", [row])
+        else:
+            found.add_items("missing-parent", severity, "the parent of an entry is not in the file", [row])
+
+
+def _list_snapshot_ids(session: Session) -> set[str]:
+    """The ids of the messages that snapshots of files belong to."""
+    kinds = ("file-history-snapshot", "file-history-delta")
+    named = (session.read_body(entry).get("messageId") for entry in session.file.entries if entry.type in kinds)
+    return {uuid for uuid in named if isinstance(uuid, str)}
+
+
+def detect_rings(view: ResumeView, found: Symptoms) -> None:
+    """Entries that are their own ancestors."""
+    for ring in view.session.graph.cycles:
+        found.add_items("cycle", "error", "entries are their own ancestors", ring)
+
+
+def detect_extra_roots(view: ResumeView, found: Symptoms) -> None:
+    """Entries without a parent, other than the first one and compactions."""
+    graph = view.session.graph
+    begun = [(row, _find_first_said(view.session, row)) for row in graph.roots if not is_boundary(row)]
+    for row, said in [(row, said) for row, said in begun if said is not None][1:]:
+        if said.type == "user":
+            text = "a further prompt begins anew: a rewind to the beginning, a cleared context, or a lost link"
+            found.add_items("several-roots", "info", text, [row])
+        else:
+            found.add_items("several-roots", "warning", "an entry in the middle has no parent", [row])
+
+
+def _find_first_said(session: Session, root: Entry) -> Entry | None:
+    """The first prompt or answer at or below a root."""
+    rows = session.file.entries
+    return next(
+        (rows[index] for index in sorted(session.graph.list_descendants(root.index)) if is_said(rows[index])), None
+    )
+
+
+# -- repair
+
+
+def hang_orphans(case: RepairCase) -> RepairAttempt:
+    """Let entries without a parent continue what was written just before them."""
+    finder = ParentFinder(case)
+    found = [(row, finder.find_parent(row)) for row in case.entries]
+    hung = [(row, home) for row, home in found if home is not None or row.parent_uuid is not None]
+    words = "hung behind what was written just before" if hung else "nothing stands before it"
+    return RepairAttempt(case.with_parents(hung), len(hung), words)
+
+
+def cut_rings(case: RepairCase) -> RepairAttempt:
+    """Cut each ring at the entry that was written first: its link leads to a later one."""
+    finder = ParentFinder(case)
+    firsts = [min(ring, key=lambda row: row.index) for ring in case.session.graph.cycles]
+    draft = case.with_parents((first, finder.find_parent(first)) for first in firsts)
+    return RepairAttempt(draft, len(firsts), "cut where an entry led to a later one")
+
+
+def bring_in_agent_entries(case: RepairCase) -> RepairAttempt:
+    """Copy the entries from the sub-agent's file into the main conversation."""
+    finder, rows, hung = ParentFinder(case), list[DraftRow](), 0
+    known = set(case.session.file.by_uuid)
+    wanted = {entry.index: entry for entry in case.entries}
+    for row in case.draft.rows:
+        child = wanted.get(row.entry.index) if row.entry is not None else None
+        if child is not None and child.parent_uuid and child.parent_uuid not in known:
+            bodies = _collect_ancestors(child.parent_uuid, case.session, known)
+            rows += [DraftRow(None, body) for body in bodies]
+            known |= {body["uuid"] for body in bodies}
+            if not bodies and (home := finder.find_parent(child)) is not None:
+                row = row._replace(changed={**row.changed, "parentUuid": home.uuid})
+                hung += 1
+        rows.append(row)
+    count = len(rows) - len(case.draft.rows)
+    words = [f"{count:,} brought in from the sub-agent's file"] if count else []
+    words += [f"{hung:,} hung behind what was written just before"] if hung else []
+    return RepairAttempt(case.draft._replace(rows=tuple(rows)), count + hung, ", ".join(words))
+
+
+def _collect_ancestors(uuid: str, session: Session, known: set[str]) -> list[Body]:
+    """The entries from a known ancestor down to a given one, with all lines of their messages; [] if none is known."""
+    agent = _find_holder(session, uuid)
+    entries, chain = agent.file.entries, dict[int, Entry]()
+    index = agent.file.by_uuid[uuid]
+    while index >= 0 and index not in chain:
+        chain[index] = entries[index]
+        index = -1 if entries[index].parent_uuid in known else entries[index].parent
+    if list(chain.values())[-1].parent_uuid not in known:
+        return []
+    messages = {get_message_id(entry) for entry in chain.values()} - {None}
+    beside = [entry for entry in entries if get_message_id(entry) in messages and entry.uuid not in known]
+    found = {entry.index: entry for entry in [*chain.values(), *beside] if entry.uuid}
+    return [_to_own_entry(agent.file.read_body(found[at])) for at in sorted(found)]
+
+
+def _find_holder(session: Session, uuid: str) -> Session:
+    """The sub-agent's session that has an entry."""
+    files = (session.open_agent_session(agent) for agent in session.agents if agent.path is not None)
+    return next(inner for inner in files if uuid in inner.file.by_uuid)
+
+
+def _to_own_entry(body: Body) -> Body:
+    return {**{key: value for key, value in body.items() if key != "agentId"}, "isSidechain": False}
+
+
+MISSING_PARENT = Illness(
+    "missing-parent",
+    "Resume shows only the last few messages though the file is whole.",
+    LOST_LINK_CAUSE,
+    hang_orphans,
+)
+PARENT_IN_AGENT = Illness(
+    "parent-in-agent",
+    "Resume shows only the last few messages though the file is whole.",
+    "some clients (2.1.23 – 2.1.45) wrote lines of the conversation into the file of a sub-agent only (#23375)",
+    bring_in_agent_entries,
+)
+SNAPSHOT_ID = Illness(
+    "snapshot-id",
+    "Resume shows only the last message though the file is whole.",
+    "a snapshot of files was written for a message that itself never was (#24304, #36583)",
+    hang_orphans,
+)
+CYCLE = Illness(
+    "cycle",
+    "Resuming hangs, or shows the same few messages.",
+    "ids that were written twice, or an edit, made entries their own ancestors",
+    cut_rings,
+)
+SEVERAL_ROOTS = Illness(
+    "several-roots",
+    "Resume shows only what came after some point.",
+    "a rewind to the beginning or a cleared context, which is fine; or a link that was written empty",
+    hang_orphans,
+    remedy_if_noted=REWIND_REMEDY,
+)

@@ -11,6 +11,7 @@ from tests.session.build import DATA, Build, base, edited, encoded, recorded, va
 from turnlog.session.check import (
     MAX_NAMED_PLACES,
     Finding,
+    FindingPlace,
     Findings,
     check,
     filter_error_findings,
@@ -219,3 +220,10 @@ def test_findings_hold_for_a_session_of_bytes_and_of_a_file(tmp_path: Path) -> N
     path.write_bytes(encoded(build.lines) + b"{torn")
     with Session.open(path) as session:
         assert [f.text for f in check(session)] == [f.text for f in check(Session.from_bytes(path.read_bytes()))]
+
+
+def test_a_finding_still_answers_to_the_earlier_name_of_its_method() -> None:
+    finding = Finding("a-kind", "info", "a text")
+    finding.add(FindingPlace(1, 0))
+    assert (finding.count, finding.places) == (1, [FindingPlace(1, 0)])
+    assert Finding.add is Finding.add_place

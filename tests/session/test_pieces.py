@@ -14,6 +14,7 @@ from turnlog.session.window.pieces import (
     ContextPiece,
     build_context_pieces,
     estimate_json_bytes,
+    list_pieces_of_rows,
     read_piece_text,
 )
 
@@ -40,6 +41,14 @@ def test_every_kind_of_block_has_its_group() -> None:
         ("results", "Read"), ("images", "Read"), ("answers", ""), ("answers", "odd"),
     ]  # fmt: skip
     assert {group for group, _ in told(build)} <= set(PIECE_GROUPS)
+
+
+def test_a_result_without_its_call_has_no_kind() -> None:
+    build = Build()
+    build.prompt("hello")
+    build.result("c1")
+    session = build.session()
+    assert [(p.group, p.kind) for p in list_pieces_of_rows(session, session.entries)][1:] == [("results", "")]
 
 
 def test_what_nobody_typed_is_an_attachment_by_its_kind() -> None:

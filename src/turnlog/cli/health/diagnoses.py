@@ -18,11 +18,11 @@ from turnlog.edit.illnesses.files import describe_unreadable, diagnose_state_fil
 from turnlog.edit.illnesses.illness import REPAIR_COMMAND, Symptom, SymptomSpot
 from turnlog.edit.illnesses.lost_transcripts import Leftover, describe_leftover, diagnose_leftovers
 from turnlog.edit.illnesses.picker import diagnose_surroundings
+from turnlog.edit.illnesses.resume_view import ResumeView
 from turnlog.entries.entry import Entry
 from turnlog.errors import TurnlogError
 from turnlog.render.figures import format_count
 from turnlog.session.check import MAX_NAMED_PLACES, SEVERITIES, Severity, map_line_numbers
-from turnlog.session.resume_view import ResumeView
 from turnlog.session.session import Session
 
 _SEVERITY_STYLES = {"error": "red", "warning": "yellow", "info": "dim"}

@@ -7,6 +7,7 @@ from typing import Any
 
 from turnlog.edit.api_names import ApiNames
 from turnlog.edit.illnesses.illness import Illness, RepairAttempt, RepairCase, Symptoms, SymptomSpot
+from turnlog.edit.illnesses.resume_view import ResumeView
 from turnlog.entries.entry import Body, Entry
 from turnlog.session.check import Severity
 from turnlog.session.graph import get_message_id
@@ -18,7 +19,6 @@ from turnlog.session.resume.refusals import (
     find_thinking_fault,
     find_tool_name_fault,
 )
-from turnlog.session.resume_view import ResumeView
 from turnlog.session.window.pieces import CUT_MARK
 
 # -- thinking

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from turnlog.edit.illnesses.illness import Illness, RepairAttempt, RepairCase, Symptoms, SymptomSpot
+from turnlog.edit.illnesses.resume_view import ResumeView
 from turnlog.edit.strip import content_cut
 from turnlog.entries.entry import Body
 from turnlog.session.graph import holds_result
-from turnlog.session.resume_view import ResumeView
 
 GIANT_RESULT_BYTES = 1 << 20
 """A larger result, images aside, is giant."""

@@ -8,11 +8,11 @@ from typing import Any
 from turnlog.edit.draft import Draft, DraftRow
 from turnlog.edit.id_renewal import create_uuid
 from turnlog.edit.illnesses.illness import Illness, RepairAttempt, RepairCase, Symptoms, SymptomSpot
+from turnlog.edit.illnesses.resume_view import ResumeView
 from turnlog.entries.entry import Body, Entry
 from turnlog.entries.patch import REMOVE_KEY
 from turnlog.session.check import Severity
 from turnlog.session.graph import get_message_id
-from turnlog.session.resume_view import ResumeView
 from turnlog.session.session import Session
 
 LOST_RESULT_TEXT = (

@@ -21,7 +21,7 @@ from turnlog.edit.illnesses import (
     writers,
 )
 from turnlog.edit.illnesses.illness import Illness, RepairAttempt, RepairCase, Symptom, Symptoms
-from turnlog.session.resume_view import ResumeView
+from turnlog.edit.illnesses.resume_view import ResumeView
 from turnlog.session.session import Session
 
 ILLNESSES: dict[str, Illness] = {

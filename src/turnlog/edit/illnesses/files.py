@@ -8,11 +8,11 @@ from pathlib import Path
 import msgspec
 
 from turnlog.edit.illnesses.illness import Illness, Symptom, Symptoms
+from turnlog.edit.illnesses.resume_view import ResumeView
 from turnlog.entries.atomic_file import read_whole_file
 from turnlog.entries.layout import STATE_FILE_NAME, find_state_file
 from turnlog.errors import TurnlogError
 from turnlog.session.foreign_files import explain_foreign_file
-from turnlog.session.resume_view import ResumeView
 
 
 def describe_unreadable(error: TurnlogError) -> Symptom:

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from turnlog.edit.draft import Draft
+from turnlog.edit.illnesses.resume_view import ResumeView
 from turnlog.edit.strip.new_parents import rehang_rows
 from turnlog.entries.entry import Body, Entry, EntryOrScrap, Scrap
 from turnlog.entries.patch import REMOVE_KEY
 from turnlog.session.check import SEVERITIES, Severity
-from turnlog.session.resume_view import ResumeView
 from turnlog.session.session import Session
 
 REPAIR_COMMAND = "turnlog repair {session} --only {kind}"

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from turnlog.edit.draft import Draft
 from turnlog.edit.illnesses.illness import Illness, RepairAttempt, RepairCase, Symptoms
+from turnlog.edit.illnesses.resume_view import ResumeView
 from turnlog.entries.entry import EntryOrScrap, Scrap
 from turnlog.entries.line_decoder import BOM, decode_patiently
 from turnlog.entries.reader import Transcript
-from turnlog.session.resume_view import ResumeView
 
 _JSON_SPACE = b" \t\r\n"
 _STRING_PATTERN = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)

@@ -10,10 +10,10 @@ from __future__ import annotations
 from turnlog.edit.draft import DraftRow
 from turnlog.edit.illnesses.illness import Illness, RepairAttempt, RepairCase, Symptoms
 from turnlog.edit.illnesses.parent_finder import ParentFinder
+from turnlog.edit.illnesses.resume_view import ResumeView
 from turnlog.entries.entry import Body, Entry
 from turnlog.session.check import Severity
 from turnlog.session.graph import get_message_id, is_boundary, is_said
-from turnlog.session.resume_view import ResumeView
 from turnlog.session.session import Session
 
 REWIND_REMEDY = "none, if you rewound or cleared it"

@@ -11,11 +11,11 @@ from turnlog.edit.draft import Draft
 from turnlog.edit.illnesses.illness import TALK_TYPES, Illness, RepairAttempt, RepairCase, Symptoms, SymptomSpot
 from turnlog.edit.illnesses.parent_finder import ParentFinder
 from turnlog.edit.illnesses.parents import LOST_LINK_CAUSE, REWIND_REMEDY, hang_orphans
+from turnlog.edit.illnesses.resume_view import ResumeView
 from turnlog.entries.entry import Body, Entry
 from turnlog.entries.patch import REMOVE_KEY
 from turnlog.session.clock import parse_timestamp, to_epoch_milliseconds, to_iso_time
 from turnlog.session.graph import is_said
-from turnlog.session.resume_view import ResumeView
 
 # -- detection
 

@@ -17,9 +17,9 @@ from typing import Any
 from turnlog.edit.draft import LINK_KEYS, Draft, DraftRow
 from turnlog.edit.id_renewal import create_uuid
 from turnlog.edit.illnesses.illness import Illness, RepairAttempt, RepairCase, Symptoms
+from turnlog.edit.illnesses.resume_view import ResumeView
 from turnlog.entries.entry import Entry
 from turnlog.session.graph import Branch, get_message_id, is_said
-from turnlog.session.resume_view import ResumeView
 from turnlog.session.session import Session
 
 _MIN_BRANCH_SWITCHES = 3

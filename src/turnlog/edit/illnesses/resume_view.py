@@ -1,4 +1,4 @@
-"""What a resume would show of a session, and where its walk upwards ends."""
+"""What a resume would show of a session, and why it shows no more."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from turnlog.session.session import Session
 
 
 class ResumeView:
-    """A session beside what the newest client would show of it."""
+    """A session, and what the newest client would show of it."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -31,21 +31,21 @@ class ResumeView:
             self.refusal = str(reason)
 
     def _fill_thread(self) -> None:
-        """The same as `resume.thread`, with rows that are wanted for more than that."""
+        """Build the same thread as `build_resume_thread`, and keep the rows and the chain."""
         chain = self.rows.build_chain(find_current_leaf(self.rows).uuid)
         rows = add_side_rows(self.rows, chain)
         if not any(row.message and row.message.content for row in rows):
-            build_resume_thread(self.session.file)  # says whether anything of it counts
+            build_resume_thread(self.session.file)  # raises Refused if nothing of it counts
         self.chain, self.thread = chain, rows
 
     @cached_property
     def members(self) -> frozenset[int]:
-        """The places in the file of the entries that would be resumed."""
+        """The indexes of the entries that would be resumed."""
         return frozenset(row.index for row in self.thread)
 
     @cached_property
     def walk_end(self) -> str:
-        """What the walk upwards ended at: root, compaction, missing (the parent is nowhere), cycle or nothing."""
+        """Where the chain of parents ends: root, compaction, missing (the parent is nowhere), cycle or nothing."""
         if not self.chain:
             return "nothing"
         parent = self.rows.up[self.chain[0].uuid]
@@ -58,7 +58,7 @@ class ResumeView:
 
     @cached_property
     def hidden_before(self) -> list[Entry]:
-        """What was said before the first entry that is shown, since the last compaction, and is not shown."""
+        """Prompts and answers before the first entry that is shown, since the last compaction, that are not shown."""
         if self.walk_end not in ("root", "missing"):
             return []
         top = self.chain[0]
@@ -67,7 +67,7 @@ class ResumeView:
 
     @cached_property
     def hidden_after(self) -> list[Entry]:
-        """What was said behind the entry that a resume goes on from, and is not shown."""
+        """Prompts and answers behind the last entry that is shown."""
         last = max(self.members, default=-1)
         return [row for row in self._hidden_rows if row.index > last >= 0]
 

@@ -1,50 +1,42 @@
-"""Write the tables of `docs/format.md` from the classes in `turnlog.entries.types`.
+"""Write the tables of `docs/format.md` from the registry of the format, `src/turnlog/entries/format.json`.
 
-`python scripts/generate_format_doc.py` writes the file anew; a test fails when that would change it. The
-tables stand between markers (`<!-- table: user -->` and `<!-- end -->`); the rest is written by hand.
+`python scripts/generate_format_doc.py` rewrites the file; a test fails if that would change it. The tables are between
+markers (`<!-- table: user -->` and `<!-- end -->`); the rest is written by hand.
 """
 
 from __future__ import annotations
 
-import ast
-import inspect
 import re
-import types
 from collections.abc import Callable, Iterator
-from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin
+from typing import NamedTuple
 
-import msgspec
-
-from turnlog.entries import types as registry
-from turnlog.entries.types import blocks, conversation, envelope, metadata, rare, records, results, system
-from turnlog.entries.types.base import FormatObject, SeenVersions
+from turnlog.entries.format import ObjectFormat, SeenVersions, load_format
 
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "format.md"
 MARKED = re.compile(r"(<!-- table: (?P<name>[\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 VERSIONS = re.compile(r"\[(\d[\d.]*)(?:\+|–(\d[\d.]*))\]\s*")
-PLAIN = {str: "string", bool: "boolean", int: "number", float: "number", list: "list", dict: "map"}
+REGISTRY = load_format()
 
 
 class Field(NamedTuple):
-    """A field as the specification tells it."""
+    """A field as the specification describes it."""
 
     name: str
-    """As it stands in the file."""
+    """As in the file."""
     type: str
     seen: SeenVersions | None
-    """None: as long as its object."""
+    """None: as old as its object."""
     meaning: str
 
 
 def main() -> None:
-    """Write the document anew."""
+    """Rewrite the document."""
     DOCUMENT.write_text(renewed(DOCUMENT.read_text(encoding="utf-8")), encoding="utf-8", newline="\n")
 
 
 def renewed(text: str) -> str:
-    """The document with its tables made anew."""
+    """The document with new tables."""
 
     def table(marked: re.Match[str]) -> str:
         lines = TABLES[marked["name"]]()
@@ -53,13 +45,9 @@ def renewed(text: str) -> str:
     return MARKED.sub(table, text)
 
 
-def fields(cls: type[FormatObject]) -> list[Field]:
-    """All fields of a class, in order, with what the strings below them say."""
-    told = _told(cls)
-    return [
-        Field(field.encode_name, _type(field.type), *versions(told.get(field.name, "")))
-        for field in msgspec.structs.fields(cls)
-    ]
+def fields(kind: ObjectFormat) -> list[Field]:
+    """All fields of an object, in order, with what their notes say."""
+    return [Field(name, field.type, *versions(field.note)) for name, field in REGISTRY.list_fields(kind).items()]
 
 
 def versions(note: str) -> tuple[SeenVersions | None, str]:
@@ -70,38 +58,6 @@ def versions(note: str) -> tuple[SeenVersions | None, str]:
     return (found[1], found[2]), note[found.end() :]
 
 
-@cache
-def _told(cls: type[FormatObject]) -> dict[str, str]:
-    told: dict[str, str] = {}
-    for owner in reversed(cls.__mro__):
-        if issubclass(owner, FormatObject) and owner is not FormatObject:
-            told |= _strings_below_fields(owner)
-    return told
-
-
-def _strings_below_fields(cls: type[FormatObject]) -> dict[str, str]:
-    tree = ast.parse(inspect.getsource(cls)).body[0]
-    assert isinstance(tree, ast.ClassDef)
-    told = {}
-    for above, below in zip(tree.body, tree.body[1:], strict=False):
-        if isinstance(above, ast.AnnAssign) and isinstance(above.target, ast.Name):
-            match below:
-                case ast.Expr(value=ast.Constant(value=str(note))):
-                    told[above.target.id] = " ".join(note.split())
-    return told
-
-
-def _type(hint: Any) -> str:
-    origin, inner = get_origin(hint), get_args(hint)
-    if origin is Annotated:
-        return _type(inner[0])
-    if origin in (Union, types.UnionType):
-        return " or ".join(dict.fromkeys(_type(part) for part in inner if part is not type(None)))
-    if isinstance(hint, type) and issubclass(hint, FormatObject):
-        return "object"
-    return PLAIN.get(origin or hint, "any")
-
-
 def span(seen: SeenVersions | None) -> str:
     """Versions in words."""
     if seen is None:
@@ -110,28 +66,25 @@ def span(seen: SeenVersions | None) -> str:
     return f"{first}+" if last is None else first if first == last else f"{first} – {last}"
 
 
-def field_table(cls: type[FormatObject], without: type[FormatObject] | None = None) -> Iterator[str]:
-    """One row per field; `without` leaves out what a base class has told."""
-    left_out = {field.name for field in fields(without)} if without else set()
+def field_table(kind: ObjectFormat, without: str = "") -> Iterator[str]:
+    """One row per field; `without` names a base whose fields have a table of their own."""
+    left_out = REGISTRY.list_fields(REGISTRY.objects[without]) if without else {}
     yield "| field | type | versions | meaning |"
     yield "|---|---|---|---|"
-    for field in fields(cls):
+    for field in fields(kind):
         if field.name not in left_out:
             seen = span(field.seen) if field.seen else ""
             yield f"| `{field.name}` | {field.type} | {seen} | {field.meaning} |"
 
 
-def kind_table(
-    classes: dict[str, type[FormatObject]], without: type[FormatObject], unseen: bool = True
-) -> Iterator[str]:
-    """One row per kind, its fields told in one cell."""
-    left_out = {field.name for field in fields(without)}
+def kind_table(kinds: dict[str, ObjectFormat], without: str = "") -> Iterator[str]:
+    """One row per kind, with its fields in one cell."""
+    left_out = REGISTRY.list_fields(REGISTRY.objects[without]) if without else {}
     yield "| kind | versions | what it is | fields |"
     yield "|---|---|---|---|"
-    for tag, cls in sorted(classes.items()):
-        if cls.seen or unseen:
-            own = [_brief(field) for field in fields(cls) if field.name not in left_out]
-            yield f"| `{tag}` | {span(cls.seen)} | {_first_line(cls)} | {'; '.join(own) or '–'} |"
+    for tag, kind in sorted(kinds.items()):
+        own = [_brief(field) for field in fields(kind) if field.name not in left_out]
+        yield f"| `{tag}` | {span(kind.seen)} | {kind.about} | {'; '.join(own) or '–'} |"
 
 
 def _brief(field: Field) -> str:
@@ -140,56 +93,42 @@ def _brief(field: Field) -> str:
     return f"`{field.name}`" + (f" ({': '.join(notes)})" if notes else "")
 
 
-def _first_line(cls: type[FormatObject]) -> str:
-    return inspect.cleandoc(cls.__doc__ or "").split("\n\n")[0].replace("\n", " ")
-
-
 def overview() -> Iterator[str]:
     """Every type and subtype with its versions."""
     yield "| entry | versions | what it is |"
     yield "|---|---|---|"
-    found = {tag: cls for tag, cls in registry.ENTRY_CLASSES.items() if cls.seen and tag != "system"}
-    found |= {f"system/{tag}": cls for tag, cls in registry.SYSTEM_CLASSES.items()}
-    found["system"] = registry.ENTRY_CLASSES["system"]
-    for name, cls in sorted(found.items()):
-        yield f"| `{name}` | {span(cls.seen)} | {_first_line(cls)} |"
+    found = {tag: kind for tag, kind in REGISTRY.entries.items() if kind.seen}
+    found |= {f"system/{tag}": kind for tag, kind in REGISTRY.system.items()}
+    for name, kind in sorted(found.items()):
+        yield f"| `{name}` | {span(kind.seen)} | {kind.about} |"
 
 
 def result_table() -> Iterator[str]:
     """What each tool's result holds."""
     yield "| tool | fields of `toolUseResult` |"
     yield "|---|---|"
-    for tool, named in sorted(results.RESULT_FIELDS.items()):
-        cells = [_brief(Field(name, "", *versions(note))) for name, note in named.items()]
-        yield f"| `{tool}` | {'; '.join(cells)} |"
-
-
-def _apart(base: type[FormatObject], module: types.ModuleType) -> dict[str, type[FormatObject]]:
-    return {
-        tag: cls
-        for tag, cls in registry.ENTRY_CLASSES.items()
-        if issubclass(cls, base) and cls.__module__ == module.__name__
-    }
+    for tool, kind in sorted(REGISTRY.tool_results.items()):
+        yield f"| `{tool}` | {'; '.join(map(_brief, fields(kind)))} |"
 
 
 TABLES: dict[str, Callable[[], Iterator[str]]] = {
     "overview": overview,
-    "envelope": lambda: field_table(envelope.Envelope),
-    "user": lambda: field_table(conversation.User, envelope.Envelope),
-    "permission-decision": lambda: field_table(conversation.PermissionDecision),
-    "assistant": lambda: field_table(conversation.Assistant, envelope.Envelope),
-    "message": lambda: field_table(conversation.AssistantMessage),
-    "usage": lambda: field_table(blocks.MessageUsage),
-    "system": lambda: kind_table(registry.SYSTEM_CLASSES, system.SystemEntry),
-    "compact-metadata": lambda: field_table(system.CompactMetadata),
-    "attachment": lambda: field_table(registry.ENTRY_CLASSES["attachment"], envelope.Envelope),
-    "attachments": lambda: kind_table(registry.ATTACHMENT_CLASSES, registry.Attachment),
-    "progress": lambda: kind_table(registry.PROGRESS_CLASSES, registry.ProgressReport),
-    "blocks": lambda: kind_table(registry.BLOCK_CLASSES, registry.Block),
-    "metadata": lambda: kind_table(_apart(metadata.Aside, metadata), metadata.Metadata),
-    "records": lambda: kind_table(_apart(metadata.Aside, records), metadata.Metadata),
-    "backup": lambda: field_table(records.Backup),
-    "rare": lambda: kind_table(_apart(metadata.Aside, rare), metadata.Metadata),
+    "envelope": lambda: field_table(REGISTRY.objects["envelope"]),
+    "user": lambda: field_table(REGISTRY.entries["user"], "envelope"),
+    "permission-decision": lambda: field_table(REGISTRY.objects["permission-decision"]),
+    "assistant": lambda: field_table(REGISTRY.entries["assistant"], "envelope"),
+    "message": lambda: field_table(REGISTRY.objects["assistant-message"]),
+    "usage": lambda: field_table(REGISTRY.objects["message-usage"]),
+    "system": lambda: kind_table(REGISTRY.system, "system-entry"),
+    "compact-metadata": lambda: field_table(REGISTRY.objects["compact-metadata"]),
+    "attachment": lambda: field_table(REGISTRY.entries["attachment"], "envelope"),
+    "attachments": lambda: kind_table(REGISTRY.attachments),
+    "progress": lambda: kind_table(REGISTRY.progress),
+    "blocks": lambda: kind_table(REGISTRY.blocks, "block"),
+    "metadata": lambda: kind_table(REGISTRY.metadata, "metadata"),
+    "records": lambda: kind_table(REGISTRY.records, "metadata"),
+    "backup": lambda: field_table(REGISTRY.objects["backup"]),
+    "rare": lambda: kind_table(REGISTRY.rare, "metadata"),
     "results": result_table,
 }
 

@@ -12,19 +12,15 @@ from typing import Any
 import generate_format_doc as document
 import pytest
 
-from tests.entries.samples import ALL, genuine, lines
-from turnlog.entries import types
-from turnlog.entries.drift import ClassMark, build_object_shape
-from turnlog.entries.types import base as part
-from turnlog.entries.types.base import FormatObject, KindMark, SeenVersions
-from turnlog.entries.types.results import RESULT_FIELDS
+from tests.entries.samples import ALL, REGISTRY, entry_kind, genuine, inner_objects, lines
+from turnlog.entries.format import ObjectFormat, SeenVersions
 
 ROOT = document.DOCUMENT.parent.parent
 TEXT = document.DOCUMENT.read_text(encoding="utf-8")
-HELD = {"blocks": types.BLOCK_CLASSES, "attachment": types.ATTACHMENT_CLASSES, "progress": types.PROGRESS_CLASSES}
+ALL_NAMES = {id(kind): name for name, kind in (REGISTRY.objects | ALL).items()}
 
 
-def test_the_tables_are_those_of_the_classes() -> None:
+def test_the_tables_are_those_of_the_registry() -> None:
     """If not: python scripts/generate_format_doc.py."""
     assert document.renewed(TEXT) == TEXT
 
@@ -51,12 +47,8 @@ def test_the_tests_that_it_names_exist() -> None:
 
 
 def test_every_note_about_versions_can_be_read() -> None:
-    def classes(base: type[FormatObject]) -> Iterator[type[FormatObject]]:
-        for cls in base.__subclasses__():
-            yield cls
-            yield from classes(cls)
-
-    fields = [field for cls in classes(part.FormatObject) for field in document.fields(cls)]
+    kinds = [*ALL.values(), *REGISTRY.objects.values(), *REGISTRY.tool_results.values()]
+    fields = [field for kind in kinds for field in document.fields(kind)]
     assert not [field for field in fields if field.meaning.startswith("[")]
     assert not [field for field in fields if field.seen and not in_order(field.seen)]
 
@@ -70,8 +62,8 @@ def test_the_versions_hold_for_every_genuine_line(corpus: Path) -> None:
         for line in found:
             # A line without a version may be of another version than the lines around it.
             version = line.body.get("version") or (versions.copy().pop() if len(versions) == 1 else None)
-            if version and (cls := types.find_entry_class(line.body)):
-                wrong.update(anachronisms(line.body, cls, version))
+            if version and (kind := entry_kind(line.body)):
+                wrong.update(anachronisms(line.body, kind, version))
     assert not wrong
 
 
@@ -84,44 +76,40 @@ def test_the_versions_of_tool_results_hold(corpus: Path) -> None:
         for body in found:
             result = body.get("toolUseResult")
             for block in blocks(body, "tool_result"):
-                notes = RESULT_FIELDS.get(tools.get(block["tool_use_id"], ""), {})
+                kind = REGISTRY.tool_results.get(tools.get(block["tool_use_id"], ""), ObjectFormat())
+                known = {field.name: field.seen for field in document.fields(kind)}
                 for name in result if isinstance(result, dict) else ():
-                    seen = document.versions(notes.get(name, ""))[0]
+                    seen = known.get(name)
                     if seen and not within(body["version"], seen):
                         wrong[f"{tools[block['tool_use_id']]}.{name} {body['version']}"] += 1
     assert not wrong
 
 
-def anachronisms(body: dict[str, Any], cls: type[FormatObject], version: str) -> Iterator[str]:
-    """What stands in an object although its version is said not to write it."""
-    if "seen" in vars(cls) and not within(version, cls.seen):
-        yield f"{cls.__name__} {version}"
-    for name in body.keys() & spans(cls).keys():
-        if not within(version, spans(cls)[name]):
-            yield f"{cls.__name__}.{name} {version}"
-    for name, look in build_object_shape(cls).inner:
-        value = body.get(name)
-        if isinstance(look, ClassMark) and look.many and isinstance(value, dict):
-            value = list(value.values())
-        for inner in value if isinstance(value, list) else [value]:
-            if isinstance(inner, dict):
-                if isinstance(look, ClassMark):
-                    yield from anachronisms(inner, look.cls, version)
-                elif isinstance(look, KindMark):
-                    yield from anachronisms(inner, HELD[look.what][inner["type"]], version)
+def anachronisms(body: dict[str, Any], kind: ObjectFormat, version: str) -> Iterator[str]:
+    """What an object holds although its version is said not to write it."""
+    name = ALL_NAMES[id(kind)]
+    if name in ALL and not within(version, kind.seen):
+        yield f"{name} {version}"
+    seen = spans(name)
+    for field in body.keys() & seen.keys():
+        if not within(version, seen[field]):
+            yield f"{name}.{field} {version}"
+    for inner, inner_kind in inner_objects(body, kind):
+        yield from anachronisms(inner, inner_kind, version)
 
 
 @cache
-def spans(cls: type[FormatObject]) -> dict[str, SeenVersions]:
-    return {field.name: field.seen for field in document.fields(cls) if field.seen}
+def spans(name: str) -> dict[str, SeenVersions]:
+    kind = ALL.get(name) or REGISTRY.objects[name]
+    return {field.name: field.seen for field in document.fields(kind) if field.seen}
 
 
 def within(version: str, seen: SeenVersions | None) -> bool:
-    return seen is not None and number(seen[0]) <= number(version) <= number(seen[1] or types.NEWEST_CLIENT_VERSION)
+    return seen is not None and number(seen[0]) <= number(version) <= number(seen[1] or REGISTRY.newest_client)
 
 
 def in_order(seen: SeenVersions) -> bool:
-    return within(seen[1] or types.NEWEST_CLIENT_VERSION, seen)
+    return within(seen[1] or REGISTRY.newest_client, seen)
 
 
 def number(version: str) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""What the registry is tried on: all its classes, made-up objects, and the lines of the shared corpus."""
+"""What the registry is tried on: all its kinds, made-up objects, and the lines of the shared corpus."""
 
 from __future__ import annotations
 
@@ -9,20 +9,22 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
-from turnlog.entries import types
+from turnlog.entries.format import ObjectFormat, load_format
 
+REGISTRY = load_format()
 FAMILIES = {
-    "": types.ENTRY_CLASSES,
-    "system/": types.SYSTEM_CLASSES,
-    "attachment/": types.ATTACHMENT_CLASSES,
-    "progress/": types.PROGRESS_CLASSES,
-    "block/": types.BLOCK_CLASSES,
+    "": REGISTRY.entries,
+    "system/": REGISTRY.system,
+    "attachment/": REGISTRY.attachments,
+    "progress/": REGISTRY.progress,
+    "block/": REGISTRY.blocks,
 }
-ALL = {prefix + tag: cls for prefix, classes in FAMILIES.items() for tag, cls in classes.items()}
+ALL = {prefix + tag: kind for prefix, kinds in FAMILIES.items() for tag, kind in kinds.items()}
+HELD = {"blocks": REGISTRY.blocks, "attachments": REGISTRY.attachments, "progress": REGISTRY.progress}
 
 scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(codec=None), max_size=8)
-names = st.sampled_from(sorted({name for cls in ALL.values() for name in cls.__struct_encode_fields__}))
-tags = st.sampled_from(sorted({tag for classes in FAMILIES.values() for tag in classes}))
+names = st.sampled_from(sorted({name for kind in ALL.values() for name in REGISTRY.list_fields(kind)}))
+tags = st.sampled_from(sorted({tag for kinds in FAMILIES.values() for tag in kinds}))
 values = st.recursive(
     scalars | tags,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(names | st.text(max_size=4), inner, max_size=6),
@@ -42,6 +44,24 @@ bodies = st.fixed_dictionaries(
 
 # Other programs' files with the same shape, and files made up by hand: they hold what no client writes.
 NOT_GENUINE = {"handmade", "mimic", "edited", "genuine-corrupted"}
+
+
+def entry_kind(body: dict[str, Any]) -> ObjectFormat | None:
+    """The kind of an entry, by its type and, for system entries, its subtype."""
+    is_system = body.get("type") == "system" and body.get("subtype") is not None
+    return ALL.get(f"system/{body['subtype']}" if is_system else str(body.get("type")))
+
+
+def inner_objects(body: dict[str, Any], kind: ObjectFormat) -> Iterator[tuple[dict[str, Any], ObjectFormat]]:
+    """The objects inside one that the registry knows, each with its kind."""
+    for name, field in REGISTRY.list_fields(kind).items():
+        value = body.get(name)
+        if field.type == "map" and field.holds and isinstance(value, dict):
+            value = list(value.values())
+        for inner in value if isinstance(value, list) else [value]:
+            if isinstance(inner, dict) and field.holds:
+                held = HELD.get(field.holds)
+                yield inner, REGISTRY.objects[field.holds] if held is None else held[inner["type"]]
 
 
 class Line(NamedTuple):

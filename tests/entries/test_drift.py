@@ -7,11 +7,9 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
-from tests.entries.samples import ALL, bodies, genuine, lines
-from turnlog.entries.drift import MAX_UNKNOWN_ITEMS, Drift, UnknownItem, build_object_shape
-from turnlog.entries.types.records import Snapshot
+from tests.entries.samples import FAMILIES, REGISTRY, bodies, genuine, lines
+from turnlog.entries.drift import MAX_UNKNOWN_ITEMS, Drift, UnknownItem, load_shapes
 
 
 def unknown(*bodies: dict[str, Any]) -> dict[str, str]:
@@ -121,14 +119,27 @@ def test_drift_never_raises(body: dict[str, Any]) -> None:
     Drift().add_entry(body)
 
 
-@given(st.sampled_from(sorted(ALL)))
-def test_the_names_of_a_class_are_known(name: str) -> None:
-    cls = ALL[name]
-    assert build_object_shape(cls).names.issuperset(cls.__struct_encode_fields__)
+@pytest.mark.parametrize("prefix", FAMILIES)
+def test_an_object_with_all_known_fields_is_no_news(prefix: str) -> None:
+    for tag, kind in FAMILIES[prefix].items():
+        known: dict[str, Any] = dict.fromkeys(REGISTRY.list_fields(kind))
+        body = {
+            "": {**known, "type": tag},
+            "system/": {**known, "type": "system", "subtype": tag},
+            "attachment/": {"type": "attachment", "attachment": {**known, "type": tag}},
+            "progress/": {"type": "progress", "data": {**known, "type": tag}},
+            "block/": {"type": "assistant", "message": {"content": [{**known, "type": tag}]}},
+        }[prefix]
+        assert unknown(body) == {}
 
 
-def test_inner_objects_are_read_off_the_class() -> None:
-    assert [name for name, _ in build_object_shape(Snapshot).inner] == ["trackedFileBackups"]
+def test_a_type_that_reads_like_a_system_entry_is_none() -> None:
+    assert unknown({"type": "system/turn_duration"}) == {"system/turn_duration": "subtype"}
+
+
+def test_the_fields_to_look_into_hold_objects_or_have_known_values() -> None:
+    assert [name for name, _ in load_shapes()["objects"]["snapshot"].inner] == ["trackedFileBackups"]
+    assert [name for name, _ in load_shapes()["entries"]["queue-operation"].inner] == ["operation"]
 
 
 @pytest.mark.corpus

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.render.cards import UNANSWERED, card, cards, recorded_sessions, shown
 from tests.session.build import Build, genuine, recorded
 from tests.session.test_any import scalars, values
-from turnlog.entries.types.results import RESULT_FIELDS
+from turnlog.entries.format import load_format
 from turnlog.render.card import (
     AgentSection,
     Card,
@@ -637,7 +637,7 @@ def hostile(name: str, detail: CallDetail) -> Card:
 KNOWN = {name for tools in TOOL_FAMILIES.values() for name in tools}
 NAMES = sorted({*PART_BUILDERS, *KNOWN, "mcp__a__b", "mcp__", "Unknown", ""})
 fields = st.sampled_from(
-    sorted({field for facts in RESULT_FIELDS.values() for field in facts})
+    sorted({field for facts in load_format().tool_results.values() for field in load_format().list_fields(facts)})
     + "command file_path path pattern query url prompt todos content status questions question options label edits "
     "old_string new_string new_source plan taskId subject script skill message to text type resource uri task cells "
     "source data tool_name description structuredPatch lines oldStart results title answers".split()

@@ -1,6 +1,6 @@
 """A planted corpus: one word, found nowhere else, in every kind of place that a transcript has.
 
-`Garden.word(place)` gives the word of a place. Places of the known format are walked in its registry (`entries.types`),
+`Garden.word(place)` gives the word of a place. Places of the known format come from its registry (`entries.format`),
 so that a new type or field is planted as soon as it is known; the others are named one by one.
 """
 
@@ -9,19 +9,15 @@ from __future__ import annotations
 import itertools
 import json
 import string
-import typing
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from tests.session.build import SESSION, Build, outcome, use
-from turnlog.entries import types
-from turnlog.entries.types.base import FormatObject
-from turnlog.entries.types.results import RESULT_FIELDS
+from turnlog.entries.format import FieldFormat, ObjectFormat, load_format
 
 Line = dict[str, Any]
+REGISTRY = load_format()
 
 NO_TEXT = frozenset(
     # ids, and what links entries
@@ -70,50 +66,42 @@ class Garden:
         return self.words[place]
 
 
-def whole(garden: Garden, cls: type[FormatObject], path: str) -> Line:
+def whole(garden: Garden, kind: ObjectFormat, path: str, **tag: str) -> Line:
     """An object with a word in every field that can hold a text."""
-    found: Line = {}
-    config = cls.__struct_config__
-    if isinstance(config.tag, str):
-        found[str(config.tag_field)] = config.tag
-    hints = typing.get_type_hints(cls)
-    for field in msgspec.structs.fields(cls):
-        name = field.encode_name
+    found: Line = dict(tag)
+    for name, field in REGISTRY.list_fields(kind).items():
         if name in found or name in NO_TEXT or f"{path.rpartition('/')[2]}.{name}" in UNREADABLE:
             continue
-        value = _value(garden, hints[field.name], f"{path}.{name}")
+        value = _value(garden, field, f"{path}.{name}")
         if value is not None:
             found[name] = value
     return found
 
 
-def _value(garden: Garden, hint: Any, path: str) -> Any:
-    parts = [hint, *typing.get_args(hint)]
-    if typing.Any in parts:
+def _value(garden: Garden, field: FieldFormat, path: str) -> Any:
+    if field.type == "any":
         return {"inner": [garden.word(path)]}
-    if str in parts:
+    if "string" in field.type:
         return garden.word(path)
-    parts += [inner for part in parts for inner in typing.get_args(part)]
-    inner = next((part for part in parts if isinstance(part, type) and issubclass(part, FormatObject)), None)
-    return whole(garden, inner, path) if inner else None
+    return whole(garden, REGISTRY.objects[field.holds], path) if field.holds else None
 
 
 def registry(garden: Garden) -> Iterator[Line]:
     """A line for each known type."""
-    for tag, cls in types.ENTRY_CLASSES.items():
-        yield whole(garden, cls, f"entry/{tag}")
-    for tag, cls in types.SYSTEM_CLASSES.items():
-        yield {"type": "system", **whole(garden, cls, f"system/{tag}")}
-    for tag, cls in types.ATTACHMENT_CLASSES.items():
-        yield {"type": "attachment", "attachment": whole(garden, cls, f"attachment/{tag}")}
-    for tag, cls in types.PROGRESS_CLASSES.items():
-        yield {"type": "progress", "data": whole(garden, cls, f"progress/{tag}")}
-    for tag, cls in types.BLOCK_CLASSES.items():
-        said = {"role": "assistant", "content": [whole(garden, cls, f"block/{tag}")]}
+    for tag, kind in REGISTRY.entries.items():
+        yield whole(garden, kind, f"entry/{tag}", type=tag)
+    for tag, kind in REGISTRY.system.items():
+        yield {"type": "system", **whole(garden, kind, f"system/{tag}", subtype=tag)}
+    for tag, kind in REGISTRY.attachments.items():
+        yield {"type": "attachment", "attachment": whole(garden, kind, f"attachment/{tag}", type=tag)}
+    for tag, kind in REGISTRY.progress.items():
+        yield {"type": "progress", "data": whole(garden, kind, f"progress/{tag}", type=tag)}
+    for tag, kind in REGISTRY.blocks.items():
+        said = {"role": "assistant", "content": [whole(garden, kind, f"block/{tag}", type=tag)]}
         yield {"type": "assistant", "message": said}
-    for tool, fields in RESULT_FIELDS.items():
-        found = {name: {"inner": [garden.word(f"result/{tool}.{name}")]} for name in fields if name not in NO_TEXT}
-        yield result(found)
+    for tool, kind in REGISTRY.tool_results.items():
+        names = [name for name in REGISTRY.list_fields(kind) if name not in NO_TEXT]
+        yield result({name: {"inner": [garden.word(f"result/{tool}.{name}")]} for name in names})
 
 
 def result(structured: Any, told: str = "ok") -> Line:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.store.recall import HIDDEN, SAME_TWICE, WORDLESS, Garden, plant
-from turnlog.entries import types
+from turnlog.entries.format import load_format
 from turnlog.store.search.index_source import IndexSource
 from turnlog.store.search.match_expression import plan_search
 from turnlog.store.search.query import parse_query
@@ -66,12 +66,13 @@ def test_what_nobody_can_read_is_not_found(corpus: Searched, place: str) -> None
 
 
 def test_every_known_type_has_a_plant(corpus: Searched) -> None:
-    kinds = {"entry": types.ENTRY_CLASSES, "system": types.SYSTEM_CLASSES, "attachment": types.ATTACHMENT_CLASSES}
-    kinds |= {"progress": types.PROGRESS_CLASSES, "block": types.BLOCK_CLASSES}
+    known = load_format()
+    kinds = {"entry": known.entries, "system": known.system, "attachment": known.attachments}
+    kinds |= {"progress": known.progress, "block": known.blocks}
     bare = {
         tag
-        for kind, classes in kinds.items()
-        for tag in classes
+        for kind, tags in kinds.items()
+        for tag in tags
         if not any(place.startswith(f"{kind}/{tag}.") for place in corpus.garden.words)
     }
     assert bare == WORDLESS

@@ -17,7 +17,7 @@ from typing import Any
 from tests.session.build import encoded, stamp
 from tests.web.conftest import DATA, Folders
 from turnlog import demo
-from turnlog.entries import types
+from turnlog.entries.format import load_format
 from turnlog.render.tools import PART_BUILDERS
 
 DEMO = Path(demo.__file__).parent / "claude" / "projects"
@@ -197,14 +197,15 @@ def lines(texts: Sequence[str], session_id: str, turn: int = 0) -> list[Line]:
 
 def others() -> Iterator[Line]:
     """A line of each kind that turnlog knows, with all the fields that it knows of."""
-    for kind, struct in types.ENTRY_CLASSES.items():
+    known = load_format()
+    for kind, facts in known.entries.items():
         if kind not in ("user", "assistant", "system", "attachment", "progress"):
-            yield {"type": kind, **dict.fromkeys(struct.__struct_encode_fields__, "x"), "uuid": "x"}
-    for kind, struct in types.SYSTEM_CLASSES.items():
-        fields = dict.fromkeys(struct.__struct_encode_fields__, "x")
+            yield {"type": kind, **dict.fromkeys(known.list_fields(facts), "x"), "uuid": "x"}
+    for kind, facts in known.system.items():
+        fields = dict.fromkeys(known.list_fields(facts), "x")
         yield {"type": "system", **fields, "subtype": kind, "uuid": "x", "timestamp": "x", "content": "x"}
-    for kind, struct in types.ATTACHMENT_CLASSES.items():
-        inner = {**dict.fromkeys(struct.__struct_encode_fields__, "x"), "type": kind}
+    for kind, facts in known.attachments.items():
+        inner = {**dict.fromkeys(known.list_fields(facts), "x"), "type": kind}
         yield {"type": "attachment", "uuid": "x", "timestamp": "x", "attachment": inner}
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from turnlog.entries.entry import Body
+from turnlog.entries.format import load_format
 from turnlog.entries.reader import Transcript
-from turnlog.entries.types import ENTRY_CLASSES
 
 # Fields that the first object has -> what such a file is.
 _KNOWN_FORMATS: tuple[tuple[frozenset[str], str], ...] = (
@@ -18,7 +18,8 @@ _KNOWN_FORMATS: tuple[tuple[frozenset[str], str], ...] = (
 
 def explain_foreign_file(file: Transcript) -> str | None:
     """Why a file is no session of Claude Code, in plain words; None if it is one, or empty."""
-    if any(entry.type in ENTRY_CLASSES for entry in file.entries):
+    known = load_format().entries
+    if any(entry.type in known for entry in file.entries):
         return _explain_streamed_output(file.read_body(file.entries[0]))
     if not file.entries or (file.scraps and file.scraps[0].offset < file.entries[0].offset):
         return _explain_first_line(file)

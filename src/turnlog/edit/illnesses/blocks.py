@@ -19,7 +19,6 @@ from turnlog.session.resume.refusals import (
     find_thinking_fault,
     find_tool_name_fault,
 )
-from turnlog.session.window.pieces import CUT_MARK
 
 # -- thinking
 
@@ -110,6 +109,8 @@ def repair_images(case: RepairCase) -> RepairAttempt:
 
 def _replace_images(block: Any, path: tuple[int, ...], reasons: dict[tuple[int, ...], str]) -> Any:
     if path in reasons:
+        from turnlog.session.window.pieces import CUT_MARK  # a diagnosis starts faster without it
+
         return {"type": "text", "text": f"{CUT_MARK}{reasons[path]}{_format_data_size(block)}, was removed]"}
     if isinstance(block, dict) and isinstance(block.get("content"), list):
         inner = [_replace_images(part, (*path, number), reasons) for number, part in enumerate(block["content"])]

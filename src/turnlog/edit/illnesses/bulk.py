@@ -6,7 +6,6 @@ from typing import Any
 
 from turnlog.edit.illnesses.illness import Illness, RepairAttempt, RepairCase, Symptoms, SymptomSpot
 from turnlog.edit.illnesses.resume_view import ResumeView
-from turnlog.edit.strip import content_cut
 from turnlog.entries.entry import Body
 from turnlog.session.graph import holds_result
 
@@ -67,6 +66,8 @@ def shorten_giant_results(case: RepairCase) -> RepairAttempt:
 
 
 def _shorten_body(body: Body, longest: int) -> Body:
+    from turnlog.edit.strip import content_cut  # a diagnosis starts faster without it
+
     message: Any = body.get("message")
     content = [_shorten_block(block, longest) for block in message["content"]]
     found: Body = {"message": {**message, "content": content}}
@@ -85,6 +86,8 @@ def _shorten_block(block: Any, longest: int) -> Any:
 
 def _shorten_texts(content: Any, longest: int) -> Any:
     """As `cut_content`, but keep images: they are not what is too long."""
+    from turnlog.edit.strip import content_cut
+
     if not isinstance(content, list):
         return content_cut.cut_content(content, longest)
     return [

@@ -32,9 +32,9 @@ def copy(path: str) -> Callable[[], Any]:
 def strip(path: str) -> Callable[[], Any]:
     """A session stripped with the standard preset, and its lines."""
     from turnlog.edit.draft import Draft
+    from turnlog.edit.strip.presets import PRESETS
     from turnlog.edit.strip.strip import strip_session as stripped
     from turnlog.session.session import Session
-    from turnlog.session.window.presets import PRESETS
 
     def work() -> Any:
         with Session.open(path) as session:

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from turnlog.edit.draft import Draft
+from turnlog.edit.strip.presets import PRESETS
 from turnlog.edit.strip.strip import strip_session as stripped
 from turnlog.errors import TurnlogError
 from turnlog.session.session import Session
 from turnlog.session.window.pieces import build_context_pieces
-from turnlog.session.window.presets import PRESETS
 from turnlog.session.window.window_fill import WindowFill, compute_window_fill, estimate_text_tokens
 
 from .corpora import corpus

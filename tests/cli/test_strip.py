@@ -13,10 +13,10 @@ from tests.session.build import Build
 from turnlog.api.config import Config
 from turnlog.cli.edit.strip import _STRIP_RUNGS, _build_wishes
 from turnlog.cli.edit.strip_options import parse_strip_options
+from turnlog.edit.strip.presets import PRESETS, estimate_strip_effect
+from turnlog.edit.strip.strip_options import StripOptions, StripRule
 from turnlog.errors import UsageError
 from turnlog.session.session import Session
-from turnlog.session.window.presets import PRESETS, estimate_strip_effect
-from turnlog.session.window.strip_options import StripOptions, StripRule
 from turnlog.session.window.window_fill import compute_window_fill
 
 STANDARD = PRESETS[1].strip_options

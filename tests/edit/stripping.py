@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from turnlog.edit.draft import Draft
+from turnlog.edit.strip.fates import FATE_GONE
 from turnlog.edit.strip.strip import StripResult, strip_session
+from turnlog.edit.strip.strip_options import StripOptions, StripRule
 from turnlog.edit.strip.strip_plan import plan_strip
 from turnlog.entries.entry import NO_PARENT
 from turnlog.errors import Refused
 from turnlog.session.graph import is_said
 from turnlog.session.session import Session
-from turnlog.session.window.fates import FATE_GONE
-from turnlog.session.window.strip_options import StripOptions, StripRule
 
 THINKING = ("thinking", "redacted_thinking")
 TAIL = ("last-prompt", "permission-mode", "mode", "ai-title", "custom-title", "tag", "agent-name")

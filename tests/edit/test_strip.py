@@ -11,11 +11,11 @@ import pytest
 from tests.edit.stripping import EXTREME, must_be_sound, result, stripped
 from tests.session.build import DATA, Build, outcome, said, use
 from turnlog.edit.strip import content_cut
+from turnlog.edit.strip.presets import MAX_MARK_CHARS, PRESETS
+from turnlog.edit.strip.strip_options import StripOptions, StripRule
 from turnlog.errors import Refused
 from turnlog.session.session import Session
 from turnlog.session.window.pieces import build_context_pieces
-from turnlog.session.window.presets import MAX_MARK_CHARS, PRESETS
-from turnlog.session.window.strip_options import StripOptions, StripRule
 from turnlog.session.window.window_fill import compute_window_fill, estimate_text_tokens
 
 REMOVE = StripOptions(StripRule(0, None, 0))

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from tests.edit.stripping import EXTREME, must_be_sound
 from tests.session.build import DATA, Build, outcome, use
+from turnlog.edit.strip.presets import PRESETS
+from turnlog.edit.strip.strip_options import StripOptions, StripRule
 from turnlog.session.session import Session
-from turnlog.session.window.presets import PRESETS
-from turnlog.session.window.strip_options import StripOptions, StripRule
 
 GENUINE = sorted([*DATA.glob("sessions/**/????????-*.jsonl"), *DATA.glob("variants/*.jsonl")])
 SOME = [

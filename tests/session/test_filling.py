@@ -13,11 +13,10 @@ from tests.entries.strategies import files
 from tests.session.build import DATA, Build, encoded
 from tests.session.test_any import damaged
 from turnlog.demo import config_dir
+from turnlog.edit.strip.presets import choose_advice, estimate_savings
 from turnlog.errors import TurnlogError
 from turnlog.session.session import Session
-from turnlog.session.window.advice import choose_advice
 from turnlog.session.window.pieces import PIECE_GROUPS
-from turnlog.session.window.presets import estimate_savings
 from turnlog.session.window.window_fill import (
     MAX_TOKENS_PER_BYTE,
     MIN_FITTED_TOKENS_PER_BYTE,

@@ -225,3 +225,13 @@ def test_words_of_calls_and_images_are_none() -> None:
         "seen",
         "ok",
     ]
+
+
+def test_a_result_whose_call_is_not_among_the_rows_is_a_piece_of_no_tool() -> None:
+    build = Build()
+    build.prompt("hello")
+    build.call("c1", "Read", {"file_path": "/a"})
+    build.result("c1", "text of the file")
+    session = build.session()
+    (piece,) = list_pieces_of_rows(session, [session.entries[-1]])
+    assert (piece.group, piece.kind, piece.path, piece.call) == ("results", "", "", "c1")

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnlog.cli.output import print_remark
 from turnlog.edit.draft import Draft
+from turnlog.edit.strip.strip_options import StripOptions
 from turnlog.errors import UsageError
 from turnlog.render.figures import format_count
 from turnlog.session.session import Session
-from turnlog.session.window.strip_options import StripOptions
 
 if TYPE_CHECKING:
     from turnlog.edit.compress.compress import CompressionResult

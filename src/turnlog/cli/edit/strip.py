@@ -23,11 +23,11 @@ from turnlog.cli.output import print_json, print_lines
 from turnlog.cli.terminal import make_visible, to_visible_line
 from turnlog.edit.draft import Draft
 from turnlog.edit.illnesses.verdict import check_resumes
+from turnlog.edit.strip.presets import PRESETS, estimate_strip_effect
 from turnlog.edit.strip.strip import strip_session
+from turnlog.edit.strip.strip_options import StripOptions
 from turnlog.errors import Refused, UsageError
 from turnlog.session.session import Session
-from turnlog.session.window.presets import PRESETS, estimate_strip_effect
-from turnlog.session.window.strip_options import StripOptions
 from turnlog.session.window.window_fill import compute_window_fill
 
 

@@ -25,7 +25,7 @@ from turnlog.errors import UsageError
 if TYPE_CHECKING:
     from turnlog.api.config import Config
     from turnlog.edit.strip.strip import RuleSavings, StripReport
-    from turnlog.session.window.strip_options import StripOptions, StripRule
+    from turnlog.edit.strip.strip_options import StripOptions, StripRule
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 DEFAULT_TRUNCATE_CHARS = 800
@@ -78,7 +78,7 @@ def parse_strip_options(config: Config, options: dict[str, Any]) -> StripOptions
 def _load_preset(name: str, config: Config, seen: tuple[str, ...] = ()) -> StripOptions:
     """A preset by its name: one of the user's own, or one of those that come along."""
     from turnlog.api.config import config_file
-    from turnlog.session.window.presets import PRESETS
+    from turnlog.edit.strip.presets import PRESETS
 
     own = config.presets.get(name)
     if own is None or name in seen:
@@ -97,7 +97,7 @@ def _load_preset(name: str, config: Config, seen: tuple[str, ...] = ()) -> Strip
 
 def _change_wishes(begun: StripOptions | None, given: Mapping[str, Any], place: str) -> StripOptions:
     """Wishes with some of them changed; `place` says where a wrong one stands."""
-    from turnlog.session.window.strip_options import StripOptions
+    from turnlog.edit.strip.strip_options import StripOptions
 
     changed: dict[str, Any] = {}
     for key in _FLAG_KEYS:
@@ -134,7 +134,7 @@ def _parse_count(key: str, words: str, place: str) -> int | None:
 
 def _apply_tool_rules(found: StripOptions, rules: list[str], place: str) -> StripOptions:
     """Wishes with rules for tools; `keep=N` holds for all of them, wherever it stands."""
-    from turnlog.session.window.strip_options import StripRule
+    from turnlog.edit.strip.strip_options import StripRule
 
     parsed = []
     for words in rules:
@@ -163,7 +163,7 @@ def _apply_tool_rules(found: StripOptions, rules: list[str], place: str) -> Stri
 
 def _build_rule(words: list[re.Match[str]], keep: int, place: str) -> StripRule:
     """The rule that some words make together; the last of each mode counts."""
-    from turnlog.session.window.strip_options import StripRule
+    from turnlog.edit.strip.strip_options import StripRule
 
     numbers = {word["mode"]: int(word["number"]) if word["number"] else None for word in words}
     gone = None

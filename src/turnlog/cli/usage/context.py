@@ -10,13 +10,12 @@ import click
 from turnlog.cli.show.call_summary import first_line
 from turnlog.cli.terminal import TerminalScreen, make_visible, measure_width, pad_to_cells, to_visible_line
 from turnlog.cli.time_format import format_size
+from turnlog.edit.strip.presets import Advice, PresetSaving
 from turnlog.errors import UsageError
 from turnlog.render.call_titles import build_call_title
 from turnlog.render.figures import format_count
 from turnlog.session.session import Session
-from turnlog.session.window.advice import Advice
 from turnlog.session.window.pieces import PIECE_GROUPS, ContextPiece, read_piece_text
-from turnlog.session.window.presets import PresetSaving
 from turnlog.session.window.window_fill import UNSEEN_GROUP, HeavyPiece, TurnFill, WindowFill
 
 
@@ -47,9 +46,8 @@ def context(session: str, branch: str | None, turn: int | None, as_json: bool) -
     from turnlog.cli.branch import find_leaf
     from turnlog.cli.named_sessions import open_named_session
     from turnlog.cli.output import print_json, print_lines
+    from turnlog.edit.strip.presets import choose_advice, estimate_savings
     from turnlog.errors import Refused
-    from turnlog.session.window.advice import choose_advice
-    from turnlog.session.window.presets import estimate_savings
     from turnlog.session.window.window_fill import compute_window_fill
 
     config = load_config()

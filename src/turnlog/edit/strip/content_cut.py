@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from turnlog.edit.strip.presets import MAX_MARK_CHARS, cut_text_middle
 from turnlog.entries.patch import encode_json_line
 from turnlog.session.window.pieces import CUT_MARK, MIN_CUTTABLE_CHARS
-from turnlog.session.window.presets import MAX_MARK_CHARS, cut_text_middle
 
 Json = dict[str, Any]
 

@@ -1,6 +1,6 @@
 """Stripping: calls, results, thinking, images and noise go, and the session still resumes as the same conversation.
 
-What goes is decided on the session as it was read (`strip_plan`, by the rules of `session.window.fates`); here it is
+What goes is decided on the session as it was read (`strip_plan`, by the rules of `edit.strip.fates`); here it is
 done. A row of which nothing is left goes. What was said stays word for word, in all branches. Sub-agents are left
 alone, in their own files and in this one. Stripping again with the same wishes changes nothing.
 """
@@ -12,17 +12,16 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from turnlog.edit.draft import Draft
+from turnlog.edit.strip.fates import decide_fates, list_noise_entries
 from turnlog.edit.strip.new_parents import rehang_rows
+from turnlog.edit.strip.presets import estimate_remaining, estimate_strip_effect
+from turnlog.edit.strip.strip_options import StripOptions
 from turnlog.edit.strip.strip_plan import StripPlan, plan_strip
 from turnlog.edit.strip.strip_tally import COUNTED_KINDS, STRIP_RULES, StripTally
 from turnlog.edit.strip.stripped_rows import get_rule_name, strip_row
 from turnlog.entries.entry import Entry
 from turnlog.errors import Refused
 from turnlog.session.session import Session
-from turnlog.session.window.fates import decide_fates
-from turnlog.session.window.noise import list_noise_entries
-from turnlog.session.window.presets import estimate_remaining, estimate_strip_effect
-from turnlog.session.window.strip_options import StripOptions
 from turnlog.session.window.window_fill import WindowFill, compute_window_fill, estimate_text_tokens
 
 

@@ -11,11 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from turnlog.edit.strip.content_cut import PICTURE_TYPES
-from turnlog.entries.entry import Body, Entry
-from turnlog.errors import Refused
-from turnlog.session.graph import GRAPH_TYPES, get_message_id, holds_result, is_boundary
-from turnlog.session.session import Session
-from turnlog.session.window.fates import (
+from turnlog.edit.strip.fates import (
     FATE_GONE,
     FATE_SHORTENED,
     WHOLE_FATE,
@@ -23,8 +19,13 @@ from turnlog.session.window.fates import (
     decide_fates,
     find_calls_without_copy,
 )
+from turnlog.edit.strip.strip_options import StripOptions
+from turnlog.entries.entry import Body, Entry
+from turnlog.errors import Refused
+from turnlog.session.graph import GRAPH_TYPES, get_message_id, holds_result, is_boundary
+from turnlog.session.resume.rows import GRAPH_TYPES, is_boundary
+from turnlog.session.session import Session
 from turnlog.session.window.pieces import ContextPiece, list_pieces_of_rows
-from turnlog.session.window.strip_options import StripOptions
 
 THINKING_TYPES = frozenset({"thinking", "redacted_thinking"})
 

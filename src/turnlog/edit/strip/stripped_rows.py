@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 from turnlog.edit.strip import content_cut
 from turnlog.edit.strip.content_cut import PICTURE_TYPES
+from turnlog.edit.strip.fates import FATE_GONE, FATE_REPLACED, FATE_SHORTENED, FATE_STAYS, WHOLE_FATE, Fate
 from turnlog.edit.strip.strip_plan import THINKING_TYPES, StripPlan
 from turnlog.edit.strip.strip_tally import StripTally
 from turnlog.entries.entry import Body, Entry
 from turnlog.entries.patch import REMOVE_KEY as GOES
 from turnlog.entries.patch import encode_json_line
-from turnlog.session.window.fates import FATE_GONE, FATE_REPLACED, FATE_SHORTENED, FATE_STAYS, WHOLE_FATE, Fate
 
 _REPLACEMENT_TEXTS = {"duplicates": "the same call comes later", "stale_reads": "out of date, see later"}
 _RESULT_COPY_KEY = "toolUseResult"

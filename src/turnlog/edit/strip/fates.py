@@ -1,4 +1,4 @@
-"""What becomes of each piece of a conversation when it is stripped.
+"""What becomes of each piece of a conversation when it is stripped, and which entries are noise.
 
 A piece that several wishes reach has the hardest fate of them. Whatever is wished, calls and results stay pairs:
 
@@ -13,16 +13,41 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from turnlog.edit.strip.strip_options import StripOptions
 from turnlog.entries.entry import Entry
-from turnlog.session.window.noise import HOOK_OUTPUT_TYPES
 from turnlog.session.window.pieces import ContextPiece
-from turnlog.session.window.strip_options import StripOptions
+
+NOISE_TYPES = frozenset(
+    "progress file-history-snapshot file-history-delta attribution-snapshot"
+    " api-request api-request-shape api-request-blob".split()
+)
+"""Entries that are never sent, and that no client needs to resume: noise."""
+REPEATED_TYPES = frozenset(
+    "ai-title custom-title agent-name mode permission-mode last-prompt tools-used cost-state atis-latch".split()
+)
+"""Entries that are written again and again: only the last of each type counts."""
+HOOK_OUTPUT_TYPES = frozenset(
+    "hook_success hook_blocking_error hook_non_blocking_error hook_error_during_execution hook_cancelled"
+    " hook_system_message".split()
+)
+"""Attachments that tell what a hook printed. What a hook gave the model as context is not among them."""
 
 FATE_STAYS, FATE_SHORTENED, FATE_REPLACED, FATE_GONE = range(4)
 MAX_CALLS_OF_ONE_AGE = 25
 """So many calls of one turn have the same age."""
 _READ_TOOLS = frozenset({"Read", "NotebookRead"})
 _WRITE_TOOLS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
+
+
+def list_noise_entries(entries: Iterable[Entry]) -> list[Entry]:
+    """The entries that can go, in the order of the file."""
+    rows = [entry for entry in entries if not entry.is_lost]
+    last = {entry.type: entry.index for entry in rows if entry.type in REPEATED_TYPES}
+    return [entry for entry in rows if _is_noise(entry) or (entry.type in last and last[entry.type] != entry.index)]
+
+
+def _is_noise(entry: Entry) -> bool:
+    return entry.type in NOISE_TYPES or (entry.type == "attachment" and entry.kind in HOOK_OUTPUT_TYPES)
 
 
 class Fate(NamedTuple):

@@ -1,27 +1,27 @@
-"""What can be stripped from a session, as data: four presets, each taking away at least what the one before does.
+"""What can be stripped from a session: four presets, what each would save, and when to use which.
 
-`turnlog context` tells what each would save; nothing is written here. A piece that several rules reach keeps the
-least that any of them leaves, so rules never work against each other.
+Each preset takes away at least what the one before it does. A piece that several rules reach keeps the least that any
+of them leaves, so rules never work against each other. Nothing is written here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from turnlog.entries.entry import Entry
-from turnlog.session.window.fates import (
+from turnlog.edit.strip.fates import (
     FATE_GONE,
     FATE_REPLACED,
     FATE_SHORTENED,
     Fate,
     decide_fates,
     find_calls_without_copy,
+    list_noise_entries,
 )
-from turnlog.session.window.noise import list_noise_entries
+from turnlog.edit.strip.strip_options import StripOptions, StripRule
+from turnlog.entries.entry import Entry
 from turnlog.session.window.pieces import CUT_MARK, ContextPiece
-from turnlog.session.window.strip_options import StripOptions, StripRule
 from turnlog.session.window.window_fill import WindowFill, estimate_text_tokens
 
 MAX_MARK_CHARS = 60
@@ -206,3 +206,53 @@ def _count_bytes_after_cut(piece: ContextPiece, longest: int) -> int:
         if chars > longest + MAX_MARK_CHARS
     )
     return piece.size - sum(cut)
+
+
+# -- advice: go on, clone the session stripped, or compact it (docs/context.md)
+
+AdviceAction = Literal["go on", "clone stripped", "compact"]
+
+MAX_ROOMY_SHARE = 0.6
+"""Below this share of the limit there is nothing to do, and a stripped clone has room to work in."""
+MIN_SAVED_SHARE = 0.1
+"""A clone that frees less than this share of the limit is not worth its full write of the prompt cache."""
+FULL_SHARE = 0.85
+"""From this share on, where no preset makes room, compact before the client does so in the middle of the work."""
+
+
+class Advice(NamedTuple):
+    """A recommendation, and its reason in one sentence."""
+
+    action: AdviceAction | None
+    preset: Preset | None
+    reason: str
+
+
+def choose_advice(found: WindowFill, savings: Sequence[PresetSaving]) -> Advice:
+    """Recommend the mildest step that leaves room in the window, up to where the client compacts by itself."""
+    limit = found.threshold or found.window
+    if found.is_agent:
+        return Advice(None, None, "A sub-agent's conversation ends with its task; no client resumes it.")
+    if not limit:
+        return Advice("go on", None, f"The size of the window of {found.model or 'its model'} is not known.")
+    share = found.estimate / limit
+    if share < MAX_ROOMY_SHARE:
+        return Advice("go on", None, f"The next request fills {share:.0%} of what fits before the client compacts.")
+    fitting = (
+        item
+        for item in savings
+        if item.after <= MAX_ROOMY_SHARE * limit and item.saved_tokens >= MIN_SAVED_SHARE * limit
+    )
+    if best := next(fitting, None):
+        after = best.after / limit
+        return Advice(
+            "clone stripped",
+            best.preset,
+            f"{best.preset.name} is the mildest preset that fits: it brings the next request from {share:.0%} to"
+            f" {after:.0%} of the limit.",
+        )
+    least = min((saving.after for saving in savings), default=found.estimate) / limit
+    if share >= FULL_SHARE:
+        reason = f"{share:.0%} of the limit is used, and no preset gets below {least:.0%}."
+        return Advice("compact", None, reason)
+    return Advice("go on", None, f"{share:.0%} of the limit is used, and no preset gets below {least:.0%}.")

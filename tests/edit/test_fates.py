@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.session.build import Build, outcome, use
-from turnlog.session.window.fates import (
+from turnlog.edit.strip.fates import (
     FATE_GONE,
     FATE_REPLACED,
     FATE_SHORTENED,
@@ -12,11 +12,11 @@ from turnlog.session.window.fates import (
     PieceAges,
     decide_fates,
     find_calls_without_copy,
+    list_noise_entries,
 )
-from turnlog.session.window.noise import list_noise_entries
+from turnlog.edit.strip.presets import PRESETS, estimate_remaining
+from turnlog.edit.strip.strip_options import MIN_FADED_CHARS, StripOptions, StripRule
 from turnlog.session.window.pieces import build_context_pieces
-from turnlog.session.window.presets import PRESETS, estimate_remaining
-from turnlog.session.window.strip_options import MIN_FADED_CHARS, StripOptions, StripRule
 
 REMOVE = StripOptions(StripRule(0, None, 0))
 THOUGHT = {"type": "thinking", "thinking": "hm", "signature": "s"}

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from tests.session.build import Build
 from tests.session.test_filling import MODEL, usage
-from turnlog.session.window.pieces import ContextPiece, build_context_pieces
-from turnlog.session.window.presets import (
+from turnlog.edit.strip.presets import (
     MAX_MARK_CHARS,
     PLACEHOLDER_BYTES,
     PRESETS,
@@ -22,6 +21,7 @@ from turnlog.session.window.presets import (
     estimate_remaining,
     estimate_savings,
 )
+from turnlog.session.window.pieces import ContextPiece, build_context_pieces
 from turnlog.session.window.window_fill import compute_window_fill
 
 LIGHT, STANDARD, HEAVY, EXTREME = PRESETS
@@ -182,7 +182,7 @@ def test_savings_are_of_what_is_sent_and_bytes_are_of_the_file() -> None:
 
 
 def test_a_preset_without_noise_counts_none() -> None:
-    from turnlog.session.window import presets
+    from turnlog.edit.strip import presets
 
     build = work(1)
     build.note("file-history-snapshot", snapshot={"x": "y" * 1000})

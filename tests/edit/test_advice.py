@@ -8,8 +8,7 @@ import pytest
 
 from tests.session.build import Build
 from tests.session.test_filling import MODEL, usage
-from turnlog.session.window.advice import Advice, choose_advice
-from turnlog.session.window.presets import estimate_savings
+from turnlog.edit.strip.presets import Advice, choose_advice, estimate_savings
 from turnlog.session.window.window_fill import compute_window_fill
 
 LIMIT = 167_000

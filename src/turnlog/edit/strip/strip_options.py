@@ -58,7 +58,7 @@ class StripOptions:
     """The client's own copies of results (`toolUseResult`, never sent) stay in the last so many turns with calls;
     None: they are treated as the results are."""
     noise: bool = False
-    """Whether that goes which no request and no resumption needs (`session.window.noise`)."""
+    """Whether that goes which no request and no resumption needs (`edit.strip.fates`)."""
     preset: str = ""
     """The name of the preset that they began with."""
 

@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 
 from tests.session.build import SESSION, Build
 from tests.web.conftest import Folders, Server
-from turnlog.render.long_texts import MAX_TEXT_CHARS
+from turnlog.render.text_folds import MAX_TEXT_CHARS
 from turnlog.web.machine import Machine
 
 LARGE = "9" * 40

@@ -11,7 +11,7 @@ from turnlog.entries.reader import Transcript
 from turnlog.render.card import Picture
 from turnlog.render.pictures import OwnedPicture, find_pictures, to_picture
 from turnlog.render.tools import ADVISOR_TOOL, CallPlace, CardSource, EarlierCalls, build_card
-from turnlog.render.tools.advisor import iter_advisor_figures
+from turnlog.render.tools.web import iter_advisor_figures
 from turnlog.render.values import pick_text, to_count, to_dict
 from turnlog.render.view import (
     AnswerBlock,

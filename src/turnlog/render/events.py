@@ -9,7 +9,6 @@ from turnlog.entries.entry import Body, Entry
 from turnlog.entries.reader import Transcript
 from turnlog.entries.speakers import MAX_NAME_CHARS
 from turnlog.render.figures import format_count
-from turnlog.render.labels import format_prompt_label
 from turnlog.render.values import (
     format_scalar,
     pick_text,
@@ -261,3 +260,20 @@ def _describe_setting(kind: str | None, body: Body) -> EventText | None:
             value = to_short_line(pick_text(body.get(fact)))
             return EventText(name, f"{words}: {value}") if value else None
     return None
+
+
+_PROMPT_LABELS = {
+    "typed": "Typed while it worked",
+    "command": "Command",
+    "bash": "Shell command",
+    "notification": "Notification",
+    "teammate": "From a teammate",
+    "peer": "From another agent",
+    "other": "From outside, not typed by a person",
+}
+
+
+def format_prompt_label(kind: str, sender: str | None = None) -> str:
+    """The label of a kind of prompt, with the name of who sent it."""
+    label = _PROMPT_LABELS.get(kind, kind)
+    return f"{label} ({sender})" if sender else label

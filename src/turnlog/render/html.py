@@ -13,9 +13,9 @@ from turnlog.render import card as cards
 from turnlog.render import view as given
 from turnlog.render.ansi import render_ansi
 from turnlog.render.ansi import strip_ansi as unescaped
+from turnlog.render.events import format_prompt_label
 from turnlog.render.figures import format_count
 from turnlog.render.html_escape import escape_to_markup
-from turnlog.render.labels import format_prompt_label
 from turnlog.render.sections import SectionWriter
 from turnlog.render.text_folds import fold_markdown, fold_text
 from turnlog.render.tree import render_tree

@@ -8,8 +8,8 @@ from typing import Any
 
 from turnlog.render.ansi import strip_ansi
 from turnlog.render.card import AgentSection, Card, DiffSection, HitsSection, Picture
+from turnlog.render.events import format_prompt_label
 from turnlog.render.figures import format_count, format_duration
-from turnlog.render.labels import format_prompt_label
 from turnlog.render.view import AnswerCall, AnswerView, AnyView, CompactionView, PromptView
 from turnlog.session.clock import parse_timestamp
 from turnlog.session.files.patches import format_unified_diff

@@ -1,10 +1,10 @@
-"""The turns of a session as lines: prompts, answers, calls with their results, sub-agents below their calls."""
+"""The turns of a session as lines: prompts, answers, calls with their results, sub-agents below their calls, events."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from turnlog.cli import time_format
 from turnlog.cli.show.call_summary import (
@@ -13,15 +13,15 @@ from turnlog.cli.show.call_summary import (
     render_full_result,
     summarize_call_result,
 )
-from turnlog.cli.show.events import describe_side_event
 from turnlog.cli.show.header import format_usage_tokens
 from turnlog.cli.terminal import TerminalScreen, make_visible, take_first_lines, to_visible_line, to_visible_lines
 from turnlog.entries.entry import Entry
+from turnlog.entries.speakers import SENDING_SPEAKERS
 from turnlog.render.call_titles import build_call_title
-from turnlog.render.events import read_notification
+from turnlog.render.events import EventText, describe_entry_event, read_notification
 from turnlog.render.figures import format_count
 from turnlog.render.tools import ADVISOR_TOOL
-from turnlog.render.tools.advisor import iter_advisor_figures
+from turnlog.render.tools.web import iter_advisor_figures
 from turnlog.session.agents import SubAgent
 from turnlog.session.calls import Call
 from turnlog.session.message_usage import sum_usage
@@ -272,3 +272,76 @@ def _describe_usage(session: Session) -> str:
     usage = sum_usage(session.messages)
     money = f", {time_format.format_money(usage.cost_usd)}" if usage.cost_usd else ""
     return f"{format_count(len(session.calls), 'call')}, {format_usage_tokens(usage)}{money}"
+
+
+_KIND_STYLES = {
+    "teammate": "magenta",
+    "peer": "magenta",
+    "other": "magenta",
+    "hook": "yellow",
+    "interrupt": "yellow",
+    "api-error": "red",
+    "microcompaction": "cyan",
+}
+_HIDDEN_KINDS = frozenset({"orphan"})
+_HIDDEN_SUBTYPES = frozenset({"turn_duration", "stop_hook_summary"})
+
+
+class EventLine(NamedTuple):
+    """One thing to tell."""
+
+    text: str
+    styles: tuple[str, ...] = ("dim",)
+    is_long: bool = False
+    """Whether more than its first line is worth telling."""
+    typed: bool = False
+    """Whether a person typed it while a turn was at work."""
+
+
+def describe_side_event(session: Session, entry: Entry) -> EventLine | None:
+    """What an entry beside the conversation tells; None if nothing worth a line."""
+    if entry.subtype == "compact_boundary" and entry.type == "system":
+        return EventLine(_describe_compaction(session, entry), ("cyan",))
+    found = describe_entry_event(session.file, entry)
+    if found is None or found.kind in _HIDDEN_KINDS or entry.subtype in _HIDDEN_SUBTYPES:
+        return None
+    is_long = found.kind == "output" or found.kind in SENDING_SPEAKERS or entry.subtype == "local_command"
+    return EventLine(_word_event(found), (_choose_style(found),), is_long, found.kind == "typed")
+
+
+def _word_event(found: EventText) -> str:
+    match found.kind:
+        case "output":
+            return found.detail or found.text
+        case "summary":
+            return f"summary: {found.detail}"
+        case "notification":
+            return f"notification: {found.text}"
+        case "teammate" | "peer" | "other":
+            return f"{found.text}:\n{found.detail}"
+        case "microcompaction":
+            return f"── {found.text}"
+        case "api-error":
+            return to_visible_line(found.text)
+    return found.text
+
+
+def _choose_style(found: EventText) -> str:
+    return _KIND_STYLES.get(found.kind, "yellow" if found.tone in ("warning", "error") else "dim")
+
+
+def _describe_compaction(session: Session, entry: Entry) -> str:
+    found = next((item for item in session.compactions if item.boundary is entry), None)
+    if found is None:
+        return "── compaction"
+    parts = [f"── compaction ({found.trigger})" if found.trigger else "── compaction"]
+    if found.summarised:
+        parts.append(
+            f"a summary stands for {format_count(len(found.summarised), 'entry')}".replace("entrys", "entries")
+        )
+    if found.preserved:
+        parts.append(f"{format_count(len(found.preserved), 'message')} kept word for word")
+    if found.pre_tokens:
+        after = f" to {found.post_tokens:,}" if found.post_tokens else ""
+        parts.append(f"from {found.pre_tokens:,}{after} tokens")
+    return ", ".join(parts) + " ──"

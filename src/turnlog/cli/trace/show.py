@@ -9,8 +9,7 @@ import click
 
 from turnlog.cli import time_format
 from turnlog.cli.terminal import TerminalScreen, measure_width, pad_to_cells, to_visible_line
-from turnlog.render.events import read_notification
-from turnlog.render.labels import format_prompt_label
+from turnlog.render.events import format_prompt_label, read_notification
 from turnlog.trace.spans.attributes import build_span
 from turnlog.trace.spans.content import ContentPolicy, SpanContents
 from turnlog.trace.spans.span import Span

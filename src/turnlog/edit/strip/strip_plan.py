@@ -23,7 +23,6 @@ from turnlog.edit.strip.strip_options import StripOptions
 from turnlog.entries.entry import Body, Entry
 from turnlog.errors import Refused
 from turnlog.session.graph import GRAPH_TYPES, get_message_id, holds_result, is_boundary
-from turnlog.session.resume.rows import GRAPH_TYPES, is_boundary
 from turnlog.session.session import Session
 from turnlog.session.window.pieces import ContextPiece, list_pieces_of_rows
 

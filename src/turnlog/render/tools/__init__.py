@@ -8,7 +8,6 @@ from typing import NamedTuple
 from turnlog.render.call_titles import build_call_title
 from turnlog.render.card import Card
 from turnlog.render.tools import (
-    advisor,
     agents,
     commands,
     file_edits,
@@ -96,7 +95,7 @@ def build_card(work: CardSource, placed: CallPlace, *, is_served: bool = False) 
     """The card of a call; `is_served`: the API carried it out, not the client."""
     if is_served:
         group = "web" if work.name.startswith("web_") else "other"
-        parts = (advisor.build_advisor_parts if work.name == ADVISOR_TOOL else web.build_served_parts)(work)
+        parts = (web.build_advisor_parts if work.name == ADVISOR_TOOL else web.build_served_parts)(work)
     else:
         group = find_tool_family(work.name)
         parts = _build_parts(work)

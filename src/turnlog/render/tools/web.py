@@ -1,4 +1,4 @@
-"""The web: pages that were fetched and searches, by the client's tools or by the API itself."""
+"""The web, and what the API carries out itself: pages, searches, and the advisor, which is another model."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from turnlog.render.card import FieldsSection, LinkSection, PlainSection, Section, TextSection, TreeSection
-from turnlog.render.figures import format_count, format_size
+from turnlog.render.figures import format_cost_usd, format_count, format_size
 from turnlog.render.tools.card_parts import CardParts, CardSource, SectionList, show_outcome
 from turnlog.render.tools.generic_tools import show_result
 from turnlog.render.values import (
@@ -22,6 +22,8 @@ from turnlog.render.values import (
     to_short_line,
     to_string_list,
 )
+from turnlog.session.message_usage import list_separate_requests, sum_context_tokens
+from turnlog.session.messages import Message
 
 _LINKS_LINE = re.compile(r"^Links: (\[.*\])$", re.MULTILINE)
 _RESULTS_HEAD = re.compile(r'\AWeb search results for query: ".*?"\n*', re.DOTALL)
@@ -116,3 +118,31 @@ def build_served_parts(work: CardSource) -> CardParts:
         (name, to_short_line(format_scalar(value))) for name, value in work.input_fields.items() if format_scalar(value)
     )
     return CardParts((FieldsSection(short),) if short else (), answered)
+
+
+_SEALED_TEXT = "The advice is encrypted: only the API can read it."
+
+
+def build_advisor_parts(work: CardSource) -> CardParts:
+    """What the advisor said, who it is and what it cost."""
+    return CardParts((), _show_advice(work), work.request_figures)
+
+
+def _show_advice(work: CardSource) -> SectionList:
+    if work.outcome == "unanswered":
+        return ()
+    said = to_dict(work.detail.result)
+    if code := pick_text(said.get("error_code")):
+        return (PlainSection(code, "", "error"),)
+    if advice := pick_text(said.get("text")):
+        return (TextSection(advice),)
+    return (PlainSection(_SEALED_TEXT, "", "note"),) if "encrypted_content" in said else show_result(work)
+
+
+def iter_advisor_figures(message: Message) -> Iterator[tuple[str, ...]]:
+    """Model, tokens and cost of the advisor's answers, in the order in which it was asked."""
+    for request in list_separate_requests(message):
+        if request.kind == "advisor_message":
+            used, usd = request.tokens, request.compute_cost(message.started_at).usd
+            figures = (f"{sum_context_tokens(used):,} in", f"{used.output:,} out", format_cost_usd(usd))
+            yield to_short_line(request.model or "", 40), *figures

@@ -19,7 +19,7 @@ from turnlog.live.follower import MAIN_STREAM, SessionFollower
 from turnlog.live.states import SessionState, choose_column, get_current_time, judge_state
 from turnlog.live.window_start import StartFinder
 from turnlog.render.html import HtmlWriter
-from turnlog.render.long_texts import shorten_views
+from turnlog.render.text_folds import shorten_views
 from turnlog.render.view_builder import build_item_views
 from turnlog.session.timeline.excerpt import Excerpt
 from turnlog.session.timeline.timeline import TimelineAgent, TimelineHead, TimelineItem

@@ -10,7 +10,7 @@ import msgspec
 from markupsafe import Markup
 
 from turnlog.render.html import HtmlWriter
-from turnlog.render.long_texts import shorten_views
+from turnlog.render.text_folds import shorten_views
 from turnlog.render.view import AnyView
 from turnlog.render.view_builder import build_item_views
 from turnlog.session.clock import parse_timestamp

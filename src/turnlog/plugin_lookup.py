@@ -57,8 +57,8 @@ class InstalledPlugin(NamedTuple):
 
     def build_failure(self, problem: str) -> BrokenPlugin:
         """An error that says what is wrong with it and how to be rid of it."""
-        blocked = "nothing unredacted was written or sent. " if self.group == RULE_GROUP else ""
-        remedy = f"{blocked}Update or remove it: pip uninstall {self.package}"
+        blocked = "nothing unredacted was written or sent; " if self.group == RULE_GROUP else ""
+        remedy = f"{blocked}update or remove it: pip uninstall {self.package}"
         return BrokenPlugin(f"{self.label} {problem}; {remedy}", problem)
 
     def _refuse_target(self) -> Any:

@@ -3,16 +3,32 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.plugins.conftest import Packages, issue_call
 from tests.render.attacks import ATTACKS
 from tests.render.cards import card, recorded_sessions
 from turnlog.errors import BrokenPlugin
 from turnlog.plugin_lookup import CARD_GROUP, InstalledPlugin
-from turnlog.render.card import AgentSection, FieldsSection, PlainSection, TerminalSection, TextSection, TreeSection
+from turnlog.render.card import (
+    AgentSection,
+    ChecklistSection,
+    ChecklistTask,
+    CodeSection,
+    FieldsSection,
+    HitsSection,
+    LinkSection,
+    PlainSection,
+    TerminalSection,
+    TextSection,
+    TreeSection,
+)
+from turnlog.render.sections import SectionWriter
 from turnlog.render.tools.plugin_cards import CardContents, check_contents, load_card
 
 GOOD = """
@@ -148,6 +164,32 @@ def test_a_card_of_another_package_never_shows_a_tool_that_turnlog_knows(package
 def test_contents_of_a_wrong_type_are_refused_before_they_are_written(contents: Any) -> None:
     with pytest.raises((TypeError, ValueError)):
         check_contents(contents)
+
+
+TEXT = st.text(max_size=30) | st.sampled_from(sorted(ATTACKS.values()))
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=6,
+)
+SECTIONS: st.SearchStrategy[Any] = st.one_of(
+    st.builds(CodeSection, TEXT, TEXT, TEXT, st.none() | st.integers(-5, 10**9)),
+    st.builds(TerminalSection, TEXT, st.sampled_from(["output", "error"])),
+    st.builds(TextSection, TEXT, TEXT),
+    st.builds(PlainSection, TEXT, TEXT, st.sampled_from(["plain", "note", "warning", "error"])),
+    st.builds(FieldsSection, st.lists(st.tuples(TEXT, TEXT), max_size=3).map(tuple)),
+    st.builds(TreeSection, JSON, TEXT),
+    st.builds(HitsSection, st.lists(st.tuples(TEXT, TEXT, TEXT), max_size=3).map(tuple), st.integers()),
+    st.builds(LinkSection, TEXT, TEXT, TEXT),
+    st.builds(ChecklistSection, st.lists(st.builds(ChecklistTask, TEXT, TEXT, TEXT), max_size=3).map(tuple)),
+)
+
+
+@given(SECTIONS)
+def test_whatever_a_section_holds_it_is_written_without_a_script(section: Any) -> None:
+    (checked,) = check_contents(CardContents("x", [section])).asked
+    html = SectionWriter(lambda picture: None).write_section(checked)
+    assert re.search(r"<(?:script|img|svg|iframe|style)\b", html) is None
 
 
 def test_titles_and_badges_are_cut_to_one_line() -> None:

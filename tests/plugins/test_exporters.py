@@ -115,7 +115,7 @@ def test_an_exporter_that_fails_midway_leaves_nothing_and_is_named(machine: Pack
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == (
         "turnlog: exporter 'table' of package acme-tables 1.0 failed: ValueError: no more\\x1b[2J rows;"
-        " Update or remove it: pip uninstall acme-tables\n"
+        " update or remove it: pip uninstall acme-tables\n"
     )
     assert machine.left_in_work() == ["old.csv"]
     assert (machine.work / "old.csv").read_text() == "old"

@@ -8,13 +8,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.plugins.conftest import SESSION_ID, Packages, issue_call
 from tests.trace.recorder import Recorder
 from tests.trace.test_wakes import leave
 from turnlog.errors import BrokenPlugin
 from turnlog.plugin_lookup import RULE_GROUP, InstalledPlugin
-from turnlog.redact.plugin_rules import load_plugin_rule
+from turnlog.redact.plugin_rules import PluginRule, load_plugin_rule
 from turnlog.redact.rules import SecretRules
 from turnlog.redact.text_view import TextView
 from turnlog.trace.hook import hash_surroundings
@@ -118,7 +120,7 @@ def test_a_broken_rule_stops_every_exit_with_one_line_and_nothing_leaves(
     assert done.stdout == ""
     assert done.stderr == (
         "turnlog: redaction rule 'badge' of package acme-rules 1.0 failed with ValueError (TURNLOG_DEBUG=1 shows the"
-        " traceback); nothing unredacted was written or sent. Update or remove it: pip uninstall acme-rules\n"
+        " traceback); nothing unredacted was written or sent; update or remove it: pip uninstall acme-rules\n"
     )
     assert packages.left_in_work() == []
     assert SECRET.encode() not in files()
@@ -137,9 +139,33 @@ def test_a_rule_that_is_broken_in_any_way_stops_a_redaction_and_tells_no_secret(
         load_plugin_rule(plugin, ()).find(TextView(f"My badge is {SECRET}."))
     line = str(failure.value)
     assert line.startswith("redaction rule 'badge' of package acme-rules 1.0 ")
-    assert line.endswith("Update or remove it: pip uninstall acme-rules")
+    assert line.endswith("update or remove it: pip uninstall acme-rules")
     assert SECRET not in line
     assert "\n" not in line
+
+
+class AnyRule:
+    """A rule that finds what a test wants."""
+
+    def __init__(self, spans: list[tuple[int, int]]) -> None:
+        self._spans = spans
+
+    def find_secrets(self, text: str) -> list[tuple[int, int]]:
+        return self._spans
+
+
+@given(text=st.text(max_size=40), spans=st.lists(st.tuples(st.integers(-2, 45), st.integers(-2, 45)), max_size=4))
+def test_whatever_places_a_rule_names_they_are_in_the_text_or_the_redaction_stops(
+    text: str, spans: list[tuple[int, int]]
+) -> None:
+    rule = PluginRule(InstalledPlugin(RULE_GROUP, "any", "acme-rules", "1.0", "acme_rules:AnyRule"), AnyRule(spans))
+    view = TextView(text)
+    are_places = all(0 <= start < end <= len(view.text) for start, end in spans)
+    if are_places:
+        assert [finding.secret for finding in rule.find(view)] == [view.text[start:end] for start, end in spans]
+    else:
+        with pytest.raises(BrokenPlugin):
+            rule.find(view)
 
 
 def test_a_rule_that_fails_tells_its_traceback_on_request(packages: Packages) -> None:

@@ -18,7 +18,7 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="links, modes and lim
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    path = tmp_path / "projects" / "p" / "s.jsonl"
+    path = tmp_path / "projects" / "p" / "s.json"
     path.parent.mkdir(parents=True)
     path.write_bytes(b'{"a":1}\n')
     return path
@@ -33,7 +33,7 @@ def test_a_file_is_replaced_at_once(file: Path) -> None:
         replace_file(file, [b"one\n", b"two\n"], root=file.parent, expected=read_whole_file(file).checkpoint)
         assert before.read() == b'{"a":1}\n'
     assert file.read_bytes() == b"one\ntwo\n"
-    assert names(file) == ["s.jsonl"]
+    assert names(file) == ["s.json"]
 
 
 @posix
@@ -79,6 +79,15 @@ def test_a_file_that_changes_while_the_new_one_is_written_stays(
     assert not [name for name in names(file) if name.endswith(".tmp")]
 
 
+def test_a_file_that_clients_append_to_is_not_replaced_without_what_they_append(tmp_path: Path) -> None:
+    """The session writer carries lines over that come while it writes; this one would lose them."""
+    file = tmp_path / "s.jsonl"
+    file.write_bytes(b"{}\n")
+    with pytest.raises(ValueError, match=r"entries\.writer"):
+        replace_file(file, b"", root=tmp_path, expected=read_whole_file(file).checkpoint)
+    assert file.read_bytes() == b"{}\n"
+
+
 def test_what_was_looked_at_must_still_be_there(file: Path) -> None:
     seen = read_whole_file(file).checkpoint
     file.unlink()
@@ -98,7 +107,7 @@ def test_what_a_killed_process_left_is_gone_after_the_next_write(file: Path) -> 
     assert len(names(file)) == 2
     assert file.read_bytes() == b'{"a":1}\n'
     replace_file(file, b"new", root=file.parent)
-    assert (names(file), file.read_bytes()) == (["s.jsonl"], b"new")
+    assert (names(file), file.read_bytes()) == (["s.json"], b"new")
 
 
 def test_a_new_content_that_fails_leaves_no_trace(file: Path) -> None:
@@ -108,7 +117,7 @@ def test_a_new_content_that_fails_leaves_no_trace(file: Path) -> None:
 
     with pytest.raises(ValueError, match="no more"):
         replace_file(file, chunks(), root=file.parent)
-    assert (names(file), file.read_bytes()) == (["s.jsonl"], b'{"a":1}\n')
+    assert (names(file), file.read_bytes()) == (["s.json"], b'{"a":1}\n')
 
 
 @posix
@@ -117,20 +126,20 @@ def test_a_replaced_file_is_reached_through_a_link_within_the_folder_and_never_o
 ) -> None:
     root = tmp_path / "projects"
     (root / "q").symlink_to(file.parent)
-    replace_file(root / "q" / "s.jsonl", b"new\n", root=root)
+    replace_file(root / "q" / "s.json", b"new\n", root=root)
     assert file.read_bytes() == b"new\n"
-    outside = tmp_path / "outside.jsonl"
+    outside = tmp_path / "outside.json"
     outside.write_bytes(b"mine\n")
-    link = file.with_name("t.jsonl")
+    link = file.with_name("t.json")
     link.symlink_to(outside)
-    with pytest.raises(TurnlogError, match=r"leads out of .*outside\.jsonl"):
+    with pytest.raises(TurnlogError, match=r"leads out of .*outside\.json"):
         replace_file(link, b"{}\n", root=root)
     assert outside.read_bytes() == b"mine\n"
 
 
 @posix
 def test_a_replaced_link_stays_a_link(file: Path) -> None:
-    link = file.with_name("t.jsonl")
+    link = file.with_name("t.json")
     link.symlink_to(file)
     replace_file(link, b"new", root=file.parent)
     assert link.is_symlink()
@@ -156,7 +165,7 @@ def test_a_new_file_never_takes_the_place_of_another(file: Path, monkeypatch: py
     with pytest.raises(FileExistsError):
         create_file(file, b"{}", root=file.parent)
     assert file.read_bytes() == b'{"a":1}\n'
-    assert names(file) == ["s.jsonl"]
+    assert names(file) == ["s.json"]
 
 
 def test_a_new_file_appears_where_files_have_one_name_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,6 +59,8 @@ def replace_file(
     `mode`; an existing one keeps its own.
     """
     real = resolve_inside(path, root)
+    if expected is not None and real.suffix == ".jsonl":  # a line that a client appends meanwhile would be lost
+        raise ValueError(f"{path}: files that clients append to are replaced with entries.writer")
     with lock_existing(real):
         replace_locked_file(real, data, expected=expected, mode=mode)
 

@@ -32,10 +32,10 @@ from turnlog.edit.journal.file_steps import (
     write_new_file,
 )
 from turnlog.edit.journal.journal import Journal
-from turnlog.entries.atomic_file import flush_folder, read_whole_file, replace_file, resolve_inside
+from turnlog.entries.atomic_file import flush_folder, read_whole_file, resolve_inside
 from turnlog.entries.file_ends import split_lines
 from turnlog.entries.path_escapes import escape_path, is_safe_path, unescape_path
-from turnlog.entries.writer import append_lines
+from turnlog.entries.writer import append_lines, replace_session_file
 from turnlog.errors import Changed, TurnlogError, Unreadable
 
 _STAGING_FOLDER_PREFIX = ".turnlog-unpack-"
@@ -256,4 +256,4 @@ def _take_history_back(path: Path, lines: bytes) -> None:
     if lines:
         whole = read_whole_file(path)
         if whole.data.endswith(lines):  # else somebody has typed since, and the lines do no harm
-            replace_file(path, whole.data[: -len(lines)], root=path.parent, expected=whole.checkpoint)
+            replace_session_file(path, whole.data[: -len(lines)], root=path.parent, expected=whole.checkpoint)

@@ -19,8 +19,9 @@ from typing import NamedTuple
 from turnlog.edit.journal.file_steps import find_free_path, hash_file_content, move_file
 from turnlog.edit.stub import begins_with_file, is_continuation, join_stub_lines
 from turnlog.edit.trash.entry import TrashEntry, TrashItem
-from turnlog.entries.atomic_file import read_whole_file, remove_leftover_temporary, replace_file
+from turnlog.entries.atomic_file import read_whole_file, remove_leftover_temporary
 from turnlog.entries.history import rejoin_history
+from turnlog.entries.writer import replace_session_file
 from turnlog.errors import TurnlogError
 
 HISTORY_FILE_NAME = "history.jsonl"
@@ -129,11 +130,11 @@ def _rejoin_history(entry: TrashEntry) -> None:
         remove_leftover_temporary(path)
         current, checkpoint = read_whole_file(path)
     except FileNotFoundError:
-        replace_file(path, old, root=path.parent)
+        replace_session_file(path, old, root=path.parent)
         return
     whole = rejoin_history(old, current, entry.manifest.session_id)
     if whole != current:
-        replace_file(path, whole, root=path.parent, expected=checkpoint)
+        replace_session_file(path, whole, root=path.parent, expected=checkpoint)
 
 
 class Collision(NamedTuple):
@@ -163,7 +164,7 @@ def _join_collision(found: Collision, mode: int) -> None:
     if not begins_with_file(found.home, found.place):
         data, checkpoint = read_whole_file(found.home)
         lines = join_stub_lines(found.place, data)
-        replace_file(found.home, lines, root=found.home.parent, expected=checkpoint)
+        replace_session_file(found.home, lines, root=found.home.parent, expected=checkpoint)
     found.home.chmod(mode)
     found.place.unlink()
 

@@ -18,6 +18,7 @@ from turnlog._version import __version__
 TYPE_CHECKING = False  # as in typing, whose import alone would double the time of `turnlog --version`
 if TYPE_CHECKING:
     from turnlog.api.config import Config, load_config
+    from turnlog.api.context import ContextReport, describe_context
     from turnlog.api.documents import to_document
     from turnlog.api.index import (
         IndexRefresh,
@@ -32,6 +33,16 @@ if TYPE_CHECKING:
     from turnlog.api.search import MatchedSession, SearchHit, SearchReport, search_sessions
     from turnlog.api.session_tree import SessionTree, TreeOrigin, TreeProject, TreeSession, build_session_tree
     from turnlog.api.sessions import ListedSession, SessionList, SessionNames, list_sessions
+    from turnlog.api.tools import CallCounts, ServerCalls, ToolCalls, ToolReport, count_tools
+    from turnlog.api.usage import (
+        CallAmounts,
+        UsageAmounts,
+        UsageQuality,
+        UsageTable,
+        UsageTableRow,
+        UsageTotal,
+        report_usage,
+    )
     from turnlog.entries.entry import Entry, Scrap
     from turnlog.entries.reader import Transcript
     from turnlog.errors import TurnlogError, UsageError
@@ -45,7 +56,10 @@ if TYPE_CHECKING:
 
 _WHERE = {
     "Call": "turnlog.session.calls",
+    "CallAmounts": "turnlog.api.usage",
+    "CallCounts": "turnlog.api.tools",
     "Config": "turnlog.api.config",
+    "ContextReport": "turnlog.api.context",
     "Entry": "turnlog.entries.entry",
     "Finding": "turnlog.session.check",
     "IndexRefresh": "turnlog.api.index",
@@ -57,10 +71,13 @@ _WHERE = {
     "Scrap": "turnlog.entries.entry",
     "SearchHit": "turnlog.api.search",
     "SearchReport": "turnlog.api.search",
+    "ServerCalls": "turnlog.api.tools",
     "Session": "turnlog.session.session",
     "SessionList": "turnlog.api.sessions",
     "SessionNames": "turnlog.api.sessions",
     "SessionTree": "turnlog.api.session_tree",
+    "ToolCalls": "turnlog.api.tools",
+    "ToolReport": "turnlog.api.tools",
     "Transcript": "turnlog.entries.reader",
     "TreeOrigin": "turnlog.api.session_tree",
     "TreeProject": "turnlog.api.session_tree",
@@ -68,15 +85,23 @@ _WHERE = {
     "Turn": "turnlog.session.turns",
     "TurnlogError": "turnlog.errors",
     "Usage": "turnlog.session.message_usage",
+    "UsageAmounts": "turnlog.api.usage",
     "UsageError": "turnlog.errors",
+    "UsageQuality": "turnlog.api.usage",
+    "UsageTable": "turnlog.api.usage",
+    "UsageTableRow": "turnlog.api.usage",
+    "UsageTotal": "turnlog.api.usage",
     "build_session_tree": "turnlog.api.session_tree",
     "check": "turnlog.session.check",
     "compact_index": "turnlog.api.index",
+    "count_tools": "turnlog.api.tools",
+    "describe_context": "turnlog.api.context",
     "list_sessions": "turnlog.api.sessions",
     "load_config": "turnlog.api.config",
     "open": "turnlog.session.open",
     "read_index_status": "turnlog.api.index",
     "rebuild_index": "turnlog.api.index",
+    "report_usage": "turnlog.api.usage",
     "search_sessions": "turnlog.api.search",
     "sessions": "turnlog.session.open",
     "to_document": "turnlog.api.documents",
@@ -86,7 +111,10 @@ _WHERE = {
 
 __all__ = [
     "Call",
+    "CallAmounts",
+    "CallCounts",
     "Config",
+    "ContextReport",
     "Entry",
     "Finding",
     "IndexRefresh",
@@ -98,10 +126,13 @@ __all__ = [
     "Scrap",
     "SearchHit",
     "SearchReport",
+    "ServerCalls",
     "Session",
     "SessionList",
     "SessionNames",
     "SessionTree",
+    "ToolCalls",
+    "ToolReport",
     "Transcript",
     "TreeOrigin",
     "TreeProject",
@@ -109,16 +140,24 @@ __all__ = [
     "Turn",
     "TurnlogError",
     "Usage",
+    "UsageAmounts",
     "UsageError",
+    "UsageQuality",
+    "UsageTable",
+    "UsageTableRow",
+    "UsageTotal",
     "__version__",
     "build_session_tree",
     "check",
     "compact_index",
+    "count_tools",
+    "describe_context",
     "list_sessions",
     "load_config",
     "open",
     "read_index_status",
     "rebuild_index",
+    "report_usage",
     "search_sessions",
     "sessions",
     "to_document",

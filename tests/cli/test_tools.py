@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli.conftest import HOSTILE, Machine, Turnlog, harmful
 from tests.session.build import SESSION, Build, recorded
-from turnlog.cli.time_format import to_day_start
+from turnlog.api.tools import to_day_start
 from turnlog.session.session import Session
 from turnlog.session.tallies import list_all_calls
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from turnlog.api.config import Config, data_dir, load_config
 from turnlog.demo import is_demo
 from turnlog.entries.layout import find_config_dirs
+from turnlog.errors import UsageError
 
 if TYPE_CHECKING:
     from turnlog.entries.layout import SessionFile
@@ -63,6 +64,20 @@ def open_session(name: str | Path, config: Config | None = None, notify: Notify 
 
     config = config or load_config()
     return Session.open(locate_session(name, config, notify), gap=timedelta(minutes=config.gap_minutes))
+
+
+def find_leaf(session: Session, wanted: str) -> str:
+    """Find the entry that a branch ends with, by the branch's number or the entry's uuid or the start of it."""
+    leaves = session.graph.leaves
+    if wanted.isdecimal() and len(wanted) < 6:
+        if not 1 <= int(wanted) <= len(leaves):
+            raise UsageError(f"--branch {wanted}: the branches of this session are 1 to {len(leaves)}")
+        return leaves[int(wanted) - 1].uuid or ""
+    found = list({row.uuid for row in session.graph.rows if row.uuid and row.uuid.startswith(wanted.lower())})
+    if len(found) != 1:
+        problem = "several entries begin so; give more of it" if found else "no entry of this session begins so"
+        raise UsageError(f"--branch {wanted}: {problem}")
+    return found[0]
 
 
 def shorten_ids(ids: list[str]) -> dict[str, str]:

@@ -91,15 +91,3 @@ def _format_minute(found: datetime) -> str:
         return found.astimezone().strftime("%Y-%m-%d %H:%M")
     except (OverflowError, ValueError, OSError):  # years that the machine's own calendar does not reach
         return found.strftime("%Y-%m-%d %H:%M")
-
-
-def to_day_start(day: str) -> str:
-    """When a day began that a person named, in the time zone of this machine; as the client writes times."""
-    from turnlog.session.clock import to_iso_time
-    from turnlog.store.usage.time_zones import parse_day
-
-    found = parse_day(day, "--since", lambda: datetime.now().astimezone().date())
-    try:
-        return to_iso_time(datetime.combine(found, datetime.min.time()).astimezone(UTC)) or ""
-    except (OverflowError, ValueError, OSError):  # years that the machine's own calendar does not reach
-        return found.isoformat()

@@ -10,9 +10,8 @@ from datetime import timedelta
 from pathlib import Path
 
 from turnlog.api.config import Config
-from turnlog.api.lookup import list_config_folders
+from turnlog.api.lookup import find_leaf, list_config_folders
 from turnlog.api.sessions import load_catalogue
-from turnlog.cli.branch import find_leaf
 from turnlog.cli.export.export_options import ExportOptions, check_export_options
 from turnlog.cli.export.report import ExportedSession, ExportResult, SkippedSession, print_export_result
 from turnlog.cli.named_sessions import locate_named_session

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from turnlog.cli.branch import find_leaf
+from turnlog.api.lookup import find_leaf
 from turnlog.cli.show.header import render_session_header
 from turnlog.cli.show.story import SessionStory
 from turnlog.cli.terminal import TerminalScreen

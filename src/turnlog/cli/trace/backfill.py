@@ -14,10 +14,10 @@ import click
 from turnlog.api.config import Config, trace_dir
 from turnlog.api.lookup import list_config_folders
 from turnlog.api.sessions import load_catalogue
+from turnlog.api.tools import to_day_start
 from turnlog.cli.output import print_json, print_lines, print_remark
 from turnlog.cli.progress import ProgressCallback, show_progress
 from turnlog.cli.terminal import to_visible_line
-from turnlog.cli.time_format import to_day_start
 from turnlog.cli.trace.strays import find_traceable, traceable_files
 from turnlog.demo import is_demo
 from turnlog.entries.clients import list_clients

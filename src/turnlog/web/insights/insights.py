@@ -17,6 +17,8 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from turnlog.api.documents import to_document
+from turnlog.api.usage import build_usage_table
 from turnlog.errors import UsageError
 from turnlog.store.insight.catalog import read_catalog_state
 from turnlog.store.insight.insights import (
@@ -27,7 +29,7 @@ from turnlog.store.insight.insights import (
 )
 from turnlog.store.search.searched_sessions import load_searched_sessions
 from turnlog.store.usage.groupings import GROUPINGS
-from turnlog.store.usage.usage_document import load_usage_report, to_usage_document
+from turnlog.store.usage.usage_document import load_usage_report
 from turnlog.store.usage.usage_reports import UsageRequest, parse_usage_request
 from turnlog.web import amounts, answers
 from turnlog.web.answers import get_app_state, get_machine, render_page
@@ -146,7 +148,8 @@ def _load_usage_document(place: Machine, request: UsageRequest, rows: slice = AL
     found = load_usage_report(place.store.db, request, is_demo=place.is_demo)
     total = len(found.report.rows)
     found = found._replace(report=found.report._replace(rows=found.report.rows[rows]))
-    return to_usage_document(found) if rows is ALL_ROWS else {**to_usage_document(found), "all_rows": total}
+    document: dict[str, Any] = to_document(build_usage_table(found))
+    return document if rows is ALL_ROWS else {**document, "all_rows": total}
 
 
 def _get_overview(request: HttpRequest, wish: InsightsFilter) -> InsightsOverview:

@@ -1,0 +1,248 @@
+"""Tokens, cost and calls: over all sessions by day, session, project, model, tool or five-hour block."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from msgspec import UNSET, Struct, UnsetType
+
+from turnlog.api.config import Config, data_dir, load_config
+from turnlog.api.lookup import DEMO_NOTICE, Notify, list_config_folders, mention_unlisted
+from turnlog.store.usage.time_zones import format_client_time
+from turnlog.store.usage.usage_sums import PICO_PER_DOLLAR, ToolUsageRow, UsageSum
+
+if TYPE_CHECKING:
+    from turnlog.api.index import Progress
+    from turnlog.store.usage.groupings import UsageGrouping
+    from turnlog.store.usage.usage_document import UsageReportDetails
+    from turnlog.store.usage.usage_reports import UsageReportRow, UsageRequest
+
+
+class UsageQuality(Struct, frozen=True):
+    """How many messages have output tokens of which quality."""
+
+    final: int
+    partial: int
+    """Counted before the answer was complete."""
+    placeholder: int
+    missing: int
+
+
+class UsageAmounts(Struct, frozen=True):
+    """Tokens and cost of some messages."""
+
+    messages: int
+    input_tokens: int
+    output_tokens: int
+    cache_read_input_tokens: int
+    cache_creation_input_tokens: int
+    cache_creation_5m: int
+    cache_creation_1h: int
+    web_searches: int
+    cost_usd: float
+    """At list prices; without the unpriced tokens."""
+    cache_saved_usd: float
+    unpriced_tokens: int
+    """Tokens of models without a known price."""
+    quality: UsageQuality
+    estimated_further_output_tokens: int
+    first: str | None
+    last: str | None
+
+
+class CallAmounts(Struct, frozen=True):
+    """How many calls there were, and how much text went in and came out."""
+
+    calls: int
+    failed: int
+    unanswered: int
+    input_characters: int
+    result_characters: int
+    estimated_tokens: int
+
+
+class UsageTableRow(Struct, frozen=True):
+    """One row of a report."""
+
+    __flat_fields__: ClassVar = ("labels", "amounts")
+    labels: dict[str, Any]
+    """What the row is about: its `day`, or its `session_id`, `project`, `title`, and so on by the kind of report."""
+    amounts: UsageAmounts | CallAmounts
+    """CallAmounts in the report by tool."""
+    whole: UsageAmounts | UnsetType = UNSET
+    """In the report by session: all that it used, also messages that another session has first."""
+
+
+class UsageTotal(Struct, frozen=True):
+    """The sum of all rows."""
+
+    __flat_fields__: ClassVar = ("amounts",)
+    amounts: UsageAmounts
+    calls: CallAmounts | UnsetType = UNSET
+    """In the report by tool."""
+
+
+class UsageTable(Struct, frozen=True):
+    """A report of usage."""
+
+    kind: str
+    definition: str
+    """What is counted, in words."""
+    timezone: str
+    since: str | None
+    until: str | None
+    project: str | None
+    model: str | None
+    prices: str | None
+    """The day of the price table."""
+    sessions: int
+    gone_sessions: int
+    sessions_with_usage: int
+    demo: bool
+    rows: list[UsageTableRow]
+    total: UsageTotal
+
+
+def report_usage(
+    kind: str = "daily",
+    *,
+    since: str | date | None = None,
+    until: str | date | None = None,
+    project: str | None = None,
+    model: str | None = None,
+    timezone: str | None = None,
+    config: Config | None = None,
+    notify: Notify | None = None,
+    progress: Progress | None = None,
+) -> UsageTable:
+    """Report tokens and cost of all sessions: sub-agents included, every message once (docs/usage.md).
+
+    `kind` is daily, weekly, monthly, session, project, model, tool or blocks. Days are dates or words such as
+    `yesterday` and `30d`; `timezone` says where they begin, such as `Europe/Berlin`.
+    """
+    from turnlog.store.usage.usage_reports import parse_usage_request
+
+    request = parse_usage_request(kind, _to_day_text(since), _to_day_text(until), project, model, timezone)
+    return build_usage_table(load_usage_details(request, config or load_config(), notify, progress))
+
+
+def _to_day_text(day: str | date | None) -> str | None:
+    return day.isoformat() if isinstance(day, date) else day
+
+
+def load_usage_details(
+    request: UsageRequest, config: Config, notify: Notify | None = None, progress: Progress | None = None
+) -> UsageReportDetails:
+    """Load a report from the index or, where none can be kept, from the session files themselves."""
+    from turnlog.store.index_file_name import build_index_name
+
+    if not _can_keep_index(data_dir() / build_index_name(config.config_dirs)):
+        return _scan_session_files(request, config, notify)
+    from turnlog.api.index import open_index
+    from turnlog.store.usage.usage_document import load_usage_report
+
+    with open_index(config, notify=notify, progress=progress) as (found, _):
+        return load_usage_report(found.db, request, is_demo=found.folder != data_dir() and not found.is_temporary)
+
+
+def _can_keep_index(index: Path) -> bool:
+    """Whether an index can be written: its file, if it is there, and the folder that it is or would be made in."""
+    import os
+
+    place = index.parent
+    while not os.path.lexists(place):
+        place = place.parent
+    return os.access(place, os.W_OK) and (not index.exists() or os.access(index, os.W_OK))
+
+
+def _scan_session_files(request: UsageRequest, config: Config, notify: Notify | None) -> UsageReportDetails:
+    from turnlog.demo import config_dir
+    from turnlog.errors import TurnlogError
+    from turnlog.session.session_lookup import list_sessions_or_demo
+    from turnlog.store.index.price_mark import read_price_date
+    from turnlog.store.usage.groupings import build_usage_report, find_grouping
+    from turnlog.store.usage.memory_tables import build_usage_tables
+    from turnlog.store.usage.usage_document import UsageReportDetails
+
+    if find_grouping(request.kind).counts_calls:
+        raise TurnlogError(f"{data_dir()}: can't be written to; calls by tool need the index that is kept there")
+    found = list_sessions_or_demo(list_config_folders(config))
+    if notify:
+        notify(
+            f"{data_dir()} can't be written to; without an index all session files are read, and nothing is estimated."
+        )
+        mention_unlisted(found.survey.unlisted, notify)
+        if found.is_demo:
+            notify(DEMO_NOTICE)
+    db = build_usage_tables([config_dir()] if found.is_demo else list_config_folders(config))
+    return UsageReportDetails(
+        request, build_usage_report(db, request), read_price_date(db), is_indexed=False, is_demo=found.is_demo
+    )
+
+
+def build_usage_table(details: UsageReportDetails) -> UsageTable:
+    """Put a report under the names of its JSON document."""
+    from turnlog.store.usage.usage_document import describe_usage_counting
+
+    request, report = details.request, details.report
+    grouping = details.get_grouping()
+    return UsageTable(
+        request.kind,
+        describe_usage_counting(details),
+        request.zone.name,
+        _to_day_text(request.since),
+        _to_day_text(request.until),
+        request.project,
+        request.model,
+        details.prices,
+        report.sessions,
+        report.gone,
+        report.with_usage,
+        details.is_demo,
+        [_to_tool_row(row) for row in report.tools]
+        if grouping.counts_calls
+        else [_to_table_row(row, grouping) for row in report.rows],
+        UsageTotal(to_usage_amounts(report.total), _sum_calls(report.tools) if grouping.counts_calls else UNSET),
+    )
+
+
+def _to_table_row(row: UsageReportRow, grouping: UsageGrouping) -> UsageTableRow:
+    whole = UNSET if row.whole is None else to_usage_amounts(row.whole)
+    return UsageTableRow(grouping.to_document(row.labels), to_usage_amounts(row.sum), whole)
+
+
+def to_usage_amounts(found: UsageSum) -> UsageAmounts:
+    """Put a sum under the names that the API has for its parts."""
+    return UsageAmounts(
+        found.messages,
+        found.input,
+        found.output,
+        found.cache_read,
+        found.cache_write,
+        found.cache_write_5m,
+        found.cache_write_1h,
+        found.searches,
+        found.cost / PICO_PER_DOLLAR,
+        found.saved / PICO_PER_DOLLAR,
+        found.unpriced,
+        UsageQuality(found.final, found.partial, found.placeholder, found.missing),
+        found.estimate,
+        None if found.first is None else format_client_time(found.first),
+        None if found.last is None else format_client_time(found.last),
+    )
+
+
+def _to_tool_row(row: ToolUsageRow) -> UsageTableRow:
+    return UsageTableRow({"tool": row.tool}, _to_call_amounts(row))
+
+
+def _sum_calls(rows: tuple[ToolUsageRow, ...]) -> CallAmounts:
+    from turnlog.store.usage.tool_usage import sum_tool_usage
+
+    return _to_call_amounts(sum_tool_usage(rows))
+
+
+def _to_call_amounts(row: ToolUsageRow) -> CallAmounts:
+    return CallAmounts(row.calls, row.failed, row.unanswered, row.given, row.got, row.tokens)

@@ -10,7 +10,7 @@ from tests.entries.strategies import assert_accounted, assert_grows, cuts, files
 from turnlog.errors import TurnlogError
 from turnlog.session.check import check
 from turnlog.session.session import Session
-from turnlog.session.session_document import to_session_document
+from turnlog.session.session_summary import summarize_session
 
 
 def hold(data: bytes, places: list[int]) -> None:
@@ -22,7 +22,7 @@ def hold(data: bytes, places: list[int]) -> None:
 
 def ask(session: Session) -> None:
     """Ask for all that a session can tell; the one thing that may be raised is a refusal to resume."""
-    to_session_document(session)
+    summarize_session(session)
     check(session)
     for message in session.messages:
         session.read_content(message)

@@ -31,8 +31,9 @@ if TYPE_CHECKING:
         verify_index,
     )
     from turnlog.api.search import MatchedSession, SearchHit, SearchReport, search_sessions
+    from turnlog.api.session import FilePiece, MessageList, describe_session, list_file_pieces, list_messages
     from turnlog.api.session_tree import SessionTree, TreeOrigin, TreeProject, TreeSession, build_session_tree
-    from turnlog.api.sessions import ListedSession, SessionList, SessionNames, list_sessions
+    from turnlog.api.sessions import ListedSession, SessionList, list_sessions
     from turnlog.api.tools import CallCounts, ServerCalls, ToolCalls, ToolReport, count_tools
     from turnlog.api.usage import (
         CallAmounts,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     )
     from turnlog.entries.entry import Entry, Scrap
     from turnlog.entries.reader import Transcript
+    from turnlog.entries.titles import SessionNames
     from turnlog.errors import TurnlogError, UsageError
     from turnlog.session.calls import Call
     from turnlog.session.check import Finding, check
@@ -52,15 +54,18 @@ if TYPE_CHECKING:
     from turnlog.session.messages import Message
     from turnlog.session.open import open, sessions
     from turnlog.session.session import Session
+    from turnlog.session.session_summary import CallOverview, SessionSummary, TurnOverview
     from turnlog.session.turns import Turn
 
 _WHERE = {
     "Call": "turnlog.session.calls",
     "CallAmounts": "turnlog.api.usage",
     "CallCounts": "turnlog.api.tools",
+    "CallOverview": "turnlog.session.session_summary",
     "Config": "turnlog.api.config",
     "ContextReport": "turnlog.api.context",
     "Entry": "turnlog.entries.entry",
+    "FilePiece": "turnlog.api.session",
     "Finding": "turnlog.session.check",
     "IndexRefresh": "turnlog.api.index",
     "IndexReport": "turnlog.api.index",
@@ -68,13 +73,15 @@ _WHERE = {
     "ListedSession": "turnlog.api.sessions",
     "MatchedSession": "turnlog.api.search",
     "Message": "turnlog.session.messages",
+    "MessageList": "turnlog.api.session",
     "Scrap": "turnlog.entries.entry",
     "SearchHit": "turnlog.api.search",
     "SearchReport": "turnlog.api.search",
     "ServerCalls": "turnlog.api.tools",
     "Session": "turnlog.session.session",
     "SessionList": "turnlog.api.sessions",
-    "SessionNames": "turnlog.api.sessions",
+    "SessionNames": "turnlog.entries.titles",
+    "SessionSummary": "turnlog.session.session_summary",
     "SessionTree": "turnlog.api.session_tree",
     "ToolCalls": "turnlog.api.tools",
     "ToolReport": "turnlog.api.tools",
@@ -83,6 +90,7 @@ _WHERE = {
     "TreeProject": "turnlog.api.session_tree",
     "TreeSession": "turnlog.api.session_tree",
     "Turn": "turnlog.session.turns",
+    "TurnOverview": "turnlog.session.session_summary",
     "TurnlogError": "turnlog.errors",
     "Usage": "turnlog.session.message_usage",
     "UsageAmounts": "turnlog.api.usage",
@@ -96,6 +104,9 @@ _WHERE = {
     "compact_index": "turnlog.api.index",
     "count_tools": "turnlog.api.tools",
     "describe_context": "turnlog.api.context",
+    "describe_session": "turnlog.api.session",
+    "list_file_pieces": "turnlog.api.session",
+    "list_messages": "turnlog.api.session",
     "list_sessions": "turnlog.api.sessions",
     "load_config": "turnlog.api.config",
     "open": "turnlog.session.open",
@@ -113,9 +124,11 @@ __all__ = [
     "Call",
     "CallAmounts",
     "CallCounts",
+    "CallOverview",
     "Config",
     "ContextReport",
     "Entry",
+    "FilePiece",
     "Finding",
     "IndexRefresh",
     "IndexReport",
@@ -123,6 +136,7 @@ __all__ = [
     "ListedSession",
     "MatchedSession",
     "Message",
+    "MessageList",
     "Scrap",
     "SearchHit",
     "SearchReport",
@@ -130,6 +144,7 @@ __all__ = [
     "Session",
     "SessionList",
     "SessionNames",
+    "SessionSummary",
     "SessionTree",
     "ToolCalls",
     "ToolReport",
@@ -138,6 +153,7 @@ __all__ = [
     "TreeProject",
     "TreeSession",
     "Turn",
+    "TurnOverview",
     "TurnlogError",
     "Usage",
     "UsageAmounts",
@@ -152,6 +168,9 @@ __all__ = [
     "compact_index",
     "count_tools",
     "describe_context",
+    "describe_session",
+    "list_file_pieces",
+    "list_messages",
     "list_sessions",
     "load_config",
     "open",

@@ -11,11 +11,11 @@ import pytest
 
 from tests.conftest import CORPUS
 from tests.entries.strategies import assert_found, assert_tiles
+from tests.session.build import to_session_document
 from turnlog.entries.entry import Entry
 from turnlog.entries.reader import Transcript, scan_lines
 from turnlog.session.check import check
 from turnlog.session.session import Session
-from turnlog.session.session_document import to_session_document
 
 pytestmark = pytest.mark.corpus
 PARTS = {"lab": "lab/**/*", "variants": "variants/**/*", "wild": "wild/**/*", "oracles": "*.jsonl"}

@@ -7,7 +7,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from turnlog.api.documents import to_document
 from turnlog.session.session import Session
+from turnlog.session.session_summary import summarize_session
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests" / "data"
@@ -206,3 +208,9 @@ def base(step: float = 60) -> Build:
 
 
 BASE = ["U u1 text", "A a1 text", "U u2 text", "A a2 text", "U u3 text", "A a3 text"]
+
+
+def to_session_document(session: Session) -> dict[str, Any]:
+    """What `turnlog show --json` prints of a session."""
+    found: dict[str, Any] = to_document(summarize_session(session))
+    return found

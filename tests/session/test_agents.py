@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.session.build import SESSION, Build, recorded
+from tests.session.build import SESSION, Build, recorded, to_session_document
 from turnlog.session.session import Session
-from turnlog.session.session_document import to_session_document
 
 Open = Callable[[Path], Session]
 

@@ -11,12 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.session.build import DATA, ROOT, SESSION, Build, encoded, outcome, recorded, use
+from tests.session.build import DATA, ROOT, SESSION, Build, encoded, outcome, recorded, to_session_document, use
 from turnlog.demo import config_dir
 from turnlog.errors import Refused
 from turnlog.session.check import check
 from turnlog.session.session import Session
-from turnlog.session.session_document import to_session_document
 
 scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8)
 values = st.recursive(

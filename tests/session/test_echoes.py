@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.session.build import SESSION, Build, use
+from tests.session.build import SESSION, Build, to_session_document, use
 from turnlog.session.session import Session
-from turnlog.session.session_document import to_session_document
 from turnlog.session.timeline.timeline_builder import build_timeline
 from turnlog.store.usage.memory_tables import build_usage_tables
 from turnlog.store.usage.usage_sums import sum_whole_sessions

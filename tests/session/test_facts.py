@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from tests.session.build import Build
+from tests.session.build import Build, to_session_document
 from turnlog.errors import Refused
 from turnlog.session.check import check
 from turnlog.session.session import Session
-from turnlog.session.session_document import to_session_document
 
 NOTICE = (
     "<task-notification>\n<task-id>{task}</task-id>\n<tool-use-id>{call}</tool-use-id>\n<status>{status}</status>\n"

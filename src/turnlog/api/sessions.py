@@ -24,6 +24,7 @@ from turnlog.api.lookup import (
 from turnlog.entries.cleanup import compute_deletion_time, read_cleanup_days
 from turnlog.entries.layout import SessionFile, Survey, is_session_id, other_file
 from turnlog.entries.peek import Peek, peek_files
+from turnlog.entries.titles import SessionNames, SessionTitles
 from turnlog.errors import UsageError
 from turnlog.session.clock import to_iso_time
 from turnlog.session.session_lookup import compute_recency, list_sessions_or_demo, read_all_titles
@@ -31,26 +32,10 @@ from turnlog.session.session_lookup import compute_recency, list_sessions_or_dem
 if TYPE_CHECKING:
     import apsw
 
-    from turnlog.entries.titles import SessionTitles
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _WEEK_SECONDS = 7 * 86400
 _PATH_SEPARATOR = re.compile(r"[/\\]")
-
-
-class SessionNames(Struct, frozen=True):
-    """All names of a session."""
-
-    custom: str | None
-    """Given by a person."""
-    ai: str | None
-    """Given by the model."""
-    summary: str | None
-    """Given by old clients."""
-    first_prompt: str | None
-    first_command: str | None
-    """The first slash or `!` command, if it came before the first prompt."""
-    last_prompt: str | None
 
 
 class ListedSession(Struct, frozen=True):
@@ -140,13 +125,6 @@ def list_sessions(
     )
 
 
-def to_session_names(titles: SessionTitles) -> SessionNames:
-    """Copy the names of a session; that of a sub-agent is left out."""
-    return SessionNames(
-        titles.custom, titles.ai, titles.summary, titles.first_prompt, titles.first_command, titles.last_prompt
-    )
-
-
 def _to_listed_session(
     row: CatalogueRow, titles: SessionTitles, short: str | None, end: float | None, is_demo: bool
 ) -> ListedSession:
@@ -158,7 +136,7 @@ def _to_listed_session(
         ends.cwd,
         ends.last_cwd,
         titles.best,
-        to_session_names(titles),
+        titles.names,
         ends.started,
         ends.ended,
         _to_time_text(active),

@@ -32,6 +32,21 @@ _LINE_MARKS = (b'"user"', b'-title"', b'"summary"', b'"last-prompt"')
 _READ_BYTES = 1 << 20
 
 
+class SessionNames(Struct, frozen=True):
+    """The names of a session as JSON documents have them."""
+
+    custom: str | None
+    """Given by a person."""
+    ai: str | None
+    """Given by the model."""
+    summary: str | None
+    """Given by old clients."""
+    first_prompt: str | None
+    first_command: str | None
+    """The first slash or `!` command, if it came before the first prompt."""
+    last_prompt: str | None
+
+
 class SessionTitles(Struct):
     """The names of a session."""
 
@@ -55,9 +70,10 @@ class SessionTitles(Struct):
         """The name to show; the column `title` of the index is made by the same order."""
         return next((title for name in TITLE_ORDER if (title := getattr(self, name))), None)
 
-    def to_document(self) -> dict[str, str | None]:
-        """The names as JSON documents have them; that of a sub-agent is left out."""
-        return {name: getattr(self, name) for name in TITLE_ORDER if name != "aside_prompt"}
+    @property
+    def names(self) -> SessionNames:
+        """All names but that of a sub-agent."""
+        return SessionNames(self.custom, self.ai, self.summary, self.first_prompt, self.first_command, self.last_prompt)
 
     def add_title(self, kind: str, row: dict[str, Any]) -> None:
         """Fold an entry whose type is one of TITLE_FIELDS; one without a name changes nothing."""

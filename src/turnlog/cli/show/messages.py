@@ -7,11 +7,9 @@ from typing import Any
 
 import click
 
-from turnlog.cli.show.call_summary import first_line
 from turnlog.cli.terminal import TerminalScreen, make_visible, to_visible_line, to_visible_lines
 from turnlog.render.call_titles import build_call_title
 from turnlog.render.figures import format_count
-from turnlog.session.failures import has_failed, to_result_text
 
 
 @click.command()
@@ -33,17 +31,14 @@ def messages(session: str, leaf: str | None, as_sent: bool, as_json: bool) -> No
       turnlog messages last --leaf 8a1f0c9e-93ba-4b2d-9f0d-1c6a1e0d2f11 --json
     """
     from turnlog.api.config import load_config
-    from turnlog.cli.named_sessions import open_named_session
-    from turnlog.cli.output import print_json_list, print_lines
+    from turnlog.api.lookup import open_session
+    from turnlog.api.session import collect_messages
+    from turnlog.cli.output import print_json_list, print_lines, print_remark
     from turnlog.cli.terminal import detect_screen
-    from turnlog.errors import Refused
 
     config = load_config()
-    with open_named_session(session, config) as found:
-        try:
-            sent = found.conversation(leaf, as_sent=as_sent).messages
-        except Refused as reason:
-            raise Refused(f"{found.path}: {reason}") from None
+    with open_session(session, config, print_remark) as found:
+        sent = collect_messages(found, leaf, as_sent=as_sent).messages
         if as_json:
             print_json_list("messages", sent)
         else:
@@ -66,6 +61,9 @@ def render_api_messages(
 
 
 def _render_block(block: dict[str, Any], folders: Mapping[str, str | None], screen: TerminalScreen) -> Iterator[str]:
+    from turnlog.cli.show.call_summary import first_line
+    from turnlog.session.failures import has_failed, to_result_text
+
     kind = block.get("type")
     if kind == "text":
         yield from to_visible_lines(str(block.get("text", "")))

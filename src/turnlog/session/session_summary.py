@@ -1,0 +1,345 @@
+"""Everything that is known of a session but its texts: what `turnlog show --json` prints (docs/json.md)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from turnlog.entries.speakers import Speaker
+from turnlog.entries.titles import SessionNames
+from turnlog.session.agents import SubAgent
+from turnlog.session.calls import Call, find_tool_family
+from turnlog.session.compactions import Compaction
+from turnlog.session.lineage import find_current_leaf_uuid
+from turnlog.session.message_usage import Usage
+from turnlog.session.notices import Notice
+from turnlog.session.overview import count_entries_by_type
+from turnlog.session.session import Session
+from turnlog.session.touched_files import TouchedFile
+from turnlog.session.turns import Turn
+
+
+class EntryCounts(Struct, frozen=True):
+    """What the file is made of."""
+
+    total: int
+    by_type: dict[str, int]
+    by_kind: dict[str, int]
+    """Attachments and progress reports by kind."""
+    broken: int
+    """Lines that are not a JSON object."""
+    scraps: dict[str, int]
+    """Everything that is not an entry, by kind."""
+
+
+class CallOverview(Struct, frozen=True):
+    """One call, without what was asked and answered."""
+
+    id: str
+    name: str
+    family: str
+    is_error: bool | None
+    """None while unanswered."""
+    agent_id: str | None
+    started: str | None
+    ended: str | None
+    reported: str | None
+    """How a call that went on in the background was later reported to have ended."""
+
+
+class TurnOverview(Struct, frozen=True):
+    """One turn."""
+
+    index: int
+    uuid: str | None
+    kind: str
+    speaker: Speaker
+    text: str
+    further: list[str]
+    """What was typed while it was at work."""
+    origin: Notice | None
+    started: str | None
+    ended: str | None
+    duration_ms: float | None
+    outcome: str
+    round: str
+    messages: int
+    calls: list[CallOverview]
+
+
+class CallTotals(Struct, frozen=True):
+    """How many calls there are, and how they ended."""
+
+    total: int
+    answered: int
+    unanswered: int
+    errors: int
+    orphan_results: int
+
+
+class GraphCounts(Struct, frozen=True):
+    """The shape of the conversation."""
+
+    roots: int
+    leaves: int
+    branches: int
+    missing_parents: int
+    compactions: int
+    leaf: str | None
+    """The entry that the client would continue from; None if it refuses."""
+    leaf_uuids: list[str | None]
+
+
+class CompactionOverview(Struct, frozen=True):
+    """One compaction."""
+
+    boundary: str | None
+    trigger: str | None
+    pre_tokens: int | None
+    post_tokens: int | None
+    summary: str | None
+    preserved: list[str]
+    summarised: int
+
+
+class AgentOverview(Struct, frozen=True):
+    """One sub-agent."""
+
+    agent_id: str
+    type: str | None
+    kind: str
+    description: str | None
+    path: str | None
+    call_id: str | None
+    parent_agent_id: str | None
+    incomplete: bool
+    """Its file is missing: only what the session's own file repeats of it is known."""
+
+
+class UsageOverview(Struct, frozen=True):
+    """Tokens and cost, with sub-agents, every message once."""
+
+    input_tokens: int
+    output_tokens: int
+    cache_read_input_tokens: int
+    cache_creation_input_tokens: int
+    cache_creation_5m: int
+    cache_creation_1h: int
+    web_searches: int
+    cost_usd: float
+    unpriced_tokens: int
+    quality: dict[str, int]
+
+
+class ContextFill(Struct, frozen=True):
+    """How full the context window was, in tokens."""
+
+    tokens: int | None
+    """At the last message that states its usage."""
+    window: int | None
+    peak: int | None
+
+
+class ModeChange(Struct, frozen=True):
+    """A change of the permission mode."""
+
+    time: str | None
+    mode: str
+
+
+class ApiFailure(Struct, frozen=True):
+    """A failed request to the API."""
+
+    time: str | None
+    text: str | None
+
+
+class SessionSummary(Struct, frozen=True):
+    """Everything that is known of a session, without its texts."""
+
+    session_id: str | None
+    path: str | None
+    title: str | None
+    titles: SessionNames
+    versions: list[str]
+    models: list[str]
+    cwd: str | None
+    folders: list[str]
+    git_branches: list[str]
+    started: str | None
+    ended: str | None
+    entries: EntryCounts
+    messages: int
+    prompts: int
+    turns: list[TurnOverview]
+    calls: CallTotals
+    graph: GraphCounts
+    compactions: list[CompactionOverview]
+    agents: list[AgentOverview]
+    usage: UsageOverview
+    context: ContextFill
+    files: list[TouchedFile]
+    permission_modes: list[ModeChange]
+    pull_requests: list[str]
+    api_errors: list[ApiFailure]
+
+
+def summarize_session(session: Session) -> SessionSummary:
+    """Collect everything that is known of a session, without its texts."""
+    started, ended = session.span
+    return SessionSummary(
+        session_id=session.session_id,
+        path=str(session.path) if session.path else None,
+        title=session.title,
+        titles=session.titles.names,
+        versions=session.versions,
+        models=session.models,
+        cwd=session.folders[-1] if session.folders else None,
+        folders=session.folders,
+        git_branches=session.git_branches,
+        started=started,
+        ended=ended,
+        entries=_count_entries(session),
+        messages=len(session.messages),
+        prompts=session.prompts,
+        turns=_list_turns(session),
+        calls=_count_calls(session),
+        graph=_measure_graph(session),
+        compactions=[_to_compaction_overview(item) for item in session.compactions],
+        agents=[_to_agent_overview(item) for item in session.agents],
+        usage=_to_usage_overview(session.usage),
+        context=_measure_context(session),
+        files=session.files,
+        permission_modes=[ModeChange(event.time, event.value) for event in session.permission_modes],
+        pull_requests=session.pull_requests,
+        api_errors=[ApiFailure(event.time, _read_error_text(event.value)) for event in session.api_errors],
+    )
+
+
+def _count_entries(session: Session) -> EntryCounts:
+    scraps: dict[str, int] = {}
+    for scrap in session.file.scraps:
+        scraps[scrap.kind] = scraps.get(scrap.kind, 0) + 1
+    kinds: dict[str, int] = {}
+    for entry in session.file.entries:
+        if entry.kind is not None:
+            name = f"{entry.type}/{entry.kind}"
+            kinds[name] = kinds.get(name, 0) + 1
+    broken = sum(scraps.get(kind, 0) for kind in ("broken", "torn", "value"))
+    return EntryCounts(len(session.file.entries), count_entries_by_type(session.file.entries), kinds, broken, scraps)
+
+
+def _list_turns(session: Session) -> list[TurnOverview]:
+    """List the turns of all branches, with what was reported later of calls that went on in the background."""
+    ends = {key: item.status for item in session.notices for key in (item.call_id, item.task_id) if key}
+    return [_to_turn_overview(item, ends) for item in session.turns]
+
+
+def _to_turn_overview(turn: Turn, ends: Mapping[str, str | None]) -> TurnOverview:
+    return TurnOverview(
+        turn.number,
+        turn.start.uuid,
+        turn.kind,
+        turn.speaker,
+        turn.text,
+        list(turn.further),
+        turn.origin,
+        turn.started_at,
+        turn.ended_at,
+        turn.duration_ms,
+        turn.outcome,
+        turn.round,
+        len(turn.messages),
+        [_to_call_overview(call, ends) for call in turn.calls],
+    )
+
+
+def _to_call_overview(call: Call, ends: Mapping[str, str | None]) -> CallOverview:
+    return CallOverview(
+        call.id,
+        call.name,
+        find_tool_family(call.name),
+        call.is_error,
+        call.agent_id,
+        call.started_at,
+        call.ended_at,
+        ends.get(call.id) or ends.get(call.agent_id or ""),
+    )
+
+
+def _count_calls(session: Session) -> CallTotals:
+    unanswered = sum(item.result is None for item in session.calls)
+    errors = sum(bool(item.is_error) for item in session.calls)
+    return CallTotals(len(session.calls), len(session.calls) - unanswered, unanswered, errors, len(session.orphans))
+
+
+def _measure_graph(session: Session) -> GraphCounts:
+    view = session.graph
+    return GraphCounts(
+        len(view.roots),
+        len(view.leaves),
+        len(view.branches),
+        len(view.rows_missing_parent),
+        len(view.compactions),
+        find_current_leaf_uuid(session),
+        [leaf.uuid for leaf in view.leaves],
+    )
+
+
+def _to_compaction_overview(item: Compaction) -> CompactionOverview:
+    return CompactionOverview(
+        item.boundary.uuid,
+        item.trigger,
+        item.pre_tokens,
+        item.post_tokens,
+        item.summary.uuid if item.summary else None,
+        list(item.preserved),
+        len(item.summarised),
+    )
+
+
+def _to_agent_overview(item: SubAgent) -> AgentOverview:
+    return AgentOverview(
+        item.agent_id,
+        item.type,
+        item.kind,
+        item.description,
+        str(item.path) if item.path else None,
+        item.call_id,
+        item.parent_agent_id,
+        item.is_incomplete,
+    )
+
+
+def _measure_context(session: Session) -> ContextFill:
+    fills = session.context
+    return ContextFill(
+        fills[-1].tokens if fills else None,
+        fills[-1].window if fills else None,
+        max((fill.tokens for fill in fills), default=None),
+    )
+
+
+def _read_error_text(error: object) -> str | None:
+    """Take what an error says: its text, or the message inside it."""
+    if isinstance(error, dict):
+        inner = error.get("message") or error.get("error")
+        return _read_error_text(inner) if inner else json.dumps(error)
+    return error if isinstance(error, str) else None
+
+
+def _to_usage_overview(item: Usage) -> UsageOverview:
+    return UsageOverview(
+        item.input_tokens,
+        item.output_tokens,
+        item.cache_read_input_tokens,
+        item.cache_creation_input_tokens,
+        item.cache_creation_5m,
+        item.cache_creation_1h,
+        item.web_searches,
+        item.cost_usd,
+        item.unpriced_tokens,
+        item.quality,
+    )

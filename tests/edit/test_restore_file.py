@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from turnlog.edit.restore_file import restore_file
+from turnlog.edit.restore_file import write_restored_file
 from turnlog.errors import UsageError
 
 
 def test_a_file_is_written_to_the_named_place(tmp_path: Path) -> None:
-    done = restore_file(tmp_path / "a.py", b"one\r\n")
+    done = write_restored_file(tmp_path / "a.py", b"one\r\n")
     assert (tmp_path / "a.py").read_bytes() == b"one\r\n"
     assert (done.place, done.kept) == (tmp_path / "a.py", None)
     assert [path.name for path in tmp_path.iterdir()] == ["a.py"]
@@ -23,7 +23,7 @@ def test_a_file_that_is_there_is_not_touched_without_force(tmp_path: Path) -> No
     place = tmp_path / "a.py"
     place.write_bytes(b"mine")
     with pytest.raises(UsageError, match="--force replaces it and keeps a copy"):
-        restore_file(place, b"new")
+        write_restored_file(place, b"new")
     assert place.read_bytes() == b"mine"
 
 
@@ -31,8 +31,8 @@ def test_with_force_what_was_there_is_kept_each_time(tmp_path: Path) -> None:
     place = tmp_path / "a.py"
     place.write_bytes(b"first")
     place.chmod(0o640)
-    restore_file(place, b"second", force=True)
-    done = restore_file(place, b"third", force=True)
+    write_restored_file(place, b"second", force=True)
+    done = write_restored_file(place, b"third", force=True)
     assert place.read_bytes() == b"third"
     assert (tmp_path / "a.py.before-restore").read_bytes() == b"first"
     assert done.kept == tmp_path / "a.py.before-restore-1"
@@ -42,17 +42,17 @@ def test_with_force_what_was_there_is_kept_each_time(tmp_path: Path) -> None:
 
 
 def test_force_without_anything_there_keeps_nothing(tmp_path: Path) -> None:
-    assert restore_file(tmp_path / "a", b"x", force=True).kept is None
+    assert write_restored_file(tmp_path / "a", b"x", force=True).kept is None
 
 
 def test_a_folder_is_no_place_for_a_file(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is a folder; name the file"):
-        restore_file(tmp_path, b"x", force=True)
+        write_restored_file(tmp_path, b"x", force=True)
 
 
 def test_folders_are_not_made(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="make it first"):
-        restore_file(tmp_path / "no" / "a", b"x")
+        write_restored_file(tmp_path / "no" / "a", b"x")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -60,14 +60,14 @@ def test_folders_are_not_made(tmp_path: Path) -> None:
 def test_what_is_no_plain_file_is_left_alone(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(UsageError, match="no plain file"):
-        restore_file(tmp_path / "pipe", b"x", force=True)
+        write_restored_file(tmp_path / "pipe", b"x", force=True)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="links need rights there")
 def test_a_link_leads_to_the_file_that_is_written(tmp_path: Path) -> None:
     (tmp_path / "real").write_bytes(b"old")
     (tmp_path / "link").symlink_to(tmp_path / "real")
-    done = restore_file(tmp_path / "link", b"new", force=True)
+    done = write_restored_file(tmp_path / "link", b"new", force=True)
     assert (tmp_path / "real").read_bytes() == b"new"
     assert (tmp_path / "link").is_symlink()
     assert done.kept == tmp_path / "real.before-restore"
@@ -80,7 +80,7 @@ def test_a_place_that_cannot_be_written_keeps_its_file(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     try:
         with pytest.raises(OSError, match="denied"):
-            restore_file(place, b"new", force=True)
+            write_restored_file(place, b"new", force=True)
         assert place.read_bytes() == b"old"
     finally:
         tmp_path.chmod(0o700)

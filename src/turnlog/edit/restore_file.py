@@ -22,7 +22,7 @@ class RestoredFile(NamedTuple):
     """The copy of what was there before."""
 
 
-def restore_file(place: Path, data: bytes, *, force: bool = False) -> RestoredFile:
+def write_restored_file(place: Path, data: bytes, *, force: bool = False) -> RestoredFile:
     """Write a file; one that is there is only replaced by force, and a copy of it stays beside it."""
     real = Path(os.path.realpath(place))
     if real.is_dir():

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from turnlog.cli import time_format
-from turnlog.cli.files.file_tables import FileFilter, is_glob_match, to_session_path
 from turnlog.cli.terminal import to_visible_line
-from turnlog.session.files.contents import encode_file_text
-from turnlog.session.files.file_steps import FileStep, list_file_steps
-from turnlog.session.files.patches import format_unified_diff
 
 if TYPE_CHECKING:
-    from turnlog.api.config import Config
-    from turnlog.cli.files.file_tables import FileFilter
-    from turnlog.session.session import Session
-if TYPE_CHECKING:
+    from turnlog.session.files.file_steps import FileStep
     from turnlog.session.session import Session
 
 
@@ -47,105 +40,79 @@ def files(session: str | None, project: str | None, glob: str | None, written: b
       turnlog files --project webshop --written
     """
     from turnlog.api.config import load_config
-    from turnlog.cli.files.file_tables import FileFilter
-    from turnlog.cli.named_sessions import open_named_session
+    from turnlog.api.documents import to_document
+    from turnlog.api.files import list_files, list_project_files
+    from turnlog.cli.files.file_tables import render_file_table, render_project_table
+    from turnlog.cli.fresh_index import show_index_bar
+    from turnlog.cli.output import print_json, print_lines, print_remark
+    from turnlog.cli.terminal import detect_screen
     from turnlog.errors import UsageError
 
     if (session is None) == (project is None):
         raise UsageError("give a SESSION or --project P; `turnlog files last` takes the newest session")
     if diff and session is None:
         raise UsageError("--diff needs a SESSION: changes are rebuilt one session at a time")
-    config, wish = load_config(), FileFilter(glob, written)
-    if project is not None:
-        _print_project_files(project, wish, config, as_json)
-        return
-    with open_named_session(session or "", config) as found:
-        if diff:
-            _print_diffs(found, wish, as_json)
+    config = load_config()
+    screen = detect_screen(config.color)
+    if session is None:
+        with show_index_bar() as bar:
+            listed = list_project_files(
+                project or "", glob=glob, only_written=written, config=config, notify=bar.notify, progress=bar.show
+            )
+        if as_json:
+            print_json(to_document(listed))
         else:
-            _print_session_files(found, wish, config, as_json)
-
-
-def _print_session_files(session: Session, wish: FileFilter, config: Config, as_json: bool) -> None:
-    from turnlog.cli.files.file_tables import render_file_table, select_touched_files, to_files_document
-    from turnlog.cli.output import print_json, print_lines
-    from turnlog.cli.terminal import detect_screen
-
-    found = select_touched_files(session, wish)
-    if as_json:
-        print_json(to_files_document(session, found))
+            print_lines(render_project_table(listed.files, screen))
+    elif diff:
+        _print_diffs(session, glob, as_json)
     else:
-        print_lines(render_file_table(session, found, detect_screen(config.color)))
+        found = list_files(session, glob=glob, only_written=written, config=config, notify=print_remark)
+        if as_json:
+            print_json(to_document(found))
+        else:
+            print_lines(render_file_table(found, screen))
 
 
-def _print_diffs(session: Session, wish: FileFilter, as_json: bool) -> None:
-
+def _print_diffs(name: str, glob: str | None, as_json: bool) -> None:
+    """Print the changes one by one: those of a long session would not all fit into memory."""
+    from turnlog.api.documents import to_document
+    from turnlog.api.files import iter_change_steps, to_file_change
+    from turnlog.api.lookup import open_session
     from turnlog.cli.output import print_json_list, print_remark, write_raw
 
-    if as_json:
-        print_json_list(
-            "changes", (to_file_change_document(session, step) for step in find_file_changes(session, wish))
-        )
-        return
-    missing = 0
-    for step in find_file_changes(session, wish):
-        write_raw(render_patch(session, step))
-        missing += step.hunks is None
+    with open_session(name, notify=print_remark) as session:
+        steps = iter_change_steps(session, glob)
+        if as_json:
+            print_json_list("changes", (to_document(to_file_change(session, step)) for step in steps))
+            return
+        missing = 0
+        for step in steps:
+            write_raw(render_patch(session, step))
+            missing += step.hunks is None
     if missing:
         print_remark(f"{missing} of the changes can't be rebuilt; lines that begin with # say why.")
 
 
-def _print_project_files(project: str, wish: FileFilter, config: Config, as_json: bool) -> None:
-    from turnlog.api.sessions import find_project_sessions
-    from turnlog.cli.files.file_tables import filter_indexed_files, render_indexed_table, to_indexed_files_document
-    from turnlog.cli.fresh_index import open_fresh_index
-    from turnlog.cli.output import print_json, print_lines
-    from turnlog.cli.terminal import detect_screen
-    from turnlog.store.insight.touched_files import list_indexed_files
-
-    with open_fresh_index(config) as index:
-        ids = find_project_sessions(index.db, project)
-        found = filter_indexed_files(list_indexed_files(index.db, ids), wish)
-    if as_json:
-        print_json(to_indexed_files_document(found))
-    else:
-        print_lines(render_indexed_table(found, detect_screen(config.color)))
-
-
-def find_file_changes(session: Session, wish: FileFilter) -> Iterator[FileStep]:
-    """What wrote and edited the wanted files, in order of time."""
-    return (
-        step
-        for step in list_file_steps(session, lambda path: is_glob_match(path, wish.glob))
-        if step.action in ("write", "edit")
-    )
-
-
 def render_patch(session: Session, step: FileStep) -> Iterator[bytes]:
-    """The lines of one change; those that begin with # are passed over by `patch` and `git apply`."""
+    """Render the lines of one change; `patch` and `git apply` skip those that begin with #."""
+    from turnlog.api.files import render_unified_diff
+    from turnlog.session.files.contents import encode_file_text
+
     yield encode_file_text(f"# {to_visible_line(_describe_change(session, step))}\n")
     for note in _list_notes(step):
         yield encode_file_text(f"# {to_visible_line(note)}\n")
     if step.hunks:
-        place = to_patch_path(to_session_path(step.path, session))
-        yield from (
-            encode_file_text(text + "\n") for text in format_unified_diff(place, step.hunks, created=step.created)
-        )
+        yield from (encode_file_text(text + "\n") for text in render_unified_diff(session, step))
     yield b"\n"
 
 
-def to_patch_path(path: str) -> str:
-    """A path below the folder in which a patch is applied."""
-    return path.replace("\\", "/").replace(":", "").lstrip("/")
-
-
 def _describe_change(session: Session, step: FileStep) -> str:
+    from turnlog.api.files import to_project_path
+
     turn = f"turn {step.turn.number}" if step.turn else "no turn"
     who = f" by {step.agent.type or step.agent.kind} {step.agent.agent_id}" if step.agent else ""
-    return (
-        f"{step.source}, {turn}{who}, {time_format.format_client_time(step.time)}: "
-        f"{to_session_path(step.path, session)}"
-    )
+    path = to_project_path(step.path, session.folders[0] if session.folders else None)
+    return f"{step.source}, {turn}{who}, {time_format.format_client_time(step.time)}: {path}"
 
 
 def _list_notes(step: FileStep) -> Iterator[str]:
@@ -157,23 +124,3 @@ def _list_notes(step: FileStep) -> Iterator[str]:
         yield f"Perhaps not exact: {step.note}."
     elif not step.hunks:
         yield "Nothing changed: an empty file was made." if step.created else "Nothing changed."
-
-
-def to_file_change_document(session: Session, step: FileStep) -> dict[str, Any]:
-    """One change as JSON."""
-    place = to_patch_path(to_session_path(step.path, session))
-    lines = format_unified_diff(place, step.hunks, created=step.created) if step.hunks else ()
-    return {
-        "path": step.path,
-        "turn": step.turn.number if step.turn else None,
-        "time": step.time,
-        "tool": step.source,
-        "call_id": step.call_id,
-        "agent_id": step.agent.agent_id if step.agent else None,
-        "created": step.created,
-        "user_modified": step.user_modified,
-        "source": step.rebuilt_from,
-        "before_known": step.before is not None or step.created,
-        "note": step.note,
-        "patch": None if step.hunks is None else "".join(f"{text}\n" for text in lines),
-    }

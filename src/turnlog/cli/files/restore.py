@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
-from msgspec import to_builtins
 
 from turnlog.cli import time_format
-from turnlog.cli.named_sessions import open_named_session
-from turnlog.cli.output import print_json, print_lines, print_remark
 from turnlog.cli.rows import render_table_rows
-from turnlog.cli.terminal import detect_screen, to_visible_line
-from turnlog.errors import NotFound
-from turnlog.session.files.versions import ChosenVersion, FileVersion
+from turnlog.cli.terminal import TerminalScreen, to_visible_line
 
 if TYPE_CHECKING:
-    from turnlog.session.files.versions import ChosenVersion, FileVersion
-    from turnlog.session.session import Session
-if TYPE_CHECKING:
-    from turnlog.api.config import Config
-    from turnlog.session.session import Session
+    from collections.abc import Iterator
+
+    from turnlog.api.files import FileVersions, RestoredVersion
+    from turnlog.session.files.versions import FileVersion
+
+_DEFINITION = (
+    "exact: a copy, or a text that was written whole. text: shown whole; line ends and byte order mark are as the"
+    " client shows them. rebuilt: changes applied to what was known. partial: some lines. unknown: changed, and nobody"
+    " recorded to what. A version that only confirms the one before it is not listed."
+)
 
 
 @click.command()
@@ -58,158 +57,76 @@ def restore(
       turnlog restore src/shop/cart.py --at 2 --session bee7dbd3 -o - | diff - src/shop/cart.py
     """
     from turnlog.api.config import load_config
+    from turnlog.api.documents import to_document
+    from turnlog.api.files import list_versions, restore_file
+    from turnlog.cli.fresh_index import show_index_bar
+    from turnlog.cli.output import print_json, print_lines
+    from turnlog.cli.terminal import detect_screen
     from turnlog.errors import UsageError
-    from turnlog.session.files.versions import find_file_path, list_file_versions
 
     if sum((at is not None, before is not None, listed)) != 1:
         raise UsageError("give one of --at TURN, --before TURN and --list")
     if not listed and output is None:
         raise UsageError("-o PLACE says where to write it; -o - writes to standard output")
     config = load_config()
-    with open_touching_session(file, session, config) as found:
-        path = find_file_path(found, file, list_name_spellings(file))
-        known = list_file_versions(found, path)
+    with show_index_bar() as bar:
         if listed:
-            print_versions(found, path, known, config, as_json=as_json)
-            return
-        _write_version(
-            found, path, _choose_version(found, known, path, at, before), output or "", force=force, partial=partial
-        )
-
-
-def _choose_version(
-    session: Session, known: list[FileVersion], path: str, at: int | None, before: int | None
-) -> ChosenVersion:
-    from turnlog.errors import NotFound, UsageError
-    from turnlog.session.files.versions import find_version_after_turn, find_version_before_turn
-
-    turn = at or before or 0
-    if turn > len(session.turns):
-        raise UsageError(f"turn {turn}: the session has {len(session.turns)}")
-    chosen = find_version_after_turn(known, turn) if before is None else find_version_before_turn(known, turn)
-    if chosen is None:
-        raise NotFound(f"{path}: what it held then is not known; --list shows what is")
-    if chosen.version.absent:
-        raise NotFound(f"{path}: there was no such file then; --list shows when there was")
-    return chosen
-
-
-def _write_version(
-    session: Session, path: str, chosen: ChosenVersion, output: str, *, force: bool, partial: bool
-) -> None:
-    from pathlib import Path
-
-    from turnlog.cli.output import print_remark, write_raw
-    from turnlog.edit.restore_file import restore_file
-    from turnlog.errors import UsageError
-    from turnlog.session.files.versions import recreate_version
-
-    version = chosen.version
-    if not version.is_whole and not partial:
-        raise UsageError(f"{path}: {describe_version(chosen)}; --partial writes that")
-    data = recreate_version(session, path, version)
-    if output == "-":
-        write_raw([data])
+            known = list_versions(file, session=session, config=config, notify=bar.notify, progress=bar.show)
+        else:
+            restored = restore_file(
+                file,
+                at=at,
+                before=before,
+                session=session,
+                output=None if output == "-" else output,
+                force=force,
+                partial=partial,
+                config=config,
+                notify=bar.notify,
+                progress=bar.show,
+            )
+    if not listed:
+        _report_restored(restored)
+    elif as_json:
+        print_json(to_document(known))
     else:
-        written = restore_file(Path(output).expanduser(), data, force=force)
-        kept = f"; what was there is kept in {written.kept.name}" if written.kept else ""
-        print_remark(f"Written: {written.place}{kept}.")
-    print_remark(f"{path}: {describe_version(chosen)}.")
+        print_lines(_render_versions(known, detect_screen(config.color)))
 
 
-_DEFINITION = (
-    "exact: a copy, or a text that was written whole. text: shown whole; line ends and byte order mark are as the"
-    " client shows them. rebuilt: changes applied to what was known. partial: some lines. unknown: changed, and nobody"
-    " recorded to what. A version that only confirms the one before it is not listed."
-)
-_ACTION_WORDS = {
-    "read": "shown by",
-    "attach": "shown by the client:",
-    "write": "written by",
-    "edit": "edited by",
-    "found": "found by",
-    "change": "changed by somebody else:",
-    "copy": "the client's copy:",
-}
+def _report_restored(restored: RestoredVersion) -> None:
+    from pathlib import PurePath
+
+    from turnlog.api.files import describe_version
+    from turnlog.cli.output import print_remark, write_raw
+
+    if restored.output is None:
+        write_raw([restored.data])
+    else:
+        kept = f"; what was there is kept in {PurePath(restored.kept).name}" if restored.kept else ""
+        print_remark(f"Written: {restored.output}{kept}.")
+    print_remark(f"{restored.path}: {describe_version(restored.version, restored.later)}.")
 
 
-def list_name_spellings(file: str) -> list[str]:
-    """Other spellings of a file's name: as seen from here, and where it leads."""
-    expanded = os.path.expanduser(file)  # noqa: PTH111 - Path raises for ~nobody
-    return [os.path.abspath(expanded), os.path.realpath(expanded)]  # noqa: PTH100
-
-
-def open_touching_session(file: str, session: str | None, config: Config) -> Session:
-    """The session that is named, or else the newest that touched a file."""
-    if session is not None:
-        return open_named_session(session, config)
-    from turnlog.cli.fresh_index import open_fresh_index
-    from turnlog.store.insight.touched_files import find_touching_sessions
-
-    with open_fresh_index(config) as index:
-        found = [item for name in (*list_name_spellings(file), file) for item in find_touching_sessions(index.db, name)]
-    if not found:
-        raise NotFound(f"{file}: no session touched such a file; `turnlog files` lists those of one session")
-    newest = max(found, key=lambda item: item.last or "")
-    print_remark(f"From the newest session that touched it: {newest.path}")
-    return open_named_session(newest.path, config)
-
-
-def describe_version(chosen: ChosenVersion) -> str:
-    """What a version is, where it comes from, and how sure it is."""
-    version = chosen.version
-    made = f"{_ACTION_WORDS[version.action]} {version.source}"
-    turn = f" in turn {version.turn}" if version.turn else ""
-    later = ", seen only later" if chosen.later else ""
-    notes = f" ({version.note})" if version.note else ""
-    return f"{version.sure}, {made}{turn}{later}, {_format_size(version)}{_format_line_range(version)}{notes}"
-
-
-def _format_size(version: FileVersion) -> str:
-    if version.absent:
-        return "no file"
-    return "?" if version.size is None else time_format.format_size(version.size)
-
-
-def _format_line_range(version: FileVersion) -> str:
-    if version.lines is None:
-        return ""
-    first, last, total = version.lines
-    return f", lines {first}–{last}" + (f" of {total}" if total else "")
-
-
-def print_versions(session: Session, path: str, known: list[FileVersion], config: Config, *, as_json: bool) -> None:
-    """Print the versions of a file."""
-    if as_json:
-        print_json(to_versions_document(session, path, known))
-        return
-    show = detect_screen(config.color)
+def _render_versions(known: FileVersions, screen: TerminalScreen) -> Iterator[str]:
+    yield screen.paint(to_visible_line(known.path), "bold")
     head = ("version", "turn", "time", "size", "sha256", "how sure", "where from")
-    print_lines([show.paint(to_visible_line(path), "bold")])
-    print_lines(render_table_rows(head, map(_build_cells, known), show, numbers=range(4)))
-    print_lines(show.wrap_prose(_DEFINITION, "dim"))
+    yield from render_table_rows(head, map(_build_cells, known.versions), screen, numbers=range(4))
+    yield from screen.wrap_prose(_DEFINITION, "dim")
 
 
 def _build_cells(version: FileVersion) -> tuple[str, ...]:
+    from turnlog.api.files import VERSION_ACTION_WORDS, format_line_range, format_version_size
+
     turn = f"{version.turn}" if version.turn else "–"
     agent = f" in sub-agent {version.agent_id}" if version.agent_id else ""
     note = f" ({version.note})" if version.note else ""
-    source = f"{_ACTION_WORDS[version.action]} {version.source}{agent}{_format_line_range(version)}{note}"
+    source = f"{VERSION_ACTION_WORDS[version.action]} {version.source}{agent}{format_line_range(version)}{note}"
     return (
         f"{version.number}",
         turn,
         time_format.format_client_time(version.time),
-        _format_size(version),
+        format_version_size(version),
         (version.sha256 or "–")[:12],
         version.sure,
         to_visible_line(source),
     )
-
-
-def to_versions_document(session: Session, path: str, known: list[FileVersion]) -> dict[str, Any]:
-    """The versions of a file as a JSON document."""
-    return {
-        "session_id": session.session_id,
-        "path": path,
-        "versions": [to_builtins(version) for version in known],
-    }

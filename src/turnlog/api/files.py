@@ -1,0 +1,392 @@
+"""The files that sessions read and changed: what was done to them, their changes, and their versions."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from msgspec import Struct
+
+from turnlog.api.config import Config, load_config
+from turnlog.api.index import Progress, open_index
+from turnlog.api.lookup import Notify, open_session
+from turnlog.api.sessions import find_project_sessions
+from turnlog.edit.restore_file import write_restored_file
+from turnlog.errors import NotFound, UsageError
+from turnlog.render.figures import format_size
+from turnlog.session.files.file_steps import FileStep, list_file_steps
+from turnlog.session.files.patches import format_unified_diff
+from turnlog.session.files.touches import FileTouches, Touch, group_touches_by_file, list_touches
+from turnlog.session.files.versions import (
+    ChosenVersion,
+    FileVersion,
+    find_file_path,
+    find_version_after_turn,
+    find_version_before_turn,
+    list_file_versions,
+    recreate_version,
+)
+from turnlog.session.session import Session
+from turnlog.store.insight.touched_files import IndexedFile, find_touching_sessions, list_indexed_files
+
+VERSION_ACTION_WORDS = {
+    "read": "shown by",
+    "attach": "shown by the client:",
+    "write": "written by",
+    "edit": "edited by",
+    "found": "found by",
+    "change": "changed by somebody else:",
+    "copy": "the client's copy:",
+}
+
+
+class TouchReport(Struct, frozen=True):
+    """One thing that was done to a file."""
+
+    time: str | None
+    turn: int | None
+    action: str
+    """read, write, edit, attach or change."""
+    tool: str
+    outcome: str
+    call_id: str | None
+    agent_id: str | None
+    agent_type: str | None
+
+
+class FileReport(Struct, frozen=True):
+    """A file, and what a session did to it."""
+
+    path: str
+    reads: int
+    writes: int
+    edits: int
+    shown: int
+    """How often the client put it into the conversation."""
+    changed_elsewhere: int
+    failures: int
+    first: str | None
+    last: str | None
+    turns: list[int]
+    agents: list[str]
+    touches: list[TouchReport]
+
+
+class SessionFiles(Struct, frozen=True):
+    """The files of a session."""
+
+    session_id: str | None
+    path: str | None
+    project: str | None
+    """The working folder in which the session began."""
+    files: list[FileReport]
+
+
+class FileCalls(Struct, frozen=True):
+    """How many calls of a session touched a file."""
+
+    session_id: str
+    calls: int
+
+
+class ProjectFile(Struct, frozen=True):
+    """A file, and what the sessions of a project did to it."""
+
+    path: str
+    reads: int
+    writes: int
+    edits: int
+    failures: int
+    first: str | None
+    last: str | None
+    sessions: list[FileCalls]
+
+
+class ProjectFiles(Struct, frozen=True):
+    """The files of a project."""
+
+    files: list[ProjectFile]
+
+
+class FileChange(Struct, frozen=True):
+    """One change that a session made to a file."""
+
+    path: str
+    turn: int | None
+    time: str | None
+    tool: str
+    call_id: str | None
+    agent_id: str | None
+    created: bool
+    user_modified: bool
+    """A person changed what the model had proposed."""
+    source: str
+    before_known: bool
+    note: str | None
+    patch: str | None
+    """For `patch -p1` and `git apply`; None if the change can't be rebuilt."""
+
+
+class FileVersions(Struct, frozen=True):
+    """The versions of a file that a session knows."""
+
+    session_id: str | None
+    path: str
+    versions: list[FileVersion]
+
+
+class RestoredVersion(Struct, frozen=True):
+    """A version of a file that was restored."""
+
+    session_id: str | None
+    path: str
+    version: FileVersion
+    later: bool
+    """It was only seen later; nothing that the session knows of changed the file in between."""
+    data: bytes
+    output: str | None
+    """Where it was written."""
+    kept: str | None
+    """The copy of what was there before."""
+
+
+def list_files(
+    session: str | Path,
+    *,
+    glob: str | None = None,
+    only_written: bool = False,
+    config: Config | None = None,
+    notify: Notify | None = None,
+) -> SessionFiles:
+    """List the files that a session and its sub-agents read, wrote and edited, when and in which turn.
+
+    `glob` keeps files whose path, or the end of it, matches.
+    """
+    with open_session(session, config or load_config(), notify) as found:
+        touched = (item for item in group_touches_by_file(list_touches(found)) if is_glob_match(item.path, glob))
+        files = [_to_file_report(item) for item in touched]
+        return SessionFiles(
+            found.session_id,
+            str(found.path) if found.path else None,
+            found.folders[0] if found.folders else None,
+            [item for item in files if not only_written or item.writes or item.edits],
+        )
+
+
+def list_project_files(
+    project: str,
+    *,
+    glob: str | None = None,
+    only_written: bool = False,
+    config: Config | None = None,
+    notify: Notify | None = None,
+    progress: Progress | None = None,
+) -> ProjectFiles:
+    """List the files that all sessions of a project read, wrote and edited; the index answers."""
+    with open_index(config or load_config(), notify=notify, progress=progress) as (index, _):
+        found = list_indexed_files(index.db, find_project_sessions(index.db, project))
+    files = (item for item in found if is_glob_match(item.path, glob))
+    return ProjectFiles([_to_project_file(item) for item in files if not only_written or item.writes or item.edits])
+
+
+def list_file_changes(
+    session: str | Path, *, glob: str | None = None, config: Config | None = None, notify: Notify | None = None
+) -> list[FileChange]:
+    """Rebuild the changes that a session made to files, in order of time."""
+    with open_session(session, config or load_config(), notify) as found:
+        return [to_file_change(found, step) for step in iter_change_steps(found, glob)]
+
+
+def list_versions(
+    file: str,
+    *,
+    session: str | Path | None = None,
+    config: Config | None = None,
+    notify: Notify | None = None,
+    progress: Progress | None = None,
+) -> FileVersions:
+    """List the versions of a file that a session knows; without a session, the newest one that touched the file."""
+    with _open_touching_session(file, session, config or load_config(), notify, progress) as found:
+        path = find_file_path(found, file, _list_name_spellings(file))
+        return FileVersions(found.session_id, path, list_file_versions(found, path))
+
+
+def restore_file(
+    file: str,
+    *,
+    at: int | None = None,
+    before: int | None = None,
+    session: str | Path | None = None,
+    output: str | Path | None = None,
+    force: bool = False,
+    partial: bool = False,
+    config: Config | None = None,
+    notify: Notify | None = None,
+    progress: Progress | None = None,
+) -> RestoredVersion:
+    """Restore a file as it was after the turn `at`, or `before` a turn changed it, and write it to `output`.
+
+    Without `output` nothing is written. `force` replaces a file that is there and keeps a copy of it; `partial`
+    also restores a file of which only some lines are known.
+    """
+    if (at is None) == (before is None):
+        raise UsageError("give one of --at TURN and --before TURN")
+    with _open_touching_session(file, session, config or load_config(), notify, progress) as found:
+        path = find_file_path(found, file, _list_name_spellings(file))
+        chosen = _choose_version(found, list_file_versions(found, path), path, at, before)
+        if not chosen.version.is_whole and not partial:
+            raise UsageError(f"{path}: {describe_version(chosen.version, chosen.later)}; --partial writes that")
+        data = recreate_version(found, path, chosen.version)
+        written = write_restored_file(Path(output).expanduser(), data, force=force) if output is not None else None
+        return RestoredVersion(
+            found.session_id,
+            path,
+            chosen.version,
+            chosen.later,
+            data,
+            str(written.place) if written else None,
+            str(written.kept) if written and written.kept else None,
+        )
+
+
+def describe_version(version: FileVersion, later: bool = False) -> str:
+    """Say what a version is, where it comes from, and how sure it is."""
+    origin = f"{VERSION_ACTION_WORDS[version.action]} {version.source}"
+    turn = f" in turn {version.turn}" if version.turn else ""
+    seen = ", seen only later" if later else ""
+    note = f" ({version.note})" if version.note else ""
+    return f"{version.sure}, {origin}{turn}{seen}, {format_version_size(version)}{format_line_range(version)}{note}"
+
+
+def format_version_size(version: FileVersion) -> str:
+    """Say how large a version is."""
+    if version.absent:
+        return "no file"
+    return "?" if version.size is None else format_size(version.size)
+
+
+def format_line_range(version: FileVersion) -> str:
+    """Say which lines of a version are known, if it is not all of them."""
+    if version.lines is None:
+        return ""
+    first, last, total = version.lines
+    return f", lines {first}–{last}" + (f" of {total}" if total else "")
+
+
+def is_glob_match(path: str, glob: str | None) -> bool:
+    """Whether a path, or the end of it, matches a pattern."""
+    if glob is None:
+        return True
+    plain, pattern = path.replace("\\", "/"), glob.replace("\\", "/").removeprefix("./")
+    return fnmatchcase(plain, pattern) or fnmatchcase(plain, "*/" + pattern.lstrip("/"))
+
+
+def to_project_path(path: str, folder: str | None) -> str:
+    """Shorten a path to how it is seen from the folder in which a session began."""
+    return path[len(folder) + 1 :] if folder and path.startswith((folder + "/", folder + "\\")) else path
+
+
+def iter_change_steps(session: Session, glob: str | None = None) -> Iterator[FileStep]:
+    """Give what wrote and edited the files of an open session, in order of time."""
+    steps = list_file_steps(session, lambda path: is_glob_match(path, glob))
+    return (step for step in steps if step.action in ("write", "edit"))
+
+
+def to_file_change(session: Session, step: FileStep) -> FileChange:
+    """Build the patch of one change."""
+    lines = render_unified_diff(session, step) if step.hunks else ()
+    return FileChange(
+        step.path,
+        step.turn.number if step.turn else None,
+        step.time,
+        step.source,
+        step.call_id,
+        step.agent.agent_id if step.agent else None,
+        step.created,
+        step.user_modified,
+        step.rebuilt_from,
+        step.before is not None or step.created,
+        step.note,
+        None if step.hunks is None else "".join(f"{text}\n" for text in lines),
+    )
+
+
+def render_unified_diff(session: Session, step: FileStep) -> Iterator[str]:
+    """Render the lines of a patch, with the path below the folder in which the session began."""
+    path = to_project_path(step.path, session.folders[0] if session.folders else None)
+    place = path.replace("\\", "/").replace(":", "").lstrip("/")
+    yield from format_unified_diff(place, step.hunks or (), created=step.created)
+
+
+def _to_file_report(item: FileTouches) -> FileReport:
+    return FileReport(
+        item.path,
+        item.count_touches("read"),
+        item.count_touches("write"),
+        item.count_touches("edit"),
+        item.count_touches("attach"),
+        item.count_touches("change"),
+        len(item.failures),
+        item.touches[0].time,
+        item.touches[-1].time,
+        sorted({touch.turn.number for touch in item.touches if touch.turn}),
+        list(dict.fromkeys(touch.agent.agent_id for touch in item.touches if touch.agent)),
+        [_to_touch_report(touch) for touch in item.touches],
+    )
+
+
+def _to_touch_report(touch: Touch) -> TouchReport:
+    return TouchReport(
+        touch.time,
+        touch.turn.number if touch.turn else None,
+        touch.action,
+        touch.tool,
+        touch.outcome,
+        touch.call.id if touch.call else None,
+        touch.agent.agent_id if touch.agent else None,
+        touch.agent.type or touch.agent.kind if touch.agent else None,
+    )
+
+
+def _to_project_file(item: IndexedFile) -> ProjectFile:
+    sessions = [FileCalls(name, calls) for name, calls in item.sessions.items()]
+    return ProjectFile(item.path, item.reads, item.writes, item.edits, item.failures, item.first, item.last, sessions)
+
+
+def _choose_version(
+    session: Session, known: list[FileVersion], path: str, at: int | None, before: int | None
+) -> ChosenVersion:
+    turn = at or before or 0
+    if turn > len(session.turns):
+        raise UsageError(f"turn {turn}: the session has {len(session.turns)}")
+    chosen = find_version_after_turn(known, turn) if before is None else find_version_before_turn(known, turn)
+    if chosen is None:
+        raise NotFound(f"{path}: what it held then is not known; --list shows what is")
+    if chosen.version.absent:
+        raise NotFound(f"{path}: there was no such file then; --list shows when there was")
+    return chosen
+
+
+def _list_name_spellings(file: str) -> list[str]:
+    """List other spellings of a file's name: as seen from here, and where it leads."""
+    expanded = os.path.expanduser(file)  # noqa: PTH111 - Path raises for ~nobody
+    return [os.path.abspath(expanded), os.path.realpath(expanded)]  # noqa: PTH100
+
+
+def _open_touching_session(
+    file: str, session: str | Path | None, config: Config, notify: Notify | None, progress: Progress | None
+) -> Session:
+    """Open the session that is named, or else the newest that touched a file."""
+    if session is not None:
+        return open_session(session, config, notify)
+    with open_index(config, notify=notify, progress=progress) as (index, _):
+        names = (*_list_name_spellings(file), file)
+        found = [item for name in names for item in find_touching_sessions(index.db, name)]
+    if not found:
+        raise NotFound(f"{file}: no session touched such a file; `turnlog files` lists those of one session")
+    newest = max(found, key=lambda item: item.last or "")
+    if notify:
+        notify(f"From the newest session that touched it: {newest.path}")
+    return open_session(newest.path, config, notify)

@@ -12,7 +12,7 @@ import pytest
 
 from tests.cli.conftest import HOSTILE, Machine, Turnlog, harmful
 from tests.session.build import SESSION, Build, variant
-from turnlog.cli.health.findings import check_session_file
+from turnlog.api.checks import check_session_file
 from turnlog.demo import config_dir
 
 
@@ -132,7 +132,7 @@ def test_whoever_watches_sees_how_far_a_folder_is_checked(tmp_path: Path) -> Non
     done = subprocess.run(
         [sys.executable, "-c", code, str(tmp_path)], stdin=subprocess.DEVNULL, capture_output=True, timeout=60
     )
-    assert b"\rchecking 2 of 2" in done.stdout
+    assert b"\rchecked 0 of 2" in done.stdout
     assert done.stdout.rstrip().endswith(b"0 errors, 0 warnings in 2 files, 2 of them sound\x1b[0m")
 
 

@@ -147,7 +147,7 @@ def test_a_file_that_can_not_be_read_is_ill_too(turnlog: Turnlog, machine: Machi
     path = machine.add(SESSION, b"x")
     path.unlink()
     path.mkdir()
-    from turnlog.cli.health.diagnoses import examine_session_file
+    from turnlog.api.diagnoses import examine_session_file
 
     (symptom,) = examine_session_file(path).symptoms
     assert (symptom.kind, symptom.severity) == ("unreadable", "error")
@@ -173,7 +173,7 @@ def test_whoever_watches_sees_how_far_it_is(machine: Machine) -> None:
     placed(machine, base())
     code = "import pty, sys; pty.spawn([sys.executable, '-m', 'turnlog', 'doctor', '--all'])"
     done = subprocess.run([sys.executable, "-c", code], stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
-    assert b"\rlooking at 1 of 1" in done.stdout
+    assert b"\rexamined 0 of 1" in done.stdout
 
 
 def test_hostile_content_does_no_harm(turnlog: Turnlog, machine: Machine) -> None:

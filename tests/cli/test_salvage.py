@@ -87,7 +87,7 @@ def test_nothing_is_overwritten(turnlog: Turnlog, home: Machine, tmp_path: Path)
     path.write_text("mine")
     done = turnlog("salvage", GONE, "-o", path)
     assert (done.status, path.read_text()) == (1, "mine")
-    assert "stands there already" in done.err
+    assert "already exists" in done.err
     assert turnlog("salvage", GONE, "-o", tmp_path / "no" / "x.md").status == 1
 
 

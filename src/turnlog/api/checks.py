@@ -1,0 +1,213 @@
+"""Check session files: what is broken, unusual or new in them, and whether they can be resumed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from turnlog.api.config import Config, load_config
+from turnlog.api.lookup import Notify, locate_session
+from turnlog.edit.illnesses.verdict import BrokenRule, Loss, judge_session
+from turnlog.entries.drift import UnknownItem
+from turnlog.errors import NotFound, TurnlogError
+from turnlog.session.check import Finding, check, prove_session_requests
+from turnlog.session.resume.request_proof import RequestProof
+from turnlog.session.session import Session
+from turnlog.session.usage.message_counts import parse_version
+
+if TYPE_CHECKING:
+    from turnlog.api.index import Progress
+
+
+class UnresolvedMessage(Struct, frozen=True):
+    """A recorded message that turnlog can't rebuild."""
+
+    request: str
+    hash: str
+
+
+class RequestCheck(Struct, frozen=True):
+    """How the recorded messages of a session's requests were found."""
+
+    requests: int
+    messages: int
+    rebuilt: int
+    """Messages that were rebuilt from the entries."""
+    blobs: int
+    """Messages that the file holds as a whole."""
+    altered: int
+    """Messages that the file holds with another text by now: nothing is proved of them."""
+    unresolved: list[UnresolvedMessage]
+
+
+class ResumeCheck(Struct, frozen=True):
+    """Whether the client and the API would continue a session."""
+
+    ok: bool
+    resumes: bool
+    broken: tuple[BrokenRule, ...]
+    kept: dict[str, str]
+    users: int
+    assistants: int
+    messages: int
+    roots: int
+    compactions: int
+    old_clients: tuple[Loss, ...]
+
+
+class CheckedFile(Struct, frozen=True):
+    """One file and what was found in it."""
+
+    path: str
+    session_id: str | None
+    findings: list[Finding]
+    requests: RequestCheck | None
+    resumable: ResumeCheck | None = None
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether it was to be resumable and is not."""
+        return self.resumable is not None and not self.resumable.ok
+
+    def count_findings(self, severity: str) -> int:
+        """Count the kinds of findings of a severity."""
+        return sum(finding.severity == severity for finding in self.findings)
+
+
+class FormatNews(Struct, frozen=True):
+    """Something unknown, over all files."""
+
+    kind: str
+    path: str
+    count: int
+    version: str | None
+    """The first version of the client that wrote it."""
+    files: int
+
+
+class CheckSummary(Struct, frozen=True):
+    """How many findings there are in how many files."""
+
+    files: int
+    errors: int
+    warnings: int
+    infos: int
+
+
+class CheckReport(Struct, frozen=True):
+    """What was found in some files."""
+
+    files: list[CheckedFile]
+    drift: list[FormatNews]
+    """Types and fields that this version has not heard of."""
+    summary: CheckSummary
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether there is no error, and everything can be resumed that was to be."""
+        return not self.summary.errors and not any(file.is_refused for file in self.files)
+
+
+def check_session(
+    session: str | Path,
+    *further: str | Path,
+    requests: bool = False,
+    resumable: bool = False,
+    config: Config | None = None,
+    notify: Notify | None = None,
+    progress: Progress | None = None,
+) -> CheckReport:
+    """Check session files, or all `.jsonl` files below a folder; what can't be read is a finding too.
+
+    `requests` proves our messages by the requests that a file records; `resumable` judges whether the client and the
+    API would continue it.
+    """
+    paths = list(_find_files((session, *further), config or load_config(), notify))
+    files = []
+    for number, path in enumerate(paths):
+        if progress and len(paths) > 1:
+            progress(number, len(paths))
+        files.append(check_session_file(path, requests, resumable))
+    if progress and len(paths) > 1:
+        progress(len(paths), len(paths))
+    counts = (sum(file.count_findings(severity) for file in files) for severity in ("error", "warning", "info"))
+    return CheckReport(files, collect_format_news(files), CheckSummary(len(files), *counts))
+
+
+def check_session_file(path: Path, requests: bool = False, resumable: bool = False) -> CheckedFile:
+    """Check one file."""
+    try:
+        with Session.open(path) as session:
+            return CheckedFile(
+                str(path),
+                session.session_id,
+                check(session, requests=requests),
+                _to_request_check(prove_session_requests(session)) if requests else None,
+                _judge_resumability(session) if resumable else None,
+            )
+    except TurnlogError as error:
+        return CheckedFile(str(path), None, [Finding("unreadable", "error", str(error), 1)], None)
+
+
+def _to_request_check(proof: RequestProof | None) -> RequestCheck | None:
+    if proof is None:
+        return None
+    unresolved = [UnresolvedMessage(request, digest) for request, digest in proof.unresolved]
+    return RequestCheck(proof.requests, proof.total, proof.rebuilt, proof.blobs, proof.altered, unresolved)
+
+
+def _judge_resumability(session: Session) -> ResumeCheck:
+    found = judge_session(session)
+    return ResumeCheck(
+        found.is_ok,
+        found.resumes,
+        found.broken,
+        found.kept,
+        found.users,
+        found.assistants,
+        found.messages,
+        found.roots,
+        found.compactions,
+        found.old_clients,
+    )
+
+
+def collect_format_news(files: Iterable[CheckedFile]) -> list[FormatNews]:
+    """Collect what is unknown in the files, the most frequent first."""
+    found: dict[str, list[UnknownItem]] = {}
+    for file in files:
+        for finding in file.findings:
+            if finding.unknown is not None:
+                found.setdefault(finding.unknown.path, []).append(finding.unknown)
+    summed = [_sum_news(path, seen) for path, seen in found.items()]
+    return sorted(summed, key=lambda item: (-item.count, item.path))
+
+
+def _sum_news(path: str, seen: list[UnknownItem]) -> FormatNews:
+    versions = sorted((item.version for item in seen if item.version), key=parse_version)
+    first = versions[0] if versions else None
+    return FormatNews(seen[0].kind, path, sum(item.count for item in seen), first, len(seen))
+
+
+def _find_files(names: Iterable[str | Path], config: Config, notify: Notify | None) -> Iterator[Path]:
+    """Find the files that names mean, each once."""
+    seen: set[Path] = set()
+    for name in names:
+        folder = Path(os.path.expanduser(name))  # noqa: PTH111 - Path raises for ~nobody
+        found = _list_folder(folder) if folder.is_dir() else [locate_session(name, config, notify)]
+        for path in found:
+            if path not in seen:
+                seen.add(path)
+                yield path
+
+
+def _list_folder(folder: Path) -> list[Path]:
+    """List the session files in a folder; the client's record of all prompts beside them is not one."""
+    found = sorted(path for path in folder.rglob("*.jsonl") if path.is_file() and path.name != "history.jsonl")
+    if not found:
+        raise NotFound(f"{folder}: there are no .jsonl files in it")
+    return found

@@ -1,0 +1,221 @@
+"""Diagnose sessions: what a person would notice, what is the case, where it comes from, and the remedy."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from turnlog.api.config import Config, load_config
+from turnlog.api.lookup import DEMO_NOTICE, Notify, list_config_folders, locate_session, mention_unlisted
+from turnlog.demo import is_demo
+from turnlog.edit.illnesses.catalogue import ILLNESSES, diagnose_resume_view
+from turnlog.edit.illnesses.files import describe_unreadable, diagnose_state_file
+from turnlog.edit.illnesses.illness import REPAIR_COMMAND, Symptom, SymptomSpot
+from turnlog.edit.illnesses.lost_transcripts import Leftover, describe_leftover, diagnose_leftovers, list_leftovers
+from turnlog.edit.illnesses.picker import diagnose_surroundings
+from turnlog.edit.illnesses.resume_view import ResumeView
+from turnlog.entries.entry import Entry
+from turnlog.entries.peek import peek_files
+from turnlog.errors import NotFound, TurnlogError
+from turnlog.session.check import MAX_NAMED_PLACES, SEVERITIES, Severity, map_line_numbers
+from turnlog.session.session import Session
+from turnlog.session.session_lookup import list_sessions_or_demo
+
+if TYPE_CHECKING:
+    from turnlog.api.index import Progress
+
+_MIN_ID_CHARS = 4
+"""How many letters of an id are enough to mean a session that is gone."""
+
+
+class SymptomPlace(Struct, frozen=True):
+    """Where a symptom was seen."""
+
+    line: int
+    offset: int
+    uuid: str | None
+    blocks: list[int]
+    """Which block of the message."""
+    detail: str | None
+
+
+class SymptomReport(Struct, frozen=True):
+    """An illness as one session, or the machine, has it."""
+
+    kind: str
+    severity: Severity
+    notice: str
+    """What a person would notice."""
+    text: str
+    """What is the case here."""
+    cause: str
+    remedy: str
+    count: int
+    places: list[SymptomPlace]
+    """The first of them."""
+
+
+class DiagnosedSession(Struct, frozen=True):
+    """One session and what is wrong with it."""
+
+    session_id: str
+    path: str | None
+    """None if the transcript is gone."""
+    title: str | None
+    healthy: bool
+    """There is nothing but notes."""
+    entries: int
+    calls: int
+    resumed: int
+    """Entries that a resume would continue with."""
+    symptoms: list[SymptomReport]
+
+    def count_symptoms(self, severity: str) -> int:
+        """Count the symptoms of a severity."""
+        return sum(symptom.severity == severity for symptom in self.symptoms)
+
+
+class DiagnosisSummary(Struct, frozen=True):
+    """How many sessions are healthy."""
+
+    sessions: int
+    healthy: int
+    sick: int
+    without_conversation: int
+    """Files that were not looked at."""
+    errors: int
+    warnings: int
+
+
+class DiagnosisReport(Struct, frozen=True):
+    """What is wrong with some sessions, and with the machine."""
+
+    sessions: list[DiagnosedSession]
+    machine: list[SymptomReport]
+    summary: DiagnosisSummary
+
+
+def diagnose_session(
+    session: str | Path, *, config: Config | None = None, notify: Notify | None = None
+) -> DiagnosisReport:
+    """Diagnose one session, also one whose transcript is gone; nothing is changed."""
+    config = config or load_config()
+    try:
+        return _build_report([examine_session_file(locate_session(session, config, notify))], [])
+    except NotFound:
+        gone = [item for folder in list_config_folders(config) for item in list_leftovers(folder)]
+        start = str(session).lower()
+        matches = [item for item in gone if len(start) >= _MIN_ID_CHARS and item.session_id.startswith(start)]
+        if len(matches) != 1:
+            raise
+        return _build_report([examine_leftover(matches[0])], [])
+
+
+def diagnose_machine(
+    *, config: Config | None = None, notify: Notify | None = None, progress: Progress | None = None
+) -> DiagnosisReport:
+    """Diagnose all sessions of this machine, and what concerns no single one."""
+    folders = list_config_folders(config or load_config())
+    files, is_made_up, survey = list_sessions_or_demo(folders)
+    if notify:
+        mention_unlisted(survey.unlisted, notify)
+        if is_made_up:
+            notify(DEMO_NOTICE)
+    ends = peek_files([item.file for item in files])
+    paths = [item.path for item, end in zip(files, ends, strict=True) if end.junk in (None, "unreadable")]
+    sessions = []
+    for number, path in enumerate(paths):
+        if progress:
+            progress(number, len(paths))
+        sessions.append(examine_session_file(path))
+    if progress:
+        progress(len(paths), len(paths))
+    machine = [_to_symptom_report(symptom, "ID", None, {}) for symptom in find_machine_symptoms(folders)]
+    return _build_report(sessions, machine, len(files) - len(paths))
+
+
+def _build_report(sessions: list[DiagnosedSession], machine: list[SymptomReport], junk: int = 0) -> DiagnosisReport:
+    healthy = sum(session.healthy for session in sessions)
+    errors, warnings = (
+        sum(symptom.severity == severity for symptom in machine)
+        + sum(session.count_symptoms(severity) for session in sessions)
+        for severity in ("error", "warning")
+    )
+    summary = DiagnosisSummary(len(sessions), healthy, len(sessions) - healthy, junk, errors, warnings)
+    return DiagnosisReport(sessions, machine, summary)
+
+
+def examine_session_file(path: Path) -> DiagnosedSession:
+    """Examine one session; one that can't be read is sick too."""
+    try:
+        with Session.open(path) as session:
+            view = ResumeView(session)
+            found = diagnose_resume_view(view) + ([] if is_demo(path) else diagnose_surroundings(session))
+            return _to_diagnosed_session(
+                path,
+                session.session_id or path.stem,
+                session.title,
+                sorted(found, key=lambda symptom: SEVERITIES.index(symptom.severity)),
+                map_line_numbers(session.file) if any(symptom.spots for symptom in found) else {},
+                (len(session.file.entries), len(session.calls), len(view.thread)),
+            )
+    except TurnlogError as error:
+        return _to_diagnosed_session(path, path.stem, None, [describe_unreadable(error)])
+
+
+def examine_leftover(item: Leftover) -> DiagnosedSession:
+    """Describe a session whose transcript is gone."""
+    title = item.typed[0].text if item.typed else None
+    return _to_diagnosed_session(None, item.session_id, title, [describe_leftover(item)])
+
+
+def find_machine_symptoms(config_dirs: Iterable[Path]) -> list[Symptom]:
+    """Find what concerns no single session."""
+    return [
+        symptom for folder in config_dirs for symptom in (*diagnose_state_file(folder), *diagnose_leftovers(folder))
+    ]
+
+
+def _to_diagnosed_session(
+    path: Path | None,
+    session_id: str,
+    title: str | None,
+    symptoms: list[Symptom],
+    lines: dict[int, int] | None = None,
+    counts: tuple[int, int, int] = (0, 0, 0),
+) -> DiagnosedSession:
+    is_found_by_id = path is None or path.parent.parent.name == "projects"
+    name = session_id if is_found_by_id else shlex.quote(str(path))
+    is_healthy = all(symptom.severity == "info" for symptom in symptoms)
+    reports = [_to_symptom_report(item, name, path, lines or {}) for item in symptoms]
+    return DiagnosedSession(session_id, str(path) if path else None, title, is_healthy, *counts, reports)
+
+
+def _to_symptom_report(symptom: Symptom, session: str, path: Path | None, lines: dict[int, int]) -> SymptomReport:
+    illness = ILLNESSES[symptom.kind]
+    return SymptomReport(
+        symptom.kind,
+        symptom.severity,
+        illness.notice,
+        symptom.text,
+        illness.cause,
+        _choose_remedy(symptom, session, path),
+        symptom.count,
+        [_to_symptom_place(spot, lines) for spot in symptom.spots[:MAX_NAMED_PLACES]],
+    )
+
+
+def _to_symptom_place(spot: SymptomSpot, lines: dict[int, int]) -> SymptomPlace:
+    uuid = spot.item.uuid if isinstance(spot.item, Entry) else None
+    return SymptomPlace(lines[spot.item.offset], spot.item.offset, uuid, list(spot.blocks), spot.detail or None)
+
+
+def _choose_remedy(symptom: Symptom, session: str, path: Path | None) -> str:
+    illness = ILLNESSES[symptom.kind]
+    cure = illness.describe_cure(session, str(path or ""), str(path.parent) if path else "")
+    is_optional = symptom.severity == "info" and illness.remedy == REPAIR_COMMAND
+    return f"{illness.remedy_if_noted}; else: {cure}" if is_optional else cure

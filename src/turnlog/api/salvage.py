@@ -1,0 +1,193 @@
+"""Sessions whose transcript is gone: what is left of them, and what can be made of it."""
+
+from __future__ import annotations
+
+import uuid
+from pathlib import Path
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from turnlog.api.config import Config, data_dir, load_config
+from turnlog.api.lookup import list_config_folders
+from turnlog.edit.apply import create_transcript
+from turnlog.edit.illnesses.lost_transcripts import (
+    Leftover,
+    SalvageOrigin,
+    find_kin_sessions,
+    list_leftovers,
+    rebuild_session,
+    select_prompts,
+)
+from turnlog.edit.trash.trash import Trash
+from turnlog.entries.layout import list_session_files
+from turnlog.errors import Ambiguous, NotFound, TurnlogError
+from turnlog.render.json_bytes import to_json_bytes
+from turnlog.session.clock import to_iso_time
+from turnlog.store.archive.archive import Archive
+
+
+class LostSession(Struct, frozen=True):
+    """A session whose transcript is gone."""
+
+    session_id: str
+    config_dir: str
+    project: str | None
+    """The working folder, if the history names it."""
+    project_dir: str | None
+    """The client's folder for the project, if that can be told."""
+    last: str | None
+    """When something was last typed in it."""
+    prompts: int
+    files: int
+    """How many files carry its id."""
+    better: str | None
+    """`trash` or `archive` if that has the whole session."""
+    first_prompt: str | None
+
+
+class LostSessionList(Struct, frozen=True):
+    """All sessions of a machine whose transcript is gone."""
+
+    sessions: list[LostSession]
+
+
+class TypedPrompt(Struct, frozen=True):
+    """Something that was typed."""
+
+    text: str
+    time: str | None
+
+
+class SessionPart(Struct, frozen=True):
+    """A file that is left of a session."""
+
+    kind: str
+    path: str
+
+
+class RelatedSession(Struct, frozen=True):
+    """A session that holds entries of a lost one."""
+
+    path: str
+    entries: int
+
+
+class SessionRemains(LostSession, frozen=True):
+    """Everything that is left of one session."""
+
+    typed: list[TypedPrompt]
+    parts: list[SessionPart]
+    kin: list[RelatedSession]
+    resumable_prompts: int
+    """How many of the prompts a new session would hold."""
+
+
+class SalvagedSession(Struct, frozen=True):
+    """A new session with the prompts of a lost one."""
+
+    session_id: str
+    path: str
+    prompts: int
+
+
+def list_lost_sessions(config: Config | None = None) -> LostSessionList:
+    """List the sessions of which something is left but the transcript, newest first."""
+    folders = list_config_folders(config or load_config())
+    copies = _find_whole_copies()
+    found = [item for folder in folders for item in list_leftovers(folder)]
+    return LostSessionList([LostSession(*_list_facts(item, copies)) for item in found])
+
+
+def find_remains(session_id: str, *, config: Config | None = None) -> SessionRemains:
+    """Find everything that is left of the session that an id, or the start of one, means."""
+    folders = list_config_folders(config or load_config())
+    item = _find_leftover(session_id, folders)
+    files = [file for folder in folders for file in list_session_files(folder)]
+    return SessionRemains(
+        *_list_facts(item, _find_whole_copies()),
+        [TypedPrompt(typed.text, to_iso_time(typed.time)) for typed in item.typed],
+        [SessionPart(kind, str(path)) for kind, paths in _group_files(item).items() for path in paths],
+        [RelatedSession(str(kin.path), kin.entries) for kin in find_kin_sessions(item.session_id, files)],
+        len(select_prompts(item.typed)),
+    )
+
+
+def salvage_session(session_id: str, *, config: Config | None = None) -> SalvagedSession:
+    """Write a new session with the prompts of a lost one, each with a note that its answer is lost."""
+    item = _find_leftover(session_id, list_config_folders(config or load_config()))
+    if hint := describe_whole_copy(item.session_id, _find_whole_copies().find_place(item.session_id)):
+        raise TurnlogError(f"{hint} Nothing was written.")
+    if item.project_dir is None or item.project is None:
+        raise TurnlogError(f"{item.session_id}: nothing says which project it was of; -o writes down what is left")
+    name = str(uuid.uuid4())
+    rows = rebuild_session(SalvageOrigin(item.session_id, item.project), item.typed, name, lambda: str(uuid.uuid4()))
+    if not rows:
+        raise TurnlogError(f"{item.session_id}: nothing that was said to the model is left; -o writes down the rest")
+    item.project_dir.mkdir(parents=True, exist_ok=True)
+    path = item.project_dir / f"{name}.jsonl"
+    create_transcript(path, (to_json_bytes(row) + b"\n" for row in rows), root=item.config_dir / "projects")
+    return SalvagedSession(name, str(path), len(select_prompts(item.typed)))
+
+
+def describe_whole_copy(session_id: str, place: str | None) -> str | None:
+    """Say how to get a whole session back; None if nothing has it."""
+    if place == "trash":
+        return f"It is in the trash: `turnlog undelete {session_id}` brings all of it back."
+    if place == "archive":
+        return f"It is in the archive: `turnlog archive restore {session_id}` brings all of it back."
+    return None
+
+
+class _WholeCopies(NamedTuple):
+    trash: set[str]
+    archive: set[str]
+
+    def find_place(self, session_id: str) -> str | None:
+        return "trash" if session_id in self.trash else "archive" if session_id in self.archive else None
+
+
+def _find_whole_copies() -> _WholeCopies:
+    trash = {entry.manifest.session_id.lower() for entry in Trash(data_dir() / "trash").list_entries().entries}
+    return _WholeCopies(trash, {identity.lower() for identity in Archive(data_dir()).list_ids()})
+
+
+def _find_leftover(name: str, folders: list[Path]) -> Leftover:
+    found = [item for folder in folders for item in list_leftovers(folder)]
+    matches = [item for item in found if name and item.session_id.startswith(name.lower())]
+    if not matches:
+        raise NotFound(f"nothing is left of a session {name!r} whose transcript is gone; `turnlog salvage` lists them")
+    if len({item.session_id for item in matches}) > 1:
+        ids = ", ".join(item.session_id for item in matches[:5])
+        raise Ambiguous(f"{name!r} fits {len(matches)} sessions: {ids}; give more of the id")
+    return matches[0]
+
+
+def _list_facts(
+    item: Leftover, copies: _WholeCopies
+) -> tuple[str, str, str | None, str | None, str | None, int, int, str | None, str | None]:
+    return (
+        item.session_id,
+        str(item.config_dir),
+        item.project,
+        str(item.project_dir) if item.project_dir else None,
+        to_iso_time(item.last_typed_at),
+        len(item.typed),
+        item.file_count,
+        copies.find_place(item.session_id),
+        item.typed[0].text if item.typed else None,
+    )
+
+
+def _group_files(item: Leftover) -> dict[str, tuple[Path, ...]]:
+    """Group the files that are left by what they are."""
+    rest = item.rest
+    found = {
+        "sub-agents": rest.subagents + rest.loose_agents,
+        "outputs": rest.tool_results,
+        "copies of files": rest.file_history,
+        "to-dos and tasks": rest.todos + rest.tasks,
+        "workflows": rest.workflows,
+        "other": rest.other + tuple(path for path in (rest.session_env, rest.debug, rest.custom_title) if path),
+    }
+    return {name: paths for name, paths in found.items() if paths}

@@ -2,13 +2,17 @@
 
     import turnlog
 
-    session = turnlog.open("~/.claude/projects/…/….jsonl")     # or an id, the start of one, a title, "last"
+    for session in turnlog.list_sessions("webshop").sessions:   # every command is a function that returns a value
+        print(session.short_id, session.title)
+    turnlog.search_sessions("cent rounding"), turnlog.report_usage("model"), turnlog.describe_session("last")
+
+    session = turnlog.open("last")                              # or a path, an id or the start of one, a title
     for turn in session.turns:
-        print(turn.index, turn.kind, turn.text, turn.outcome)
+        print(turn.number, turn.kind, turn.text, turn.outcome)
     session.messages, session.calls, session.graph, session.usage
     session.conversation().messages                             # what the client would send if resumed now
 
-What the words mean is in docs/glossary.md. Nothing is imported before it is used.
+docs/python.md shows all functions, docs/json.md the fields of their values. Nothing is imported before it is used.
 """
 
 from __future__ import annotations
@@ -29,7 +33,7 @@ if TYPE_CHECKING:
     )
     from turnlog.api.documents import to_document
     from turnlog.api.files import (
-        FileChange,
+        FilePatch,
         FileReport,
         FileVersions,
         ProjectFiles,
@@ -63,7 +67,7 @@ if TYPE_CHECKING:
     from turnlog.api.search import MatchedSession, SearchHit, SearchReport, search_sessions
     from turnlog.api.session import FilePiece, MessageList, describe_session, list_file_pieces, list_messages
     from turnlog.api.session_tree import SessionTree, TreeOrigin, TreeProject, TreeSession, build_session_tree
-    from turnlog.api.sessions import ListedSession, SessionList, list_sessions
+    from turnlog.api.sessions import SessionInfo, SessionList, list_sessions
     from turnlog.api.tools import CallCounts, ServerCalls, ToolCalls, ToolReport, count_tools
     from turnlog.api.usage import (
         CallAmounts,
@@ -99,7 +103,7 @@ _WHERE = {
     "DiagnosedSession": "turnlog.api.diagnoses",
     "DiagnosisReport": "turnlog.api.diagnoses",
     "Entry": "turnlog.entries.entry",
-    "FileChange": "turnlog.api.files",
+    "FilePatch": "turnlog.api.files",
     "FilePiece": "turnlog.api.session",
     "FileReport": "turnlog.api.files",
     "FileVersions": "turnlog.api.files",
@@ -107,7 +111,6 @@ _WHERE = {
     "IndexRefresh": "turnlog.api.index",
     "IndexReport": "turnlog.api.index",
     "IndexVerification": "turnlog.api.index",
-    "ListedSession": "turnlog.api.sessions",
     "LostSession": "turnlog.api.salvage",
     "LostSessionList": "turnlog.api.salvage",
     "MatchedSession": "turnlog.api.search",
@@ -122,6 +125,7 @@ _WHERE = {
     "ServerCalls": "turnlog.api.tools",
     "Session": "turnlog.session.session",
     "SessionFiles": "turnlog.api.files",
+    "SessionInfo": "turnlog.api.sessions",
     "SessionList": "turnlog.api.sessions",
     "SessionNames": "turnlog.entries.titles",
     "SessionRemains": "turnlog.api.salvage",
@@ -188,7 +192,7 @@ __all__ = [
     "DiagnosedSession",
     "DiagnosisReport",
     "Entry",
-    "FileChange",
+    "FilePatch",
     "FilePiece",
     "FileReport",
     "FileVersions",
@@ -196,7 +200,6 @@ __all__ = [
     "IndexRefresh",
     "IndexReport",
     "IndexVerification",
-    "ListedSession",
     "LostSession",
     "LostSessionList",
     "MatchedSession",
@@ -211,6 +214,7 @@ __all__ = [
     "ServerCalls",
     "Session",
     "SessionFiles",
+    "SessionInfo",
     "SessionList",
     "SessionNames",
     "SessionRemains",

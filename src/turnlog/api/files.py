@@ -110,7 +110,7 @@ class ProjectFiles(Struct, frozen=True):
     files: list[ProjectFile]
 
 
-class FileChange(Struct, frozen=True):
+class FilePatch(Struct, frozen=True):
     """One change that a session made to a file."""
 
     path: str
@@ -193,7 +193,7 @@ def list_project_files(
 
 def list_file_changes(
     session: str | Path, *, glob: str | None = None, config: Config | None = None, notify: Notify | None = None
-) -> list[FileChange]:
+) -> list[FilePatch]:
     """Rebuild the changes that a session made to files, in order of time."""
     with open_session(session, config or load_config(), notify) as found:
         return [to_file_change(found, step) for step in iter_change_steps(found, glob)]
@@ -294,10 +294,10 @@ def iter_change_steps(session: Session, glob: str | None = None) -> Iterator[Fil
     return (step for step in steps if step.action in ("write", "edit"))
 
 
-def to_file_change(session: Session, step: FileStep) -> FileChange:
+def to_file_change(session: Session, step: FileStep) -> FilePatch:
     """Build the patch of one change."""
     lines = render_unified_diff(session, step) if step.hunks else ()
-    return FileChange(
+    return FilePatch(
         step.path,
         step.turn.number if step.turn else None,
         step.time,

@@ -103,7 +103,7 @@ class TrashedMatches(Struct, frozen=True):
     hits: int | None
 
 
-class SearchScope(Struct, frozen=True):
+class SearchedTexts(Struct, frozen=True):
     """What there was to search."""
 
     texts: int
@@ -139,7 +139,7 @@ class SearchReport(Struct, frozen=True):
     query: str
     sessions: list[MatchedSession]
     total: SearchTotals
-    searched: SearchScope
+    searched: SearchedTexts
     scan: ScanSummary | None
     """None where the index answered."""
 
@@ -224,8 +224,8 @@ def build_search_report(query: str, answer: SearchAnswer) -> SearchReport:
     )
 
 
-def _to_search_scope(scope: SearchedIndex, found: SearchOutcome) -> SearchScope:
-    return SearchScope(
+def _to_search_scope(scope: SearchedIndex, found: SearchOutcome) -> SearchedTexts:
+    return SearchedTexts(
         scope.texts,
         scope.sessions,
         scope.deleted,

@@ -38,7 +38,7 @@ _WEEK_SECONDS = 7 * 86400
 _PATH_SEPARATOR = re.compile(r"[/\\]")
 
 
-class ListedSession(Struct, frozen=True):
+class SessionInfo(Struct, frozen=True):
     """One session of the list."""
 
     session_id: str
@@ -69,7 +69,7 @@ class ListedSession(Struct, frozen=True):
 class SessionList(Struct, frozen=True):
     """One page of the sessions of a machine."""
 
-    sessions: list[ListedSession]
+    sessions: list[SessionInfo]
     total: int
     """How many sessions there are on all pages."""
     page: int
@@ -127,9 +127,9 @@ def list_sessions(
 
 def _to_listed_session(
     row: CatalogueRow, titles: SessionTitles, short: str | None, end: float | None, is_demo: bool
-) -> ListedSession:
+) -> SessionInfo:
     file, ends, active = row
-    return ListedSession(
+    return SessionInfo(
         file.session_id,
         short,
         file.file,

@@ -16,7 +16,7 @@ from turnlog.store.search.search_answer import describe_loosened_words
 from turnlog.store.search.trashed_sessions import LeftOutHits
 
 if TYPE_CHECKING:
-    from turnlog.api.search import MatchedSession, NearbyText, ScanSummary, SearchHit, SearchReport, SearchScope
+    from turnlog.api.search import MatchedSession, NearbyText, ScanSummary, SearchedTexts, SearchHit, SearchReport
 
 _INDENT_CHARS = 14
 _MATCH_MARKS = ("«", "»")
@@ -130,7 +130,7 @@ def _summarize_hits(report: SearchReport) -> str:
     return f"{f'{hits} in {where}{listed}' if total.hits else 'Nothing found'}. Searched {searched}."
 
 
-def _list_scope_remarks(scope: SearchScope, *, is_scan: bool) -> Iterator[str]:
+def _list_scope_remarks(scope: SearchedTexts, *, is_scan: bool) -> Iterator[str]:
     if not scope.complete:
         yield "The index is not complete yet: there may be more."
     if scope.ignored:

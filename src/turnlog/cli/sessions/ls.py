@@ -13,7 +13,7 @@ from turnlog.cli.rows import render_titled_rows
 from turnlog.cli.terminal import TerminalScreen, cut_to_cells, to_visible_line
 
 if TYPE_CHECKING:
-    from turnlog.api.sessions import ListedSession, SessionList
+    from turnlog.api.sessions import SessionInfo, SessionList
 
 MAX_TERMINAL_SESSIONS = 50
 """How many sessions a terminal gets at a time unless the user says otherwise."""
@@ -91,7 +91,7 @@ def render_session_table(found: SessionList, screen: TerminalScreen) -> Iterator
     yield from render_titled_rows(cells, screen, numbers={3}, texts={2: _MIN_PROJECT_CELLS})
 
 
-def _build_cells(session: ListedSession, screen: TerminalScreen, now: datetime) -> tuple[str, str, str, str, str]:
+def _build_cells(session: SessionInfo, screen: TerminalScreen, now: datetime) -> tuple[str, str, str, str, str]:
     if screen.width:
         time = time_format.format_client_time_ago(session.active, now)
     else:

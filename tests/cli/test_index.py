@@ -246,7 +246,7 @@ def test_the_client_s_folder_stays_as_it_was(turnlog: Turnlog, filled: Machine, 
 @pytest.mark.skipif(os.name == "nt", reason="needs a pseudo terminal")
 def test_a_long_work_shows_a_bar_on_a_terminal(filled: Machine, home: Path) -> None:
     code = (
-        "import turnlog.cli.fresh_index as stored; stored._BAR_DELAY_SECONDS = -1\n"
+        "import turnlog.cli.index_bar as stored; stored._BAR_DELAY_SECONDS = -1\n"
         "import sys; from turnlog.cli.program import run_program; sys.exit(run_program(['index']))"
     )
     ours, theirs = pty.openpty()

@@ -6,13 +6,12 @@ import os
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from turnlog.api.config import Config, load_config
-from turnlog.api.index import Progress, open_index
 from turnlog.api.lookup import Notify, open_session
-from turnlog.api.sessions import find_project_sessions
 from turnlog.edit.restore_file import write_restored_file
 from turnlog.errors import NotFound, UsageError
 from turnlog.render.figures import format_size
@@ -29,7 +28,10 @@ from turnlog.session.files.versions import (
     recreate_version,
 )
 from turnlog.session.session import Session
-from turnlog.store.insight.touched_files import IndexedFile, find_touching_sessions, list_indexed_files
+
+if TYPE_CHECKING:
+    from turnlog.api.index import Progress
+    from turnlog.store.insight.touched_files import IndexedFile
 
 VERSION_ACTION_WORDS = {
     "read": "shown by",
@@ -185,6 +187,10 @@ def list_project_files(
     progress: Progress | None = None,
 ) -> ProjectFiles:
     """List the files that all sessions of a project read, wrote and edited; the index answers."""
+    from turnlog.api.index import open_index
+    from turnlog.api.sessions import find_project_sessions
+    from turnlog.store.insight.touched_files import list_indexed_files
+
     with open_index(config or load_config(), notify=notify, progress=progress) as (index, _):
         found = list_indexed_files(index.db, find_project_sessions(index.db, project))
     files = (item for item in found if is_glob_match(item.path, glob))
@@ -381,6 +387,9 @@ def _open_touching_session(
     """Open the session that is named, or else the newest that touched a file."""
     if session is not None:
         return open_session(session, config, notify)
+    from turnlog.api.index import open_index  # the files of one session need no index
+    from turnlog.store.insight.touched_files import find_touching_sessions
+
     with open_index(config, notify=notify, progress=progress) as (index, _):
         names = (*_list_name_spellings(file), file)
         found = [item for name in names for item in find_touching_sessions(index.db, name)]

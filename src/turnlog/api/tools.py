@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from turnlog.api.config import Config, load_config
-from turnlog.api.index import Progress, open_index
 from turnlog.api.lookup import Notify, open_session
-from turnlog.api.sessions import find_project_sessions
 from turnlog.errors import UsageError
 from turnlog.session.clock import to_iso_time
 from turnlog.session.tallies import (
@@ -22,7 +20,9 @@ from turnlog.session.tallies import (
     sum_tallies,
     sum_tallies_by_server,
 )
-from turnlog.store.insight.tool_tallies import tally_tool_calls
+
+if TYPE_CHECKING:
+    from turnlog.api.index import Progress
 
 
 class CallCounts(Struct, frozen=True, kw_only=True):
@@ -90,6 +90,10 @@ def count_tools(
         with open_session(session, config, notify) as found:
             failures = count_failure_messages(found) if include_failures else None
             return build_tool_report(count_calls_by_tool(found), failures)
+    from turnlog.api.index import open_index  # the calls of one session need no index
+    from turnlog.api.sessions import find_project_sessions
+    from turnlog.store.insight.tool_tallies import tally_tool_calls
+
     start = None if since is None else to_day_start(since)
     with open_index(config, notify=notify, progress=progress) as (index, _):
         ids = None if project is None else find_project_sessions(index.db, project)

@@ -43,7 +43,7 @@ def files(session: str | None, project: str | None, glob: str | None, written: b
     from turnlog.api.documents import to_document
     from turnlog.api.files import list_files, list_project_files
     from turnlog.cli.files.file_tables import render_file_table, render_project_table
-    from turnlog.cli.fresh_index import show_index_bar
+    from turnlog.cli.index_bar import show_index_bar
     from turnlog.cli.output import print_json, print_lines, print_remark
     from turnlog.cli.terminal import detect_screen
     from turnlog.errors import UsageError

@@ -59,7 +59,7 @@ def restore(
     from turnlog.api.config import load_config
     from turnlog.api.documents import to_document
     from turnlog.api.files import list_versions, restore_file
-    from turnlog.cli.fresh_index import show_index_bar
+    from turnlog.cli.index_bar import show_index_bar
     from turnlog.cli.output import print_json, print_lines
     from turnlog.cli.terminal import detect_screen
     from turnlog.errors import UsageError

@@ -59,7 +59,7 @@ def search(
     from turnlog.api.config import load_config
     from turnlog.api.documents import to_document
     from turnlog.api.search import search_sessions
-    from turnlog.cli.fresh_index import show_index_bar
+    from turnlog.cli.index_bar import show_index_bar
     from turnlog.cli.output import print_json, print_lines, print_remark
     from turnlog.cli.search.hits import choose_snippet_width, list_search_remarks, render_search_report
     from turnlog.cli.terminal import TerminalScreen, detect_screen

@@ -57,7 +57,7 @@ def index(action: str | None, as_json: bool) -> int:
 
 def _run_action(action: str | None) -> IndexReport:
     from turnlog.api import index as api
-    from turnlog.cli.fresh_index import show_index_bar
+    from turnlog.cli.index_bar import show_index_bar
 
     with show_index_bar() as bar:
         if action == "rebuild":

@@ -36,7 +36,7 @@ def tree(project: str | None, everything: bool, as_json: bool) -> None:
     from turnlog.api.config import load_config
     from turnlog.api.documents import to_document
     from turnlog.api.session_tree import build_session_tree
-    from turnlog.cli.fresh_index import show_index_bar
+    from turnlog.cli.index_bar import show_index_bar
     from turnlog.cli.output import mention_others, print_json, print_lines, print_remark
     from turnlog.cli.terminal import detect_screen
 

@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 from turnlog.cli.terminal import TerminalScreen, make_visible, to_visible_line, to_visible_lines
-from turnlog.render.call_titles import build_call_title
 from turnlog.render.figures import format_count
 
 
@@ -62,6 +61,7 @@ def render_api_messages(
 
 def _render_block(block: dict[str, Any], folders: Mapping[str, str | None], screen: TerminalScreen) -> Iterator[str]:
     from turnlog.cli.show.call_summary import first_line
+    from turnlog.render.call_titles import build_call_title
     from turnlog.session.failures import has_failed, to_result_text
 
     kind = block.get("type")

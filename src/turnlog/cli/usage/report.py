@@ -28,7 +28,7 @@ def print_usage(words: UsageOptions) -> None:
     """Print one report."""
     from turnlog.api.config import load_config
     from turnlog.api.usage import build_usage_table, load_usage_details
-    from turnlog.cli.fresh_index import show_index_bar
+    from turnlog.cli.index_bar import show_index_bar
     from turnlog.errors import UsageError
     from turnlog.store.usage.usage_reports import parse_usage_request
 

@@ -39,7 +39,7 @@ def tools(session: str | None, project: str | None, since: str | None, only_fail
     from turnlog.api.config import load_config
     from turnlog.api.documents import to_document
     from turnlog.api.tools import count_tools
-    from turnlog.cli.fresh_index import show_index_bar
+    from turnlog.cli.index_bar import show_index_bar
     from turnlog.cli.output import print_json, print_lines
     from turnlog.cli.terminal import detect_screen
 

@@ -1,4 +1,4 @@
-"""The index for the commands that need it: with a progress bar, and remarks on standard error."""
+"""The bar of the commands that need the index: how far it is, and remarks on standard error."""
 
 from __future__ import annotations
 
@@ -6,50 +6,11 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
-from turnlog.api import index
-from turnlog.api.config import Config
 from turnlog.cli.output import print_remark
-from turnlog.store.index.file_changes import TranscriptLister
-from turnlog.store.index.refresh import RefreshResult
-from turnlog.store.store import Store
 
 _BAR_DELAY_SECONDS = 0.4
 """What takes less time than this is done before anybody wonders."""
-
-
-@contextmanager
-def open_fresh_index(config: Config, *, fresh: bool = True) -> Iterator[Store]:
-    """Open the index and bring it up to date; on a machine without sessions, that of the demo."""
-    with open_refreshed_index(config, fresh=fresh) as (found, _):
-        yield found
-
-
-@contextmanager
-def open_refreshed_index(config: Config, *, fresh: bool = True) -> Iterator[tuple[Store, RefreshResult]]:
-    """The same, with what was done to bring it up to date."""
-    bar = IndexBar()
-    with index.open_index(config, fresh=fresh, notify=bar.notify, progress=bar.show) as found:
-        bar.clear()
-        yield found
-
-
-@contextmanager
-def open_refreshed_others(config: Config) -> Iterator[tuple[Store, RefreshResult]]:
-    """Open the index of the `.jsonl` files whose names are not session ids, up to date."""
-    bar = IndexBar()
-    with index.open_other_index(config, notify=bar.notify, progress=bar.show) as found:
-        bar.clear()
-        yield found
-
-
-def refresh_index_with_bar(found: Store, folders: list[Path], lister: TranscriptLister | None = None) -> RefreshResult:
-    """Bring an index up to date, with a bar if it takes a while; says what is not in it."""
-    bar = IndexBar()
-    done = index.refresh_index(found, folders, lister, notify=bar.notify, progress=bar.show)
-    bar.clear()
-    return done
 
 
 @contextmanager

@@ -54,18 +54,24 @@ SOURCE = document.ROOT / "src"
 
 @cache
 def imports_of(module: str) -> frozenset[str]:
-    """The modules of turnlog that a module imports, at its top or when it works."""
+    """The modules of turnlog that a module imports, at its top or when it works; not those it only names types of."""
     path = SOURCE.joinpath(*module.split("."))
     path = path.with_suffix(".py") if path.with_suffix(".py").is_file() else path / "__init__.py"
     if not path.is_file():
         return frozenset()
     found = set()
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    tree = ast.parse(path.read_text("utf-8"))
+    tree.body = [node for node in tree.body if not is_for_types_only(node)]
+    for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("turnlog"):
             found |= {node.module or "", *(f"{node.module}.{name.name}" for name in node.names)}
         elif isinstance(node, ast.Import):
             found |= {name.name for name in node.names if name.name.startswith("turnlog.")}
     return frozenset(found)
+
+
+def is_for_types_only(node: ast.stmt) -> bool:
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
 
 
 def reached(module: str) -> set[str]:

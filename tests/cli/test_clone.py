@@ -174,7 +174,7 @@ def test_a_log_that_can_not_be_written_is_told_before_anything_is_made(
 ) -> None:
     log = tmp_path / "log.md"
     log.write_text("mine")
-    for goal, complaint in ((log, "stands there already"), (tmp_path / "no" / "log.md", "no such folder")):
+    for goal, complaint in ((log, "already exists"), (tmp_path / "no" / "log.md", "no such folder")):
         done = turnlog("clone", "last", "--compress", "offline", "--compress-log", goal)
         assert (done.status, done.out, complaint in done.err) == (2, "", True)
     assert log.read_text() == "mine"

@@ -241,7 +241,9 @@ def test_every_key_of_clone_is_documented_and_printed(turnlog: Turnlog, machine:
     machine.add("aaaaaaaa-0000-4000-8000-000000000001", build.data(), mtime=1_700_000_000)
     wishes = "--tools truncate --for-model other-provider --compress offline --compact offline --portable"
     found = turnlog("clone", "aaaaaaaa", *wishes.split(), "--json").json
-    assert set(keys(found)) == documented("clone")
+    planned = turnlog("clone", "aaaaaaaa", "--dry-run", "--json").json
+    assert set(keys(found)) | set(keys(planned)) == documented("clone")
+    assert set(planned) - set(found) == {"plan"}
     assert set(keys(found["edits"]["strip"])) == documented("strip") - {"session", "preset"} - FIT_KEYS
 
 

@@ -15,7 +15,7 @@ import pytest
 from tests.cli.conftest import HOSTILE, Machine, Turnlog, harmful
 from tests.edit import sick
 from tests.session.build import BASE, SESSION, Build, base, encoded, said
-from turnlog.cli.health.repair import RepairOptions, RepairResult, write_repair
+from turnlog.api.repairs import replace_repaired
 from turnlog.edit.illnesses.picker import diagnose_surroundings
 from turnlog.edit.illnesses.repair import repair_session
 from turnlog.edit.session_target import find_target
@@ -117,13 +117,13 @@ def test_a_session_that_is_open_in_a_client_is_not_repaired_in_place_even_by_for
 def test_a_session_that_grows_during_the_work_is_not_changed(machine: Machine) -> None:
     path = add(machine, sick.cycle().data)
     with Session.open(path) as session:
-        done = RepairResult(path, repair_session(session))
-        assert done.outcome.draft is not None
+        outcome = repair_session(session)
+        assert outcome.draft is not None
         with path.open("ab") as file:
             file.write(b'{"type":"mode"}\n')
         os.utime(path, (LONG_AGO, LONG_AGO))
         with pytest.raises(Changed):
-            write_repair(find_target(path), session, done, done.outcome.draft, RepairOptions(in_place=True))
+            replace_repaired(find_target(path), session, outcome.draft, outcome.treatments)
     assert path.read_bytes() == sick.cycle().data + b'{"type":"mode"}\n'
 
 

@@ -11,7 +11,7 @@ from tests.cli.conftest import HOSTILE, Turnlog, harmful
 from tests.edit.test_strip import work
 from tests.session.build import Build
 from turnlog.api.config import Config
-from turnlog.cli.edit.strip import _STRIP_RUNGS, _build_wishes
+from turnlog.api.strip import STRIP_RUNGS, build_rung_options
 from turnlog.cli.edit.strip_options import parse_strip_options
 from turnlog.edit.strip.presets import PRESETS, estimate_strip_effect
 from turnlog.edit.strip.strip_options import StripOptions, StripRule
@@ -189,8 +189,8 @@ def test_every_rung_takes_away_at_least_what_the_one_before_does(tmp_path: Path)
     with Session.open(build.write(tmp_path)) as session:
         found = compute_window_fill(session)
         left = [
-            estimate_strip_effect(_build_wishes(rung, Config(), ()), found, session.file.entries).after
-            for rung in _STRIP_RUNGS
+            estimate_strip_effect(build_rung_options(rung, config=Config()), found, session.file.entries).after
+            for rung in STRIP_RUNGS
         ]
     assert left == sorted(left, reverse=True)
     assert len(set(left)) > 6

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from turnlog.cli.terminal import is_on_terminal, make_visible, to_visible_line
+from turnlog.errors import UsageError
 
 
 def print_lines(lines: Iterable[str]) -> None:
@@ -64,6 +66,24 @@ def write_raw(chunks: Iterable[bytes]) -> None:
     write = _get_writer()
     for chunk in chunks:
         write(chunk)
+
+
+@contextmanager
+def spell_flags(*names: str) -> Iterator[None]:
+    """Spell an argument that an error starts with as the option of the command line: `--fit` for `fit`."""
+    try:
+        yield
+    except UsageError as error:
+        is_named = str(error).startswith(tuple(f"{name} " for name in names))
+        raise UsageError(f"--{error}" if is_named else str(error)) from None
+
+
+class StandardOutput:
+    """Standard output as a place to write a copy to; on a terminal, control characters are made visible."""
+
+    def writelines(self, chunks: Iterable[bytes]) -> None:
+        """Write chunks as they come."""
+        write_raw(chunks)
 
 
 def encode_json(value: Any) -> bytes:

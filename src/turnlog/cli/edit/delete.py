@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import timedelta
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
-from turnlog.api.config import Config, data_dir
-from turnlog.cli.edit.doubts import can_ask
-from turnlog.cli.named_sessions import locate_named_session
-from turnlog.cli.output import print_lines, print_remark
-from turnlog.cli.terminal import to_visible_line
-from turnlog.cli.time_format import format_size
-from turnlog.edit.trash.delete import DeletionPlan, delete_session, plan_deletion, refuse_busy_deletion
-from turnlog.edit.trash.trash import Trash
 from turnlog.errors import UsageError
-from turnlog.render.figures import format_count
+
+if TYPE_CHECKING:
+    from turnlog.api.trash import Deletions, SessionDeletion
+
+_MAX_TITLE_CHARS = 200
 
 
 @click.command()
@@ -51,84 +46,68 @@ def delete(
       turnlog delete last --yes --history
       turnlog delete --empty-trash --older-than 30
     """
-    from turnlog.api.config import load_config
-    from turnlog.errors import UsageError
-
     if empty_trash is bool(sessions):
         raise UsageError("name sessions to delete, or use --empty-trash")
     if older_than is not None and not empty_trash:
         raise UsageError("--older-than belongs to --empty-trash")
-    wish = DeleteOptions(yes=yes, dry_run=dry_run, history=history, force=force)
-    return purge_trash(older_than or 0, wish) if empty_trash else delete_sessions(sessions, wish, load_config())
+    if empty_trash:
+        return _empty_trash(older_than or 0, yes=yes, dry_run=dry_run)
+    return _delete_sessions(sessions, yes=yes, dry_run=dry_run, history=history, force=force)
 
 
-_MAX_TITLE_CHARS = 200
+def _delete_sessions(names: tuple[str, ...], *, yes: bool, dry_run: bool, history: bool, force: bool) -> int:
+    from turnlog.api.trash import delete_sessions
+    from turnlog.cli.output import print_lines, print_remark
 
+    def confirm(plan: Deletions) -> bool:
+        summaries = [_format_summary(item, history) for item in plan.sessions]
+        return _ask_agreement([*summaries, *(f"Perhaps it is open: {words}." for words in plan.doubts)], "Delete?")
 
-class DeleteOptions(NamedTuple):
-    """How to delete."""
-
-    yes: bool = False
-    dry_run: bool = False
-    history: bool = False
-    force: bool = False
-
-
-def open_trash() -> Trash:
-    """The trash of this machine."""
-    return Trash(data_dir() / "trash")
-
-
-def delete_sessions(names: tuple[str, ...], wish: DeleteOptions, config: Config) -> int:
-    """Delete sessions, after everything about all of them was found in order."""
-    paths = list(dict.fromkeys(locate_named_session(name, config) for name in names))
-    found = [plan_deletion(path) for path in paths]
-    if wish.dry_run:
-        print_lines(text for item in found for text in _list_paths(item, wish))
+    done = delete_sessions(
+        names,
+        history=history,
+        force=force,
+        dry_run=dry_run,
+        confirm=None if yes else confirm,
+        notify=print_remark,
+    )
+    if dry_run:
+        print_lines(text for item in done.sessions for text in _list_paths(item, history))
         return 0
-    asks = not wish.yes and can_ask()
-    doubts = [sign.words for item in found for sign in refuse_busy_deletion(item, force=wish.force, asked=asks)]
-    remarks = [_format_summary(item, wish) for item in found]
-    perhaps = [f"Perhaps it is open: {words}." for words in dict.fromkeys(doubts)]
-    if not _ask_agreement([*remarks, *perhaps], "Delete?", wish):
+    if not done.deleted:
         print_remark("Nothing was deleted.")
         return 1
-    for path, words in zip(paths, remarks, strict=True):
-        delete_session(path, open_trash(), history=wish.history, force=wish.force, asked=asks)
-        print_lines([f"Deleted {words}"])
-    print_remark("`turnlog undelete` brings it back." if len(paths) == 1 else "`turnlog undelete` brings them back.")
+    print_lines(f"Deleted {_format_summary(item, history)}" for item in done.sessions)
+    print_remark(f"`turnlog undelete` brings {'it' if len(done.sessions) == 1 else 'them'} back.")
     return 0
 
 
-def purge_trash(days: float, wish: DeleteOptions) -> int:
-    """Remove for good what was deleted."""
-    place, age = open_trash(), timedelta(days=min(days, 36500))
-    what = "the trash" if not days else f"from the trash what was deleted {days:g} days ago or earlier"
-    if wish.dry_run:
+def _empty_trash(days: float, *, yes: bool, dry_run: bool) -> int:
+    from turnlog.api.trash import empty_trash
+    from turnlog.cli.output import print_lines, print_remark
+    from turnlog.cli.terminal import to_visible_line
+    from turnlog.render.figures import format_count, format_size
+
+    if dry_run:
         print_lines(
-            f"{entry.name}  {to_visible_line(entry.manifest.title or '')[:_MAX_TITLE_CHARS]}"
-            for entry in place.list_ripe(age)
+            f"{item.name}  {to_visible_line(item.title or '')[:_MAX_TITLE_CHARS]}"
+            for item in empty_trash(days, dry_run=True).sessions
         )
         return 0
-    if not _ask_agreement([f"{'Empties' if not days else 'Removes'} {what}, for good."], "Go on?", wish):
+    what = "the trash" if not days else f"from the trash what was deleted {days:g} days ago or earlier"
+    if not yes and not _ask_agreement([f"{'Empties' if not days else 'Removes'} {what}, for good."], "Go on?"):
         print_remark("Nothing was removed.")
         return 1
-    gone = place.empty(age)
-    print_lines(
-        [
-            (
-                f"Removed {format_count(len(gone), 'session')} for good, "
-                f"{format_size(sum(entry.manifest.size for entry in gone))}"
-            )
-        ]
-    )
+    done = empty_trash(days)
+    print_lines([f"Removed {format_count(len(done.sessions), 'session')} for good, {format_size(done.bytes_freed)}"])
     return 0
 
 
-def _ask_agreement(words: list[str], question: str, wish: DeleteOptions) -> bool:
-    """Whether the user wants it, asked where that is possible."""
-    if wish.yes:
-        return True
+def _ask_agreement(words: list[str], question: str) -> bool:
+    """Ask whether the user wants it; refused where nobody can be asked."""
+    from turnlog.cli.edit.doubts import can_ask
+    from turnlog.cli.output import print_remark
+
     if not can_ask():
         raise UsageError("nobody can be asked here; say --yes, or --dry-run to see what would go")
     for text in words:
@@ -136,18 +115,22 @@ def _ask_agreement(words: list[str], question: str, wish: DeleteOptions) -> bool
     return click.confirm(question, default=False, err=True)
 
 
-def _format_summary(found: DeletionPlan, wish: DeleteOptions) -> str:
-    """A session in one line: id, title, and how much goes with it."""
-    files = [path for path in found.paths if path.is_symlink() or not path.is_dir()]
-    amount = f"{format_count(len(files), 'file')}, {format_size(sum(path.lstat().st_size for path in files))}"
-    if wish.history:
-        amount += f", {format_count(found.history_lines, 'line')} of history.jsonl"
-    return to_visible_line(f"{found.target.session_id}  {(found.title or '(no title)')[:_MAX_TITLE_CHARS]}  ({amount})")
+def _format_summary(item: SessionDeletion, history: bool) -> str:
+    """Describe a session in one line: id, title, and how much goes with it."""
+    from turnlog.cli.terminal import to_visible_line
+    from turnlog.render.figures import format_count, format_size
+
+    amount = f"{format_count(item.files, 'file')}, {format_size(item.bytes)}"
+    if history:
+        amount += f", {format_count(item.history_lines, 'line')} of history.jsonl"
+    return to_visible_line(f"{item.session_id}  {(item.title or '(no title)')[:_MAX_TITLE_CHARS]}  ({amount})")
 
 
-def _list_paths(found: DeletionPlan, wish: DeleteOptions) -> Iterator[str]:
-    yield _format_summary(found, wish)
-    for path in found.paths:
+def _list_paths(item: SessionDeletion, history: bool) -> Iterator[str]:
+    from turnlog.cli.terminal import to_visible_line
+
+    yield _format_summary(item, history)
+    for path in item.paths:
         yield "  " + to_visible_line(str(path))
-    for path in found.shared_plans:
+    for path in item.shared_plans:
         yield "  " + to_visible_line(f"{path} stays: another session uses it")

@@ -4,18 +4,6 @@ from __future__ import annotations
 
 import click
 
-from turnlog.api.config import Config
-from turnlog.cli.edit.new_session import print_new_session, to_new_session_document
-from turnlog.cli.named_sessions import open_named_session
-from turnlog.cli.output import print_json, print_lines
-from turnlog.edit.clone import clone_session
-from turnlog.edit.draft import Draft
-from turnlog.edit.fork.fork import check_fork_resumes, fork_session
-from turnlog.edit.fork.fork_points import parse_fork_point
-from turnlog.edit.fork.linear import linearise_draft
-from turnlog.errors import Unreadable
-from turnlog.session.session import Session
-
 
 @click.command()
 @click.argument("session")
@@ -44,32 +32,15 @@ def fork(session: str, at: str, portable: bool, title: str | None, dry_run: bool
       turnlog fork bee7dbd3 --at compaction:last --title "Before the summary"
       turnlog fork last --at leaf:1 --portable
     """
-    from turnlog.api.config import load_config
+    from turnlog.api.clones import fork_session
+    from turnlog.api.documents import to_document
+    from turnlog.api.sentences import describe_fork, list_copy_remarks
+    from turnlog.cli.output import print_json, print_lines, print_remark
 
-    run_fork(session, at, load_config(), portable=portable, title=title, dry_run=dry_run, as_json=as_json)
-
-
-def run_fork(
-    name: str, at: str, config: Config, *, portable: bool, title: str | None, dry_run: bool, as_json: bool
-) -> None:
-    """Make the fork and say what was made."""
-    with open_named_session(name, config) as session:
-        if session.path is None or not session.turns:
-            raise Unreadable(f"{session.path}: holds no conversation that could be forked; `turnlog doctor` says why")
-        wanted = parse_fork_point(session, at)
-        cut = fork_session(session, Draft.from_transcript(session.file), wanted).to_transcript()
-        if portable:
-            cut = linearise_draft(Session(cut), Draft.from_transcript(cut)).to_transcript()
-        check_fork_resumes(session, cut)
-        # Judged already, and by what it was at the point: the whole session has more, such as its last compaction.
-        made = None if dry_run else clone_session(session.path, Draft.from_transcript(cut), verb="fork", title=title)
+    result = fork_session(session, at, title=title, portable=portable, dry_run=dry_run, notify=print_remark)
     if as_json:
-        document = to_new_session_document(made) if made else None
-        at_all = {"at": wanted.leaf, "point": wanted.words}
-        print_json({"session": str(session.path), "dry_run": dry_run, **at_all, "made": document})
+        print_json(to_document(result))
         return
-    print_lines([f"It {'goes' if made else 'would go'} on {wanted.words}."])
-    if made is not None:
-        print_new_session(made)
-    else:
-        print_lines(["Nothing was written: this was a dry run."])
+    for text in list_copy_remarks(result.made):
+        print_remark(text)
+    print_lines(describe_fork(result))

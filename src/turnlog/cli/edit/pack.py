@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
 import click
+
+if TYPE_CHECKING:
+    from turnlog.api.packages import PackedSessions, SessionInPackage
+
+_MAX_TITLE_CHARS = 200
 
 
 @click.command()
@@ -24,7 +32,41 @@ def pack(sessions: tuple[str, ...], output: str, redact: bool, force: bool, as_j
       turnlog pack last -o shop.tar.zst
       turnlog pack bee7dbd3 0ddba11e -o both.tar.zst --redact
     """
-    from turnlog.api.config import load_config
-    from turnlog.cli.edit.package_commands import run_pack
+    from turnlog.api.documents import to_document
+    from turnlog.api.packages import pack_sessions
+    from turnlog.cli.output import print_json, print_lines, print_remark
 
-    run_pack(sessions, output, load_config(), redact=redact, force=force, as_json=as_json)
+    made = pack_sessions(sessions, output, redact=redact, force=force, notify=print_remark)
+    if as_json:
+        print_json(to_document(made))
+        return
+    print_lines(_render_package(made))
+    if any(item.bytes_left_out for item in made.sessions):
+        print_remark("A line that was just being written was left out.")
+
+
+def _render_package(made: PackedSessions) -> Iterator[str]:
+    from turnlog.cli.terminal import make_visible, to_visible_line
+    from turnlog.render.figures import format_count, format_size
+
+    yield from render_packed_sessions(made.sessions)
+    amount = f"{format_count(made.files, 'file')}, {format_size(made.bytes)} in {format_size(made.size)}"
+    yield f"Packed {format_count(len(made.sessions), 'session')} into {make_visible(str(made.path))}: {amount}"
+    yield f"SHA-256 {made.sha256}"
+    if made.redaction is not None:
+        rules = ", ".join(f"{item.rule} {item.times:,}" for item in made.redaction.rules)
+        times = f"{format_count(made.redaction.found, 'time')} ({rules})" if rules else "never"
+        yield to_visible_line(f"Secrets replaced by marks: {times}; look yourself before you share it")
+    for path in made.left_out:
+        yield "Left out " + make_visible(str(path))
+
+
+def render_packed_sessions(sessions: Iterable[SessionInPackage]) -> Iterator[str]:
+    """Render the sessions of a package, one a line."""
+    from turnlog.cli.terminal import make_visible, to_visible_line
+    from turnlog.render.figures import format_count, format_size
+
+    for item in sessions:
+        title = to_visible_line((item.title or "(no title)")[:_MAX_TITLE_CHARS])
+        amount = f"{format_count(item.files, 'file')}, {format_size(item.bytes)}"
+        yield f"{item.session_id}  {title}  ({amount}; {make_visible(item.project or 'no working folder')})"

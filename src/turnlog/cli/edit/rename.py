@@ -20,11 +20,11 @@ def rename(session: str, title: str) -> None:
       turnlog rename last "Fix cent rounding"
       turnlog rename bee7dbd3 "Checkout, second try"
     """
-    from turnlog.api.config import load_config
-    from turnlog.cli.edit.append_report import print_appended
-    from turnlog.cli.edit.undo import open_undo_store
-    from turnlog.cli.named_sessions import locate_named_session
-    from turnlog.edit.rename import rename_session as give
+    from turnlog.api.changes import rename_session
+    from turnlog.api.sentences import describe_label, list_label_remarks
+    from turnlog.cli.output import print_lines, print_remark
 
-    done = give(locate_named_session(session, load_config()), title, open_undo_store())
-    print_appended(done, f"is now called {done.value!r}")
+    label = rename_session(session, title, notify=print_remark)
+    print_lines([describe_label(label)])
+    for text in list_label_remarks(label):
+        print_remark(text)

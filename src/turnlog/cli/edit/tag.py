@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from turnlog.errors import UsageError
+
 
 @click.command()
 @click.argument("session")
@@ -20,14 +22,13 @@ def tag(session: str, tag: str | None, remove: bool) -> None:
       turnlog tag last urgent
       turnlog tag bee7dbd3 --remove
     """
-    from turnlog.api.config import load_config
-    from turnlog.cli.edit.append_report import print_appended
-    from turnlog.cli.edit.undo import open_undo_store
-    from turnlog.cli.named_sessions import locate_named_session
-    from turnlog.edit.tag import tag_session as give
-    from turnlog.errors import UsageError
+    from turnlog.api.changes import tag_session
+    from turnlog.api.sentences import describe_label, list_label_remarks
+    from turnlog.cli.output import print_lines, print_remark
 
     if remove is (tag is not None):
         raise UsageError("give a tag, or --remove")
-    done = give(locate_named_session(session, load_config()), tag, open_undo_store())
-    print_appended(done, f"is now tagged #{done.value}" if done.value else "has no tag any more")
+    label = tag_session(session, tag, notify=print_remark)
+    print_lines([describe_label(label, is_tag=True)])
+    for text in list_label_remarks(label):
+        print_remark(text)

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
-from turnlog.api.config import data_dir
-from turnlog.cli import time_format
-from turnlog.cli.edit.doubts import agrees_to
-from turnlog.cli.output import print_lines, print_remark
-from turnlog.cli.rows import render_titled_rows
-from turnlog.cli.terminal import TerminalScreen, to_visible_line
-from turnlog.edit.undo.record import STATE_BEGUN, STATE_UNDONE, UndoRecord
-from turnlog.edit.undo.stubs import FATE_ASIDE, FATE_JOINED, FATE_RETURNED, find_stub_needing_force, find_stubs
-from turnlog.edit.undo.touched_sessions import find_change, find_last_change, find_touched_targets, list_doubts
-from turnlog.edit.undo.undo import Undo
-from turnlog.render.figures import format_count
-from turnlog.session.clock import to_iso_time
+from turnlog.errors import UsageError
+
+if TYPE_CHECKING:
+    from turnlog.api.changes import Change, UndoResult
+
+_MAX_WORDS_CHARS = 200
+_STATE_WORDS = {"begun": "interrupted", "undone": "undone"}
+_LATER_WORDS = {
+    "returned": "was written there since, and stays",
+    "joined": "a client went on with it; what it wrote since follows the original",
+    "aside": "was written there since, and is set aside with the change",
+}
+_DEFINITION = "kept: bytes of the originals that turnlog keeps for the change, or of its result once it was undone"
 
 
 @click.command()
@@ -43,61 +43,51 @@ def undo(change: str | None, listing: bool, dry_run: bool, force: bool, prune: f
       turnlog undo bee7dbd3 --dry-run
       turnlog undo --prune 30
     """
-    from turnlog.api.config import load_config
-    from turnlog.cli.output import print_json, print_lines
-    from turnlog.cli.terminal import detect_screen
-    from turnlog.errors import UsageError
+    from turnlog.api.changes import list_changes
+    from turnlog.api.documents import to_document
+    from turnlog.cli.output import print_json
 
     if listing + (prune is not None) + (change is not None) > 1:
         raise UsageError("give a change, --list or --prune DAYS, only one of them")
     if as_json and not listing:
         raise UsageError("--json belongs to --list")
-    store = open_undo_store()
     if prune is not None:
-        prune_changes(store, prune, dry_run=dry_run)
+        _prune_changes(prune, dry_run=dry_run)
     elif as_json:
-        print_json(to_changes_document(store))
+        print_json(to_document(list_changes()))
     elif listing:
-        print_lines(render_change_table(store, detect_screen(load_config().color)))
+        _print_changes()
     else:
-        undo_change(store, change, dry_run=dry_run, force=force)
+        _undo_change(change, dry_run=dry_run, force=force)
 
 
-_MAX_WORDS_CHARS = 200
-_STATE_WORDS = {STATE_BEGUN: "interrupted", STATE_UNDONE: "undone"}
-_STUB_WORDS = {
-    FATE_RETURNED: "was written there since, and stays",
-    FATE_JOINED: "a client went on with it; what it wrote since follows the original",
-    FATE_ASIDE: "was written there since, and is set aside with the change",
-}
-_DEFINITION = "kept: bytes of the originals that turnlog keeps for the change, or of its result once it was undone"
+def _undo_change(name: str | None, *, dry_run: bool, force: bool) -> None:
+    from turnlog.api.changes import undo as undo_change
+    from turnlog.cli.edit.doubts import agrees_to
+    from turnlog.cli.output import print_lines, print_remark
+    from turnlog.cli.terminal import to_visible_line
 
-
-def open_undo_store() -> Undo:
-    """What was changed on this machine."""
-    return Undo(data_dir() / "undo")
-
-
-def undo_change(store: Undo, name: str | None, *, dry_run: bool, force: bool) -> None:
-    """Undo the change that a name means, or the last one."""
-    records = store.list_records()
-    record = find_last_change(records) if name is None else find_change(name, records)
+    done = undo_change(
+        name,
+        force=force,
+        dry_run=dry_run,
+        confirm=lambda doubts: agrees_to(doubts, "Undo it all the same?"),
+    )
     if dry_run:
-        print_lines(_describe_undo(store, record))
+        print_lines(_describe_plan(done))
         return
-    asked = not force and agrees_to(list_doubts(find_touched_targets(record.places)), "Undo it all the same?")
-    stubs = find_stubs(record)
-    store.undo_record(record, force=force, asked=asked)
-    print_lines([to_visible_line(f"Undone: {_format_summary(record)}")])
-    for stub in stubs:
-        print_remark(to_visible_line(f"{stub.path}: {_STUB_WORDS[stub.fate]}."))
-    if force and store.folder.joinpath(record.name, "made").is_dir():
-        print_remark(f"What was there before is kept in {record.folder / 'made'}.")
+    print_lines([to_visible_line(f"Undone: {_format_summary(done.change)}")])
+    for file in done.later_files:
+        print_remark(f"{file.path}: {_LATER_WORDS[file.fate]}.")
+    if done.replaced is not None:
+        print_remark(f"What was there before is kept in {done.replaced}.")
 
 
-def _describe_undo(store: Undo, record: UndoRecord) -> Iterator[str]:
-    yield to_visible_line(f"Would undo: {_format_summary(record)}")
-    for item in record.items:
+def _describe_plan(plan: UndoResult) -> Iterator[str]:
+    from turnlog.cli.terminal import to_visible_line
+
+    yield to_visible_line(f"Would undo: {_format_summary(plan.change)}")
+    for item in plan.change.files:
         words = {
             "rewrite": f"{item.path}: the original comes back",
             "create": f"{item.path}: goes",
@@ -106,71 +96,62 @@ def _describe_undo(store: Undo, record: UndoRecord) -> Iterator[str]:
             "append": f"{item.path}: what was added to its end goes",
         }
         yield "  " + to_visible_line(words[item.kind])
-    for stub in find_stubs(record):
-        forced = " (--force)" if find_stub_needing_force([stub]) else ""
-        yield "  " + to_visible_line(f"{stub.path}: {_STUB_WORDS[stub.fate]}{forced}")
-    for trouble in store.list_troubles(record):
-        yield "  " + to_visible_line(f"but {trouble.words}" + ("" if trouble.is_final else " (--force)"))
+    for file in plan.later_files:
+        forced = " (--force)" if file.needs_force else ""
+        yield "  " + to_visible_line(f"{file.path}: {_LATER_WORDS[file.fate]}{forced}")
+    for obstacle in plan.obstacles:
+        yield "  " + to_visible_line(f"but {obstacle.words}" + ("" if obstacle.is_final else " (--force)"))
 
 
-def prune_changes(store: Undo, days: float, *, dry_run: bool) -> None:
-    """Free the space of old changes."""
-    age = timedelta(days=min(days, 36500))
-    found = store.list_ripe(age)
-    amount = time_format.format_size(sum(store.measure_kept_size(record) for record in found))
-    if not dry_run:
-        found = store.prune(age)
-    if not found:
+def _prune_changes(days: float, *, dry_run: bool) -> None:
+    from turnlog.api.changes import prune_changes
+    from turnlog.cli.output import print_lines, print_remark
+    from turnlog.cli.terminal import to_visible_line
+    from turnlog.render.figures import format_count, format_size
+
+    done = prune_changes(days, dry_run=dry_run)
+    if not done.changes:
         print_remark("There is no change as old as that.")
         return
-    print_lines(to_visible_line(_format_summary(record)) for record in found)
-    verb = "Would free" if dry_run else "Freed"
-    print_remark(f"{verb} {amount}; {format_count(len(found), 'change')} can't be undone any more.")
+    print_lines(to_visible_line(_format_summary(item)) for item in done.changes)
+    verb, count = "Would free" if dry_run else "Freed", format_count(len(done.changes), "change")
+    print_remark(f"{verb} {format_size(done.bytes_freed)}; {count} can't be undone any more.")
 
 
-def _format_summary(record: UndoRecord) -> str:
-    return f"{record.name}  {record.words[:_MAX_WORDS_CHARS]}  ({format_count(len(record.items), 'file')})"
+def _format_summary(change: Change) -> str:
+    from turnlog.render.figures import format_count
+
+    return f"{change.name}  {change.words[:_MAX_WORDS_CHARS]}  ({format_count(len(change.files), 'file')})"
 
 
-def render_change_table(store: Undo, screen: TerminalScreen) -> Iterator[str]:
-    """The changes as lines, the newest first."""
-    found = store.list_entries()
-    rows = [_build_cells(store, record) for record in found.entries]
-    yield from render_titled_rows(rows, screen, numbers={3, 4}, spare=(4, 3, 1))
-    if rows:
-        yield from screen.wrap_prose(_DEFINITION, "dim")
+def _print_changes() -> None:
+    from turnlog.api.changes import list_changes
+    from turnlog.api.config import load_config
+    from turnlog.cli.output import print_lines, print_remark
+    from turnlog.cli.rows import render_titled_rows
+    from turnlog.cli.terminal import detect_screen
+
+    found = list_changes()
+    screen = detect_screen(load_config().color)
+    print_lines(render_titled_rows([*map(_build_cells, found.changes)], screen, numbers={3, 4}, spare=(4, 3, 1)))
+    if found.changes:
+        print_lines(screen.wrap_prose(_DEFINITION, "dim"))
     else:
         print_remark("turnlog has changed nothing that could be undone.")
     for words in found.unreadable:
         print_remark(f"Not listed: {words}")
 
 
-def _build_cells(store: Undo, record: UndoRecord) -> tuple[str, str, str, str, str, str]:
+def _build_cells(change: Change) -> tuple[str, str, str, str, str, str]:
+    from turnlog.cli import time_format
+    from turnlog.cli.terminal import to_visible_line
+    from turnlog.render.figures import format_count
+
     return (
-        to_visible_line(record.name),
-        time_format.format_epoch_time(record.moment.timestamp()),
-        _STATE_WORDS.get(record.state, "done"),
-        format_count(len(record.items), "file"),
-        f"{time_format.format_size(store.measure_kept_size(record))} kept",
-        to_visible_line(record.words[:_MAX_WORDS_CHARS]),
+        to_visible_line(change.name),
+        time_format.format_client_time(change.when),
+        _STATE_WORDS.get(change.state, "done"),
+        format_count(len(change.files), "file"),
+        f"{time_format.format_size(change.kept_size)} kept",
+        to_visible_line(change.words[:_MAX_WORDS_CHARS]),
     )
-
-
-def to_changes_document(store: Undo) -> dict[str, Any]:
-    """The changes as a JSON document."""
-    found = store.list_entries()
-    return {"changes": [_to_record_document(store, record) for record in found.entries], "unreadable": found.unreadable}
-
-
-def _to_record_document(store: Undo, record: UndoRecord) -> dict[str, Any]:
-    return {
-        "name": record.name,
-        "verb": record.verb,
-        "words": record.words,
-        "when": to_iso_time(record.moment),
-        "state": record.state,
-        "sessions": list(dict.fromkeys(target.session_id for target in find_touched_targets(record.places))),
-        "files": [{"kind": item.kind, "path": item.path, "to": item.to} for item in record.items],
-        "kept_size": store.measure_kept_size(record),
-        "path": str(record.folder),
-    }

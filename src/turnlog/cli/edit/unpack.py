@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 import click
+
+from turnlog.errors import UsageError
+
+if TYPE_CHECKING:
+    from turnlog.api.packages import PackageContents, UnpackedSessions
+
+_MAX_TITLE_CHARS = 200
 
 
 @click.command()
@@ -36,12 +46,55 @@ def unpack(
       turnlog unpack shop.tar.zst --project ~/work/webshop
       turnlog unpack both.tar.zst --project /srv/a=~/a --project /srv/b=~/b
     """
-    from turnlog.cli.edit.package_commands import list_package, run_unpack
-    from turnlog.errors import UsageError
+    from turnlog.api.documents import to_document
+    from turnlog.api.packages import list_package, unpack_sessions
+    from turnlog.cli.output import print_json, print_lines, print_remark, spell_flags
 
     if listing and (projects or config_dir or dry_run or new_ids):
         raise UsageError("--list only reads what the package says; leave out what is for unpacking")
     if listing:
-        list_package(file, as_json=as_json)
-    else:
-        run_unpack(file, projects, config_dir, new_ids=new_ids, dry_run=dry_run, as_json=as_json)
+        contents = list_package(file)
+        if as_json:
+            print_json(to_document(contents))
+        else:
+            print_lines(_render_contents(contents))
+        return
+    with spell_flags("project"):
+        done = unpack_sessions(file, projects=projects, config_dir=config_dir, new_ids=new_ids, dry_run=dry_run)
+    if as_json:
+        print_json(to_document(done))
+        return
+    print_lines(_render_unpacked(done))
+    for item in done.sessions:
+        for goal in item.files:
+            if goal.state == "kept":
+                print_remark(f"{goal.path}: another plan of that name is here, and stays.")
+
+
+def _render_contents(found: PackageContents) -> Iterator[str]:
+    from turnlog.cli.edit.pack import render_packed_sessions
+    from turnlog.cli.terminal import make_visible
+    from turnlog.render.figures import format_count, format_size
+
+    yield from render_packed_sessions(found.sessions)
+    yield from (f"  {format_size(item.bytes):>8}  {make_visible(item.name)}" for item in found.contents)
+    redacted = ", secrets replaced by marks" if found.redacted else ""
+    yield f"{format_count(found.files, 'file')}, {format_size(found.bytes)} in {format_size(found.size)}{redacted}"
+
+
+def _render_unpacked(done: UnpackedSessions) -> Iterator[str]:
+    from turnlog.cli.terminal import make_visible, to_visible_line
+    from turnlog.render.figures import format_count
+
+    for item in done.sessions:
+        title = to_visible_line((item.title or "(no title)")[:_MAX_TITLE_CHARS])
+        if item.already_here:
+            yield f"Already here: {item.session_id}  {title}"
+            continue
+        count = sum(goal.state == "new" for goal in item.files)
+        verb = "Would unpack" if done.dry_run else "Unpacked"
+        yield f"{verb} {item.session_id}  {title}  ({format_count(count, 'file')})"
+        if done.dry_run:
+            yield from (f"  {goal.state:<5} {make_visible(str(goal.path))}" for goal in item.files)
+        else:
+            yield f"Resume it in {make_visible(item.project)} with: claude --resume {item.session_id}"

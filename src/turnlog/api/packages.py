@@ -1,0 +1,229 @@
+"""Sessions in one file, to take to another machine: packing, listing, unpacking."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from turnlog.api.config import Config
+from turnlog.api.lookup import Notify, locate_session
+from turnlog.api.values import RuleFindings, list_rule_findings
+from turnlog.edit.package.package import PackageManifest
+from turnlog.edit.package.package_reader import Package
+from turnlog.entries.layout import list_config_candidates
+from turnlog.entries.path_escapes import unescape_path
+from turnlog.errors import UsageError
+
+
+class SessionInPackage(Struct, frozen=True):
+    """A session in a package."""
+
+    session_id: str
+    title: str | None
+    project: str | None
+    """The working folder."""
+    bytes: int
+    files: int
+    history_lines: int
+    bytes_left_out: int
+    """Bytes of lines that were being written when it was packed."""
+
+
+class PackageRedactionCounts(Struct, frozen=True):
+    """The secrets that were replaced in a package."""
+
+    found: int
+    rules: tuple[RuleFindings, ...]
+    thinking_dropped: int
+
+
+class PackedSessions(Struct, frozen=True):
+    """A package that was written."""
+
+    path: Path
+    size: int
+    sha256: str
+    bytes: int
+    """The bytes of the files in it."""
+    files: int
+    redacted: bool
+    sessions: tuple[SessionInPackage, ...]
+    redaction: PackageRedactionCounts | None
+    left_out: tuple[Path, ...]
+    """What belongs to the sessions and is not in the package: links, logs, caches, shell code."""
+
+
+class PackageFile(Struct, frozen=True):
+    """A file in a package."""
+
+    name: str
+    session_id: str
+    bytes: int
+    sha256: str
+
+
+class PackageContents(Struct, frozen=True):
+    """What a package says it holds."""
+
+    path: Path
+    size: int
+    bytes: int
+    files: int
+    redacted: bool
+    sessions: tuple[SessionInPackage, ...]
+    contents: tuple[PackageFile, ...]
+
+
+class UnpackedFile(Struct, frozen=True):
+    """A file of a package, and where it goes."""
+
+    path: Path
+    state: str
+    """What was there: new (nothing), same (its equal), or kept (another plan, which stays)."""
+
+
+class ArrivedSession(Struct, frozen=True):
+    """A session of a package, and where it goes."""
+
+    session_id: str
+    packed_id: str
+    title: str | None
+    project: str
+    packed_project: str | None
+    path: Path
+    already_here: bool
+    files: tuple[UnpackedFile, ...]
+
+
+class UnpackedSessions(Struct, frozen=True):
+    """The sessions of a package that were put into their places, or would be."""
+
+    package: Path
+    config_dir: Path
+    dry_run: bool
+    sessions: tuple[ArrivedSession, ...]
+
+
+def pack_sessions(
+    sessions: Sequence[str | Path],
+    output: str | Path,
+    *,
+    redact: bool = False,
+    force: bool = False,
+    config: Config | None = None,
+    notify: Notify | None = None,
+) -> PackedSessions:
+    """Pack sessions with everything that belongs to them into one file.
+
+    `redact` replaces API keys, tokens and passwords by marks; `force` replaces a file that is there.
+    """
+    from turnlog.edit.package.pack import pack_sessions as write_package
+    from turnlog.edit.package.package_redaction import PackageRedaction
+    from turnlog.redact.redactor import Redactor
+
+    goal = expand_path(output)
+    if not goal.parent.is_dir():
+        raise UsageError(f"{goal.parent}: no such folder; the package is written into it")
+    paths = list(dict.fromkeys(locate_session(session, config, notify) for session in sessions))
+    redaction = PackageRedaction(Redactor()) if redact else None
+    made = write_package(paths, goal, redaction=redaction, force=force)
+    report = redaction.build_report() if redaction else None
+    counts = (
+        PackageRedactionCounts(report.replacement_count, list_rule_findings(report), len(report.thinking))
+        if report
+        else None
+    )
+    manifest = made.manifest
+    facts = manifest.size, len(manifest.files), manifest.redacted, _list_packed_sessions(manifest)
+    return PackedSessions(made.path, made.size, made.sha256, *facts, counts, made.left_out)
+
+
+def list_package(file: str | Path) -> PackageContents:
+    """List what a package says it holds; its files are not read."""
+    with Package(expand_path(file)) as package:
+        manifest = package.manifest
+        contents = tuple(
+            PackageFile(unescape_path(item.name), item.session, item.size, item.sha256) for item in manifest.files
+        )
+        facts = manifest.size, len(manifest.files), manifest.redacted, _list_packed_sessions(manifest)
+        return PackageContents(package.path, package.size, *facts, contents)
+
+
+def unpack_sessions(
+    file: str | Path,
+    *,
+    project: str | Path | None = None,
+    projects: Mapping[str, str | Path] | Sequence[str] = (),
+    config_dir: str | Path | None = None,
+    new_ids: bool = False,
+    dry_run: bool = False,
+) -> UnpackedSessions:
+    """Put the sessions of a package into their places, so that the client resumes them; nothing is overwritten.
+
+    `project` is the folder to resume them in, `projects` has one for each project of the package where it has several.
+    `new_ids` unpacks them as new sessions beside those with the same ids.
+    """
+    from turnlog.edit.package.unpack import unpack_package
+
+    folder = expand_path(config_dir) if config_dir else list_config_candidates()[0]
+    with Package(expand_path(file)) as package:
+        words = [str(project)] if project is not None else []
+        words += [f"{old}={new}" for old, new in projects.items()] if isinstance(projects, Mapping) else list(projects)
+        chosen = _parse_project_folders(words, package.manifest)
+        found = unpack_package(package, folder, given=chosen, new_ids=new_ids, dry_run=dry_run)
+        path = package.path
+    sessions = tuple(
+        ArrivedSession(
+            session_id=item.arrival.session_id,
+            packed_id=item.arrival.session.session_id,
+            title=item.arrival.session.title,
+            project=item.arrival.project,
+            packed_project=item.arrival.session.project,
+            path=item.path,
+            already_here=item.is_here,
+            files=tuple(UnpackedFile(goal.path, goal.state) for goal in item.goals),
+        )
+        for item in found
+    )
+    return UnpackedSessions(path, folder, dry_run, sessions)
+
+
+def _list_packed_sessions(manifest: PackageManifest) -> tuple[SessionInPackage, ...]:
+    files = manifest.group_by_session()
+    return tuple(
+        SessionInPackage(
+            session_id=session.session_id,
+            title=session.title,
+            project=session.project,
+            bytes=sum(file.size for file in files[session.session_id]),
+            files=len(files[session.session_id]),
+            history_lines=session.history_lines,
+            bytes_left_out=sum(file.left_out for file in files[session.session_id]),
+        )
+        for session in manifest.sessions
+    )
+
+
+def _parse_project_folders(words: Sequence[str], manifest: PackageManifest) -> dict[str | None, Path]:
+    """Find the folder for each project of a package."""
+    known = list(dict.fromkeys(session.project for session in manifest.sessions))
+    if len(known) == 1 and len(words) == 1:
+        old, mark, new = words[0].partition("=")
+        return {known[0]: expand_path(new if mark and old == known[0] else words[0])}
+    folders: dict[str | None, Path] = {}
+    for word in words:
+        fitting = [old for old in known if old is not None and word.startswith(f"{old}=")]
+        if not fitting:
+            names = ", ".join(str(old) for old in known)
+            raise UsageError(f"project {word}: expected OLD=NEW, where OLD is a project of the package: {names}")
+        old = max(fitting, key=len)
+        folders[old] = expand_path(word[len(old) + 1 :])
+    return folders
+
+
+def expand_path(name: str | Path) -> Path:
+    """Expand `~` where it names somebody; other paths stay as they are."""
+    return Path(os.path.expanduser(name))  # noqa: PTH111 - Path raises for ~nobody

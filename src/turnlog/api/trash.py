@@ -1,0 +1,199 @@
+"""Deleted sessions: into the trash, back from it, and gone for good."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from msgspec import Struct
+
+from turnlog.api.config import Config, data_dir
+from turnlog.api.lookup import Notify, locate_session
+from turnlog.edit.trash.delete import DeletionPlan, plan_deletion, refuse_busy_deletion
+from turnlog.edit.trash.delete import delete_session as move_to_trash
+from turnlog.edit.trash.entry import TrashEntry, find_newest_entry, find_trash_entry
+from turnlog.edit.trash.trash import Trash
+from turnlog.session.clock import to_iso_time
+
+_MAX_AGE_DAYS = 36_500
+
+
+class SessionDeletion(Struct, frozen=True):
+    """A session that goes into the trash, with all that belongs to it."""
+
+    session_id: str
+    title: str | None
+    paths: tuple[Path, ...]
+    """All that goes; folders before what is in them, the transcript last."""
+    shared_plans: tuple[Path, ...]
+    """Plans that stay, because other sessions use them."""
+    files: int
+    bytes: int
+    history_lines: int
+    """Lines of history.jsonl that are the session's; they go only if that was asked for."""
+
+
+class Deletions(Struct, frozen=True):
+    """The sessions that were deleted, or would be."""
+
+    sessions: tuple[SessionDeletion, ...]
+    doubts: tuple[str, ...]
+    """Why a client may have one of them open."""
+    deleted: bool
+    """False after a dry run, and if `confirm` said no."""
+
+
+class TrashedSession(Struct, frozen=True):
+    """A session in the trash."""
+
+    name: str
+    """What it is called in the trash."""
+    session_id: str
+    title: str | None
+    project: str | None
+    config_dir: str
+    deleted: str
+    files: int
+    size: int
+    history_lines: int
+    complete: bool
+    """False: deleting or restoring was interrupted, and some of it is in its old place."""
+    path: Path
+    """Its folder in the trash."""
+
+
+class TrashList(Struct, frozen=True):
+    """The sessions in the trash, the newest first."""
+
+    deleted: tuple[TrashedSession, ...]
+    unreadable: list[str]
+    """What else is in the trash and can't be restored, with the reason."""
+
+
+class Undeletion(Struct, frozen=True):
+    """A session that came back from the trash."""
+
+    session: TrashedSession
+    files: int
+    """How many files came back."""
+    joined: tuple[Path, ...]
+    """Files that a client had gone on writing; their lines follow the original."""
+    aside: tuple[Path, ...]
+    """Where files are now that were in the way."""
+    altered: list[str]
+    """Files that changed while they were in the trash."""
+    lost: list[str]
+    """Files that are not in the trash any more."""
+
+
+class EmptiedTrash(Struct, frozen=True):
+    """Sessions that were removed for good, or would be after a dry run."""
+
+    dry_run: bool
+    sessions: tuple[TrashedSession, ...]
+    bytes_freed: int
+
+
+def open_trash() -> Trash:
+    """Open the trash of this machine."""
+    return Trash(data_dir() / "trash")
+
+
+def delete_session(
+    session: str | Path,
+    *,
+    history: bool = False,
+    force: bool = False,
+    dry_run: bool = False,
+    config: Config | None = None,
+    notify: Notify | None = None,
+) -> Deletions:
+    """Move a session with everything that belongs to it into the trash; `undelete_session` brings it back."""
+    return delete_sessions([session], history=history, force=force, dry_run=dry_run, config=config, notify=notify)
+
+
+def delete_sessions(
+    sessions: Sequence[str | Path],
+    *,
+    history: bool = False,
+    force: bool = False,
+    dry_run: bool = False,
+    confirm: Callable[[Deletions], bool] | None = None,
+    config: Config | None = None,
+    notify: Notify | None = None,
+) -> Deletions:
+    """Move sessions into the trash, after all of them were found in order.
+
+    `history` also takes what was typed out of history.jsonl. A session that is open in a client is not deleted. Where
+    one may be open, `confirm` decides; without it, and without `force`, nothing is deleted.
+    """
+    paths = list(dict.fromkeys(locate_session(session, config, notify) for session in sessions))
+    plans = [plan_deletion(path) for path in paths]
+    planned = tuple(map(_to_deletion, plans))
+    if dry_run:
+        return Deletions(planned, (), deleted=False)
+    asked = confirm is not None
+    doubts = [sign.words for plan in plans for sign in refuse_busy_deletion(plan, force=force, asked=asked)]
+    found = Deletions(planned, tuple(dict.fromkeys(doubts)), deleted=True)
+    if confirm is not None and not confirm(found):
+        return Deletions(planned, found.doubts, deleted=False)
+    for path in paths:
+        move_to_trash(path, open_trash(), history=history, force=force, asked=asked)
+    return found
+
+
+def list_trash() -> TrashList:
+    """List the sessions in the trash, the newest first."""
+    listing = open_trash().list_entries()
+    return TrashList(tuple(map(_to_trashed_session, listing.entries)), listing.unreadable)
+
+
+def undelete_session(name: str | None = None, *, force: bool = False) -> Undeletion:
+    """Bring back the session that an id, the start of one, a title or a name in the trash means; None: the last one.
+
+    Nothing is overwritten: a file in the way is set aside by `force`, and refused without.
+    """
+    trash = open_trash()
+    entries = trash.list_entries().entries
+    entry = find_newest_entry(entries) if name is None else find_trash_entry(name, entries)
+    session = _to_trashed_session(entry)
+    done = trash.restore(entry, force=force)
+    return Undeletion(session, session.files - len(done.lost), done.joined, done.aside, done.altered, done.lost)
+
+
+def empty_trash(older_than_days: float = 0, *, dry_run: bool = False) -> EmptiedTrash:
+    """Remove for good what was deleted at least this many days ago."""
+    trash, age = open_trash(), timedelta(days=min(older_than_days, _MAX_AGE_DAYS))
+    gone = tuple(map(_to_trashed_session, trash.list_ripe(age) if dry_run else trash.empty(age)))
+    return EmptiedTrash(dry_run, gone, sum(session.size for session in gone))
+
+
+def _to_deletion(plan: DeletionPlan) -> SessionDeletion:
+    files = [path for path in plan.paths if path.is_symlink() or not path.is_dir()]
+    return SessionDeletion(
+        plan.target.session_id,
+        plan.title,
+        plan.paths,
+        plan.shared_plans,
+        len(files),
+        sum(path.lstat().st_size for path in files),
+        plan.history_lines,
+    )
+
+
+def _to_trashed_session(entry: TrashEntry) -> TrashedSession:
+    manifest = entry.manifest
+    return TrashedSession(
+        entry.name,
+        manifest.session_id,
+        manifest.title,
+        manifest.project,
+        manifest.config_dir,
+        to_iso_time(datetime.fromisoformat(manifest.deleted)) or "",
+        len(manifest.files),
+        manifest.size,
+        manifest.history_lines,
+        entry.is_complete,
+        entry.folder,
+    )

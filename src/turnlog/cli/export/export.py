@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.shell_completion import CompletionItem
+
+from turnlog.errors import UsageError
+
+if TYPE_CHECKING:
+    from turnlog.api.exports import ExportOptions, ExportResult
+
+_MAX_LISTED_SKIPS = 5
 
 EXPORT_FORMATS = ("html", "md", "txt", "pdf", "json", "messages", "openai", "parquet")
 
@@ -85,8 +92,61 @@ def export(session: str | None, **words: Any) -> None:
       turnlog export --project . -o site
       turnlog export --all --format parquet -o tables
     """
-    from turnlog.api.config import load_config
-    from turnlog.cli.export.export_options import ExportOptions
-    from turnlog.cli.export.export_run import run_export
+    from turnlog.api.documents import to_document
+    from turnlog.api.exports import (
+        ExportOptions,
+        check_export_options,
+        choose_format,
+        export_session,
+        export_sessions,
+    )
+    from turnlog.cli.output import StandardOutput, print_json, print_remark
+    from turnlog.cli.progress import show_progress
 
-    run_export(session, ExportOptions(**words), load_config())
+    project, everything, as_json = words.pop("project"), words.pop("everything"), words.pop("as_json")
+    form, output, force = words.pop("form"), words.pop("output"), words.pop("force")
+    for name in ("tools", "thinking", "agents"):
+        words[name] = not words.pop(f"no_{name}")
+    options, form, is_many = ExportOptions(**words), choose_format(form, output), everything or project is not None
+    _check_words(session, form, output, is_many=is_many, as_json=as_json)
+    check_export_options(options, form, many=is_many, prefix="--")
+    progress = show_progress("exporting: {done:,} of {total:,} …")
+    if session is None:
+        done = export_sessions(
+            project, output, format=form, options=options, force=force, notify=print_remark, progress=progress
+        )
+    else:
+        goal = StandardOutput() if output == "-" else output
+        done = export_session(
+            session, goal, format=form, options=options, force=force, notify=print_remark, progress=progress
+        )
+    if as_json:
+        print_json(to_document(done))
+    else:
+        _print_result(done, options, is_many=is_many)
+
+
+def _check_words(session: str | None, form: str, output: str | None, *, is_many: bool, as_json: bool) -> None:
+    """Refuse words of the command line that don't go together."""
+    if is_many == (session is not None):
+        raise UsageError("give a SESSION, or --project P, or --all" + (", and not both" if session else ""))
+    if output == "-" and (is_many or form == "parquet"):
+        raise UsageError("--output - is for one SESSION in a format of one file; give the name of a folder")
+    if output == "-" and as_json:
+        raise UsageError("--json tells what was written and can't go where the export goes; leave out --output -")
+
+
+def _print_result(done: ExportResult, options: ExportOptions, *, is_many: bool) -> None:
+    from turnlog.api.sentences import describe_export
+    from turnlog.cli.output import print_lines, print_remark
+
+    for item in done.skipped[:_MAX_LISTED_SKIPS]:
+        print_remark(f"Left out: {item.reason}")
+    if len(done.skipped) > _MAX_LISTED_SKIPS:
+        print_remark(f"… and {len(done.skipped) - _MAX_LISTED_SKIPS:,} more sessions (--json lists them all)")
+    lines = describe_export(done, options, is_many=is_many)
+    if done.output is not None:
+        print_lines(lines)
+        return
+    for text in lines:
+        print_remark(text)

@@ -1,0 +1,398 @@
+"""Sessions for others: one to a file or a stream, or many into a folder."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, structs
+
+from turnlog.api.config import Config, load_config
+from turnlog.api.lookup import DEMO_NOTICE, Notify, find_leaf, list_config_folders, locate_session
+from turnlog.api.values import ByteSink, RuleFindings, list_rule_findings
+from turnlog.errors import BrokenPlugin, NotFound, TurnlogError, UsageError
+from turnlog.export.destination import (
+    build_file_name,
+    check_destination,
+    measure_export_size,
+    open_export_folder,
+    write_export_file,
+)
+from turnlog.export.formats import EXPORT_FORMATS, find_file_ending, iter_exported_bytes
+from turnlog.export.material import ExportChoice, ExportMaterial
+from turnlog.export.redaction import ExportRedaction
+from turnlog.plugin_lookup import EXPORTER_GROUP, list_plugin_names
+from turnlog.redact.rules import SecretRules
+from turnlog.render.render_options import RenderOptions
+from turnlog.session.session import Session
+
+if TYPE_CHECKING:
+    from turnlog.api.index import Progress
+
+DEFAULT_FOLDER = "turnlog-export"
+_MAX_MEMORY_BYTES = 8 << 20
+_TURN_RANGE = re.compile(r"(\d{0,9})\.\.(\d{0,9})|(\d{1,9})")
+_CONVERSATION_FORMATS = frozenset({"messages", "openai"})
+
+
+class ExportOptions(Struct, frozen=True):
+    """What an export holds."""
+
+    turns: str | None = None
+    """Only this turn (`3`), or these (`2..5`); they are numbered from 1."""
+    branch: str | None = None
+    """The number of a branch, the uuid of the entry it ends with, or `all`."""
+    tools: bool = True
+    thinking: bool = True
+    agents: bool = True
+    images: bool | None = None
+    """Images and documents; None: yes, unless it is for strangers."""
+    meta: bool = False
+    """Also the client's own book-keeping."""
+    details: bool = False
+    """In Markdown: fold calls and thinking away, in HTML that GitHub knows."""
+    redact: bool | None = None
+    """Replace API keys, tokens and passwords by marks; None: only if it is for strangers."""
+    share: bool = False
+    """For strangers: redacted, also e-mail addresses and names in home folders, and without images."""
+    one_file: bool = False
+    """Never several HTML pages, however long the session is."""
+    browser: str | None = None
+    """The Chromium or Chrome that prints PDF."""
+
+    @property
+    def is_redacted(self) -> bool:
+        """Whether secrets are replaced."""
+        return self.share if self.redact is None else self.redact
+
+    @property
+    def has_images(self) -> bool:
+        """Whether images and documents are included."""
+        return not self.share if self.images is None else self.images
+
+
+class ExportedSession(Struct, frozen=True):
+    """A session that was exported."""
+
+    session_id: str | None
+    title: str
+    file: Path | None
+    """None where it has no file of its own."""
+
+
+class SkippedSession(Struct, frozen=True):
+    """A session that could not be exported."""
+
+    path: Path
+    reason: str
+
+
+class ExportRedactionCounts(Struct, frozen=True):
+    """The secrets that were replaced in an export."""
+
+    found: int
+    rules: tuple[RuleFindings, ...]
+
+
+class ExportResult(Struct, frozen=True):
+    """What was exported."""
+
+    format: str
+    output: Path | None
+    """The file or folder; None for a stream."""
+    bytes: int
+    sessions: tuple[ExportedSession, ...]
+    skipped: tuple[SkippedSession, ...]
+    redaction: ExportRedactionCounts | None
+    """None if secrets were not looked for."""
+
+
+def export_session(
+    session: str | Path,
+    output: str | Path | ByteSink | None = None,
+    *,
+    format: str | None = None,  # noqa: A002 - the word that everybody uses for it
+    options: ExportOptions = ExportOptions(),  # noqa: B008 - it is frozen
+    force: bool = False,
+    config: Config | None = None,
+    notify: Notify | None = None,
+    progress: Progress | None = None,
+) -> ExportResult:
+    """Write a session for others: html, md, txt, pdf, json, messages, openai or parquet.
+
+    `output` is a file, a folder that exists, or an open binary file; without it, a file in the current folder gets a
+    name from the title. Without `format`, the ending of the file decides, or it is html. `force` replaces what is
+    there.
+    """
+    form = choose_format(format, output)
+    check_export_options(options, form)
+    run = _ExportRun(form, options, force, config or load_config(), progress)
+    return run.export_one(locate_session(session, config, notify), output)
+
+
+def export_sessions(
+    project: str | None = None,
+    output: str | Path | None = None,
+    *,
+    format: str | None = None,  # noqa: A002 - the word that everybody uses for it
+    options: ExportOptions = ExportOptions(),  # noqa: B008 - it is frozen
+    force: bool = False,
+    config: Config | None = None,
+    notify: Notify | None = None,
+    progress: Progress | None = None,
+) -> ExportResult:
+    """Write the sessions of a project, or all sessions of the machine, into a folder.
+
+    HTML is a small site with an index, Parquet one set of tables, and another format a file for each session.
+    """
+    from turnlog.api.sessions import load_catalogue
+
+    form = choose_format(format, output)
+    check_export_options(options, form, many=True)
+    config = config or load_config()
+    found = load_catalogue(list_config_folders(config), project)
+    if found.is_demo and notify:
+        notify(DEMO_NOTICE)
+    if not found.rows:
+        raise NotFound(f"no session of a project {project!r}; `turnlog ls` lists all")
+    run = _ExportRun(form, options, force, config, progress)
+    return run.export_many([row.file.path for row in found.rows], expand_output(output or DEFAULT_FOLDER))
+
+
+def choose_format(name: str | None, output: str | Path | ByteSink | None) -> str:
+    """Choose the format that was named, or the one that the name of a file ends with."""
+    if name is not None:
+        plugins = [] if name in EXPORT_FORMATS else list_plugin_names(EXPORTER_GROUP)
+        if name not in EXPORT_FORMATS and name not in plugins:
+            known = [*EXPORT_FORMATS, *sorted({*plugins}.difference(EXPORT_FORMATS))]
+            raise UsageError(f"format {name}: there are {', '.join(known)}")
+        return name
+    ending = Path(output).suffix.lower().removeprefix(".") if isinstance(output, str | Path) else ""
+    if ending in EXPORT_FORMATS or (ending and ending in list_plugin_names(EXPORTER_GROUP)):
+        return ending
+    return "html"
+
+
+def expand_output(name: str | Path) -> Path:
+    """Expand `~` in the name of a file or folder."""
+    return Path(os.path.expanduser(name))  # noqa: PTH111 - Path raises for ~nobody
+
+
+def check_export_options(options: ExportOptions, form: str, *, many: bool = False, prefix: str = "") -> None:
+    """Refuse options that don't go together; `prefix` is what an error puts before their names."""
+    parse_turn_range(options.turns, prefix)
+    if many and (options.turns or options.branch):
+        raise UsageError(f"{prefix}turns and {prefix}branch belong to one SESSION")
+    if many and form == "pdf":
+        raise UsageError(f"{prefix}format pdf is for one SESSION; export html and print that")
+    if options.share and options.meta:
+        raise UsageError(f"{prefix}share leaves out the client's book-keeping; {prefix}meta does not go with it")
+    if form in _CONVERSATION_FORMATS and (options.turns or options.branch == "all"):
+        raise UsageError(
+            f"{prefix}format {form} is one conversation from its beginning on: choose it by {prefix}branch K"
+        )
+    if form == "parquet" and (options.turns or options.branch):
+        raise UsageError(f"{prefix}format parquet holds whole sessions; leave out {prefix}turns and {prefix}branch")
+
+
+def parse_turn_range(words: str | None, prefix: str = "") -> tuple[int | None, int | None]:
+    """Parse the first and the last turn that a number or a range names."""
+    if words is None:
+        return None, None
+    value = _TURN_RANGE.fullmatch(words.strip())
+    if value is None:
+        raise UsageError(f"{prefix}turns {words}: give a number, as in 3, or a range, as in 2..5")
+    first, last = value[3] or value[1], value[3] or value[2]
+    return int(first or 1), int(last) if last else None
+
+
+class _ExportRun:
+    """One export."""
+
+    def __init__(
+        self, form: str, options: ExportOptions, force: bool, config: Config, progress: Progress | None
+    ) -> None:
+        self._form = form
+        self._ending = find_file_ending(form)  # fails before anything is read if the format's package is broken
+        self._options = options
+        self._force = force
+        self._gap = timedelta(minutes=config.gap_minutes)
+        self._progress = progress
+        self._choice = _build_choice(options)
+        rules = SecretRules(emails=options.share, homes=options.share) if options.is_redacted else None
+        self._redaction = ExportRedaction(rules, progress) if rules else None
+
+    # -- one session
+
+    def export_one(self, path: Path, output: str | Path | ByteSink | None) -> ExportResult:
+        """Export a session to a file or a stream."""
+        sink = None if output is None or isinstance(output, str | Path) else output
+        goal = expand_output(output) if isinstance(output, str | Path) else None
+        if sink is not None and not self._ending:
+            raise UsageError(f"format {self._form} is a folder; name one")
+        is_folder = goal is not None and self._is_folder(str(output), goal)
+        if goal is not None and not is_folder:
+            check_destination(goal, force=self._force)
+        self._learn_secrets([path])
+        with self._open_session(path) as session:
+            material = self._build_material(session, self._progress)
+            if sink is not None:
+                self._write_to_sink(material, sink)
+                return self._build_result(None, [ExportedSession(session.session_id, material.title, None)], [])
+            if goal is None or is_folder:
+                own = build_file_name(material.title, session.session_id) + (self._ending or "-parquet")
+                goal = (goal or Path()) / own
+            self._write_goal(material, goal)
+            return self._build_result(goal, [ExportedSession(session.session_id, material.title, goal)], [])
+
+    def _write_to_sink(self, material: ExportMaterial, sink: ByteSink) -> None:
+        """Write to a stream; the format of another package only when it is complete, because it may fail."""
+        pieces = self._stream_pieces(material)
+        if self._form in EXPORT_FORMATS:
+            sink.writelines(pieces)
+            return
+        with tempfile.SpooledTemporaryFile(_MAX_MEMORY_BYTES) as file:
+            file.writelines(pieces)
+            file.seek(0)
+            sink.writelines(file)
+
+    def _is_folder(self, name: str, goal: Path) -> bool:
+        """Whether the user named a folder to write into, and not what is written."""
+        if name.endswith(("/", os.sep)):
+            return True
+        return self._form != "parquet" and goal.is_dir()
+
+    def _build_material(self, session: Session, progress: Progress | None = None) -> ExportMaterial:
+        wanted = self._options.branch
+        leaf = find_leaf(session, wanted) if wanted and wanted != "all" else None
+        return ExportMaterial(session, self._choice._replace(leaf=leaf), progress)
+
+    def _stream_pieces(self, material: ExportMaterial) -> Iterator[bytes]:
+        if self._form not in ("html", "pdf"):
+            return iter_exported_bytes(self._form, material)
+        from turnlog.export.html import render_one_page
+
+        if self._form == "html":
+            return render_one_page(material)
+        from turnlog.export.pdf import find_browser, print_pdf
+
+        program = find_browser(self._options.browser)
+        return iter([print_pdf(render_one_page(material, unfolded=True), program)])
+
+    def _write_goal(self, material: ExportMaterial, goal: Path) -> None:
+        if self._form == "parquet":
+            from turnlog.export.parquet import ParquetTables
+
+            with open_export_folder(goal, force=self._force) as place, ParquetTables(place) as tables:
+                tables.add(material.session)
+        elif self._form == "html" and not self._options.one_file:
+            from turnlog.export.html import write_pages
+
+            write_pages(material, goal, force=self._force)
+        else:
+            write_export_file(goal, self._stream_pieces(material), force=self._force)
+
+    # -- many sessions
+
+    def export_many(self, paths: list[Path], goal: Path) -> ExportResult:
+        """Export sessions into a folder."""
+        check_destination(goal, force=self._force)
+        self._learn_secrets(paths)
+        with open_export_folder(goal, force=self._force) as place:
+            written, skipped = self._export_all(paths, place)
+        named = [structs.replace(item, file=goal / item.file if item.file else None) for item in written]
+        return self._build_result(goal, named, skipped)
+
+    def _export_all(self, paths: list[Path], place: Path) -> tuple[list[ExportedSession], list[SkippedSession]]:
+        if self._form == "html":
+            from turnlog.export.site import Site
+
+            site = Site(place)
+            done = self._export_each(paths, site.add)
+            site.finish("Sessions", redacted=self._options.is_redacted)
+            return done
+        if self._form == "parquet":
+            from turnlog.export.parquet import ParquetTables
+
+            with ParquetTables(place) as tables:
+                return self._export_each(paths, lambda material: tables.add(material.session))
+        return self._export_each(paths, lambda material: self._write_file(material, place))
+
+    def _write_file(self, material: ExportMaterial, place: Path) -> Path:
+        name = build_file_name(material.title, material.session.session_id)
+        number, file = 1, Path(name + self._ending)
+        while (place / file).exists():
+            number += 1
+            file = Path(f"{name}-{number}{self._ending}")
+        write_export_file(place / file, iter_exported_bytes(self._form, material))
+        return file
+
+    def _export_each(
+        self, paths: list[Path], write: Callable[[ExportMaterial], Path | None]
+    ) -> tuple[list[ExportedSession], list[SkippedSession]]:
+        """Write each session; those that fail are noted, and the others go on."""
+        written: list[ExportedSession] = []
+        skipped: list[SkippedSession] = []
+        for number, path in enumerate(paths, 1):
+            try:
+                with self._open_session(path) as session:
+                    material = self._build_material(session)
+                    written.append(ExportedSession(session.session_id, material.title, write(material)))
+            except BrokenPlugin:
+                raise
+            except (TurnlogError, OSError) as error:
+                skipped.append(SkippedSession(path, str(error)))
+            if self._progress:
+                self._progress(number, len(paths))
+        return written, skipped
+
+    # -- secrets
+
+    @contextmanager
+    def _open_session(self, path: Path) -> Iterator[Session]:
+        """Open a session, or its copy without secrets."""
+        if self._redaction is None:
+            with Session.open(path, self._gap) as session:
+                yield session
+            return
+        with self._redaction.copy_redacted(path) as copy, Session.open(copy, self._gap) as session:
+            yield session
+
+    def _learn_secrets(self, paths: list[Path]) -> None:
+        """Take note of the secrets of all sessions before the first is written."""
+        if self._redaction is not None:
+            self._redaction.learn_secrets(paths)
+
+    def _build_result(
+        self, goal: Path | None, written: list[ExportedSession], skipped: list[SkippedSession]
+    ) -> ExportResult:
+        report = self._redaction.build_report() if self._redaction else None
+        counts = ExportRedactionCounts(report.replacement_count, list_rule_findings(report)) if report else None
+        size = measure_export_size(goal) if goal else 0
+        return ExportResult(self._form, goal, size, tuple(written), tuple(skipped), counts)
+
+
+def _build_choice(options: ExportOptions) -> ExportChoice:
+    """Choose what of each session is wanted."""
+    first, last = parse_turn_range(options.turns)
+    wanted = RenderOptions(
+        tools=options.tools,
+        thinking=options.thinking,
+        meta=options.meta,
+        pictures=options.has_images,
+        details=options.details,
+    )
+    return ExportChoice(
+        wanted,
+        first,
+        last,
+        all_branches=options.branch == "all",
+        agents=options.agents,
+        is_redacted=options.is_redacted,
+    )

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 import shlex
+import threading
 import zipfile
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from starlette.exceptions import HTTPException
 from starlette.testclient import TestClient
 
 from tests.web.conftest import Folders
-from turnlog.errors import UsageError
+from turnlog.errors import Busy, UsageError
+from turnlog.web.actions.actions import wait_for_thread
+from turnlog.web.actions.calls import CALLS
 from turnlog.web.actions.downloads import Downloads
 from turnlog.web.actions.verbs import VERBS, build_arguments
 from turnlog.web.machine import Machine
@@ -257,3 +261,61 @@ def test_flags_stand_before_the_session_and_words_behind_it() -> None:
     )
     with pytest.raises(UsageError, match="is no option"):
         build_arguments(VERBS["clone"], {"x": 1})
+
+
+@pytest.mark.parametrize(
+    ("verb", "options"),
+    [
+        ("clone", {}),
+        ("strip", {"preset": "heavy", "thinking": "keep-last=1"}),
+        ("fork", {"at": "1", "portable": True}),
+        ("redact", {"emails": True, "homes": True}),
+        ("repair", {}),
+        ("repair", {"only": ["cycle", "missing-cwd"]}),
+    ],
+)
+def test_the_words_of_a_page_are_those_of_the_command_that_it_shows(
+    client: TestClient, folders: Folders, ref: str, program: Any, verb: str, options: dict[str, Any]
+) -> None:
+    answer = post(client, ref, verb, options)
+    done = program(*shlex.split(answer["command"])[1:], **folders.environment)
+    assert done.stdout.rstrip("\n") == answer["words"]
+    assert (done.returncode, done.stderr.rstrip("\n")) == (answer["status"], answer["notes"])
+
+
+def test_the_document_of_a_page_has_the_keys_of_the_command_line(
+    client: TestClient, folders: Folders, ref: str, program: Any
+) -> None:
+    answer = post(client, ref, "strip", {"preset": "heavy"}, dry_run=False)
+    done = json.loads(program(*shlex.split(answer["command"])[1:], "--json", **folders.environment).stdout)
+    assert list(answer["document"]) == list(done)
+    assert answer["document"]["edits"] == done["edits"]
+
+
+def test_what_can_not_be_done_is_a_conflict_in_the_words_of_the_refusal(
+    client: TestClient, folders: Folders, ref: str, place: Machine
+) -> None:
+    path = place.find_session(ref).path
+    path.write_bytes(b'{"type":"mode"}\n')
+    before = everything(folders.config)
+    answer = client.post(f"/api/s/{ref}/actions/fork", json={"options": {"at": "1"}, "dry_run": False})
+    assert (answer.status_code, "holds no conversation" in answer.json()["error"]) == (409, True)
+    assert everything(folders.config) == before
+
+
+def test_an_action_that_takes_too_long_goes_on_and_the_page_is_told() -> None:
+    go_on, ended = threading.Event(), threading.Event()
+
+    def work() -> None:
+        go_on.wait()
+        ended.set()
+
+    with pytest.raises(Busy, match="goes on in the background"):
+        anyio.run(wait_for_thread, work, 0.01)
+    assert not ended.is_set()
+    go_on.set()
+    assert ended.wait(60)
+
+
+def test_every_verb_of_the_table_has_a_function_and_none_is_without() -> None:
+    assert {verb.command for verb in VERBS.values()} == set(CALLS)

@@ -1,6 +1,7 @@
-"""What a page may let the program do to a session: a fixed table of verbs, their options, and what a value may be.
+"""What a page may have done to a session: a fixed table of verbs, their options, and what a value may be.
 
-Nothing else of a request reaches a command line. Values go behind `=`, so that none is taken for an option.
+Nothing else of a request reaches a function. In the command that the page shows, values follow `=`, so that none is
+taken for an option.
 """
 
 from __future__ import annotations
@@ -33,10 +34,10 @@ class Verb(NamedTuple):
 
     command: str
     options: Mapping[str, VerbOption]
-    real: tuple[str, ...] = ("--json",)
-    """What is added to do it."""
+    real: tuple[str, ...] = ()
+    """What the command has in addition to do it."""
     rehearsal: tuple[str, ...] | None = ("--dry-run",)
-    """What is added to hear what would be done; None: the program has no dry run for it."""
+    """What the command has in addition for a dry run; None: there is none."""
     plain: str = ""
     """What is said in its place."""
 
@@ -73,7 +74,7 @@ VERBS: Mapping[str, Verb] = {
             "without": VerbOption("--without", _NAME_PATTERN, is_many=True),
             "title": _TITLE_OPTION,
         },
-        real=("--clone", "--json"),
+        real=("--clone",),
         rehearsal=(),
     ),
     "repair": Verb(
@@ -97,18 +98,16 @@ VERBS: Mapping[str, Verb] = {
             "redact": VerbOption("--redact", off="--no-redact"),
             "share": VerbOption("--share"),
         },
-        real=(),
         rehearsal=None,
         plain="A file is made for you to keep; the session is not changed.",
     ),
-    "rename": Verb("rename", {"title": VerbOption("", _TEXT_PATTERN)}, real=(), rehearsal=None, plain=_APPENDED_NOTE),
+    "rename": Verb("rename", {"title": VerbOption("", _TEXT_PATTERN)}, rehearsal=None, plain=_APPENDED_NOTE),
     "tag": Verb(
         "tag",
         {
             "tag": VerbOption("", re.compile(r"[^\x00-\x20\x7f\ud800-\udfff#-][^\x00-\x20\x7f\ud800-\udfff]{0,99}")),
             "remove": VerbOption("--remove"),
         },
-        real=(),
         rehearsal=None,
         plain=_APPENDED_NOTE,
     ),

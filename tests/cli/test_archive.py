@@ -13,7 +13,7 @@ import pytest
 from tests.cli.conftest import HOSTILE, Machine, Turnlog, harmful
 from tests.session.build import Build
 from tests.store.archive.test_schedule import until
-from turnlog.cli.archive.archive import parse_age_ns, parse_generation, parse_size_bytes, parse_typed_time
+from turnlog.api.archive_upkeep import parse_age_ns, parse_generation, parse_size_bytes, parse_typed_time
 from turnlog.errors import UsageError
 from turnlog.store.archive import Archive
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cli.conftest import Machine, Turnlog
-from turnlog.cli.archive.installation import (
+from turnlog.api.archive_installation import (
     add_archive_hooks,
     build_unit_files,
     cron_line,

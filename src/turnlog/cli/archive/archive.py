@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import re
-import time
-from datetime import datetime, timedelta
+import os
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from turnlog.errors import UsageError
 
-if TYPE_CHECKING:
-    from turnlog.store.archive.archive import Archive
-
+_MAX_HOOK_INPUT_BYTES = 1 << 20
 _JSON_OPTION = click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
 
 
@@ -44,12 +40,10 @@ def on(every: int) -> None:
     Whenever turnlog is used and HOURS have passed, a run is started in the background; nobody waits for it. The first
     one starts now. If turnlog is seldom used, `turnlog archive install` adds a timer or a hook of the client.
     """
-    from turnlog.api.config import data_dir
+    from turnlog.api.archives import schedule_archive
     from turnlog.cli.output import print_lines
-    from turnlog.store.archive.schedule import maybe_start, turn_on_schedule
 
-    turn_on_schedule(data_dir(), every)
-    maybe_start(data_dir())
+    schedule_archive(every)
     print_lines(
         [f"The archive is on: every {every} hours, beside other commands. The first run has started in the background."]
     )
@@ -58,11 +52,10 @@ def on(every: int) -> None:
 @archive.command()
 def off() -> None:
     """Archive no more beside other commands; what is archived stays."""
-    from turnlog.api.config import data_dir
+    from turnlog.api.archives import schedule_archive
     from turnlog.cli.output import print_lines
-    from turnlog.store.archive.schedule import turn_off_schedule
 
-    turn_off_schedule(data_dir())
+    schedule_archive(None)
     print_lines(
         ["The archive is off; what it holds stays. Timers and hooks are removed by `turnlog archive install --remove`."]
     )
@@ -72,14 +65,14 @@ def off() -> None:
 @_JSON_OPTION
 def status(as_json: bool) -> None:
     """Say what the archive holds, and what the client will delete."""
-    from turnlog.api.config import data_dir, load_config
-    from turnlog.api.lookup import list_config_folders
-    from turnlog.cli.archive.view import render_archive_status, to_archive_status_document
+    from turnlog.api.archives import read_archive_status
+    from turnlog.api.documents import to_document
+    from turnlog.cli.archive.view import render_archive_status
     from turnlog.cli.output import print_json, print_lines
 
-    found = to_archive_status_document(data_dir(), list_config_folders(load_config()))
+    found = read_archive_status()
     if as_json:
-        print_json(found)
+        print_json(to_document(found))
     else:
         print_lines(render_archive_status(found))
 
@@ -101,21 +94,45 @@ def run(sessions: tuple[str, ...], hook: bool, quiet: bool, background: bool, as
       turnlog archive run
       turnlog archive run --quiet --session 932fc80a-c05a-4969-ba64-42dfe573deb6
     """
-    from turnlog.cli.archive.archive_run import archive_once, read_hook_session_id
+    from turnlog.api.archives import archive_sessions
+    from turnlog.api.documents import to_document
     from turnlog.cli.archive.view import render_archive_run
     from turnlog.cli.output import print_json, print_lines, print_remark
+    from turnlog.cli.progress import show_progress
 
-    named = read_hook_session_id() if hook else None
-    if hook and named is None:
+    hooked = _read_hook_session_id() if hook else None
+    if hook and hooked is None:
         return 0
-    found = archive_once(sessions, named, background=background, watched=not (quiet or as_json or background))
+    if background and hasattr(os, "nice"):
+        os.nice(10)
+    watched = not (quiet or as_json or background)
+    done = archive_sessions(
+        sessions,
+        ids=[hooked] if hooked else (),
+        progress=show_progress("archiving {done:,} of {total:,} …") if watched else None,
+    )
     if as_json:
-        print_json(found)
+        print_json(to_document(done))
     elif not (quiet or background):
-        print_lines(render_archive_run(found))
-    for trouble in found["troubles"]:
+        print_lines(render_archive_run(done))
+    for trouble in done.troubles:
         print_remark(f"not archived: {trouble}")
-    return 1 if found["troubles"] else 0
+    return 1 if done.troubles else 0
+
+
+def _read_hook_session_id() -> str | None:
+    """Read the session that the client names to its hooks on standard input."""
+    import msgspec
+
+    from turnlog.entries.layout import is_session_id
+
+    text = sys.stdin.buffer.read(_MAX_HOOK_INPUT_BYTES) if sys.stdin is not None else b""
+    try:
+        value = msgspec.json.decode(text)
+    except msgspec.MsgspecError:
+        raise UsageError("--hook: standard input holds no JSON; it is for hooks of the client") from None
+    name = value.get("session_id") if isinstance(value, dict) else None
+    return name if isinstance(name, str) and is_session_id(name) else None
 
 
 @archive.command(name="list")
@@ -123,17 +140,19 @@ def run(sessions: tuple[str, ...], hook: bool, quiet: bool, background: bool, as
 @_JSON_OPTION
 def list_sessions(gone: bool, as_json: bool) -> None:
     """List the archived sessions, newest first."""
+    from turnlog.api.archives import list_archive
     from turnlog.api.config import load_config
-    from turnlog.cli.archive.view import render_archive_list, to_archive_list_document
+    from turnlog.api.documents import to_document
+    from turnlog.cli.archive.view import render_archive_list
     from turnlog.cli.output import print_json, print_lines, print_remark
     from turnlog.cli.terminal import detect_screen
 
-    found = to_archive_list_document(_open_archive(), gone)
+    found = list_archive(only_gone=gone)
     if as_json:
-        print_json(found)
+        print_json(to_document(found))
         return
     print_lines(render_archive_list(found, detect_screen(load_config().color)))
-    if not found["sessions"]:
+    if not found.sessions:
         print_remark(
             "The archive holds no such session." if gone else "The archive is empty; `turnlog archive run` fills it."
         )
@@ -162,16 +181,16 @@ def restore(
       turnlog archive restore bee7dbd3 --to /tmp/look --keep-times
       turnlog archive restore bee7dbd3 --at 2026-11-03
     """
-    from turnlog.cli.archive.archive_run import restore_archived_sessions
+    from turnlog.api.archives import restore_archived_sessions
+    from turnlog.api.documents import to_document
     from turnlog.cli.archive.view import render_restored_sessions
     from turnlog.cli.output import print_json, print_lines
 
-    when = parse_generation(at)
-    found = restore_archived_sessions(names, to=to, at=when, force=force, keep_times=keep_times, with_gone=not present)
+    done = restore_archived_sessions(names, to=to, at=at, force=force, keep_times=keep_times, with_gone=not present)
     if as_json:
-        print_json({"sessions": found})
+        print_json(to_document(done))
     else:
-        print_lines(render_restored_sessions(found, str(Path(to).expanduser().absolute()) if to is not None else None))
+        print_lines(render_restored_sessions(done, str(Path(to).expanduser().absolute()) if to is not None else None))
 
 
 @archive.command()
@@ -184,32 +203,19 @@ def verify(repair: bool, as_json: bool) -> int:
     anew what is still on disk. Of a session that is gone, a damaged manifest is rebuilt from the blobs that hold its
     lines; what is lost is listed.
     """
-    from turnlog.api.config import load_config
-    from turnlog.api.lookup import list_config_folders
-    from turnlog.cli.archive.view import render_verification, to_verify_document
+    from turnlog.api.archive_upkeep import verify_archive
+    from turnlog.api.documents import to_document
+    from turnlog.cli.archive.view import render_verification
     from turnlog.cli.output import print_json, print_lines, print_remark
-    from turnlog.store.archive.rebuild import mend_manifests
-    from turnlog.store.archive.verify import put_damaged_blobs_aside
-    from turnlog.store.archive.verify import verify_archive as check
 
-    found = check(_open_archive())
-    if repair and found.blobs_damaged:
-        print_remark(
-            f"Damaged blobs are in {put_damaged_blobs_aside(_open_archive(), found)} now; `turnlog archive run` "
-            f"replaces what it can."
-        )
-    mended = (
-        [str(item) for item in mend_manifests(_open_archive(), list_config_folders(load_config()))]
-        if repair and found.manifests_damaged
-        else []
-    )
-    for text in mended:
+    found = verify_archive(repair=repair, notify=print_remark)
+    for text in found.mended:
         print_remark(text)
     if as_json:
-        print_json(to_verify_document(found, mended))
+        print_json(to_document(found))
     else:
         print_lines(render_verification(found))
-    return 0 if found.is_sound else 1
+    return 0 if found.sound else 1
 
 
 @archive.command()
@@ -231,19 +237,18 @@ def prune(keep: int | None, older_than: str | None, max_size: str | None, gone: 
       turnlog archive prune --older-than 1y --gone --yes
       turnlog archive prune --max-size 5GB --gone
     """
-    from turnlog.cli.archive.view import render_prune_plan, to_prune_document
+    from turnlog.api.archive_upkeep import prune_archive
+    from turnlog.api.documents import to_document
+    from turnlog.cli.archive.view import render_pruning
     from turnlog.cli.output import print_json, print_lines
-    from turnlog.store.archive.prune import PruneRules, plan_prune
-    from turnlog.store.archive.prune import prune_archive as drop
 
     if gone and older_than is None and max_size is None:
         raise click.UsageError("--gone needs --older-than or --max-size, which say what may go.")
-    rules = PruneRules(keep, parse_age_ns(older_than), parse_size_bytes(max_size), gone)
-    found = (drop if yes else plan_prune)(_open_archive(), rules)
+    done = prune_archive(keep=keep, older_than=older_than, max_size=max_size, gone=gone, dry_run=not yes)
     if as_json:
-        print_json(to_prune_document(found, yes))
+        print_json(to_document(done))
     else:
-        print_lines(render_prune_plan(found, yes))
+        print_lines(render_pruning(done))
 
 
 @archive.command()
@@ -262,7 +267,7 @@ def install(kind: str | None, remove: bool, config_dir: str | None, yes: bool) -
       turnlog archive install --hook --yes
       turnlog archive install --remove --yes
     """
-    from turnlog.cli.archive.installation import plan_install_steps
+    from turnlog.api.archive_installation import plan_install_steps
     from turnlog.cli.output import print_lines, print_remark
 
     if kind is None and not remove:
@@ -276,55 +281,3 @@ def install(kind: str | None, remove: bool, config_dir: str | None, yes: bool) -
         print_remark("There is nothing to do.")
     elif not yes:
         print_remark("Nothing was done; --yes does it.")
-
-
-def _open_archive() -> Archive:
-    from turnlog.api.config import data_dir
-    from turnlog.store.archive.archive import Archive
-
-    return Archive(data_dir())
-
-
-_AGE_PATTERN = re.compile(r"(\d+)\s*(h|d|w|m|y)", re.IGNORECASE)
-_UNIT_HOURS = {"h": 1, "d": 24, "w": 24 * 7, "m": 24 * 30, "y": 24 * 365}
-_SIZE_PATTERN = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?", re.IGNORECASE)
-
-
-def parse_typed_time(text: str) -> datetime:
-    """A date or a time of this machine; a mere date means the end of that day."""
-    try:
-        found = datetime.fromisoformat(text.strip())
-    except ValueError:
-        raise UsageError(f"{text!r} is no time; write 2026-11-03 or 2026-11-03T14:05") from None
-    if len(text.strip()) <= 10:
-        found += timedelta(days=1) - timedelta(microseconds=1)
-    return found.astimezone()
-
-
-def parse_generation(text: str | None) -> int | datetime | None:
-    """A generation's number, or a time."""
-    if text is None:
-        return None
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 9 else parse_typed_time(text)
-
-
-def parse_age_ns(text: str | None) -> int | None:
-    """The time that lies an age back, or a date, in nanoseconds since 1970."""
-    if text is None:
-        return None
-    if age := _AGE_PATTERN.fullmatch(text.strip()):
-        return time.time_ns() - int(age[1]) * _UNIT_HOURS[age[2].lower()] * 3600 * 10**9
-    try:
-        return int(parse_typed_time(text).timestamp() * 1e9)
-    except UsageError:
-        raise UsageError(f"{text!r} is no age; write 90d, 12w, 2y or a date such as 2026-11-03") from None
-
-
-def parse_size_bytes(text: str | None) -> int | None:
-    """A number of bytes: `500MB`, `2 GB`, `1.5GiB`."""
-    if text is None:
-        return None
-    found = _SIZE_PATTERN.fullmatch(text.strip())
-    if not found:
-        raise UsageError(f"{text!r} is no size; write 500MB or 2GB")
-    return int(float(found[1]) * (1024 if found[3] else 1000) ** " KMGT".index(found[2].upper() or " "))

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from turnlog.api.config import data_dir, load_config
 from turnlog.api.lookup import list_config_folders
-from turnlog.cli.terminal import make_visible
 from turnlog.errors import TurnlogError, UsageError
+from turnlog.render.terminal import make_visible
 from turnlog.store.archive import durable_write
 from turnlog.store.archive.schedule import build_start_command
 from turnlog.store.client_settings import add_client_hooks, iter_our_hooks, parse_client_settings, remove_client_hooks

@@ -1,0 +1,184 @@
+"""Upkeep of the archive: everything read again and compared, and old generations dropped."""
+
+from __future__ import annotations
+
+import re
+import time
+from datetime import UTC, datetime, timedelta
+
+from msgspec import Struct
+
+from turnlog.api.config import Config, data_dir, load_config
+from turnlog.api.lookup import Notify, list_config_folders
+from turnlog.errors import UsageError
+from turnlog.session.clock import to_iso_time
+from turnlog.store.archive.archive import Archive
+from turnlog.store.archive.prune import PruneRules, is_session_gone
+
+_AGE_PATTERN = re.compile(r"(\d+)\s*(h|d|w|m|y)", re.IGNORECASE)
+_UNIT_HOURS = {"h": 1, "d": 24, "w": 24 * 7, "m": 24 * 30, "y": 24 * 365}
+_SIZE_PATTERN = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?", re.IGNORECASE)
+
+
+def open_archive() -> Archive:
+    """Open the archive of this machine."""
+    return Archive(data_dir())
+
+
+class DamagedCopy(Struct, frozen=True):
+    """A file of an archived session that can't be restored."""
+
+    session_id: str
+    generation: int
+    path: str
+    """Below the config folder."""
+    reason: str
+
+
+class ArchiveVerification(Struct, frozen=True):
+    """What was read again, and what is damaged."""
+
+    sound: bool
+    manifests: int
+    files: int
+    bytes: int
+    blobs: int
+    unused_blobs: int
+    damaged: tuple[DamagedCopy, ...]
+    manifests_damaged: list[str]
+    mended: list[str]
+    """What became of each of these, if they were to be repaired."""
+
+
+class PrunedGeneration(Struct, frozen=True):
+    """A generation that is dropped."""
+
+    session_id: str
+    generation: int
+    title: str | None
+    archived: str
+    gone: bool
+
+
+class ArchivePruning(Struct, frozen=True):
+    """What was dropped from the archive, or would be."""
+
+    done: bool
+    dropped: tuple[PrunedGeneration, ...]
+    bytes_freed: int
+    bytes_left: int
+
+
+def verify_archive(
+    *, repair: bool = False, config: Config | None = None, notify: Notify | None = None
+) -> ArchiveVerification:
+    """Read everything in the archive again and compare it with its hashes.
+
+    With `repair`, damaged blobs are moved away, and damaged manifests are rebuilt from blobs.
+    """
+    from turnlog.store.archive.rebuild import mend_manifests
+    from turnlog.store.archive.verify import put_damaged_blobs_aside
+    from turnlog.store.archive.verify import verify_archive as read_again
+
+    archive = open_archive()
+    found = read_again(archive)
+    if repair and found.blobs_damaged:
+        folder = put_damaged_blobs_aside(archive, found)
+        if notify:
+            notify(f"Damaged blobs are in {folder} now; `turnlog archive run` replaces what it can.")
+    mended: list[str] = []
+    if repair and found.manifests_damaged:
+        mended = [str(item) for item in mend_manifests(archive, list_config_folders(config or load_config()))]
+    return ArchiveVerification(
+        sound=found.is_sound,
+        manifests=found.manifests,
+        files=found.files,
+        bytes=found.bytes,
+        blobs=found.blobs,
+        unused_blobs=found.unused,
+        damaged=tuple(DamagedCopy(item.session_id, item.generation, item.path, item.reason) for item in found.damaged),
+        manifests_damaged=found.manifests_damaged,
+        mended=mended,
+    )
+
+
+def prune_archive(
+    *,
+    keep: int | None = None,
+    older_than: str | None = None,
+    max_size: str | int | None = None,
+    gone: bool = False,
+    dry_run: bool = False,
+) -> ArchivePruning:
+    """Make the archive smaller.
+
+    `keep` is how many generations of a session stay, `older_than` an age (`90d`, `2y`) or a date, `max_size` a number
+    of bytes or a text such as `2GB`. The newest generation of a session stays, unless the session is no longer on disk
+    and `gone` is true.
+    """
+    from turnlog.store.archive.prune import plan_prune
+    from turnlog.store.archive.prune import prune_archive as drop
+
+    if gone and older_than is None and max_size is None:
+        raise UsageError("gone needs older_than or max_size, which say what may go")
+    size = parse_size_bytes(max_size) if isinstance(max_size, str) else max_size
+    plan = (plan_prune if dry_run else drop)(open_archive(), PruneRules(keep, parse_age_ns(older_than), size, gone))
+    dropped = tuple(
+        PrunedGeneration(
+            item.session_id,
+            item.generation,
+            item.title,
+            to_time_text(item.changed_ns / 1e9),
+            is_session_gone(item),
+        )
+        for item in plan.drop
+    )
+    return ArchivePruning(not dry_run, dropped, plan.freed, plan.left)
+
+
+# -- words for times and sizes
+
+
+def parse_typed_time(text: str) -> datetime:
+    """Parse a date or a time of this machine; a date alone means the end of that day."""
+    try:
+        found = datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise UsageError(f"{text!r} is no time; write 2026-11-03 or 2026-11-03T14:05") from None
+    if len(text.strip()) <= 10:
+        found += timedelta(days=1) - timedelta(microseconds=1)
+    return found.astimezone()
+
+
+def parse_generation(text: str | None) -> int | datetime | None:
+    """Parse a generation's number, or a time."""
+    if text is None:
+        return None
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 9 else parse_typed_time(text)
+
+
+def parse_age_ns(text: str | None) -> int | None:
+    """Parse an age or a date; gives that time in nanoseconds since 1970."""
+    if text is None:
+        return None
+    if age := _AGE_PATTERN.fullmatch(text.strip()):
+        return time.time_ns() - int(age[1]) * _UNIT_HOURS[age[2].lower()] * 3600 * 10**9
+    try:
+        return int(parse_typed_time(text).timestamp() * 1e9)
+    except UsageError:
+        raise UsageError(f"{text!r} is no age; write 90d, 12w, 2y or a date such as 2026-11-03") from None
+
+
+def parse_size_bytes(text: str | None) -> int | None:
+    """Parse a number of bytes: `500MB`, `2 GB`, `1.5GiB`."""
+    if text is None:
+        return None
+    found = _SIZE_PATTERN.fullmatch(text.strip())
+    if not found:
+        raise UsageError(f"{text!r} is no size; write 500MB or 2GB")
+    return int(float(found[1]) * (1024 if found[3] else 1000) ** " KMGT".index(found[2].upper() or " "))
+
+
+def to_time_text(seconds: float) -> str:
+    """Give a time in seconds since 1970 as JSON has it."""
+    return to_iso_time(datetime.fromtimestamp(seconds, UTC)) or ""

@@ -131,7 +131,7 @@ def test_a_dry_run_prints_what_copies_share_once(turnlog: Turnlog, machine: Mach
 def test_what_a_server_does_not_take_waits_and_is_sent_by_flush(
     turnlog: Turnlog, machine: Machine, backend: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("turnlog.cli.trace.backfill._SERVER_TIMEOUT_SECONDS", 0.0)
+    monkeypatch.setattr("turnlog.api.traces._SERVER_TIMEOUT_SECONDS", 0.0)
     machine.add(name(1), talk(2).data())
     backend.default = 503
     done = turnlog("trace", "backfill", "--all")
@@ -212,7 +212,7 @@ def test_spans_that_were_refused_and_sent_again_are_no_failure(
 def test_a_flush_whose_spans_the_server_drops_is_a_failure(
     turnlog: Turnlog, machine: Machine, backend: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("turnlog.cli.trace.backfill._SERVER_TIMEOUT_SECONDS", 0.0)
+    monkeypatch.setattr("turnlog.api.traces._SERVER_TIMEOUT_SECONDS", 0.0)
     machine.add(name(1), talk(1).data())
     backend.default = 503
     turnlog("trace", "backfill", "--all")

@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import click
 
-from turnlog.api.config import Config, trace_dir
-from turnlog.cli.output import print_remark
-from turnlog.cli.progress import show_progress
-from turnlog.cli.terminal import to_visible_line
-from turnlog.render.figures import format_count
-from turnlog.trace.outbox.delivery import DeliveryResult, deliver_batches
-from turnlog.trace.outbox.outbox import OUTBOX_FILE_NAME, Outbox
-from turnlog.trace.outbox.target_status import TargetStatus
-from turnlog.trace.targets.target import TraceTarget
-from turnlog.trace.targets.targets import require_targets
-from turnlog.trace.wire.poster import Poster
+if TYPE_CHECKING:
+    from turnlog.api.trace_outbox import FlushReport
 
 
 @click.command()
@@ -39,108 +29,43 @@ def flush(names: tuple[str, ...], quarantined: bool, wait: float, as_json: bool)
       turnlog trace flush --target phoenix --wait 60
       turnlog trace flush --quarantined      when the target's settings were wrong
     """
-    from turnlog.api.config import load_config
-    from turnlog.cli.output import print_json, print_lines
+    from turnlog.api.documents import to_document
+    from turnlog.api.trace_outbox import flush_traces
+    from turnlog.cli.output import print_json, print_lines, print_remark
+    from turnlog.cli.progress import show_progress
 
-    done = flush_targets(load_config(), names, wait, quarantined=quarantined)
+    progress = show_progress("sending: {done:,} of {total:,} requests …")
+    try:
+        report = flush_traces(names, wait=wait, quarantined=quarantined, notify=print_remark, progress=progress)
+    finally:
+        if progress:
+            progress(0, 0)  # the line goes, however far it was
     if as_json:
-        print_json(to_flush_document(done))
+        print_json(to_document(report))
     else:
-        print_lines(render_flush_results(done))
-    return 1 if is_flush_failed(done) else 0
+        print_lines(_render_report(report))
+    return 0 if report.is_complete else 1
 
 
-class FlushResult(NamedTuple):
-    """What was done for one target."""
+def _render_report(report: FlushReport) -> Iterator[str]:
+    from turnlog.cli.terminal import to_visible_line
+    from turnlog.render.figures import format_count
 
-    target: TraceTarget
-    delivered: DeliveryResult
-    standing: TargetStatus
-
-
-def flush_targets(config: Config, names: Sequence[str], patience: float, *, quarantined: bool) -> list[FlushResult]:
-    """Send what waits for some targets, or for all."""
-    targets = require_targets(config.trace, os.environ, names)
-    path = trace_dir() / OUTBOX_FILE_NAME
-    if not path.exists():
-        return [
-            FlushResult(target, DeliveryResult(), TargetStatus(target.key, target.display_name)) for target in targets
-        ]
-    with Outbox.open(path) as outbox:
-        done = [_flush_target(outbox, target, patience, quarantined) for target in targets]
-        if not names:
-            _mention_others(outbox, {target.key for target in targets})
-    return done
-
-
-def _flush_target(outbox: Outbox, target: TraceTarget, patience: float, quarantined: bool) -> FlushResult:
-    if quarantined:
-        outbox.requeue(target.key)
-    outbox.end_pause(target.key)
-    tell = show_progress(f"sending to {to_visible_line(target.name)}: {{done:,}} of {{total:,}} requests …")
-    with Poster(target) as poster:
-        try:
-            delivered = deliver_batches(outbox, poster, patience=patience, progress=tell)
-        finally:
-            if tell:
-                tell(0, 0)  # the line goes, however far it was
-    return FlushResult(target, delivered, outbox.read_status(target.key))
-
-
-def _mention_others(outbox: Outbox, keys: set[str]) -> None:
-    for item in outbox.list_statuses():
-        if item.key not in keys and item.pending_spans:
-            print_remark(f"{item.shown}: is not configured; {format_count(item.pending_spans, 'span')} wait for it")
-
-
-def is_flush_failed(done: Sequence[FlushResult]) -> bool:
-    """Whether something could not be sent, and nobody else is at it."""
-    return any(
-        item.delivered.refused or item.delivered.rejected or (item.delivered.left and not item.delivered.busy)
-        for item in done
-    )
-
-
-def to_flush_document(done: Sequence[FlushResult]) -> dict[str, Any]:
-    """What was done as JSON."""
-    return {
-        "targets": [
-            {
-                "target": item.target.display_name,
-                "sent_spans": item.delivered.spans,
-                "sent_batches": item.delivered.batches,
-                "refused_batches": item.delivered.refused,
-                "refusal": item.delivered.refusal or item.delivered.rejection,
-                "rejected_spans": item.delivered.rejected,
-                "failures": item.delivered.failures,
-                "busy": item.delivered.busy,
-                "error": item.delivered.error,
-                "pending_spans": item.standing.pending_spans,
-                "quarantined_spans": item.standing.quarantined_spans,
-            }
-            for item in done
-        ]
-    }
-
-
-def render_flush_results(done: Sequence[FlushResult]) -> Iterator[str]:
-    """The same in words."""
-    for target, delivered, standing in done:
-        sent = f"{format_count(delivered.spans, 'span')} sent in {format_count(delivered.batches, 'request')}"
+    for item in report.targets:
+        why = _format_reason(item.refusal)
         notes = [
-            f"{format_count(delivered.refused, 'request')} refused{_format_reason(delivered.refusal)}"
-            if delivered.refused
+            f"{format_count(item.sent_spans, 'span')} sent in {format_count(item.sent_batches, 'request')}",
+            f"{format_count(item.refused_batches, 'request')} refused{why}" if item.refused_batches else "",
+            f"{format_count(item.rejected_spans, 'span')} dropped by the server{why}" if item.rejected_spans else "",
+            f"{format_count(item.pending_spans, 'span')} still pending{_format_reason(item.error)}"
+            if item.pending_spans
             else "",
-            f"{format_count(delivered.rejected, 'span')} dropped by the server{_format_reason(delivered.rejection)}"
-            if delivered.rejected
-            else "",
-            f"{format_count(standing.pending_spans, 'span')} still pending{_format_reason(delivered.error)}"
-            if standing.pending_spans
-            else "",
-            "another process is sending to it" if delivered.busy else "",
+            "another process is sending to it" if item.busy else "",
         ]
-        yield f"{to_visible_line(target.display_name)}: {', '.join([sent, *filter(None, notes)])}"
+        yield f"{to_visible_line(item.target)}: {', '.join(filter(None, notes))}"
 
 
 def _format_reason(words: str | None) -> str:
+    from turnlog.cli.terminal import to_visible_line
+
     return f" ({to_visible_line(words)})" if words else ""

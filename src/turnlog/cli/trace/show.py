@@ -2,19 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 import click
-
-from turnlog.cli import time_format
-from turnlog.cli.terminal import TerminalScreen, measure_width, pad_to_cells, to_visible_line
-from turnlog.render.events import format_prompt_label, read_notification
-from turnlog.trace.spans.attributes import build_span
-from turnlog.trace.spans.content import ContentPolicy, SpanContents
-from turnlog.trace.spans.span import Span
-from turnlog.trace.spans.span_trees import SpanNode, Trace
-from turnlog.trace.wire.otlp import to_readable_spans
 
 
 @click.command()
@@ -42,116 +30,16 @@ def show(session: str, turn: int | None, nest: bool, content: str, as_json: bool
       turnlog trace show last --json | jq '.traces[].spans[].name'
     """
     from turnlog.api.config import load_config
-    from turnlog.cli.output import print_json, print_lines
+    from turnlog.api.documents import to_document
+    from turnlog.api.traces import open_traces, trace_session
+    from turnlog.cli.output import print_json, print_lines, print_remark
     from turnlog.cli.terminal import detect_screen
-    from turnlog.cli.trace.strays import find_traceable
-    from turnlog.errors import NotFound
-    from turnlog.trace.session_tail import open_traced_session
-    from turnlog.trace.spans.content import ContentPolicy
-    from turnlog.trace.spans.span import SessionSignals
-    from turnlog.trace.spans.span_trees import build_session_traces
+    from turnlog.cli.trace.span_tree import render_span_trees
 
+    if as_json:
+        found = trace_session(session, turn=turn, nest=nest, content=content, notify=print_remark)  # type: ignore[arg-type]
+        print_json(to_document(found))
+        return
     config = load_config()
-    with open_traced_session(find_traceable(session, config)) as found:
-        wanted = [
-            trace for trace in build_session_traces(found, SessionSignals(over=True)) if turn in (None, trace.number)
-        ]
-        if turn is not None and not wanted:
-            raise NotFound(f"turn {turn} has no trace; `turnlog trace show {session}` shows all")
-        if as_json:
-            print_json(to_traces_document(wanted, ContentPolicy(content), nest=nest))  # type: ignore[arg-type]
-        else:
-            print_lines(render_span_trees(wanted, detect_screen(config.color), nest=nest))
-
-
-_MAX_TEXT_CHARS = 200
-_MAX_READ_CHARS = 2_000
-"""Characters of a text in which what is shown of it stands."""
-_DEFINITION = (
-    "One tree a turn. A generation lasts from what it answers to the last line of its message, a call from its own line"
-    " to its result. Tokens: new input, read from the cache (r), written to it (w), output."
-)
-_MARK_NAMES = ("continued", "interrupted", "compacted")
-
-
-def render_span_trees(traces: list[Trace], screen: TerminalScreen, *, nest: bool) -> Iterator[str]:
-    """The trees as lines; on a terminal, cut to its width."""
-    for trace in traces:
-        contents = SpanContents(trace.session, ContentPolicy(limit=_MAX_READ_CHARS))
-        spans = {node.id: build_span(node, trace, contents, nest=nest) for node in trace.nodes}
-        yield _render_head(trace, spans, screen)
-        drawn = list(_walk_spans(trace, spans))
-        wide = max(
-            (measure_width(branch) + measure_width(to_visible_line(node.name)) for branch, node in drawn), default=0
-        )
-        for branch, node in drawn:
-            yield _render_row(branch, node, spans[node.id], wide, screen)
-        yield ""
-    yield from screen.wrap_prose(_DEFINITION if traces else "No turn has an answer yet.", "dim")
-
-
-def to_traces_document(traces: list[Trace], policy: ContentPolicy, *, nest: bool) -> dict[str, Any]:
-    """The same as JSON, with all that would be sent."""
-    found = []
-    for trace in traces:
-        contents = SpanContents(trace.session, policy)
-        spans = to_readable_spans(build_span(node, trace, contents, nest=nest) for node in trace.nodes)
-        found.append({"trace": trace.id.hex(), "turn": trace.number or None, "name": trace.name, "spans": spans})
-    return {"traces": found}
-
-
-def _render_head(trace: Trace, spans: dict[bytes, Span], screen: TerminalScreen) -> str:
-    said = str(spans[trace.nodes[0].id].attributes.get("input.value", ""))
-    title, prompt = to_visible_line(trace.name), trace.work.prompt
-    if prompt is not None and prompt.kind == "notification":
-        said = read_notification(said)
-    elif prompt is not None and not prompt.is_typed:
-        title += f" ({to_visible_line(format_prompt_label(prompt.kind, prompt.speaker.name))})"
-    return screen.paint(title, "bold") + screen.fit(
-        f"  {to_visible_line(said)[:_MAX_TEXT_CHARS]}", measure_width(title)
-    )
-
-
-def _walk_spans(trace: Trace, spans: dict[bytes, Span]) -> Iterator[tuple[str, SpanNode]]:
-    """Each span with the branches that lead to it, in the order of their times."""
-    below: dict[bytes | None, list[SpanNode]] = {}
-    for node in sorted(trace.nodes, key=lambda node: node.start):
-        parent = spans[node.id].parent
-        below.setdefault(parent if parent in spans else None, []).append(node)
-    stack = [(node, "", number == 1) for number, node in enumerate(reversed(below.get(None, [])), 1)]
-    while stack:
-        node, above, is_last = stack.pop()
-        yield above + ("└─ " if is_last else "├─ "), node
-        deeper = above + ("   " if is_last else "│  ")
-        stack += [(child, deeper, number == 1) for number, child in enumerate(reversed(below.get(node.id, [])), 1)]
-
-
-def _render_row(branch: str, node: SpanNode, sent: Span, wide: int, screen: TerminalScreen) -> str:
-    name = pad_to_cells(to_visible_line(node.name), wide - measure_width(branch))
-    lasted = time_format.format_milliseconds((sent.end - sent.start) / 1_000_000)
-    facts = "  ".join(filter(None, [f"{lasted:<5}", _format_tokens(sent), *_list_notes(sent)])).rstrip()
-    text = f"{branch}{name}  {screen.fit(facts, wide + 2)}"
-    return screen.paint(text, "red") if sent.error else text
-
-
-def _format_tokens(sent: Span) -> str:
-    used = [sent.attributes.get(f"gen_ai.usage.{name}") for name in _USAGE_FIELDS]
-    if used[0] is None:
-        return ""
-    total, read, written, output = (int(value) if isinstance(value, int) else 0 for value in used)
-    return f"{total - read - written:,} + {read:,} r + {written:,} w → {output:,}"
-
-
-_USAGE_FIELDS = ("input_tokens", "cache_read.input_tokens", "cache_creation.input_tokens", "output_tokens")
-
-
-def _list_notes(sent: Span) -> Iterator[str]:
-    for mark in _MARK_NAMES:
-        if sent.attributes.get(f"claude_code.{mark}"):
-            yield f"[{mark}]"
-    if time := sent.attributes.get("claude_code.time"):
-        yield f"[time {time}]"
-    if sent.attributes.get("claude_code.outcome") in ("unanswered", "open", "waiting"):
-        yield f"[{sent.attributes['claude_code.outcome']}]"
-    if sent.error:
-        yield f"✗ {to_visible_line(sent.error)[:_MAX_TEXT_CHARS]}"
+    with open_traces(session, turn, config=config, notify=print_remark) as traces:
+        print_lines(render_span_trees(traces, detect_screen(config.color), nest=nest))

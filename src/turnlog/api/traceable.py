@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from turnlog.api.config import Config
-from turnlog.api.lookup import list_config_folders
+from turnlog.api.lookup import Notify, list_config_folders, locate_session
 from turnlog.api.sessions import CatalogueRow, is_in_project
-from turnlog.cli.named_sessions import locate_named_session
 from turnlog.entries.agents import StraySession, list_agents_by_session, list_stray_sessions, read_last_write_ns
 from turnlog.entries.layout import list_project_folders
 from turnlog.entries.peek import peek_safely
@@ -29,11 +28,12 @@ class TraceableFile(NamedTuple):
     written_ns: int
 
 
-def find_traceable(name: str, config: Config) -> Path:
-    """The file of the session that a name means, also where only files of its sub-agents are left."""
+def find_traceable(name: str | Path, config: Config, notify: Notify | None = None) -> Path:
+    """Find the file of the session that a name means, also where only files of its sub-agents are left."""
     try:
-        return locate_named_session(name, config)
+        return locate_session(name, config, notify)
     except NotFound:
+        name = str(name)
         found = [item.path for item in _find_strays(config) if name in (str(item.path), item.path.stem[: len(name)])]
         if len(found) != 1 or len(name) < _MIN_NAME_CHARS:
             raise

@@ -1,0 +1,316 @@
+"""Sessions for tracing backends: their spans, what was sent of them, and what waits."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from turnlog.api.config import Config, load_config, trace_dir
+from turnlog.api.lookup import Notify, list_config_folders
+from turnlog.demo import is_demo
+from turnlog.entries.clients import list_clients
+from turnlog.errors import BrokenPlugin, NotFound, TurnlogError, UsageError
+from turnlog.session.clock import parse_timestamp
+from turnlog.trace.harvest import HarvestResult, harvest_session, preview_spans
+from turnlog.trace.outbox.delivery import DeliveryResult, deliver_batches
+from turnlog.trace.outbox.outbox import OUTBOX_FILE_NAME, Outbox, OutboxFull
+from turnlog.trace.recovery import is_session_over
+from turnlog.trace.session_tail import open_traced_session
+from turnlog.trace.spans.attributes import build_span
+from turnlog.trace.spans.content import ContentLevel, ContentPolicy, SpanContents
+from turnlog.trace.spans.span import SessionSignals, Span
+from turnlog.trace.spans.span_trees import Trace, build_session_traces
+from turnlog.trace.targets.target import TraceTarget
+from turnlog.trace.targets.targets import list_configured_targets, require_targets
+from turnlog.trace.wire.otlp import to_readable_spans
+from turnlog.trace.wire.poster import Poster
+
+if TYPE_CHECKING:
+    from turnlog.api.index import Progress
+
+_DEMO_REASON = "the sessions of the demo are made up, and are not sent"
+_NO_TARGET = TraceTarget("no target", "http://127.0.0.1/v1/traces")
+"""The target of a preview where none is configured."""
+_SERVER_TIMEOUT_SECONDS = 20.0
+"""How long to wait for a server that does not answer before only the outbox is filled."""
+
+
+# -- the spans of one session
+
+
+class SessionSpan(Struct, frozen=True):
+    """A span with all that is sent of it."""
+
+    trace: str
+    span: str
+    parent: str | None
+    kind: str
+    """agent, generation or tool."""
+    name: str
+    start: str
+    """To the nanosecond."""
+    end: str
+    error: str | None
+    attributes: Mapping[str, Any]
+    """By their OpenTelemetry names."""
+
+
+class TurnTrace(Struct, frozen=True):
+    """The trace of a turn, or of an agent that no call started."""
+
+    trace: str
+    turn: int | None
+    name: str
+    spans: tuple[SessionSpan, ...]
+
+
+class SessionTraces(Struct, frozen=True):
+    """The traces of a session."""
+
+    traces: tuple[TurnTrace, ...]
+
+
+@contextmanager
+def open_traces(
+    session: str | Path, turn: int | None = None, *, config: Config | None = None, notify: Notify | None = None
+) -> Iterator[list[Trace]]:
+    """Build the span trees of a session, or only that of one turn; they can be read while the session is open."""
+    from turnlog.api.traceable import find_traceable
+
+    with open_traced_session(find_traceable(session, config or load_config(), notify)) as opened:
+        trees = build_session_traces(opened, SessionSignals(over=True))
+        wanted = [trace for trace in trees if turn in (None, trace.number)]
+        if turn is not None and not wanted:
+            raise NotFound(f"turn {turn} has no trace; `turnlog trace show {session}` shows all")
+        yield wanted
+
+
+def trace_session(
+    session: str | Path,
+    *,
+    turn: int | None = None,
+    nest: bool = False,
+    content: ContentLevel = "redacted",
+    config: Config | None = None,
+    notify: Notify | None = None,
+) -> SessionTraces:
+    """Build the spans of a session as a tracing backend gets them; nothing is sent, and no target is needed.
+
+    `nest` puts calls under the generation that made them. `content` is how much of texts the spans hold: full,
+    redacted or none.
+    """
+    policy = ContentPolicy(content)
+    found = []
+    with open_traces(session, turn, config=config, notify=notify) as traces:
+        for trace in traces:
+            contents = SpanContents(trace.session, policy)
+            spans = _to_session_spans(build_span(node, trace, contents, nest=nest) for node in trace.nodes)
+            found.append(TurnTrace(trace.id.hex(), trace.number or None, trace.name, spans))
+    return SessionTraces(tuple(found))
+
+
+def _to_session_spans(spans: Iterable[Span]) -> tuple[SessionSpan, ...]:
+    return tuple(SessionSpan(**span) for span in to_readable_spans(spans))
+
+
+# -- sessions that are there already
+
+
+class TargetPreview(Struct, frozen=True):
+    """What would be sent to a target."""
+
+    target: str | None
+    """None where none is configured."""
+    spans: tuple[SessionSpan, ...]
+
+
+class TracePreview(Struct, frozen=True):
+    """What would be sent, by target."""
+
+    targets: tuple[TargetPreview, ...]
+
+
+class TargetBackfill(Struct, frozen=True):
+    """What was sent to a target."""
+
+    target: str
+    sessions: int
+    spans: int
+    """Spans that were new to the target."""
+    known: int
+    not_final: int
+    unreadable_lines: int
+    pending: int
+    quarantined: int
+    rejected: int
+    """Spans that the server dropped, in answers that accepted the request."""
+    refusal: str | None
+    last_error: str | None
+    skipped: list[str]
+    """Sessions that could not be read, with the reason."""
+
+    @property
+    def refused_spans(self) -> int:
+        """How many spans the server did not take and will not get again by themselves."""
+        return self.quarantined + self.rejected
+
+
+class BackfillReport(Struct, frozen=True):
+    """What was sent, by target."""
+
+    targets: tuple[TargetBackfill, ...]
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all of it was sent and accepted."""
+        return not any(item.pending or item.skipped or item.refused_spans for item in self.targets)
+
+
+def backfill_traces(
+    session: str | Path | None = None,
+    *,
+    project: str | None = None,
+    since: str | None = None,
+    everything: bool = False,
+    targets: Sequence[str] = (),
+    content: ContentLevel | None = None,
+    nest: bool = False,
+    config: Config | None = None,
+    notify: Notify | None = None,
+    progress: Progress | None = None,
+) -> BackfillReport:
+    """Send sessions that are there already to the tracing backends: one, those of a project or since a time, or all.
+
+    Each span is sent once, when it is final; this may be interrupted and repeated. `since` is a day: `2026-11-03`,
+    `yesterday` or `30d`.
+    """
+    config = config or load_config()
+    paths = _choose_sessions(session, project, since, everything, config, notify)
+    if any(map(is_demo, paths)):
+        place = "there are no Claude Code sessions on this machine" if session is None else str(paths[0])
+        raise NotFound(f"{place}; {_DEMO_REASON}" if session is None else f"{place}: {_DEMO_REASON}")
+    chosen = [_adjust_target(item, content, nest) for item in require_targets(config.trace, os.environ, targets)]
+    live = _find_live_sessions(paths, config)
+    with Outbox.open(trace_dir() / OUTBOX_FILE_NAME) as outbox:
+        done = tuple(_send_sessions(paths, outbox, target, live, progress) for target in chosen)
+    return BackfillReport(done)
+
+
+def preview_traces(
+    session: str | Path | None = None,
+    *,
+    project: str | None = None,
+    since: str | None = None,
+    everything: bool = False,
+    targets: Sequence[str] = (),
+    content: ContentLevel | None = None,
+    nest: bool = False,
+    config: Config | None = None,
+    notify: Notify | None = None,
+) -> TracePreview:
+    """Show what `backfill_traces` would send; no target is needed."""
+    config = config or load_config()
+    paths = _choose_sessions(session, project, since, everything, config, notify)
+    found = list_configured_targets(config.trace, os.environ, targets) or [_NO_TARGET]
+    live = _find_live_sessions(paths, config)
+    with Outbox.open(trace_dir() / OUTBOX_FILE_NAME) as outbox:
+        done = [_preview_target(paths, outbox, _adjust_target(item, content, nest), live, notify) for item in found]
+    return TracePreview(tuple(done))
+
+
+def _choose_sessions(
+    session: str | Path | None,
+    project: str | None,
+    since: str | None,
+    everything: bool,
+    config: Config,
+    notify: Notify | None,
+) -> list[Path]:
+    """Choose the files of the sessions that are meant, older ones first: an original comes before its copies."""
+    from turnlog.api.sessions import load_catalogue
+    from turnlog.api.tools import to_day_start
+    from turnlog.api.traceable import find_traceable, traceable_files
+
+    if (session is not None) == (project is not None or since is not None or everything):
+        raise UsageError("which sessions? Give one, or a project, a day since when, or everything")
+    if session is not None:
+        return [find_traceable(session, config, notify)]
+    found = load_catalogue(list_config_folders(config), project, everything=True)
+    start = parse_timestamp(to_day_start(since)) if since else None
+    files = traceable_files(found.rows, config, project)
+    chosen = [file.path for file in files if start is None or file.time >= start.timestamp()]
+    if not chosen:
+        raise NotFound("no session fits; `turnlog ls` lists all")
+    return chosen
+
+
+def _adjust_target(target: TraceTarget, content: ContentLevel | None, nest: bool) -> TraceTarget:
+    return replace(target, content=content or target.content, nest=nest or target.nest)
+
+
+def _find_live_sessions(paths: Sequence[Path], config: Config) -> set[str]:
+    homes = {*list_config_folders(config), *(path.parents[2] for path in paths if len(path.parents) > 2)}
+    return {client.session_id for home in homes for client in list_clients(home)}
+
+
+def _read_signals(path: Path, live: Collection[str]) -> SessionSignals:
+    return SessionSignals(over=path.stem not in live and is_session_over(path))
+
+
+def _send_sessions(
+    paths: list[Path], outbox: Outbox, target: TraceTarget, live: set[str], progress: Progress | None
+) -> TargetBackfill:
+    sizes = [path.stat().st_size if path.exists() else 0 for path in paths]
+    total, past, found, skipped = sum(sizes), 0, HarvestResult(), []
+    results: list[DeliveryResult] = []
+    with Poster(target) as poster:
+        for path, size in zip(paths, sizes, strict=True):
+            try:
+                found = found.plus(harvest_session(path, outbox, target, _read_signals(path, live)))
+            except (OutboxFull, BrokenPlugin):
+                raise
+            except TurnlogError as error:
+                skipped.append(str(error))
+            results.append(deliver_batches(outbox, poster))
+            past += size
+            if progress:
+                progress(past, total)
+        results.append(deliver_batches(outbox, poster, patience=_SERVER_TIMEOUT_SECONDS))
+    status = outbox.read_status(target.key)
+    rejection = next((result.rejection for result in reversed(results) if result.rejection), None)
+    return TargetBackfill(
+        target=target.display_name,
+        sessions=len(paths),
+        spans=found.put,
+        known=found.known,
+        not_final=found.waiting,
+        unreadable_lines=found.scraps,
+        pending=status.pending_spans,
+        quarantined=status.quarantined_spans,
+        rejected=sum(result.rejected for result in results),
+        refusal=rejection or status.refusal,
+        last_error=status.last_error,
+        skipped=skipped,
+    )
+
+
+def _preview_target(
+    paths: list[Path], outbox: Outbox, target: TraceTarget, live: set[str], notify: Notify | None
+) -> TargetPreview:
+    spans: list[SessionSpan] = []
+    shown: dict[bytes, bytes] = {}
+    for path in paths:
+        try:
+            spans += _to_session_spans(preview_spans(path, outbox, target, _read_signals(path, live), shown))
+        except BrokenPlugin:
+            raise
+        except TurnlogError as error:
+            if notify:
+                notify(f"left out: {error}")
+    return TargetPreview(None if target.name == _NO_TARGET.name else target.display_name, tuple(spans))

@@ -122,14 +122,8 @@ if TYPE_CHECKING:
     from turnlog.api.tools import CallCounts, ServerCalls, ToolCalls, ToolReport, count_tools
     from turnlog.api.trace_hook import HookStatus, install_hook, read_hook_status, uninstall_hook
     from turnlog.api.trace_outbox import FlushReport, TraceStatus, flush_traces, read_trace_status
-    from turnlog.api.traces import (
-        BackfillReport,
-        SessionTraces,
-        TracePreview,
-        backfill_traces,
-        preview_traces,
-        trace_session,
-    )
+    from turnlog.api.trace_spans import SessionTraces, trace_session
+    from turnlog.api.traces import BackfillReport, TracePreview, backfill_traces, preview_traces
     from turnlog.api.trash import (
         Deletions,
         EmptiedTrash,
@@ -239,7 +233,7 @@ _WHERE = {
     "SessionNames": "turnlog.entries.titles",
     "SessionRemains": "turnlog.api.salvage",
     "SessionSummary": "turnlog.session.session_summary",
-    "SessionTraces": "turnlog.api.traces",
+    "SessionTraces": "turnlog.api.trace_spans",
     "SessionTree": "turnlog.api.session_tree",
     "StripOptions": "turnlog.edit.strip.strip_options",
     "StripPreview": "turnlog.api.strip",
@@ -329,7 +323,7 @@ _WHERE = {
     "strip_session": "turnlog.api.strip",
     "tag_session": "turnlog.api.changes",
     "to_document": "turnlog.api.documents",
-    "trace_session": "turnlog.api.traces",
+    "trace_session": "turnlog.api.trace_spans",
     "undelete_session": "turnlog.api.trash",
     "undo": "turnlog.api.changes",
     "uninstall_hook": "turnlog.api.trace_hook",

@@ -1,18 +1,18 @@
-"""Sessions for tracing backends: their spans, what was sent of them, and what waits."""
+"""Sessions that are there already, sent to tracing backends."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from turnlog.api.config import Config, load_config, trace_dir
 from turnlog.api.lookup import Notify, list_config_folders
+from turnlog.api.trace_spans import SessionSpan, to_session_spans
 from turnlog.demo import is_demo
 from turnlog.entries.clients import list_clients
 from turnlog.errors import BrokenPlugin, NotFound, TurnlogError, UsageError
@@ -21,14 +21,10 @@ from turnlog.trace.harvest import HarvestResult, harvest_session, preview_spans
 from turnlog.trace.outbox.delivery import DeliveryResult, deliver_batches
 from turnlog.trace.outbox.outbox import OUTBOX_FILE_NAME, Outbox, OutboxFull
 from turnlog.trace.recovery import is_session_over
-from turnlog.trace.session_tail import open_traced_session
-from turnlog.trace.spans.attributes import build_span
-from turnlog.trace.spans.content import ContentLevel, ContentPolicy, SpanContents
-from turnlog.trace.spans.span import SessionSignals, Span
-from turnlog.trace.spans.span_trees import Trace, build_session_traces
+from turnlog.trace.spans.content import ContentLevel
+from turnlog.trace.spans.span import SessionSignals
 from turnlog.trace.targets.target import TraceTarget
 from turnlog.trace.targets.targets import list_configured_targets, require_targets
-from turnlog.trace.wire.otlp import to_readable_spans
 from turnlog.trace.wire.poster import Poster
 
 if TYPE_CHECKING:
@@ -39,87 +35,6 @@ _NO_TARGET = TraceTarget("no target", "http://127.0.0.1/v1/traces")
 """The target of a preview where none is configured."""
 _SERVER_TIMEOUT_SECONDS = 20.0
 """How long to wait for a server that does not answer before only the outbox is filled."""
-
-
-# -- the spans of one session
-
-
-class SessionSpan(Struct, frozen=True):
-    """A span with all that is sent of it."""
-
-    trace: str
-    span: str
-    parent: str | None
-    kind: str
-    """agent, generation or tool."""
-    name: str
-    start: str
-    """To the nanosecond."""
-    end: str
-    error: str | None
-    attributes: Mapping[str, Any]
-    """By their OpenTelemetry names."""
-
-
-class TurnTrace(Struct, frozen=True):
-    """The trace of a turn, or of an agent that no call started."""
-
-    trace: str
-    turn: int | None
-    name: str
-    spans: tuple[SessionSpan, ...]
-
-
-class SessionTraces(Struct, frozen=True):
-    """The traces of a session."""
-
-    traces: tuple[TurnTrace, ...]
-
-
-@contextmanager
-def open_traces(
-    session: str | Path, turn: int | None = None, *, config: Config | None = None, notify: Notify | None = None
-) -> Iterator[list[Trace]]:
-    """Build the span trees of a session, or only that of one turn; they can be read while the session is open."""
-    from turnlog.api.traceable import find_traceable
-
-    with open_traced_session(find_traceable(session, config or load_config(), notify)) as opened:
-        trees = build_session_traces(opened, SessionSignals(over=True))
-        wanted = [trace for trace in trees if turn in (None, trace.number)]
-        if turn is not None and not wanted:
-            raise NotFound(f"turn {turn} has no trace; `turnlog trace show {session}` shows all")
-        yield wanted
-
-
-def trace_session(
-    session: str | Path,
-    *,
-    turn: int | None = None,
-    nest: bool = False,
-    content: ContentLevel = "redacted",
-    config: Config | None = None,
-    notify: Notify | None = None,
-) -> SessionTraces:
-    """Build the spans of a session as a tracing backend gets them; nothing is sent, and no target is needed.
-
-    `nest` puts calls under the generation that made them. `content` is how much of texts the spans hold: full,
-    redacted or none.
-    """
-    policy = ContentPolicy(content)
-    found = []
-    with open_traces(session, turn, config=config, notify=notify) as traces:
-        for trace in traces:
-            contents = SpanContents(trace.session, policy)
-            spans = _to_session_spans(build_span(node, trace, contents, nest=nest) for node in trace.nodes)
-            found.append(TurnTrace(trace.id.hex(), trace.number or None, trace.name, spans))
-    return SessionTraces(tuple(found))
-
-
-def _to_session_spans(spans: Iterable[Span]) -> tuple[SessionSpan, ...]:
-    return tuple(SessionSpan(**span) for span in to_readable_spans(spans))
-
-
-# -- sessions that are there already
 
 
 class TargetPreview(Struct, frozen=True):
@@ -307,7 +222,7 @@ def _preview_target(
     shown: dict[bytes, bytes] = {}
     for path in paths:
         try:
-            spans += _to_session_spans(preview_spans(path, outbox, target, _read_signals(path, live), shown))
+            spans += to_session_spans(preview_spans(path, outbox, target, _read_signals(path, live), shown))
         except BrokenPlugin:
             raise
         except TurnlogError as error:

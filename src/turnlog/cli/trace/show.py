@@ -31,7 +31,7 @@ def show(session: str, turn: int | None, nest: bool, content: str, as_json: bool
     """
     from turnlog.api.config import load_config
     from turnlog.api.documents import to_document
-    from turnlog.api.traces import open_traces, trace_session
+    from turnlog.api.trace_spans import open_traces, trace_session
     from turnlog.cli.output import print_json, print_lines, print_remark
     from turnlog.cli.terminal import detect_screen
     from turnlog.cli.trace.span_tree import render_span_trees

@@ -1,0 +1,96 @@
+"""The spans of a session, as a tracing backend gets them; no outbox is opened for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from turnlog.api.config import Config, load_config
+from turnlog.api.lookup import Notify
+from turnlog.errors import NotFound
+from turnlog.trace.session_tail import open_traced_session
+from turnlog.trace.spans.attributes import build_span
+from turnlog.trace.spans.content import ContentLevel, ContentPolicy, SpanContents
+from turnlog.trace.spans.span import SessionSignals, Span
+from turnlog.trace.spans.span_trees import Trace, build_session_traces
+from turnlog.trace.wire.otlp import to_readable_spans
+
+
+class SessionSpan(Struct, frozen=True):
+    """A span with all that is sent of it."""
+
+    trace: str
+    span: str
+    parent: str | None
+    kind: str
+    """agent, generation or tool."""
+    name: str
+    start: str
+    """To the nanosecond."""
+    end: str
+    error: str | None
+    attributes: Mapping[str, Any]
+    """By their OpenTelemetry names."""
+
+
+class TurnTrace(Struct, frozen=True):
+    """The trace of a turn, or of an agent that no call started."""
+
+    trace: str
+    turn: int | None
+    name: str
+    spans: tuple[SessionSpan, ...]
+
+
+class SessionTraces(Struct, frozen=True):
+    """The traces of a session."""
+
+    traces: tuple[TurnTrace, ...]
+
+
+@contextmanager
+def open_traces(
+    session: str | Path, turn: int | None = None, *, config: Config | None = None, notify: Notify | None = None
+) -> Iterator[list[Trace]]:
+    """Build the span trees of a session, or only that of one turn; they can be read while the session is open."""
+    from turnlog.api.traceable import find_traceable
+
+    with open_traced_session(find_traceable(session, config or load_config(), notify)) as opened:
+        trees = build_session_traces(opened, SessionSignals(over=True))
+        wanted = [trace for trace in trees if turn in (None, trace.number)]
+        if turn is not None and not wanted:
+            raise NotFound(f"turn {turn} has no trace; `turnlog trace show {session}` shows all")
+        yield wanted
+
+
+def trace_session(
+    session: str | Path,
+    *,
+    turn: int | None = None,
+    nest: bool = False,
+    content: ContentLevel = "redacted",
+    config: Config | None = None,
+    notify: Notify | None = None,
+) -> SessionTraces:
+    """Build the spans of a session as a tracing backend gets them; nothing is sent, and no target is needed.
+
+    `nest` puts calls under the generation that made them. `content` is how much of texts the spans hold: full,
+    redacted or none.
+    """
+    policy = ContentPolicy(content)
+    found = []
+    with open_traces(session, turn, config=config, notify=notify) as traces:
+        for trace in traces:
+            contents = SpanContents(trace.session, policy)
+            spans = to_session_spans(build_span(node, trace, contents, nest=nest) for node in trace.nodes)
+            found.append(TurnTrace(trace.id.hex(), trace.number or None, trace.name, spans))
+    return SessionTraces(tuple(found))
+
+
+def to_session_spans(spans: Iterable[Span]) -> tuple[SessionSpan, ...]:
+    """Turn spans into values for people: ids in hexadecimal, times as dates."""
+    return tuple(SessionSpan(**span) for span in to_readable_spans(spans))

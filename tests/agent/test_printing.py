@@ -159,7 +159,7 @@ def test_that_the_folder_is_gone_is_told(desk: MakeDesk) -> None:
     done = subprocess.run(
         ["sh", "-c", command], cwd=gone, env=here.environ, stdin=subprocess.DEVNULL, capture_output=True, text=True
     )
-    assert (done.returncode, done.stderr) == (1, "turnlog: the folder that this runs in is gone\n")
+    assert (done.returncode, done.stderr) == (1, "turnlog: the current folder no longer exists\n")
 
 
 def test_memory_and_surroundings_stand_before_the_first_prompt(desk: MakeDesk) -> None:

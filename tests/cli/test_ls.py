@@ -64,7 +64,7 @@ def test_files_without_a_conversation_are_counted_and_shown_on_request(machine: 
     machine.add(THREE, b'{"type":"summary","summary":"Old","leafUuid":"x"}\n')
     done = turnlog("ls")
     assert len(done.lines) == 1
-    assert done.err == "2 without a conversation not shown; --all shows them.\n"
+    assert done.err == "2 without a conversation hidden; --all shows them.\n"
     everything = turnlog("ls", "--all")
     assert len(everything.lines) == 3
     assert "[empty]" in everything.out

@@ -70,4 +70,4 @@ def test_a_project_whose_sessions_hold_no_conversation_is_known(turnlog: Turnlog
     for command in ("ls", "tree"):
         done = turnlog(command, "--project", "webshop")
         assert (done.status, done.out) == (0, "")
-        assert done.err == "1 without a conversation not shown; --all shows them.\n"
+        assert done.err == "1 without a conversation hidden; --all shows them.\n"

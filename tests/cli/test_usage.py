@@ -344,7 +344,7 @@ def test_numbers_of_sessions_stand_below_each_other(turnlog: Turnlog, machine: M
         (["--since", "soon"], "turnlog: --since 'soon': no day; give one such as 2026-11-03, yesterday or 30d"),
         (["--timezone", "Moon"], "turnlog: time zone 'Moon': not known; give a name such as Europe/Berlin, or +02:00"),
         (["--since", "2026-02-01", "--until", "2026-01-01"], "turnlog: --since 2026-02-01 is after --until 2026-01-01"),
-        (["--json", "--csv"], "turnlog: --json and --csv: give one of the two"),
+        (["--json", "--csv"], "turnlog: use --json or --csv, not both"),
         (["--model", "gpt"], "turnlog: --model 'gpt': no session has such a model"),
         (["tool", "--model", "opus"], "turnlog: --model: calls are not known by model"),
         (["hourly"], "turnlog: Invalid value for '[daily|weekly|monthly|session|project|model|tool|blocks]'"),

@@ -207,7 +207,7 @@ def parse_turn_range(words: str | None, prefix: str = "") -> tuple[int | None, i
         return None, None
     value = _TURN_RANGE.fullmatch(words.strip())
     if value is None:
-        raise UsageError(f"{prefix}turns {words}: give a number, as in 3, or a range, as in 2..5")
+        raise UsageError(f"{prefix}turns {words}: not a turn; use a number such as 3 or a range such as 2..5")
     first, last = value[3] or value[1], value[3] or value[2]
     return int(first or 1), int(last) if last else None
 

@@ -70,7 +70,7 @@ def refresh_index(
     if done.is_busy:
         notify("Another turnlog is bringing the index up to date; this is what it holds so far.")
     if done.left:
-        notify(f"Interrupted: {done.left} files are not in the index yet; the next command goes on with them.")
+        notify(f"Interrupted: {done.left} files are not in the index yet; the next command continues.")
     for reason in done.unread[:MAX_NAMED_FILES]:
         notify(f"Not in the index: {reason}")
     if len(done.unread) > MAX_NAMED_FILES:

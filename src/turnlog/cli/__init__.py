@@ -1,4 +1,5 @@
-"""The command line: parse, call one function, print. A folder a family of commands; `table` names them all.
+"""The command line: parse, call one function of the API, print.
 
-`clone.py` holds the words of a command, `cloning.py` what it does and says: the former is loaded for its help alone.
+Each folder holds a family of commands; `table` names them all. A command imports the API inside its function, so that
+its help starts fast.
 """

@@ -1,4 +1,4 @@
-"""Commands in their plain forms, without the library that knows all forms: loading it takes longer than the answer."""
+"""Fast paths for common forms of commands, without click: loading it takes longer than the answer."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _run_chat(said: Mapping[str, Any]) -> int:
 
 
 def _run_command(name: str, run: Callable[[], int]) -> int:
-    """Run a command as the full program does, and tell in the same way how it failed; the exit status."""
+    """Run a command, report failures as the full program does, and return the exit status."""
     try:
         _load_decoder()
         from turnlog.cli.startup import prepare_run
@@ -71,7 +71,7 @@ def _run_command(name: str, run: Callable[[], int]) -> int:
 
 
 def _load_decoder() -> None:
-    """Load msgspec without typing_extensions, of which it takes nothing that `typing` lacks: a tenth of a start."""
+    """Load msgspec without typing_extensions, which it does not need: this saves a tenth of the start."""
     if "typing_extensions" in sys.modules or "msgspec" in sys.modules:
         return
     sys.modules["typing_extensions"] = None  # type: ignore[assignment]  # what an import of it finds missing
@@ -82,5 +82,5 @@ def _load_decoder() -> None:
 
 
 def _skip_final_collection() -> None:
-    """Let nothing be looked through for garbage when the process ends: that takes a tenth of a short run."""
+    """Skip garbage collection at exit, which takes a tenth of a short run."""
     gc.freeze()

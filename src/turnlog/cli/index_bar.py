@@ -1,4 +1,4 @@
-"""The bar of the commands that need the index: how far it is, and remarks on standard error."""
+"""The progress bar of commands that need the index, with remarks on standard error."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BAR_DELAY_SECONDS = 0.4
 
 @contextmanager
 def show_index_bar() -> Iterator[IndexBar]:
-    """Give a bar and a place for remarks to a function of the API that opens the index."""
+    """Provide a progress bar and remarks for an API function that opens the index."""
     bar = IndexBar()
     try:
         yield bar
@@ -24,14 +24,14 @@ def show_index_bar() -> Iterator[IndexBar]:
 
 
 class IndexBar:
-    """How far the work is, on a terminal."""
+    """A progress bar on a terminal."""
 
     def __init__(self) -> None:
         self.start = time.monotonic()
         self.shown = 0.0
 
     def show(self, done: int, total: int) -> None:
-        """Draw the bar, if the work has taken a while already."""
+        """Draw the bar once the work has taken a while."""
         now = time.monotonic()
         if now - self.start < _BAR_DELAY_SECONDS or now - self.shown < 0.1 or not self._is_stderr_terminal():
             return

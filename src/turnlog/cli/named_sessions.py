@@ -1,4 +1,4 @@
-"""The sessions that the words of a command mean, with remarks on standard error."""
+"""Sessions by name, with remarks on standard error."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 def locate_named_session(name: str, config: Config) -> Path:
-    """Find the file of the session that a name means; says so when it is a made-up one."""
+    """Find the file of a session by its name, and say so if it is a demo session."""
     return lookup.locate_session(name, config, print_remark)
 
 
 def open_named_session(name: str, config: Config) -> Session:
-    """Open the session that a name means; says so when it is a made-up one."""
+    """Open a session by its name, and say so if it is a demo session."""
     return lookup.open_session(name, config, print_remark)

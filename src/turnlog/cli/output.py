@@ -1,4 +1,4 @@
-"""Writing results: lines for people, JSON for programs, remarks on standard error."""
+"""Output: lines for people, JSON for programs, remarks on standard error."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from turnlog.errors import UsageError
 
 
 def print_lines(lines: Iterable[str]) -> None:
-    """Write lines as they come; texts of strangers in them must have been made visible."""
+    """Print lines one by one; untrusted text in them must be escaped already."""
     if sys.stdout is None:
         return
     for text in lines:
@@ -20,7 +20,7 @@ def print_lines(lines: Iterable[str]) -> None:
 
 
 def print_remark(text: str) -> None:
-    """Write one line for people, beside the output."""
+    """Print one line to standard error."""
     if sys.stderr is not None:
         sys.stderr.write(to_visible_line(text) + "\n")
         sys.stderr.flush()
@@ -35,7 +35,7 @@ def mention_unlisted(places: Sequence[object]) -> None:
 
 
 def mention_others(count: int) -> None:
-    """Say how many files may hold conversations and are not listed with the sessions."""
+    """Say how many other files may contain conversations."""
     if count:
         files = "1 .jsonl file has" if count == 1 else f"{count:,} .jsonl files have"
         print_remark(f"{files} a name that is not a session id; `turnlog ls --other` lists them.")
@@ -59,7 +59,7 @@ def print_json_list(name: str, items: Iterable[Any]) -> None:
 
 
 def write_raw(chunks: Iterable[bytes]) -> None:
-    """Write bytes as they are; on a terminal, made visible line by line."""
+    """Write bytes unchanged; on a terminal, escape control characters line by line."""
     if is_on_terminal():
         print_lines(make_visible(chunk.decode("utf-8", "backslashreplace").rstrip("\r\n")) for chunk in chunks)
         return
@@ -79,7 +79,7 @@ def spell_flags(*names: str) -> Iterator[None]:
 
 
 class StandardOutput:
-    """Standard output as a place to write a copy to; on a terminal, control characters are made visible."""
+    """Standard output as a destination for copies; escapes control characters on a terminal."""
 
     def writelines(self, chunks: Iterable[bytes]) -> None:
         """Write chunks as they come."""
@@ -94,7 +94,7 @@ def encode_json(value: Any) -> bytes:
 
 
 def _indent_for_terminal(document: bytes) -> bytes:
-    """The same document, on a terminal indented and with what it would act on spelled as JSON spells it."""
+    """Indent the document on a terminal, and escape control characters as JSON does."""
     if not is_on_terminal():
         return document
     import msgspec
@@ -115,7 +115,7 @@ def _escape_char(char: str) -> str:
 
 
 def _get_writer() -> Callable[[bytes], object]:
-    """What takes the bytes of standard output, behind all text that was written before."""
+    """Return the writer of bytes for standard output, after flushing the text before them."""
     if sys.stdout is None:
         return len  # a program without standard output writes nothing, and that is no failure
     sys.stdout.flush()

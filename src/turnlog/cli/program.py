@@ -1,4 +1,4 @@
-"""One run of the program: commands in, exit status out, and every failure told in one line.
+"""One run of the program: arguments in, exit status out, and every failure reported in one line.
 
     0     done
     1     turnlog.errors.TurnlogError, a file that can't be read or written, a bug of ours
@@ -6,7 +6,7 @@
     130   interrupted by the keyboard
     141   whoever read our output went away
 
-A traceback is for those who ask: TURNLOG_DEBUG=1.
+TURNLOG_DEBUG=1 adds a traceback.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def run_program(words: list[str]) -> int:
 
 
 def report_failure(error: BaseException) -> int:
-    """Tell what ended a run before its time, and give the exit status for it."""
+    """Report what ended a run early, and return its exit status."""
     status = _explain_error(error)
     _leave_quietly()
     return status
@@ -113,14 +113,14 @@ def _write_stderr(text: str) -> None:
 
 
 def format_one_line(text: str) -> str:
-    """Put a message on one line and spell out control characters: names in it come from strangers' files."""
+    """Put a message on one line and escape control characters, because it may contain untrusted names."""
     from turnlog.cli.terminal import make_visible
 
     return make_visible(" ".join(part for part in text.splitlines() if part))
 
 
 def _leave_quietly() -> None:
-    """Keep the interpreter from failing a second time when it flushes standard output at its end."""
+    """Keep the interpreter from failing again when it flushes standard output at exit."""
     if sys.stdout is None:
         return
     try:

@@ -1,4 +1,4 @@
-"""Tables on a terminal: a head, and columns that fit.
+"""Tables on a terminal: a header, and columns that fit.
 
 A table that is too wide first loses letters of its texts, then the columns that can be spared most; the line below it
 names these. Where the output is no terminal, nothing is left out.
@@ -18,7 +18,7 @@ _MIN_TITLE_CELLS = 16
 
 
 class FittedColumns(NamedTuple):
-    """Which columns of a table are shown, and how wide each is."""
+    """The visible columns of a table and their widths."""
 
     kept: list[int]
     widths: list[int]
@@ -56,7 +56,7 @@ def render_table_rows(
     numbers: range,
     spare: Sequence[str] = (),
 ) -> Iterator[str]:
-    """A table with a head; nothing when it has no rows. The cells must have been made visible.
+    """Render a table with a header; nothing if it has no rows. The cells must have been made visible.
 
     Columns that are no numbers may be cut; where that is not enough, the `spare` ones are left out in that order.
     """
@@ -78,7 +78,7 @@ def render_titled_rows(
     texts: Mapping[int, int] | None = None,
     spare: Sequence[int] = (),
 ) -> Iterator[str]:
-    """A list without a head: an id, some columns, and last a title, which gets what is left of the line."""
+    """Render a list without a header: an id, some columns, and a title that gets the rest of the line."""
     if not cells:
         return
     widths = [max(map(measure_width, column)) for column in zip(*(row[:-1] for row in cells), strict=True)]
@@ -95,7 +95,7 @@ def render_titled_rows(
 
 
 def describe_left_out(names: Sequence[str], screen: TerminalScreen) -> Iterator[str]:
-    """Say which columns there was no room for."""
+    """Name the columns that did not fit."""
     if names:
         yield from screen.wrap_prose(
             f"No room at this width for: {', '.join(names)}; a wider terminal or --json shows them."
@@ -113,10 +113,10 @@ def _render_row(cells: tuple[str, ...], fitted: FittedColumns, numbers: range) -
 
 
 def _keep_path_end(cell: str, size: int) -> str:
-    """The end of a path that is too long: its name tells more than where it begins."""
+    """Shorten a path to its end, which says more than its beginning."""
     return cell if measure_width(cell) <= size else "…" + cell[len(cell) - size + 1 :]
 
 
 def format_table_number(value: int) -> str:
-    """A number in a table; nothing for none."""
+    """Format a number for a table; zero is empty."""
     return f"{value:,}" if value else "·"

@@ -1,4 +1,4 @@
-"""What every run of the program begins with."""
+"""The first steps of every run."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 
 
 def prepare_run(words: list[str]) -> None:
-    """Get ready for any text, and have the archive brought up to date in the background if that is due."""
+    """Prepare the output for any text, and start a background archive run if one is due."""
     _tolerate_any_text()
     if words[:1] != ["archive"]:
         from turnlog.api.config import data_dir
@@ -16,7 +16,7 @@ def prepare_run(words: list[str]) -> None:
 
 
 def _tolerate_any_text() -> None:
-    """Let output hold lone surrogates and characters that the terminal's encoding lacks."""
+    """Allow lone surrogates and characters that the terminal's encoding lacks in the output."""
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:

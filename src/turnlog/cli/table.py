@@ -1,4 +1,4 @@
-"""The commands by name, and where each one lives.
+"""The commands by name, and their modules.
 
 The table is data, so that `turnlog --help` and the check of the documentation import no command.
 """
@@ -13,7 +13,7 @@ COMPLETION_VARIABLE = "_TURNLOG_COMPLETE"
 
 
 class CommandRow(NamedTuple):
-    """One command: where to find it, and what it does in one line."""
+    """One command: its module and one line of help."""
 
     module: str
     """Where it lives, seen from here; the command has the name of its module."""

@@ -1,4 +1,4 @@
-"""The terminal that standard output may be; how texts are written to one is told in `turnlog.render.terminal`."""
+"""The terminal behind standard output; `turnlog.render.terminal` says how text is escaped for it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = [
 
 
 def detect_screen(color: bool | None = None) -> TerminalScreen:
-    """What standard output is; `color` is what the user chose, None leaves it to the terminal."""
+    """Detect what standard output is; `color` is the user's choice, None lets the terminal decide."""
     if not is_on_terminal():
         return TerminalScreen(color=bool(color))
     import shutil
@@ -46,5 +46,5 @@ def detect_screen(color: bool | None = None) -> TerminalScreen:
 
 
 def is_on_terminal() -> bool:
-    """Whether somebody watches standard output."""
+    """Say whether standard output is a terminal."""
     return sys.stdout is not None and sys.stdout.isatty()

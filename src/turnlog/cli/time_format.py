@@ -1,4 +1,4 @@
-"""Times and amounts in the words of people."""
+"""Times and amounts for people."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ def _parse_client_time(text: str | None) -> datetime | None:
 
 
 def format_client_time(text: str | None) -> str:
-    """A timestamp in the time zone of this machine: `2026-11-03 14:05`."""
+    """Format a timestamp in the local time zone: `2026-11-03 14:05`."""
     found = _parse_client_time(text)
     return _format_minute(found) if found else "unknown time"
 
 
 def format_time_span(started: str | None, ended: str | None) -> str:
-    """From when to when; the day is said once."""
+    """Format a period; the day appears once."""
     begin, end = format_client_time(started), format_client_time(ended)
     if begin == end:
         return begin
@@ -30,13 +30,13 @@ def format_time_span(started: str | None, ended: str | None) -> str:
 
 
 def format_client_time_ago(text: str | None, now: datetime | None = None) -> str:
-    """How long ago a timestamp was, for a week; after that its date."""
+    """Format the age of a timestamp, or after a week its date."""
     found = _parse_client_time(text)
     return format_time_ago(found.timestamp(), now) if found else "unknown time"
 
 
 def format_time_ago(seconds: float, now: datetime | None = None) -> str:
-    """How long ago a time was, for a week; after that its date."""
+    """Format the age of a time, or after a week its date."""
     passed = (now or datetime.now(UTC)).timestamp() - seconds
     if passed < 0 or passed >= 7 * 86400:
         return format_epoch_time(seconds)[:10]
@@ -50,12 +50,12 @@ def format_time_ago(seconds: float, now: datetime | None = None) -> str:
 
 
 def format_epoch_time(seconds: float) -> str:
-    """A time in seconds since 1970 in the time zone of this machine."""
+    """Format a time in seconds since 1970 in the local time zone."""
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
 
 
 def to_json_time(seconds: float | None) -> str | None:
-    """A time (in seconds since 1970) as JSON has it; None stays None."""
+    """Format a time in seconds since 1970 for JSON; None stays None."""
     from turnlog.session.clock import to_iso_time
 
     return None if seconds is None else to_iso_time(datetime.fromtimestamp(seconds, UTC))
@@ -76,13 +76,12 @@ def format_milliseconds(milliseconds: float) -> str:
 
 
 def measure_time_between(started: str | None, ended: str | None) -> timedelta | None:
-    """How much time lies between two timestamps."""
+    """Format the time between two timestamps."""
     begin, end = _parse_client_time(started), _parse_client_time(ended)
     return end - begin if begin and end and end >= begin else None
 
 
 def format_money(dollars: float) -> str:
-    """An amount of US dollars."""
     return f"${dollars:,.2f}" if dollars >= 0.01 or dollars == 0 else f"${dollars:.4f}"
 
 

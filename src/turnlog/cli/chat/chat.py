@@ -1,4 +1,4 @@
-"""`turnlog chat`: talk to a model that works in this folder; the session is one of Claude Code's."""
+"""`turnlog chat`: work with a model in this folder, in a session that Claude Code can continue."""
 
 from __future__ import annotations
 
@@ -33,12 +33,16 @@ def _add_options(command: Any) -> Any:
 @click.argument("prompt", required=False)
 @_add_options
 def chat(**said: Any) -> int:
-    """Talk to a model that reads, changes and runs things in this folder, after asking.
+    """Work with a model that reads, changes and runs things in this folder, after asking you.
 
-    The session is an ordinary one of Claude Code: `claude --resume` goes on with it, and this command with Claude
-    Code's. Settings, permission rules, CLAUDE.md files and .claude/agents are those of Claude Code, too. With -p the
-    answer goes to standard output; what would have to be asked is denied, and said. Standard input is added to the
-    prompt. `turnlog -p` is short for `turnlog chat -p`. ANTHROPIC_API_KEY holds the key.
+    The session is an ordinary Claude Code session: `claude --resume` continues it, and this command continues
+    sessions of Claude Code. Settings, permission rules, CLAUDE.md files and .claude/agents are those of Claude Code
+    too.
+
+    With -p, the answer goes to standard output. Whatever would need a question is denied and reported. Standard
+    input is added to the prompt. `turnlog -p` is short for `turnlog chat -p`.
+
+    Set ANTHROPIC_API_KEY to your key.
 
     \b
     Examples:

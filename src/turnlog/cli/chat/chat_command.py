@@ -29,7 +29,7 @@ END_SIGNALS = [signal.Signals[name] for name in ("SIGTERM", "SIGHUP") if hasattr
 
 
 def run_chat(said: Mapping[str, Any]) -> int:
-    """Do what the words of `turnlog chat` say; the exit status."""
+    """Run `turnlog chat`, and return the exit status."""
     from turnlog.agent.key_shield import shield_keys
     from turnlog.agent.session_starter import SessionStarter
     from turnlog.api.config import data_dir
@@ -38,14 +38,14 @@ def run_chat(said: Mapping[str, Any]) -> int:
     try:
         cwd = Path(os.path.realpath(Path.cwd()))
     except FileNotFoundError:
-        raise TurnlogError("the folder that this runs in is gone") from None
+        raise TurnlogError("the current folder no longer exists") from None
     starting = SessionStarter(cwd, data_dir())
     wishes = _build_start_options(said)
     # Programs that give prompts as lines of JSON leave the word for print mode out.
     if said.get("is_printed") or said.get("input_form") == "stream-json":
         return _run_print_mode(starting, wishes, said)
     if any(said.get(name) for name in ("form", "partial", "input_form", "is_replayed", "asked")):
-        raise UsageError("--output-format, --input-format and what belongs to them need -p")
+        raise UsageError("--output-format, --input-format and related options need -p")
     from turnlog.cli.chat.console import run_chat_console
 
     return run_chat_console(starting, wishes, said.get("prompt"), END_SIGNALS)
@@ -57,10 +57,10 @@ def _build_start_options(said: Mapping[str, Any]) -> StartOptions:
     given = {name: said[name] for name in StartOptions._fields if said.get(name) is not None}
     if said.get("is_bypassed"):
         if said.get("mode") not in (None, "bypassPermissions"):
-            raise UsageError("--dangerously-skip-permissions and --permission-mode contradict each other")
+            raise UsageError("use --dangerously-skip-permissions or --permission-mode, not both")
         given["mode"] = "bypassPermissions"
     if given.get("is_continued") and given.get("resume") is not None:
-        raise UsageError("--continue and --resume contradict each other")
+        raise UsageError("use --continue or --resume, not both")
     if not isfinite(given.get("dollars", 0)):
         raise UsageError("--max-budget-usd must be a number of dollars")
     takes_up = given.get("is_continued") or given.get("resume") is not None
@@ -94,7 +94,7 @@ def _run_print_mode(starting: SessionStarter, wishes: StartOptions, said: Mappin
 
 
 def _run_one_prompt(starting: SessionStarter, wishes: StartOptions, prompt: str, printing: TurnPrinter) -> int:
-    """Take one prompt; the exit status."""
+    """Answer one prompt, and return the exit status."""
     from turnlog.agent.person import Nobody
     from turnlog.model.cancel import Cancel
 
@@ -106,7 +106,7 @@ def _run_one_prompt(starting: SessionStarter, wishes: StartOptions, prompt: str,
 
 
 def _run_prompt(loop: AgentLoop, printing: TurnPrinter, prompt: Any, cancel: Cancel) -> int:
-    """Take one prompt, or a command of the client; the exit status."""
+    """Answer one prompt or slash command, and return the exit status."""
     text = _read_plain_text(prompt)
     if text.startswith("/"):
         from turnlog.agent.events import TurnEnded
@@ -124,14 +124,14 @@ def _run_prompt(loop: AgentLoop, printing: TurnPrinter, prompt: Any, cancel: Can
 
 
 def _read_plain_text(prompt: Any) -> str:
-    """The text of a prompt that is nothing but a text; programs may send it as a block."""
+    """Return the text of a prompt that consists of text only, which programs may send as a block."""
     if isinstance(prompt, list) and len(prompt) == 1 and prompt[0].get("type") == "text":
         prompt = prompt[0].get("text")
     return prompt if isinstance(prompt, str) else ""
 
 
 def _build_watcher(printing: TurnPrinter) -> EventWatcher:
-    """Have a turn told; what a person should know, as that a busy server is asked again, on standard error, too."""
+    """Print a turn. Notices for a person, such as a retry, also go to standard error."""
     from turnlog.agent.events import WarningIssued
 
     def watch(event: TurnEvent) -> None:
@@ -143,7 +143,7 @@ def _build_watcher(printing: TurnPrinter) -> EventWatcher:
 
 
 def _has_prompt_stream(said: Mapping[str, Any]) -> bool:
-    """Whether the prompts come as lines of JSON; refuses words that don't go together."""
+    """Say whether prompts arrive as lines of JSON; rejects options that contradict each other."""
     is_fed = said.get("input_form") == "stream-json"
     if is_fed and said.get("form") != "stream-json":
         raise UsageError("--input-format stream-json needs --output-format stream-json")
@@ -152,14 +152,14 @@ def _has_prompt_stream(said: Mapping[str, Any]) -> bool:
     if said.get("partial") and said.get("form") != "stream-json":
         raise UsageError("--include-partial-messages needs --output-format stream-json")
     if is_fed and said.get("prompt"):
-        raise UsageError("with --input-format stream-json the prompts come on standard input, not as an argument")
+        raise UsageError("with --input-format stream-json, send prompts on standard input, not as an argument")
     return is_fed
 
 
 def _run_prompt_stream(
     starting: SessionStarter, wishes: StartOptions, said: Mapping[str, Any], printing: TurnPrinter
 ) -> int:
-    """Take prompts until there are no more; the exit status of the last."""
+    """Answer prompts until the input ends, and return the exit status of the last one."""
     from turnlog.agent.briefing.plan_mode import PlanModeTracker
     from turnlog.agent.person import Nobody
     from turnlog.agent.print_mode.program_person import ProgramPerson
@@ -188,21 +188,21 @@ def _run_prompt_stream(
 
 
 def _choose_exit_status(ended: int, heard: list[int]) -> int:
-    """The exit status of a turn; who was told to end says so, as shells expect it."""
+    """Return the exit status of a turn; after a signal, the one that shells expect."""
     return next((128 + number for number in heard if number in END_SIGNALS), ended)
 
 
 def _read_prompt(given: str | None) -> str:
-    """What is asked: the argument, and what comes through a pipe behind it."""
+    """Return the prompt: the argument, followed by what a pipe sends."""
     parts = [given or "", _read_piped_input() if _has_piped_input(waits=not given) else ""]
     prompt = "\n".join(part for part in parts if part)
     if not prompt.strip():
-        raise UsageError("print mode needs a prompt: as an argument, or on standard input")
+        raise UsageError("print mode needs a prompt, as an argument or on standard input")
     return prompt
 
 
 def _has_piped_input(*, waits: bool) -> bool:
-    """Whether something comes through standard input; beside a prompt, a pipe that stays silent is left alone."""
+    """Say whether standard input has something to read; a silent pipe is ignored if there is a prompt."""
     if sys.stdin is None or sys.stdin.isatty():
         return False
     if waits or os.name == "nt":
@@ -211,8 +211,7 @@ def _has_piped_input(*, waits: bool) -> bool:
 
     if not select.select([sys.stdin], [], [], _STDIN_WAIT_SECONDS)[0]:
         _print_remarks(
-            f"standard input said nothing for {_STDIN_WAIT_SECONDS} seconds and is left out; `< /dev/null` "
-            f"saves the wait"
+            f"standard input was silent for {_STDIN_WAIT_SECONDS} seconds and is left out; `< /dev/null` saves the wait"
         )
         return False
     return True
@@ -221,7 +220,7 @@ def _has_piped_input(*, waits: bool) -> bool:
 def _read_piped_input() -> str:
     raw = sys.stdin.buffer.read(_MAX_STDIN_BYTES + 1)
     if len(raw) > _MAX_STDIN_BYTES:
-        raise UsageError(f"standard input holds more than {_MAX_STDIN_BYTES >> 20} MB")
+        raise UsageError(f"standard input has more than {_MAX_STDIN_BYTES >> 20} MB")
     return raw.decode("utf-8", "replace")
 
 
@@ -259,7 +258,7 @@ def _print_remarks(*texts: str) -> None:
 
 @contextlib.contextmanager
 def _catch_interrupts(cancel: Cancel) -> Iterator[list[int]]:
-    """Let Ctrl-C and the end of the process take the turn back; the second time they end the program.
+    """Let Ctrl-C and SIGTERM cancel the turn; the second time they end the program.
 
     Gives the signals that came.
     """

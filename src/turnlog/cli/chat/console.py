@@ -1,4 +1,4 @@
-"""A conversation at a terminal, from the command line: trust, the choice of a session, and an orderly end."""
+"""A conversation at a terminal: trust, the choice of a session, and an orderly exit."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from turnlog.render.terminal import make_visible
 def run_chat_console(
     starting: SessionStarter, wishes: StartOptions, first: str | None, end_signals: Sequence[signal.Signals]
 ) -> int:
-    """Talk until the person leaves; the exit status. `end_signals` end the program in an orderly way."""
+    """Converse until the user quits, and return the exit status. `end_signals` end the program in an orderly way."""
     if sys.stdin is None or not sys.stdin.isatty() or sys.stdout is None or not sys.stdout.isatty():
         raise UsageError("a conversation needs a terminal; `turnlog -p PROMPT` answers without one")
     look, measure = terminal.detect_screen(config.load_config().color), lambda: shutil.get_terminal_size().columns
@@ -53,7 +53,7 @@ def run_chat_console(
 
 
 def _close_on_signal(end_signals: Sequence[signal.Signals], close: Callable[[], None]) -> None:
-    """When the program is told to end, let go of everything first: what runs in the background ends, too."""
+    """On a signal to end, close everything first, so that background commands end too."""
     if os.name == "nt":
         return
     reader, writer = os.pipe()
@@ -75,10 +75,10 @@ def _close_on_signal(end_signals: Sequence[signal.Signals], close: Callable[[], 
 def _ask_without_guards(
     guards: Sequence[UnsupportedFeature], screen: ConsoleScreen, ask: Callable[[str], str | None]
 ) -> bool:
-    """Whether the person goes on without hooks that would guard the session; asked at every start."""
-    screen.write_lines("These guard your sessions in Claude Code, and turnlog does not run them:")
+    """Ask whether to continue without hooks that would guard the session; asked at every start."""
+    screen.write_lines("These hooks guard your sessions in Claude Code. turnlog does not run them:")
     screen.write_lines(*(f"  {make_visible(str(guard))}" for guard in guards))
-    said = ask("  y: go on without them   n: leave   [y/n] ")
+    said = ask("  y: continue without them   n: quit   [y/n] ")
     return said is not None and said.strip().lower() in ("y", "yes")
 
 
@@ -88,14 +88,15 @@ def _write_terminal(text: str) -> None:
 
 
 def _ask_trust(starting: SessionStarter, screen: ConsoleScreen, ask: Callable[[str], str | None]) -> bool:
-    """Whether the person trusts the folder; asked once for each."""
+    """Ask whether the user trusts the folder; asked once per folder."""
     if starting.is_trusted:
         return True
     screen.write_lines(
-        f"You begin to work in {make_visible(str(starting.cwd))}.",
-        "Its settings, instructions and files will be read, and may lead the model to act. Do you trust it?",
+        f"This is your first session in {make_visible(str(starting.cwd))}.",
+        "turnlog will read its settings, instructions and files, and the model may act on them.",
+        "Do you trust this folder?",
     )
-    said = ask("  y: I trust this folder   n: leave   [y/n] ")
+    said = ask("  y: I trust this folder   n: quit   [y/n] ")
     if said is None or said.strip().lower() not in ("y", "yes"):
         return False
     trust_folder(starting.cwd, starting.config_dir)

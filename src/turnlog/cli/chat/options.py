@@ -1,4 +1,4 @@
-"""The words of `turnlog chat`: one table for the command's help and for the plain reader of print mode.
+"""The options of `turnlog chat`: one table for the help and for the fast parser of print mode.
 
 Loading click takes longer than a short answer; so `turnlog -p` reads its own words where they are plain. Whatever is
 not (an unknown option, a missing value, help) is left to click, which knows how to say so.
@@ -27,54 +27,64 @@ class ChatOption(NamedTuple):
 
 
 CHAT_OPTIONS = (
-    ChatOption("is_printed", ("-p", "--print"), "Answer on standard output and end; nobody is asked.", "flag"),
-    ChatOption("form", ("--output-format",), "How print mode answers.", choices=OUTPUT_FORMATS),
+    ChatOption("is_printed", ("-p", "--print"), "Print the answer and exit; asks nothing.", "flag"),
+    ChatOption("form", ("--output-format",), "Format of the output in print mode.", choices=OUTPUT_FORMATS),
     ChatOption(
-        "input_form", ("--input-format",), "How print mode is asked; stream-json: many prompts.", choices=INPUT_FORMATS
+        "input_form",
+        ("--input-format",),
+        "Format of the input in print mode; stream-json takes many prompts.",
+        choices=INPUT_FORMATS,
     ),
     ChatOption(
-        "is_replayed", ("--replay-user-messages",), "With stream-json both ways: say each prompt again.", "flag"
+        "is_replayed",
+        ("--replay-user-messages",),
+        "Repeat each prompt in the output (stream-json in both directions).",
+        "flag",
     ),
     ChatOption(
         "asked",
         ("--permission-prompt-tool",),
-        "With stream-json both ways: whom to ask for leave.",
+        "Which program to ask for permission (stream-json in both directions).",
         choices=("stdio",),
     ),
-    ChatOption("partial", ("--include-partial-messages",), "With stream-json: every piece as it comes.", "flag"),
-    ChatOption("model", ("--model",), "The model: opus, sonnet, haiku, or a full name."),
-    ChatOption("is_continued", ("-c", "--continue"), "Take up the newest session of this folder.", "flag"),
     ChatOption(
-        "resume", ("-r", "--resume"), "Take up a session: its id, title or path; without one, choose it.", "maybe"
+        "partial", ("--include-partial-messages",), "Print each piece of an answer as it arrives (stream-json).", "flag"
     ),
-    ChatOption("is_forked", ("--fork-session",), "With --continue or --resume: go on in a copy.", "flag"),
-    ChatOption("session_id", ("--session-id",), "The id of the new session (a UUID)."),
-    ChatOption("mode", ("--permission-mode",), "What is asked before a call.", choices=PERMISSION_MODES),
-    ChatOption("is_bypassed", ("--dangerously-skip-permissions",), "The same as bypassPermissions.", "flag"),
+    ChatOption("model", ("--model",), "Model: opus, sonnet, haiku, or a full name."),
+    ChatOption("is_continued", ("-c", "--continue"), "Continue the newest session of this folder.", "flag"),
+    ChatOption(
+        "resume", ("-r", "--resume"), "Resume a session by id, title or path; without one, choose from a list.", "maybe"
+    ),
+    ChatOption("is_forked", ("--fork-session",), "Continue in a copy (with --continue or --resume).", "flag"),
+    ChatOption("session_id", ("--session-id",), "UUID of the new session."),
+    ChatOption("mode", ("--permission-mode",), "Which calls need permission.", choices=PERMISSION_MODES),
+    ChatOption(
+        "is_bypassed", ("--dangerously-skip-permissions",), "Same as --permission-mode bypassPermissions.", "flag"
+    ),
     ChatOption(
         "allowed", ("--allowedTools", "--allowed-tools"), "Rules that allow calls, such as Bash(git log:*).", "many"
     ),
     ChatOption("disallowed", ("--disallowedTools", "--disallowed-tools"), "Rules that deny calls.", "many"),
-    ChatOption("tools", ("--tools",), "The only tools that the model is told of, with commas between them."),
-    ChatOption("folders", ("--add-dir",), "Another folder that may be worked in.", "many"),
-    ChatOption("system_prompt", ("--system-prompt",), "In place of turnlog's own instructions to the model."),
-    ChatOption("appended_prompt", ("--append-system-prompt",), "In addition to them."),
-    ChatOption("turns", ("--max-turns",), "How many requests one turn may take.", "number"),
-    ChatOption("dollars", ("--max-budget-usd",), "How much the session may cost.", "amount"),
-    ChatOption("settings", ("--settings",), "Further settings: a file, or JSON.", "many"),
+    ChatOption("tools", ("--tools",), "Tools that the model may use, separated by commas."),
+    ChatOption("folders", ("--add-dir",), "Another folder to work in.", "many"),
+    ChatOption("system_prompt", ("--system-prompt",), "Replace turnlog's instructions to the model."),
+    ChatOption("appended_prompt", ("--append-system-prompt",), "Add to turnlog's instructions to the model."),
+    ChatOption("turns", ("--max-turns",), "Maximum number of requests per turn.", "number"),
+    ChatOption("dollars", ("--max-budget-usd",), "Maximum cost of the session.", "amount"),
+    ChatOption("settings", ("--settings",), "More settings: a file, or JSON.", "many"),
     ChatOption(
         "ignores_hooks",
         ("--ignore-hooks",),
-        "Start although hooks that guard calls, or what an SDK defines, are not supported.",
+        "Start without unsupported guards: hooks in settings, or hooks and servers of an SDK.",
         "flag",
     ),
-    ChatOption("url", ("--base-url",), "Another server; ANTHROPIC_BASE_URL without it."),
+    ChatOption("url", ("--base-url",), "Server to use (default: ANTHROPIC_BASE_URL)."),
     ChatOption("is_verbose", ("--verbose",), "Accepted for compatibility; changes nothing.", "flag", is_hidden=True),
 )
 
 
 def parse_plain_words(words: list[str]) -> dict[str, Any] | None:
-    """What the words say, by the names of the options; None if they are not plain."""
+    """Parse arguments in their plain forms; None if they have another form."""
     known = {word: option for option in CHAT_OPTIONS for word in option.words}
     found: dict[str, Any] = {"prompt": None}
     waiting = list(reversed(words))
@@ -100,7 +110,7 @@ def parse_plain_words(words: list[str]) -> dict[str, Any] | None:
 
 
 def _store_value(found: dict[str, Any], option: ChatOption, value: str) -> bool:
-    """Note a value; False if it is none for this option."""
+    """Store a value; False if the option does not accept it."""
     if option.choices and value not in option.choices:
         return False
     if option.kind == "many":

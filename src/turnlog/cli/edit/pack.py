@@ -16,7 +16,7 @@ _MAX_TITLE_CHARS = 200
 @click.command()
 @click.argument("sessions", nargs=-1, required=True, metavar="SESSION...")
 @click.option("-o", "--output", required=True, metavar="FILE", help="The package to write, such as shop.tar.zst.")
-@click.option("--redact", is_flag=True, help="Replace API keys, tokens and passwords by marks.")
+@click.option("--redact", is_flag=True, help="Replace API keys, tokens and passwords with placeholders.")
 @click.option("--force", is_flag=True, help="Replace FILE if it is there.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
 def pack(sessions: tuple[str, ...], output: str, redact: bool, force: bool, as_json: bool) -> None:

@@ -55,21 +55,21 @@ def _list_all_formats() -> click.Choice[str]:
     metavar="FILE|-",
     help="Where to write it; - is standard output. Without it, a file here, named by the title.",
 )
-@click.option("-t", "--turns", metavar="N|A..B", help="Only this turn, or these; they are numbered from 1.")
-@click.option(
-    "--branch", metavar="K|UUID|all", help="The branch with this number, or that ends with this entry; or all."
-)
+@click.option("-t", "--turns", metavar="N|A..B", help="Only this turn or range of turns, counted from 1.")
+@click.option("--branch", metavar="K|UUID|all", help="Branch, by its number or last entry; `all` shows all.")
 @click.option("--no-tools", is_flag=True, help="Without tool calls, and so without sub-agents.")
 @click.option("--no-thinking", is_flag=True, help="Without what the model thought.")
 @click.option("--no-agents", is_flag=True, help="Without the transcripts of sub-agents.")
 @click.option("--images/--no-images", default=None, help="With images and documents; with --share only on request.")
 @click.option("--meta", is_flag=True, help="Also the client's own book-keeping.")
 @click.option("--details", is_flag=True, help="In Markdown: fold calls and thinking away, in HTML that GitHub knows.")
-@click.option("--redact/--no-redact", default=None, help="Replace API keys, tokens and passwords by marks.")
+@click.option("--redact/--no-redact", default=None, help="Replace API keys, tokens and passwords with placeholders.")
 @click.option(
     "--share", is_flag=True, help="For strangers: --redact, also e-mails and names in home folders, and --no-images."
 )
-@click.option("-p", "--project", metavar="P", help="All sessions of this folder and those below it, or of that name.")
+@click.option(
+    "-p", "--project", metavar="P", help="Folder or name of a project: all its sessions, and those of folders below it."
+)
 @click.option("-a", "--all", "everything", is_flag=True, help="All sessions of this machine.")
 @click.option("--one-file", is_flag=True, help="Never several HTML pages, however long the session is.")
 @click.option("--browser", metavar="PROGRAM", help="The Chromium or Chrome that prints PDF.")

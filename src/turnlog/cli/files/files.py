@@ -17,19 +17,21 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("session", required=False)
-@click.option("-p", "--project", metavar="P", help="All sessions of this folder and those below it, or of that name.")
-@click.option("--path", "glob", metavar="GLOB", help="Only files whose path, or the end of it, fits.")
+@click.option(
+    "-p", "--project", metavar="P", help="Folder or name of a project: all its sessions, and those of folders below it."
+)
+@click.option("--path", "glob", metavar="GLOB", help="Only files whose path, or the end of it, matches.")
 @click.option("-w", "--written", is_flag=True, help="Only files that were written or edited.")
-@click.option("-d", "--diff", is_flag=True, help="Rebuild the changes as one patch, in the order they were made.")
+@click.option("-d", "--diff", is_flag=True, help="Print the changes as one patch, in order.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
 def files(session: str | None, project: str | None, glob: str | None, written: bool, diff: bool, as_json: bool) -> None:
-    """Say which files were read, written and edited, when and by which turn.
+    """List the files that were read, written and edited, with when and in which turn.
 
-    SESSION is a path, an id or the start of one, a title, or `last`; sub-agents are included and named. With
-    --project the numbers come from the index, over all sessions of a project.
+    SESSION is a path, an id or the start of one, a title, or `last`. Sub-agents are included and named. With
+    --project, the numbers come from the index and cover all sessions of a project.
 
-    --diff prints a patch that `patch -p1` and `git apply` take, as far as the session tells what the files held
-    (docs/files.md). Lines that begin with # say whose change it is, and why one can't be rebuilt.
+    --diff prints a patch for `patch -p1` or `git apply`, as far as the session shows what the files contained
+    (docs/files.md). Lines that begin with # say whose change it is, and why a change can't be rebuilt.
 
     \b
     Examples:
@@ -49,7 +51,7 @@ def files(session: str | None, project: str | None, glob: str | None, written: b
     from turnlog.errors import UsageError
 
     if (session is None) == (project is None):
-        raise UsageError("give a SESSION or --project P; `turnlog files last` takes the newest session")
+        raise UsageError("name a SESSION or --project P; `turnlog files last` takes the newest session")
     if diff and session is None:
         raise UsageError("--diff needs a SESSION: changes are rebuilt one session at a time")
     config = load_config()

@@ -1,4 +1,4 @@
-"""`turnlog restore`: a version of a file, out of the client's copies or the transcript."""
+"""`turnlog restore`: a version of a file, from Claude Code's copies or the transcript."""
 
 from __future__ import annotations
 
@@ -25,13 +25,15 @@ _DEFINITION = (
 
 @click.command()
 @click.argument("file")
-@click.option("--at", type=click.IntRange(1), metavar="TURN", help="As it was after this turn.")
-@click.option("--before", type=click.IntRange(1), metavar="TURN", help="As it was before this turn changed it.")
-@click.option("-l", "--list", "listed", is_flag=True, help="List all versions that are known, and write nothing.")
-@click.option("-s", "--session", metavar="SESSION", help="Out of this session; else the newest that touched the file.")
-@click.option("-o", "--output", metavar="PLACE", help="Where to write it; - for standard output.")
-@click.option("--force", is_flag=True, help="Replace a file that is there; a copy of it is kept beside it.")
-@click.option("--partial", is_flag=True, help="Also when only some lines of it are known.")
+@click.option("--at", type=click.IntRange(1), metavar="TURN", help="Version after this turn.")
+@click.option("--before", type=click.IntRange(1), metavar="TURN", help="Version before this turn changed the file.")
+@click.option("-l", "--list", "listed", is_flag=True, help="List all known versions, and write nothing.")
+@click.option(
+    "-s", "--session", metavar="SESSION", help="Session to take it from (default: the newest that touched the file)."
+)
+@click.option("-o", "--output", metavar="PLACE", help="Where to write it; - writes to standard output.")
+@click.option("--force", is_flag=True, help="Replace an existing file; a copy of it is kept beside it.")
+@click.option("--partial", is_flag=True, help="Write it even if only some of its lines are known.")
 @click.option("--json", "as_json", is_flag=True, help="With --list: print JSON (docs/json.md).")
 def restore(
     file: str,
@@ -44,11 +46,12 @@ def restore(
     partial: bool,
     as_json: bool,
 ) -> None:
-    """Write a version of a file that a session knows of, to a place that you name.
+    """Write a version of a file that a session recorded to a place that you choose.
 
-    FILE is a path, the end of one, or a name that fits one file. Turns are numbered as in `turnlog show`. A
-    version comes from the copies that the client keeps (file-history), or from what was read, written and edited;
-    how sure it is, is said (docs/files.md). The file itself is never written to, unless PLACE names it, with --force.
+    FILE is a path, the end of one, or a name that matches one file. Turns are numbered as in `turnlog show`. A
+    version comes from Claude Code's own copies (file-history), or is rebuilt from what was read, written and
+    edited. The output says how certain it is (docs/files.md). The file itself is never overwritten, unless PLACE
+    names it and you add --force.
 
     \b
     Examples:
@@ -65,7 +68,7 @@ def restore(
     from turnlog.errors import UsageError
 
     if sum((at is not None, before is not None, listed)) != 1:
-        raise UsageError("give one of --at TURN, --before TURN and --list")
+        raise UsageError("use one of --at TURN, --before TURN and --list")
     if not listed and output is None:
         raise UsageError("-o PLACE says where to write it; -o - writes to standard output")
     config = load_config()

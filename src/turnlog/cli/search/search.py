@@ -18,16 +18,27 @@ _MAX_CARET_CONTEXT_CHARS = 60
 @click.command(context_settings={"ignore_unknown_options": True, "help_option_names": ["--help"]})
 @click.argument("words", metavar="QUERY...", nargs=-1)
 @click.option(
-    "--limit", type=click.IntRange(1, 10_000), default=20, metavar="N", help="Sessions to show; 20 if not given."
+    "--limit", type=click.IntRange(1, 10_000), default=20, metavar="N", help="Maximum number of sessions (default: 20)."
 )
 @click.option(
-    "--hits", type=click.IntRange(1, 1000), default=3, metavar="N", help="Hits to show of each; 3 if not given."
+    "--hits",
+    type=click.IntRange(1, 1000),
+    default=3,
+    metavar="N",
+    help="Maximum number of hits per session (default: 3).",
 )
-@click.option("--context", type=click.IntRange(0, 50), default=0, metavar="N", help="Also N texts before and after.")
-@click.option("--sort", type=click.Choice(["relevance", "newest"]), default="relevance", help="What comes first.")
-@click.option("--substring", metavar="TEXT", help="Find these letters and signs anywhere, by reading all files.")
-@click.option("--regex", metavar="RE", help="Find a regular expression (of Python), by reading all files.")
-@click.option("--other", is_flag=True, help="Search the .jsonl files whose names are not session ids instead.")
+@click.option(
+    "--context", type=click.IntRange(0, 50), default=0, metavar="N", help="Also show N texts before and after each hit."
+)
+@click.option(
+    "--sort",
+    type=click.Choice(["relevance", "newest"]),
+    default="relevance",
+    help="Order of the sessions (default: relevance).",
+)
+@click.option("--substring", metavar="TEXT", help="Find this exact text anywhere, by reading all files.")
+@click.option("--regex", metavar="RE", help="Find a Python regular expression, by reading all files.")
+@click.option("--other", is_flag=True, help="Search .jsonl files whose names are not session ids instead.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
 def search(
     words: tuple[str, ...],
@@ -42,10 +53,10 @@ def search(
 ) -> int:
     """Find texts in all sessions: prompts, answers, thinking, calls, results, titles, paths, sub-agents.
 
-    All words of QUERY must be in one text. "Phrases" stand in quotes (inside of those for the shell), round* finds
-    what begins so; AND, OR, NOT, -word and parentheses combine. Identifiers are found as typed and by their parts:
-    `name` finds getUserName and user_name. Filters: project: session: role: kind: tool: model: file: error: after:
-    before:, with commas between several values. docs/search.md tells more.
+    A text must contain all words of QUERY. Put "phrases" in quotes (inside the quotes for the shell); round*
+    matches words that begin with "round"; AND, OR, NOT, -word and parentheses combine. Identifiers match as typed
+    and by their parts: `name` finds getUserName and user_name. Filters are project: session: role: kind: tool:
+    model: file: error: after: before:, with commas between values. See docs/search.md.
 
     \b
     Examples:
@@ -70,9 +81,9 @@ def search(
         click.echo(click.get_current_context().get_help())
         return 0
     if not " ".join(words).strip() and substring is None and regex is None:
-        raise UsageError("nothing to search for; say it as in `turnlog search cent rounding`")
+        raise UsageError("nothing to search for; try `turnlog search cent rounding`")
     if substring is not None and regex is not None:
-        raise UsageError("--substring and --regex: one of them is enough")
+        raise UsageError("use --substring or --regex, not both")
     config = load_config()
     screen = TerminalScreen() if as_json else detect_screen(config.color)
     scan_bar = _ScanBar()
@@ -108,7 +119,7 @@ def search(
 
 
 def _explain_query_error(error: QueryError) -> None:
-    """Say what is wrong with a query, and point at the place."""
+    """Explain what is wrong with a query, and point at it."""
     from turnlog.cli.terminal import make_visible, measure_width, to_visible_line
 
     if sys.stderr is None:
@@ -121,7 +132,7 @@ def _explain_query_error(error: QueryError) -> None:
 
 
 class _ScanBar:
-    """How far the scan is, on a terminal."""
+    """The progress of a scan on a terminal."""
 
     def __init__(self) -> None:
         self.start: float | None = None

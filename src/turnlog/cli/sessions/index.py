@@ -1,4 +1,4 @@
-"""`turnlog index`: the index of all sessions, for those who want to see or renew it."""
+"""`turnlog index`: show, update and rebuild the index of all sessions."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ INDEX_ACTIONS = ("status", "rebuild", "verify", "vacuum")
 @click.argument("action", type=click.Choice(INDEX_ACTIONS), required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
 def index(action: str | None, as_json: bool) -> int:
-    """Bring the index of all sessions up to date, and say what it holds.
+    """Update the index of all sessions, and show what it contains.
 
-    Commands that need the index bring it up to date by themselves; nothing has to be done for it. It lies in
-    turnlog's own data folder and holds no texts, only where they stand. Sessions that the client has deleted stay
-    counted.
+    Commands that need the index update it by themselves, so you never have to. The index is in turnlog's own data
+    folder. It holds no texts, only where they are. Sessions that Claude Code deleted stay in the counts.
 
     \b
     status     say what it holds, without reading anything new
@@ -112,9 +111,7 @@ def _render_status(status: IndexReport) -> list[str]:
     if not status.files:
         found.append("nothing is in it yet; `turnlog index` reads the sessions of this machine")
     elif status.unread and not done.left:
-        found.append(
-            f"{format_count(status.unread, 'file')} not in it yet; `turnlog index` goes on with what is missing"
-        )
+        found.append(f"{format_count(status.unread, 'file')} not in it yet; `turnlog index` reads the rest")
     if status.others:
         found.append(
             f"{format_count(status.others, '.jsonl file')} not in it: the name is not a session id; `turnlog ls "

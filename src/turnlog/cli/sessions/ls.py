@@ -23,20 +23,22 @@ _MIN_PROJECT_CELLS, _MAX_PROJECT_CELLS = 8, 24
 
 
 @click.command()
-@click.option("-p", "--project", metavar="P", help="Only sessions of this folder and those below it, or of that name.")
-@click.option("-n", "--limit", type=click.IntRange(0), metavar="N", help="List N sessions at a time; 0 lists all.")
-@click.option("--page", "number", type=click.IntRange(1), default=1, metavar="N", help="List the N-th page.")
-@click.option("-a", "--all", "everything", is_flag=True, help="List all, also files that hold no conversation.")
-@click.option("--other", is_flag=True, help="List the .jsonl files whose names are not session ids instead.")
+@click.option("-p", "--project", metavar="P", help="Folder or name of a project; folders below it are included.")
+@click.option("-n", "--limit", type=click.IntRange(0), metavar="N", help="Sessions per page; 0 lists all.")
+@click.option("--page", "number", type=click.IntRange(1), default=1, metavar="N", help="Page to list (default: 1).")
+@click.option(
+    "-a", "--all", "everything", is_flag=True, help="List everything, including files without a conversation."
+)
+@click.option("--other", is_flag=True, help="List .jsonl files whose names are not session ids instead.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
 def ls(project: str | None, limit: int | None, number: int, everything: bool, other: bool, as_json: bool) -> None:
     """List the sessions of this machine, newest first.
 
-    The first column is enough to name a session in other commands. Files without a conversation (empty ones,
-    warm-ups, mere titles) are left out and counted. A terminal gets 50 sessions at a time; a pipe, a file and --json
-    get all of them unless --limit says otherwise. A machine without sessions shows the demo. Other .jsonl files in
-    the project folders are counted; --other lists them. Every command that takes a session takes their path, and
-    `turnlog search --other` searches them.
+    The first column is enough to name a session in other commands. Files without a conversation (empty files,
+    warm-ups, mere titles) are left out and counted. A terminal shows 50 sessions at a time; a pipe, a file and
+    --json get all of them unless you give --limit. A machine without sessions shows the demo. The output also
+    counts other .jsonl files in the project folders; --other lists them. Every command that takes a session also
+    takes the path of such a file, and `turnlog search --other` searches them.
 
     \b
     Examples:
@@ -81,7 +83,7 @@ def _list_remarks(found: SessionList) -> Iterator[str]:
         following = f"; --page {found.page + 1} lists the next" if found.page < found.pages else ""
         yield f"{len(found.sessions)} of {found.total} sessions{following}; --limit 0 lists all."
     if found.hidden:
-        yield f"{found.hidden} without a conversation not shown; --all shows them."
+        yield f"{found.hidden} without a conversation hidden; --all shows them."
 
 
 def render_session_table(found: SessionList, screen: TerminalScreen) -> Iterator[str]:

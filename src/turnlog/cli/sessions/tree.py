@@ -17,15 +17,14 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("-p", "--project", metavar="P", help="Only sessions of this folder and those below it, or of that name.")
-@click.option("-a", "--all", "everything", is_flag=True, help="Also files that hold no conversation.")
+@click.option("-p", "--project", metavar="P", help="Folder or name of a project; folders below it are included.")
+@click.option("-a", "--all", "everything", is_flag=True, help="Include files without a conversation.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
 def tree(project: str | None, everything: bool, as_json: bool) -> None:
-    """Show projects, their sessions, and below each session what came from it.
+    """Show projects, their sessions, and below each session its forks, clones and copies.
 
-    Git worktrees of one repository stand together. Forks and copies hang below what they came from: by what the
-    files say, and by messages they have in common. Sessions that were deleted stay in the tree as long as the index
-    knows them.
+    Git worktrees of one repository are grouped. turnlog finds the origin of a session in its file, or by messages
+    that two sessions share. Deleted sessions stay in the tree as long as the index knows them.
 
     \b
     Examples:
@@ -50,7 +49,7 @@ def tree(project: str | None, everything: bool, as_json: bool) -> None:
         return
     print_lines(render_session_tree(found, detect_screen(config.color)))
     if found.hidden:
-        print_remark(f"{found.hidden} without a conversation not shown; --all shows them.")
+        print_remark(f"{found.hidden} without a conversation hidden; --all shows them.")
     mention_others(found.others)
 
 
@@ -86,7 +85,7 @@ def _describe_amount(project: TreeProject) -> str:
 
 
 def _walk_sessions(project: TreeProject) -> Iterator[tuple[TreeSession, str]]:
-    """Give each session of a project with the branches that lead to it."""
+    """Yield each session of a project with the lines that lead to it."""
     stack = [(node, "", number == 1) for number, node in enumerate(reversed(project.sessions), 1)]
     while stack:
         node, above, is_last = stack.pop()

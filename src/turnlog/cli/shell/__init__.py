@@ -1,1 +1,1 @@
-"""What shells know of the program: completion of commands, options and sessions."""
+"""Shell completion of commands, options and sessions."""

@@ -12,10 +12,10 @@ SHELLS = ("bash", "zsh", "fish")
 @click.command()
 @click.argument("shell", type=click.Choice(SHELLS))
 def completion(shell: str) -> None:
-    """Print a script that teaches your shell to complete turnlog's commands, options and sessions.
+    """Print a script that makes your shell complete turnlog's commands, options and sessions.
 
-    Where a session is expected, Tab offers the newest ones; a few letters of an id or of a title narrow them down.
-    zsh and fish show the titles beside the ids.
+    Where a command expects a session, Tab offers the newest ones; a few letters of an id or a title narrow them
+    down. zsh and fish show the titles beside the ids.
 
     \b
     Examples:

@@ -14,26 +14,26 @@ _PATH_STARTS = ("/", ".", "~")
 
 
 class SessionName(click.ParamType[str]):
-    """An argument that names a session; any text is taken, the command itself looks it up."""
+    """An argument that names a session. It accepts any text; the command itself looks it up."""
 
     name = "session"
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Offer the sessions that the letters so far can mean."""
+        """Offer the sessions that match the letters so far."""
         if incomplete.startswith(_PATH_STARTS) or "/" in incomplete:
             return [CompletionItem(incomplete, type="file")]
         return offer_sessions(incomplete)
 
 
 def complete_sessions(command: click.Command) -> None:
-    """Let every argument of a command that names a session be completed."""
+    """Add completion to every argument of a command that names a session."""
     for parameter in command.params:
         if isinstance(parameter, click.Argument) and parameter.name in _SESSION_ARGUMENTS:
             parameter.type = SessionName()
 
 
 def offer_sessions(letters: str) -> list[CompletionItem]:
-    """Short ids of the newest sessions whose id begins with some letters, or whose title holds them."""
+    """List short ids of the newest sessions whose id starts with some letters or whose title contains them."""
     from turnlog.api.config import load_config
     from turnlog.api.lookup import list_config_folders, shorten_ids
     from turnlog.cli.terminal import to_visible_line

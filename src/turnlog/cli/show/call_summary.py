@@ -1,4 +1,4 @@
-"""The call of a tool as lines: its input, and what came of it."""
+"""A tool call as lines: its input and its outcome."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OUTCOME_WORDS = {
     "unanswered": "no result",
     "denied": "denied",
     "interrupted": "interrupted",
-    "launched": "goes on in the background",
+    "launched": "continues in the background",
     "error": "failed",
 }
 _USER_SAID_MARK = "the user said:"
@@ -26,14 +26,14 @@ BAD_OUTCOMES = frozenset({"error", "denied", "interrupted"})
 
 
 class CallSummary(NamedTuple):
-    """What came of a call."""
+    """Render the outcome of a call."""
 
     text: str
     is_bad: bool
 
 
 def render_full_input(given: Any) -> list[str]:
-    """Everything that a call was given."""
+    """Render the whole input of a call."""
     if not isinstance(given, dict):
         return to_visible_lines(_encode_compact(given))
     found: list[str] = []
@@ -46,12 +46,11 @@ def render_full_input(given: Any) -> list[str]:
 
 
 def indent_lines(texts: list[str], by: str = "  ") -> list[str]:
-    """Lines moved to the right."""
     return [by + text for text in texts]
 
 
 def summarize_call_result(detail: CallDetail) -> CallSummary:
-    """What came of a call, on one line."""
+    """Summarize the outcome of a call on one line."""
     text = to_result_text(detail.result)
     words = _OUTCOME_WORDS.get(detail.outcome, "")
     if detail.outcome == "launched" and detail.background_id:
@@ -67,25 +66,24 @@ def summarize_call_result(detail: CallDetail) -> CallSummary:
 
 
 def render_full_result(detail: CallDetail) -> list[str]:
-    """The whole result of a call."""
     return to_visible_lines(to_result_text(detail.result)) if detail.result is not None else []
 
 
 def first_line(text: str) -> str:
-    """The first line that says something, and how many more there are."""
+    """Return the first non-empty line, and how many follow."""
     (first,), more = take_first_lines(text.strip(), 1, MAX_LINE_CHARS)
     return f"{first.strip()} (+{format_count(more, 'line')})" if more else first.strip()
 
 
 def _extract_objection(text: str) -> str:
-    """What a person, a rule or a hook had against a call, without the client's own sentence around it."""
+    """Return why a user, rule or hook denied a call, without Claude Code's own sentence around it."""
     if (at := text.find(_USER_SAID_MARK)) >= 0:
         return text[at + len(_USER_SAID_MARK) :].strip()
     return "" if text.startswith(_REJECTION_START) else _clean_result_text(text)
 
 
 def _clean_result_text(text: str) -> str:
-    """The words of a result: without tags around them, and with what a failed command said last at its front."""
+    """Return the text of a result without tags, starting with the last output of a failed command."""
     text = text.strip().removeprefix("<tool_use_error>").removesuffix("</tool_use_error>")
     if not text.startswith("Exit code "):
         return text
@@ -95,7 +93,7 @@ def _clean_result_text(text: str) -> str:
 
 
 def _describe_counts(structured: Any) -> str:
-    """What the client's own record of a result says in numbers, where that tells more than its first line."""
+    """Describe a result in numbers from Claude Code's own record, if that says more than its first line."""
     if not isinstance(structured, dict):
         return ""
     patch, file = structured.get("structuredPatch"), structured.get("file")

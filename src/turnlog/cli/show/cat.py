@@ -1,4 +1,4 @@
-"""`turnlog cat`: the entries of a file, written back byte for byte."""
+"""`turnlog cat`: the entries of a file, byte for byte."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("file")
-@click.option("--explain", is_flag=True, help="Say of each piece what it is instead of writing it.")
+@click.option("--explain", is_flag=True, help="Describe each entry instead of printing it.")
 def cat(file: str, explain: bool) -> None:
-    """Write the entries of a file back, byte for byte.
+    """Print the entries of a session file, byte for byte.
 
-    Proof that reading loses nothing: the output equals the input for any file, broken ones too. FILE is a path,
-    or - for standard input. On a terminal, what could act on it is spelled out.
+    This proves that reading loses nothing: for any file, even a broken one, the output equals the input. FILE is a
+    path, or - for standard input. On a terminal, control characters are spelled out.
 
     \b
     Examples:

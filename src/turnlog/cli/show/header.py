@@ -1,4 +1,4 @@
-"""The head of a session: what it is called, when and where it was, and what it cost."""
+"""The header of a session: title, time, folder and cost."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from turnlog.session.session import Session
 
 
 def render_session_header(session: Session, screen: TerminalScreen) -> Iterator[str]:
-    """The lines above the turns."""
+    """Render the lines above the turns."""
     title = to_visible_line((session.title or "")[:1000]) or "(no title)"
     yield screen.paint(screen.fit(title), "bold")
     yield _join_parts(session.session_id or "no id", _describe_place(session), _describe_demo(session))
@@ -55,7 +55,7 @@ def _describe_client(session: Session) -> str:
 
 
 def _list_counts(session: Session) -> Iterator[str]:
-    """How much there is of everything that there is any of."""
+    """Count what the session contains, leaving out zeros."""
     errors = sum(bool(call.is_error) for call in session.calls)
     unanswered = sum(call.result is None for call in session.calls)
     told = [f"{errors:,} failed"] * bool(errors) + [f"{unanswered:,} without result"] * bool(unanswered)
@@ -70,7 +70,7 @@ def _list_counts(session: Session) -> Iterator[str]:
 
 
 def render_usage_lines(usage: Usage) -> Iterator[str]:
-    """Tokens, cost, and how far they can be believed."""
+    """Describe tokens and cost, and how reliable they are."""
     messages = sum(usage.quality.values())
     if usage.quality["missing"] == messages:
         if messages:
@@ -85,7 +85,6 @@ def render_usage_lines(usage: Usage) -> Iterator[str]:
 
 
 def format_usage_tokens(usage: Usage) -> str:
-    """The tokens by kind."""
     parts = [f"{usage.input_tokens:,} in", f"{usage.output_tokens:,} out"]
     if usage.cache_read_input_tokens:
         parts.append(f"{usage.cache_read_input_tokens:,} read from cache")

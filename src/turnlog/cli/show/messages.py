@@ -1,4 +1,4 @@
-"""`turnlog messages`: what the API would be sent if a session were resumed."""
+"""`turnlog messages`: what the API would receive if a session were resumed."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from turnlog.render.figures import format_count
 
 @click.command()
 @click.argument("session")
-@click.option("--leaf", metavar="UUID", help="Resume this entry instead of the one that the client would take.")
-@click.option("--as-sent", is_flag=True, help="Add what the client itself would add.")
+@click.option("--leaf", metavar="UUID", help="Entry to resume (default: the one that Claude Code would choose).")
+@click.option("--as-sent", is_flag=True, help="Add what Claude Code itself would add.")
 @click.option("--json", "as_json", is_flag=True, help="Print Messages API JSON (docs/json.md).")
 def messages(session: str, leaf: str | None, as_sent: bool, as_json: bool) -> None:
-    """Print what the API would be sent if a session were resumed now.
+    """Print what the API would receive if a session were resumed now.
 
-    The messages come from the file alone, put together by the rules of the newest client. A session that the
-    client would not resume ends with status 1 and the reason. SESSION is a path, an id or the start of one, a
-    title, or `last`.
+    The messages come from the file alone, assembled by the rules of the newest version of Claude Code. If Claude
+    Code would not resume the session, the command prints the reason and exits with status 1. SESSION is a path, an
+    id or the start of one, a title, or `last`.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""The lines of a session: its head, and the turns that were asked for."""
+"""The lines of a session: its header and the requested turns."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TURN_RANGE = re.compile(r"(\d*)\.\.(\d*)|(\d+)")
 
 
 class ShowOptions(NamedTuple):
-    """What of a session is to be shown."""
+    """Which parts of a session to show."""
 
     turns: str | None = None
     branch: str | None = None
@@ -38,7 +38,7 @@ class ChosenTurns(NamedTuple):
 
 
 def render_session_lines(session: Session, wish: ShowOptions, screen: TerminalScreen) -> Iterator[str]:
-    """The lines of a session; wrong wishes are refused before the first line."""
+    """Render a session; invalid options raise before the first line."""
     chosen = _choose_turns(session, wish)
     story = SessionStory(session, screen, thinking=wish.thinking, full=wish.full)
     return _render_lines(session, chosen, story, screen, whole=wish.turns is None)
@@ -73,10 +73,9 @@ def _choose_turns(session: Session, wish: ShowOptions) -> ChosenTurns:
 
 
 def _find_numbered_turns(turns: list[Turn], wanted: str) -> list[Turn]:
-    """The turns that a number or a range names."""
     found = _TURN_RANGE.fullmatch(wanted.strip())
     if found is None:
-        raise UsageError(f"--turn {wanted}: give a number, as in 3, or a range, as in 2..5")
+        raise UsageError(f"--turn {wanted}: not a turn; use a number such as 3 or a range such as 2..5")
     first = int(found[3] or found[1] or 1)
     last = int(found[3] or found[2] or len(turns))
     if not 1 <= first <= last <= len(turns):
@@ -86,7 +85,7 @@ def _find_numbered_turns(turns: list[Turn], wanted: str) -> list[Turn]:
 
 
 def _describe_other_turns(session: Session, shown: list[Turn]) -> str | None:
-    """How many turns lie elsewhere, and how to see them."""
+    """Say how many turns are on other branches, and how to show them."""
     hidden = len(session.turns) - len(shown)
     if not hidden:
         return None

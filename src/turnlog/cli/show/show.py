@@ -7,21 +7,19 @@ import click
 
 @click.command()
 @click.argument("session")
-@click.option("-t", "--turn", metavar="N|A..B", help="Only this turn, or these; they are numbered from 1.")
-@click.option("--thinking", is_flag=True, help="Also what the model thought.")
+@click.option("-t", "--turn", metavar="N|A..B", help="Only this turn or range of turns, counted from 1.")
+@click.option("--thinking", is_flag=True, help="Also show thinking.")
 @click.option("--full", is_flag=True, help="Shorten nothing.")
-@click.option(
-    "--branch", metavar="K|UUID|all", help="The branch with this number, or that ends with this entry; or all."
-)
-@click.option("--redact", is_flag=True, help="Replace API keys, tokens and passwords by marks.")
+@click.option("--branch", metavar="K|UUID|all", help="Branch, by its number or last entry; `all` shows all.")
+@click.option("--redact", is_flag=True, help="Replace API keys, tokens and passwords with placeholders.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
 def show(
     session: str, turn: str | None, thinking: bool, full: bool, branch: str | None, redact: bool, as_json: bool
 ) -> None:
-    """Show one session: its turns, calls with results in short, sub-agents below their calls.
+    """Show one session: its turns, calls with short results, and sub-agents below their calls.
 
-    SESSION is a path, an id or the start of one, a title, or `last`. Where a conversation branches (after a
-    rewind), the branch that the client would resume is shown.
+    SESSION is a path, an id or the start of one, a title, or `last`. If the conversation branches (after a rewind),
+    the output shows the branch that Claude Code would resume.
 
     \b
     Examples:

@@ -44,7 +44,7 @@ _OUTCOME_STYLES = {
 
 
 class SessionStory:
-    """Tells one session, or one sub-agent inside another's."""
+    """Renders one session, or a sub-agent inside another."""
 
     def __init__(
         self, session: Session, screen: TerminalScreen, *, thinking: bool = False, full: bool = False,
@@ -60,7 +60,7 @@ class SessionStory:
     # -- turns
 
     def render_turn(self, turn: Turn) -> Iterator[str]:
-        """One turn from its prompt to its outcome."""
+        """Render one turn from its prompt to its outcome."""
         paint = self.screen.paint
         kind = f"{turn.kind} from {make_visible(turn.speaker.name)}" if turn.speaker.name else turn.kind
         head = f"── {turn.number} · {kind} · {time_format.format_client_time(turn.started_at)} "
@@ -79,7 +79,7 @@ class SessionStory:
         yield from (self.screen.paint(f"> {part}", "bold") for part in self._shorten_lines(text, MAX_PROMPT_LINES))
 
     def render_events(self, turn: Turn | None) -> Iterator[str]:
-        """What happened in a turn, in the order of the file."""
+        """List what happened in a turn, in file order."""
         waiting = list(turn.further) if turn else []
         for entry in self._entries.get(turn.index if turn else None, []):
             if turn is not None and entry is turn.start:
@@ -126,12 +126,12 @@ class SessionStory:
     # -- between the turns
 
     def render_before(self, turn: Turn) -> Iterator[str]:
-        """What belongs to no turn and stands in the file before this one."""
+        """Render entries without a turn that precede this one in the file."""
         for entry in self._loose_entries.get(turn.index, []):
             yield from self._render_entry(entry, [])
 
     def render_after(self, turns: list[Turn]) -> Iterator[str]:
-        """What stands behind the last turn, and the sub-agents that no call leads to."""
+        """Render what follows the last turn, and sub-agents that no call started."""
         yield from (text for entry in self._loose_entries.get(None, []) for text in self._render_entry(entry, []))
         told = {call.agent_id for call in self.session.calls}
         aside = [agent for agent in self.session.agents if agent.agent_id not in told and not agent.parent_agent_id]
@@ -164,7 +164,7 @@ class SessionStory:
                 yield self.screen.paint(f"  [{to_visible_line(str(kind))}]", "dim")
 
     def _render_advice(self, block: dict[str, Any], figures: tuple[str, ...]) -> Iterator[str]:
-        """What the advisor said, which the API often encrypts."""
+        """Render the advisor's answer, which the API often encrypts."""
         about = " · ".join(filter(None, figures))
         yield f"  {self.screen.paint('●', 'blue')} {self.screen.paint(ADVISOR_TOOL, 'bold')} {about}".rstrip()
         found = block.get("content")
@@ -205,7 +205,7 @@ class SessionStory:
                 return
 
     def _render_agent(self, agent: SubAgent) -> Iterator[str]:
-        """A sub-agent: who it is, what it used, and its own turns."""
+        """Render a sub-agent: its name, usage and turns."""
         root = self.above[0].session if self.above else self.session
         inner = root.open_agent_session(agent)
         seen = any(story.session is inner for story in (*self.above, self))
@@ -216,7 +216,6 @@ class SessionStory:
         yield self.screen.paint("└", "cyan")
 
     def render_agent_turns(self) -> Iterator[str]:
-        """The turns of a sub-agent without frames."""
         yield from self.render_events(None)
         for turn in self.session.turns:
             prompt = self._shorten_lines(turn.text, MAX_AGENT_LINES)
@@ -235,7 +234,7 @@ class SessionStory:
 
     @cached_property
     def _entries(self) -> dict[int | None, list[Entry]]:
-        """The entries of each turn, and of none."""
+        """Group entries by turn, and those without one."""
         found: dict[int | None, list[Entry]] = {}
         for entry in self.session.entries:
             turn = self.session.find_turn(entry)
@@ -244,7 +243,7 @@ class SessionStory:
 
     @cached_property
     def _loose_entries(self) -> dict[int | None, list[Entry]]:
-        """The entries of no turn, by the turn that begins behind them."""
+        """Group entries without a turn by the turn that follows them."""
         starts = [(turn.start.index, turn.index) for turn in self.session.turns]
         found: dict[int | None, list[Entry]] = {}
         place = 0
@@ -255,7 +254,7 @@ class SessionStory:
         return found
 
     def _shorten_lines(self, text: str, limit: int) -> list[str]:
-        """The lines of a text up to a limit, and how many are left out."""
+        """Return the lines of a text up to a limit, and how many were left out."""
         if self.full:
             return to_visible_lines(text)
         kept, left = take_first_lines(text, limit, _MAX_LINE_CHARS)
@@ -288,7 +287,7 @@ _HIDDEN_SUBTYPES = frozenset({"turn_duration", "stop_hook_summary"})
 
 
 class EventLine(NamedTuple):
-    """One thing to tell."""
+    """One item of the story."""
 
     text: str
     styles: tuple[str, ...] = ("dim",)
@@ -299,7 +298,7 @@ class EventLine(NamedTuple):
 
 
 def describe_side_event(session: Session, entry: Entry) -> EventLine | None:
-    """What an entry beside the conversation tells; None if nothing worth a line."""
+    """Describe an entry beside the conversation; None if it is not worth a line."""
     if entry.subtype == "compact_boundary" and entry.type == "system":
         return EventLine(_describe_compaction(session, entry), ("cyan",))
     found = describe_entry_event(session.file, entry)

@@ -1,4 +1,4 @@
-"""What a status line shows: facts from the client's JSON, the end of the transcript, git's files and the index.
+"""The facts of a status line, from Claude Code's JSON, the end of the transcript, git's files and the index.
 
 The client starts the status line again and again while somebody types, so this costs hardly more than the interpreter:
 only modules of the standard library that are cheap to import, and of a transcript only its end. `_json` and `_sqlite3`
@@ -27,7 +27,7 @@ _DAY_SECONDS = 86_400
 
 
 def decode_status_json(text: str) -> Any:
-    """A JSON value; raises ValueError for what is none."""
+    """Decode JSON; raises ValueError."""
     try:
         from _json import make_scanner
     except ImportError:
@@ -50,20 +50,19 @@ def decode_status_json(text: str) -> Any:
 
 
 def to_status_number(value: object) -> float | None:
-    """A number that can be counted with, or None."""
+    """Return a finite number, or None."""
     fits = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e15
     return value if fits and isinstance(value, int | float) else None
 
 
 def get_nested_value(value: object, *names: str) -> Any:
-    """What lies below some names in nested objects; None where a name or an object is missing."""
+    """Look up nested keys; None if one is missing."""
     for name in names:
         value = value.get(name) if isinstance(value, dict) else None
     return value
 
 
 def to_status_text(value: object) -> str:
-    """A string; empty for anything else."""
     return value if isinstance(value, str) else ""
 
 
@@ -71,7 +70,7 @@ def to_status_text(value: object) -> str:
 
 
 def measure_fill(given: object) -> tuple[int | None, int | None]:
-    """How many tokens the last request held, and the window; from the client, else from the transcript."""
+    """Find the tokens of the last request and the window size, from Claude Code's JSON or else the transcript."""
     size = to_status_number(get_nested_value(given, "context_window", "context_window_size"))
     usage = get_nested_value(given, "context_window", "current_usage")
     model = to_status_text(get_nested_value(given, "model", "id"))
@@ -85,7 +84,7 @@ def measure_fill(given: object) -> tuple[int | None, int | None]:
 
 
 def _count_held_tokens(usage: object) -> int | None:
-    """What the last request of a message held; the counts at the top level add up all its requests."""
+    """Count the tokens of a message's last request; the top-level counts are sums over all its requests."""
     listed = get_nested_value(usage, "iterations")
     for item in reversed(listed) if isinstance(listed, list) else ():
         if get_nested_value(item, "type") not in ("advisor_message", "compaction"):
@@ -104,7 +103,7 @@ def _count_prompt_tokens(usage: object) -> int | None:
 
 
 def read_last_fill(path: str) -> tuple[int | None, str]:
-    """What the last answer of a transcript says its request held, and its model; nothing after a compaction."""
+    """Read tokens and model from the last answer of a transcript; nothing after a compaction."""
     for size in TAIL_SIZES_BYTES:
         key, best, model = "", 0, ""
         for body in _read_last_entries(path, size):
@@ -128,7 +127,7 @@ def read_last_fill(path: str) -> tuple[int | None, str]:
 
 
 def _read_last_entries(path: str, size: int) -> Iterator[dict[str, Any]]:
-    """The entries at the end of a file that may tell, the last first; a line that is cut or no JSON is passed over."""
+    """Yield the last entries of a file, newest first, skipping lines that are cut off or not JSON."""
     for raw in reversed(_read_tail(path, size)):
         if b'"usage"' in raw or b'"compact_boundary"' in raw:
             try:
@@ -150,7 +149,7 @@ def _read_tail(path: str, size: int) -> list[bytes]:
 
 
 def find_model_window(model: str, held: int) -> int | None:
-    """The window of a model as `turnlog context` knows it; of two the larger, if what is held does not fit."""
+    """Return the window of a model, as in `turnlog context`; the larger of two if the tokens don't fit the smaller."""
     if not model:
         return None
     if model.endswith("[1m]"):
@@ -176,7 +175,7 @@ def _load_prices() -> object:
 
 
 def find_git_branch(folder: str) -> str:
-    """The branch of git that is checked out in a folder, or the start of a commit; without running git."""
+    """Read the checked-out git branch, or the start of the commit, without running git."""
     for _ in range(_MAX_PARENT_FOLDERS):
         place = os.path.join(folder, ".git")  # noqa: PTH118
         if os.path.exists(place):  # noqa: PTH110
@@ -208,7 +207,7 @@ def _read_first_line(path: str) -> str:
 
 
 def read_cost_today(transcript: str) -> tuple[float, bool] | None:
-    """What this day has cost so far as the index knows it, and whether it has read this session to its end.
+    """Read today's cost from the index, and whether the index has read this session to its end.
 
     Only an index that is there and free is read: nothing is built, and nobody is waited for.
     """
@@ -254,7 +253,7 @@ def _find_midnight() -> int:
 
 
 def data_folder() -> str:
-    """turnlog's own data folder: what `turnlog.api.config.data_dir` answers."""
+    """Return turnlog's data folder, as `turnlog.api.config.data_dir` does."""
     home = os.path.expanduser
     if named := os.environ.get("TURNLOG_HOME"):
         return home(named)
@@ -267,7 +266,7 @@ def data_folder() -> str:
 
 
 def count_seconds_left(given: object, limit: str = "five_hour") -> int | None:
-    """How many seconds are left of a block of the subscription's limits."""
+    """Count the seconds left in the five-hour block of the subscription."""
     ends = to_status_number(get_nested_value(given, "rate_limits", limit, "resets_at"))
     seconds = None if ends is None else int(ends - time.time())
     return seconds if seconds is not None and 0 < seconds < 31 * _DAY_SECONDS else None

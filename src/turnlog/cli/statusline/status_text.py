@@ -1,6 +1,6 @@
-"""The status line: one line about a session, from the JSON that the client gives its status line command.
+"""The status line: one line about a session, from the JSON that Claude Code sends to its status line command.
 
-It never fails: whatever is missing or odd is left out, and the exit status is 0.
+It never fails: it leaves out what is missing or odd, and exits with 0.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 PLACEHOLDERS = {
     "model": "the model's name",
     "folder": "the name of the working folder",
-    "branch": "the branch of git, or the start of the commit that is checked out",
+    "branch": "the git branch, or the start of the checked-out commit",
     "context": "how full the context window is: `42% 84k`",
     "percent": "the same in percent of the window: `42%`",
     "tokens": "the same in tokens: `84k`",
     "window": "the size of the window: `200k`",
-    "cost": "what the session has cost, as the client counts it: `$1.25`",
-    "today": "what all sessions have cost today, as far as turnlog's index knows: `$12.40`, or `≥$12.40`",
-    "block": "how long the five-hour block goes on: `2h14m`",
-    "limit": "how much of the five-hour limit is used: `37%`",
+    "cost": "the cost of the session, as Claude Code counts it: `$1.25`",
+    "today": "today's cost of all sessions, as far as turnlog's index knows: `$12.40`, or `≥$12.40`",
+    "block": "time left in the five-hour block: `2h14m`",
+    "limit": "used share of the five-hour limit: `37%`",
     "session": "the start of the session's id",
-    "version": "the client's version",
+    "version": "the version of Claude Code",
 }
 """What a template may name in braces."""
 
@@ -40,7 +40,7 @@ _DEFAULT_PARTS = (
     ("today", "today {today}"),
     ("block", "block {block} left"),
 )
-_HELP_TEXT = "turnlog statusline reads the client's JSON on standard input; see turnlog statusline --help"
+_HELP_TEXT = "turnlog statusline reads Claude Code's JSON on standard input; see turnlog statusline --help"
 _YELLOW_PERCENT, _RED_PERCENT = 60, 80
 """From so many percent on, the fill is yellow, then red."""
 _RED, _YELLOW, _DIM, _PLAIN = "\x1b[31m", "\x1b[33m", "\x1b[2m", "\x1b[0m"
@@ -48,7 +48,7 @@ _MAX_NAME_CHARS = 60
 
 
 def run_statusline(words: list[str]) -> int | None:
-    """Read standard input and print the line; None when the words are for the full program."""
+    """Read standard input and print the line; None if the arguments need the full program."""
     template: str | None = None
     if words:
         name, equals, value = words[0].partition("=")
@@ -64,7 +64,7 @@ def run_statusline(words: list[str]) -> int | None:
 
 
 def _read_client_json() -> object:
-    """What the client wrote, or words for people why there is nothing."""
+    """Read Claude Code's JSON, or explain why there is none."""
     if sys.stdin is None or sys.stdin.isatty():
         return _HELP_TEXT
     try:
@@ -83,7 +83,6 @@ def _write_line(shown: str) -> None:
 
 
 def render_status_line(given: object, template: str | None = None, *, color: bool = False) -> str:
-    """The line for what the client gave."""
     if not isinstance(given, dict):
         return str(given)
     facts = _StatusFacts(given, color)
@@ -102,7 +101,7 @@ def _fill_template(template: str, facts: _StatusFacts) -> str:
 
 
 class _StatusFacts:
-    """The texts for the placeholders, each found out when it is asked for."""
+    """The texts for the placeholders, computed on demand."""
 
     def __init__(self, given: dict[str, Any], color: bool) -> None:
         self._given = given
@@ -204,7 +203,7 @@ def _format_tokens(tokens: int) -> str:
 
 
 def _make_harmless(name: str) -> str:
-    """A name of a stranger on one line, with what a terminal would act on spelled out."""
+    """Put an untrusted name on one line, with control characters escaped."""
     if len(name) > _MAX_NAME_CHARS * 4:
         name = name[: _MAX_NAME_CHARS * 4]
     if name.isascii() and name.isprintable():

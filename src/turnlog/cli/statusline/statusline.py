@@ -1,4 +1,4 @@
-"""`turnlog statusline`: a line about the session at work, for the client's status line.
+"""`turnlog statusline`: a line about the current session, for Claude Code's status line.
 
 What runs each time is `glance`, which `turnlog.__main__` starts without click; this is its help and its setting up.
 """
@@ -17,17 +17,17 @@ SNIPPET = """\
 
 
 @click.command()
-@click.option("--format", "template", metavar="TEMPLATE", help="What to print, with names in braces.")
-@click.option("--install", is_flag=True, help="Print what to put into settings.json; nothing is written.")
+@click.option("--format", "template", metavar="TEMPLATE", help="What to print, with field names in braces.")
+@click.option("--install", is_flag=True, help="Print what to add to settings.json; writes nothing.")
 def statusline(template: str | None, install: bool) -> int | None:
-    """Print one line about a session for the client's status line.
+    """Print one line about a session for Claude Code's status line.
 
-    Reads the JSON that Claude Code gives to its status line command on standard input: model, folder, branch of
-    git, how full the context window is, what the session cost, what today cost (where turnlog has an index), and
-    how long the five-hour block goes on. What is not known is left out; it never fails. The fill is yellow from
-    60 %, red from 80 %, unless NO_COLOR is set.
+    Claude Code sends JSON to its status line command on standard input. The line shows the model, folder, git
+    branch, fill of the context window, cost of the session, today's cost (if turnlog has an index), and the time
+    left in the five-hour block. It leaves out what is unknown, and never fails. The fill is yellow from 60 % and
+    red from 80 %, unless NO_COLOR is set.
 
-    To use it, put this into ~/.claude/settings.json (`turnlog statusline --install` prints it):
+    To use it, add this to ~/.claude/settings.json (`turnlog statusline --install` prints it):
 
     \b
       "statusLine": {"type": "command", "command": "turnlog statusline"}

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("session", required=False)
-@click.option("-p", "--project", metavar="P", help="All sessions of this folder and those below it, or of that name.")
+@click.option(
+    "-p", "--project", metavar="P", help="Folder or name of a project: all its sessions, and those of folders below it."
+)
 @click.option("--since", metavar="DAY", help="Only sessions that were at work since then: 2026-11-03, yesterday, 30d.")
 @click.option("-a", "--all", "everything", is_flag=True, help="All sessions of this machine.")
 @click.option("-t", "--target", "names", metavar="NAME", multiple=True, help="Only to this target; may be repeated.")

@@ -1,1 +1,1 @@
-"""What was used: `usage`, `tools`, `context`."""
+"""Usage: `usage`, `tools`, `context`."""

@@ -18,19 +18,17 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("session")
-@click.option(
-    "--branch", "--leaf", "branch", metavar="K|UUID", help="The branch with this number, or that ends with this entry."
-)
+@click.option("--branch", "--leaf", "branch", metavar="K|UUID", help="Branch, by its number or last entry.")
 @click.option("-t", "--turn", type=click.IntRange(min=1), metavar="N", help="Only what this turn added.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
 def context(session: str, branch: str | None, turn: int | None, as_json: bool) -> None:
-    """Show what fills the context window of a session, and what could be stripped.
+    """Show what fills the context window of a session, and what you could strip.
 
-    It is about the conversation that the client would resume now: after a compaction, the summary and what
-    followed. How full the window was is measured (every answer states it); what filled it is estimated from the
-    texts and fitted to what was measured. Each number says which it is. Nothing is written: the presets only tell
-    what a stripped clone would save. SESSION is a path (of a sub-agent's file too), an id or the start of one, a
-    title, or `last`.
+    The report covers the conversation that Claude Code would resume now: after a compaction, the summary and what
+    followed. How full the window was is measured, because every answer states it. What filled it is estimated from
+    the texts and fitted to the measurement. Each number says which it is. The command writes nothing: the presets
+    only show what a stripped clone would save. SESSION is a path (also of a sub-agent's file), an id or the start
+    of one, a title, or `last`.
 
     \b
     Examples:
@@ -60,7 +58,7 @@ _GROUP_NAMES = {"system": "not in the file", "summary": "summary"}
 
 
 def render_context_report(report: ContextReport, screen: TerminalScreen, *, is_whole: bool) -> Iterator[str]:
-    """Render the report for people; what is about all turns only where it `is_whole`."""
+    """Render the report; `is_whole` adds what covers all turns."""
     yield screen.paint(screen.fit(to_visible_line((report.title or "")[:1000]) or "(no title)"), "bold")
     yield from _render_head(report)
     if is_whole:
@@ -199,7 +197,7 @@ def _format_share(tokens: int, whole: int) -> str:
 
 
 def _render_table(rows: Sequence[tuple[str, ...]], screen: TerminalScreen) -> Iterator[str]:
-    """Columns: the first to the left, numbers to the right; the first row is the head."""
+    """Align columns: the first to the left, the others to the right; the first row is the header."""
     widths = [max(measure_width(row[at]) for row in rows) for at in range(len(rows[0]))]
     for number, row in enumerate(rows):
         cells = [

@@ -1,4 +1,4 @@
-"""What `turnlog usage` does, once its words are understood."""
+"""The report of `turnlog usage`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class UsageOptions(NamedTuple):
-    """The words of the call."""
+    """The options of `turnlog usage`."""
 
     kind: str = "daily"
     since: str | None = None
@@ -33,7 +33,7 @@ def print_usage(words: UsageOptions) -> None:
     from turnlog.store.usage.usage_reports import parse_usage_request
 
     if words.as_json and words.as_csv:
-        raise UsageError("--json and --csv: give one of the two")
+        raise UsageError("use --json or --csv, not both")
     config = load_config()
     with show_index_bar() as bar:
         details = load_usage_details(parse_usage_request(*words[:-2]), config, bar.notify, bar.show)

@@ -1,4 +1,4 @@
-"""A report of usage for people: a table with its total, what is counted, and what is doubtful."""
+"""A usage report as a table, with its total, what it counts, and what is uncertain."""
 
 from __future__ import annotations
 
@@ -34,7 +34,6 @@ class _UsageGrid(NamedTuple):
 
 
 def render_usage_table(shown: UsageReportDetails, screen: TerminalScreen) -> Iterator[str]:
-    """The lines of a report."""
     if not (shown.report.rows or shown.report.tools):
         yield "No usage in these sessions." if _is_filtered(shown) else "No usage yet."
         return
@@ -53,7 +52,7 @@ def _is_filtered(shown: UsageReportDetails) -> bool:
 
 
 def format_compact_number(number: int) -> str:
-    """A number in few letters: 999, 12.3k, 4.5M, 1.2G."""
+    """Format a number briefly: 999, 12.3k, 4.5M, 1.2G."""
     amount, unit = float(number), ""
     for unit in ("", "k", "M", "G"):
         if abs(amount) < 999.5 or unit == "G":
@@ -63,7 +62,7 @@ def format_compact_number(number: int) -> str:
 
 
 def format_pico_dollars(pico: int) -> str:
-    """Pico dollars for people; amounts below a cent with more digits."""
+    """Format pico dollars; amounts below a cent get more digits."""
     dollars = pico / PICO_PER_DOLLAR
     return f"{dollars:,.2f}" if abs(dollars) >= 0.01 or not pico else f"{dollars:.4f}"
 
@@ -98,12 +97,12 @@ def _build_usage_grid(shown: UsageReportDetails, number: NumberFormat) -> _Usage
 
 
 def _has_shared_messages(shown: UsageReportDetails) -> bool:
-    """Whether a session has messages that another one pays for."""
+    """Say whether a session has messages that count for another one."""
     return not _is_filtered(shown) and any(row.whole and row.whole.cost != row.sum.cost for row in shown.report.rows)
 
 
 def _add_whole_cost(grid: _UsageGrid, rows: list[UsageReportRow]) -> _UsageGrid:
-    """The same with what each session cost in all, behind what it pays for."""
+    """Add each session's whole cost after its own share."""
     at = grid.heads.index("cost $") + 1
     for cells, row in zip(grid.rows, rows, strict=True):
         cells.insert(at, format_pico_dollars(row.whole.cost) if row.whole else "")
@@ -151,7 +150,7 @@ def _render_row(grid: _UsageGrid, cells: list[str], fitted: FittedColumns) -> st
 
 
 def _list_notes(shown: UsageReportDetails) -> Iterator[str]:
-    """What is counted, and what is to be doubted."""
+    """Explain what the report counts, and what is uncertain."""
     yield from describe_usage_counting(shown).replace(". Cost:", ".\nCost:").split("\n")
     if shown.get_grouping().counts_calls:
         return

@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("session", required=False)
-@click.option("-p", "--project", metavar="P", help="Only sessions of this folder and those below it, or of that name.")
-@click.option("--since", metavar="DAY", help="Only calls from this day on: 2026-11-03, yesterday, 30d.")
-@click.option("--failures", "only_failures", is_flag=True, help="What calls failed with, the most frequent first.")
+@click.option("-p", "--project", metavar="P", help="Folder or name of a project; folders below it are included.")
+@click.option("--since", metavar="DAY", help="First day to include: 2026-11-03, yesterday, 30d.")
+@click.option("--failures", "only_failures", is_flag=True, help="Show why calls failed, most frequent first.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
 def tools(session: str | None, project: str | None, since: str | None, only_failures: bool, as_json: bool) -> None:
-    """Count calls by tool and by MCP server: how many, how they ended, how long they took.
+    """Count calls by tool and by MCP server, with their outcomes and times.
 
-    SESSION is a path, an id or the start of one, a title, or `last`; without one, all sessions are counted, out
-    of the index. Sub-agents are included; a call that several files hold counts once. What time was work and what
-    was waiting for a person can't be told apart.
+    SESSION is a path, an id or the start of one, a title, or `last`. Without one, the index counts all sessions.
+    Sub-agents are included, and a call that several files contain counts once. The times include waiting for a
+    person, because session files don't separate the two.
 
     \b
     Examples:
@@ -127,7 +127,6 @@ def _format_time(milliseconds: float | None) -> str:
 
 
 def render_failure_messages(found: list[FailureMessage], screen: TerminalScreen) -> Iterator[str]:
-    """What calls failed with."""
     if not found:
         yield "No call failed."
         return
@@ -141,7 +140,7 @@ def render_failure_messages(found: list[FailureMessage], screen: TerminalScreen)
 
 
 def render_failing_tools(tools: Iterable[ToolCalls], screen: TerminalScreen) -> Iterator[str]:
-    """How many calls of each tool failed, for sources that keep no messages."""
+    """Count failed calls by tool, for sources without error messages."""
     found = sorted((tool for tool in tools if tool.failed), key=lambda tool: (-tool.failed, tool.tool))
     if not found:
         yield "No call failed."

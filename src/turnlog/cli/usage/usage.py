@@ -9,13 +9,15 @@ from turnlog.store.usage.groupings import GROUPINGS
 
 @click.command()
 @click.argument("kind", type=click.Choice(list(GROUPINGS)), default="daily")
-@click.option("--since", metavar="DAY", help="Only from this day on: 2026-11-03, yesterday, 30d.")
-@click.option("--until", metavar="DAY", help="Only up to this day, and with it.")
-@click.option("-p", "--project", metavar="P", help="Only sessions of this folder and those below it, or of that name.")
-@click.option("-m", "--model", metavar="M", help="Only models of this name, or with these letters in it.")
-@click.option("--timezone", metavar="ZONE", help="Where days begin, such as Europe/Berlin or +02:00; else here.")
+@click.option("--since", metavar="DAY", help="First day to include: 2026-11-03, yesterday, 30d.")
+@click.option("--until", metavar="DAY", help="Last day to include.")
+@click.option("-p", "--project", metavar="P", help="Folder or name of a project; folders below it are included.")
+@click.option("-m", "--model", metavar="M", help="Only models whose name contains this.")
+@click.option(
+    "--timezone", metavar="ZONE", help="Time zone of the days, such as Europe/Berlin or +02:00 (default: local)."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
-@click.option("--csv", "as_csv", is_flag=True, help="Print CSV for a spreadsheet, without the total.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV without the total.")
 def usage(
     kind: str,
     since: str | None,
@@ -26,11 +28,11 @@ def usage(
     as_json: bool,
     as_csv: bool,
 ) -> None:
-    """Tokens and cost of all sessions on this machine: sub-agents included, every message once.
+    """Add up tokens and cost of all sessions on this machine, with sub-agents, and each message once.
 
-    By day unless another KIND is asked for. Cost is at list prices, never what was paid. Tokens of models without a
-    known price, and counts that are not final, are shown beside the sums and are not mixed into them
-    (docs/usage.md).
+    The report is by day unless you choose another KIND. Cost is at list prices, which may differ from what you
+    paid. The report shows tokens of models without a known price, and counts that are not final, beside the sums
+    and never mixes them in (docs/usage.md).
 
     \b
     Examples:

@@ -25,15 +25,14 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.option("--port", type=click.IntRange(0, 65535), help="The port to listen on; 0: any free one.  [4747]")
-@click.option(
-    "--open/--no-open", "opens", default=None, help="Open a browser or not; without either, only on a terminal."
-)
+@click.option("--open/--no-open", "opens", default=None, help="Open a browser (default: only on a terminal).")
 def web(port: int | None, opens: bool | None) -> None:
     """Show the sessions of this machine in a browser: read, search, count, follow, edit and export them.
 
-    The server answers this machine alone (127.0.0.1), and of its browsers only the one that opens the printed
-    address: the address works once, and that browser is remembered. Ctrl-C stops the server. Without --port it
-    listens on 4747, or on any free port if that is taken. On a machine without sessions, the pages show the demo.
+    The server listens on this machine only (127.0.0.1) and serves only the browser that opens the printed address.
+    The address works once; the server then remembers that browser. Press Ctrl-C to stop the server. Without --port
+    it listens on 4747, or on any free port if that one is taken. On a machine without sessions, the pages show the
+    demo.
 
     \b
     Examples:
@@ -45,7 +44,6 @@ def web(port: int | None, opens: bool | None) -> None:
 
 
 def run_web(port: int | None, opens: bool | None) -> None:
-    """Serve until somebody stops it."""
     from turnlog.web.background.upkeep import IndexUpkeep
     from turnlog.web.security import ServerKeys
     from turnlog.web.server import DEFAULT_PORT, build_launch_address, open_listening_socket, serve_pages
@@ -70,7 +68,7 @@ def run_web(port: int | None, opens: bool | None) -> None:
 
 @contextmanager
 def open_machine(config: Config) -> Iterator[Machine]:
-    """The machine's sessions; where there are none, those of the demo, with an index for this one time."""
+    """Open the sessions of the machine, or the demo with a temporary index if there are none."""
     from turnlog.api.lookup import list_config_folders
     from turnlog.web.machine import Machine
 
@@ -110,7 +108,7 @@ def _open_demo_machine(gap: timedelta) -> Iterator[Machine]:
 
 
 def _load_cookie_secret() -> bytes:
-    """What cookies are made from; where turnlog has no folder of its own, for this one time."""
+    """Load the secret behind the cookies; a temporary one if turnlog's data folder can't be written."""
     folder = data_dir()
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -129,7 +127,7 @@ def _open_browser(start: str) -> None:
     except (webbrowser.Error, OSError):
         is_open = False
     if not is_open:
-        print_remark("No browser could be opened; open the address above.")
+        print_remark("Can't open a browser; open the address above.")
 
 
 def _flush_output() -> None:

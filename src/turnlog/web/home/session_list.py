@@ -33,7 +33,7 @@ class ListingFilter(NamedTuple):
     group: str = ""
     """`project`: by project."""
     everything: bool = False
-    """Also files that hold no conversation."""
+    """Include files without a conversation."""
     page: int = 0
 
 

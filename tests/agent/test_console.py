@@ -81,16 +81,16 @@ def test_a_prompt_of_the_command_line_is_said_first(trusted: MakeDesk) -> None:
 def test_a_folder_is_trusted_once(desk: MakeDesk) -> None:
     here = desk(script("Hello."))
     with here.terminal() as terminal:
-        terminal.expect("Do you trust it?")
+        terminal.expect("Do you trust this folder?")
         terminal.send("n\r")
         assert terminal.ended() == 1
     with here.terminal() as terminal:
-        terminal.expect("Do you trust it?")
+        terminal.expect("Do you trust this folder?")
         terminal.send("y\r")
         assert leave(terminal) == 0
     with here.terminal() as terminal:
         assert leave(terminal) == 0
-        assert "Do you trust it?" not in terminal.text
+        assert "Do you trust this folder?" not in terminal.text
     state = json.loads((here.home / ".claude.json").read_text())
     assert state["projects"][str(here.cwd)]["hasTrustDialogAccepted"] is True
 

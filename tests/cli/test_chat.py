@@ -108,10 +108,10 @@ def test_every_option_is_a_parameter_of_the_command() -> None:
     ("words", "message"),
     [
         (["--output-format", "json", "hi"], "need -p"),
-        (["-p", "hi", "--continue", "--resume", "x"], "contradict"),
+        (["-p", "hi", "--continue", "--resume", "x"], "not both"),
         (["-p", "hi", "--fork-session"], "needs --continue or --resume"),
         (["-p", "hi", "-c", "--session-id", "0" * 36], "--fork-session"),
-        (["-p", "hi", "--dangerously-skip-permissions", "--permission-mode", "plan"], "contradict"),
+        (["-p", "hi", "--dangerously-skip-permissions", "--permission-mode", "plan"], "not both"),
         (["-p", "hi", "--resume"], "needs the id"),
         (["hi"], "turnlog -p"),
         (["-p", "hi", "--permission-mode", "yolo"], "yolo"),

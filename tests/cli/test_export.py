@@ -181,7 +181,7 @@ def test_a_branch_is_chosen_by_its_number(turnlog: Turnlog, machine: Machine) ->
         (["last", "-o", "-", "--json"], "leave out --output -"),
         (["last", "-f", "openai", "--turns", "1"], "--branch K"),
         (["last", "--share", "--meta"], "--meta does not go with it"),
-        (["last", "--turns", "x"], "as in 2..5"),
+        (["last", "--turns", "x"], "such as 2..5"),
         (["last", "--turns", "999"], "the turns of this session"),
         (["last", "--branch", "999"], "the branches of this session"),
         (["last", "-o", "gone/a.html"], "no such folder"),

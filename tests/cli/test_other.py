@@ -41,7 +41,7 @@ def test_they_are_listed_with_the_path_that_names_them(turnlog: Turnlog, kept: P
     done = turnlog("ls", "--other")
     assert done.out.startswith(f"{kept}  ")
     assert "a word about peculiar things" in done.out
-    assert "1 without a conversation not shown" in done.err
+    assert "1 without a conversation hidden" in done.err
     (found,) = turnlog("ls", "--other", "--json").json["sessions"]
     assert found["path"] == str(kept)
     assert ONE not in turnlog("ls", "--other", "--all", "--json").out

@@ -93,7 +93,7 @@ def test_a_bad_query_is_explained_with_a_caret(turnlog: Turnlog, shop: Machine, 
     [
         ([], "nothing to search for"),
         ([" "], "nothing to search for"),
-        (["--substring", "a", "--regex", "b"], "one of them is enough"),
+        (["--substring", "a", "--regex", "b"], "not both"),
         (["--regex", "(a"], "unterminated subpattern"),
         (["--substring", ""], "an empty text is everywhere"),
         (["x", "--limit", "0"], "--limit"),

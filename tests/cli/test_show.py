@@ -159,7 +159,7 @@ def test_compactions_interrupts_and_failed_requests_are_told(turnlog: Turnlog) -
         ),
         ({"content": "no", "error": True, "toolDenialKind": "permission-rule"}, "denied: no"),
         ({"content": "part", "toolUseResult": {"interrupted": True}}, "interrupted"),
-        ({"content": "on", "toolUseResult": {"backgroundTaskId": "b1"}}, "goes on in the background (b1)"),
+        ({"content": "on", "toolUseResult": {"backgroundTaskId": "b1"}}, "continues in the background (b1)"),
         ({"content": "<tool_use_error>bad</tool_use_error>", "error": True}, "failed: bad"),
         ({"content": "Exit code 2\nfirst\nlast", "error": True}, "failed: exit code 2: last (+1 line)"),
         ({"content": ""}, "nothing"),
@@ -336,7 +336,7 @@ def test_a_turn_that_does_not_exist_is_refused_with_those_that_do(
 ) -> None:
     done = turnlog("show", machine.add(SESSION, branched().data()), "--turn", turn)
     assert (done.status, done.out) == (2, "")
-    assert "the turns of this session are 1 to 4" in done.err or "give a number, as in 3" in done.err
+    assert "the turns of this session are 1 to 4" in done.err or "use a number such as 3" in done.err
 
 
 def test_a_session_without_turns_has_none_to_pick(turnlog: Turnlog, machine: Machine) -> None:

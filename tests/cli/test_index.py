@@ -76,7 +76,7 @@ def test_status_says_that_nothing_is_in_it_yet(turnlog: Turnlog, filled: Machine
 def test_status_says_how_many_files_are_not_in_it_yet(turnlog: Turnlog, filled: Machine, home: Path) -> None:
     with Store.open(home, name=build_index_name()) as store:
         find_index_changes(store.db, [filled.folder])
-    assert turnlog("index", "status").lines[-1].startswith("2 files not in it yet; `turnlog index` goes on")
+    assert turnlog("index", "status").lines[-1].startswith("2 files not in it yet; `turnlog index` reads the rest")
     assert turnlog("index", "status", "--json").json["unread"] == 2
     assert turnlog("index", "--json").json["unread"] == 0
 

@@ -197,7 +197,7 @@ def test_a_rebuild_mends_what_is_damaged_inside(turnlog: Turnlog, torn: Path) ->
 def test_damage_that_shows_in_an_answer_is_told_and_mended(turnlog: Turnlog, torn: Path) -> None:
     done = turnlog("search", "common")
     assert done.status == 1
-    assert "it is made again" in done.err
+    assert "it will be rebuilt" in done.err
     assert done.err.endswith("turnlog: the index was damaged where the answer was; run the command again\n")
     assert len(turnlog("search", "common", "--json").json["sessions"]) == 20
     assert turnlog("index", "verify").status == 0

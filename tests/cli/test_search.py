@@ -78,7 +78,7 @@ def test_help_is_given_on_both_words(turnlog: Turnlog) -> None:
     [
         ('fix "cent', ["turnlog: this quote is never closed", '  fix "cent', "      ^"]),
         ("rounding OR", ["turnlog: something must follow this OR", "  rounding OR", "           ^"]),
-        ("日本 tool:Basg", ["turnlog: no tool fits 'Basg'; the closest: Bash", "  日本 tool:Basg", "            ^"]),
+        ("日本 tool:Basg", ["turnlog: no tool matches 'Basg'; the closest: Bash", "  日本 tool:Basg", "            ^"]),
         ("x" * 100 + " )", ["turnlog: this parenthesis was never opened", f"  …{'x' * 59} )", f"  {' ' * 61}^"]),
     ],
 )
@@ -95,7 +95,7 @@ def test_a_bad_query_is_explained_with_a_caret(turnlog: Turnlog, shop: Machine, 
         ([" "], "nothing to search for"),
         (["--substring", "a", "--regex", "b"], "not both"),
         (["--regex", "(a"], "unterminated subpattern"),
-        (["--substring", ""], "an empty text is everywhere"),
+        (["--substring", ""], "the text is empty, and would match everything"),
         (["x", "--limit", "0"], "--limit"),
         (["x", "--sort", "best"], "--sort"),
     ],
@@ -109,7 +109,7 @@ def test_wrong_words_of_the_call_are_explained(turnlog: Turnlog, words: list[str
 def test_words_beside_a_substring_are_refused(turnlog: Turnlog, shop: Machine) -> None:
     done = turnlog("search", "--substring", "=>", "tool:Bash", "-word")
     assert done.status == 2
-    assert done.err.splitlines()[0] == "turnlog: with --substring or --regex a query holds filters alone"
+    assert done.err.splitlines()[0] == "turnlog: with --substring or --regex, the query may contain only filters"
 
 
 def test_the_document_says_where_hits_are(turnlog: Turnlog, shop: Machine) -> None:
@@ -348,7 +348,7 @@ def test_output_is_plain_in_a_pipe(turnlog: Turnlog, shop: Machine) -> None:
 
 def test_words_like_the_typed_ones_are_labelled(turnlog: Turnlog, shop: Machine) -> None:
     done = turnlog("search", "roundin")
-    assert "Nothing found for “roundin”; these are hits for words that begin with it: rounding." in done.err
+    assert "Nothing found for “roundin”; these are hits for words that start with it: rounding." in done.err
     done = turnlog("search", "rouding")
     assert "Nothing found for “rouding”; these are hits for similar words: rounding." in done.err
-    assert turnlog("search", "proj:shop").err.startswith("turnlog: there is no filter proj:; did you mean project:?")
+    assert turnlog("search", "proj:shop").err.startswith("turnlog: unknown filter proj:; did you mean project:?")

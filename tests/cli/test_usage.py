@@ -341,12 +341,12 @@ def test_numbers_of_sessions_stand_below_each_other(turnlog: Turnlog, machine: M
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--since", "soon"], "turnlog: --since 'soon': no day; give one such as 2026-11-03, yesterday or 30d"),
-        (["--timezone", "Moon"], "turnlog: time zone 'Moon': not known; give a name such as Europe/Berlin, or +02:00"),
+        (["--since", "soon"], "turnlog: --since 'soon': not a day; use one such as 2026-11-03, yesterday or 30d"),
+        (["--timezone", "Moon"], "turnlog: time zone 'Moon': unknown; use a name such as Europe/Berlin, or +02:00"),
         (["--since", "2026-02-01", "--until", "2026-01-01"], "turnlog: --since 2026-02-01 is after --until 2026-01-01"),
         (["--json", "--csv"], "turnlog: use --json or --csv, not both"),
         (["--model", "gpt"], "turnlog: --model 'gpt': no session has such a model"),
-        (["tool", "--model", "opus"], "turnlog: --model: calls are not known by model"),
+        (["tool", "--model", "opus"], "turnlog: --model can't filter calls of tools"),
         (["hourly"], "turnlog: Invalid value for '[daily|weekly|monthly|session|project|model|tool|blocks]'"),
     ],
 )
@@ -471,5 +471,5 @@ def test_a_grouping_that_is_added_in_one_place_has_a_report_a_table_csv_and_json
 
 def test_a_report_that_there_is_not_is_refused_in_one_line(turnlog: Turnlog, shop: Machine) -> None:
     assert turnlog("usage", "clock").status == 2
-    with pytest.raises(UsageError, match=r"there is no report clock; there are daily, weekly, .*blocks"):
+    with pytest.raises(UsageError, match=r"unknown report 'clock'; choose one of daily, weekly, .*blocks"):
         build_usage_report(build_usage_tables([shop.folder]), UsageRequest("clock"))

@@ -117,16 +117,16 @@ def test_any_settings_come_back_byte_for_byte(
 
 @pytest.mark.parametrize("text", ["[]", "1", '{"hooks": []}', '{"hooks": {"Stop": {}}}', '{"hooks": {"Other": 1}}'])
 def test_settings_of_another_shape_are_refused(text: str) -> None:
-    with pytest.raises(TurnlogError, match="not shaped"):
+    with pytest.raises(TurnlogError, match="not in the format of Claude Code's settings"):
         add_client_hooks(text, HOOKS)
 
 
 @pytest.mark.parametrize(("text", "line"), [("{", 1), ('{\n"a": 1,\n}', 3), ("// note\n{}", 1), ("{}\n{}", 2)])
 def test_what_is_no_json_is_refused_with_its_line(text: str, line: int) -> None:
-    with pytest.raises(TurnlogError, match=f"line {line}: no JSON"):
+    with pytest.raises(TurnlogError, match=f"line {line}: not valid JSON"):
         add_client_hooks(text, HOOKS)
 
 
 def test_what_only_python_takes_for_json_is_refused() -> None:
-    with pytest.raises(TurnlogError, match="NaN is no value"):
+    with pytest.raises(TurnlogError, match="NaN is not a JSON value"):
         add_client_hooks('{"a": NaN}', HOOKS)

@@ -196,5 +196,5 @@ def test_every_command_gets_over_a_damaged_header(tmp_path: Path, command: list[
     path.write_bytes(data)
     done = machine.turnlog(*command)
     assert done.returncode == 0
-    assert "is damaged (unsupported file format); it is made again" in done.stderr
+    assert "is damaged (unsupported file format); it will be rebuilt" in done.stderr
     assert "alpha" in machine.turnlog("search", "alpha").stdout

@@ -165,17 +165,17 @@ def test_a_time_is_checked_to_the_second(machine: Findable) -> None:
 @pytest.mark.parametrize(
     ("query", "reason", "at"),
     [
-        ("x tool:Basg", "no tool fits 'Basg'; the closest: Bash", 7),
-        ("project:webshpo", "no project fits 'webshpo'; the closest: webshop", 8),
-        ("model:gpt", "no model fits 'gpt'", 6),
-        ("session:zzzz", "no session fits 'zzzz'", 8),
-        ('session:"Shop assistent"', "no session fits 'Shop assistent'; the closest: Shop assistant", 8),
-        ("kind:foo", "not one of title, prompt", 5),
-        ("role:bot", "not one of user, assistant, tool, system", 5),
-        ("error:maybe", "not one of yes, no", 6),
-        ("after:someday", "no time that is understood", 6),
-        ("after:7d,8d", "after: takes one time", 9),
-        ("file:*", "neither letter nor digit in it", 5),
+        ("x tool:Basg", "no tool matches 'Basg'; the closest: Bash", 7),
+        ("project:webshpo", "no project matches 'webshpo'; the closest: webshop", 8),
+        ("model:gpt", "no model matches 'gpt'", 6),
+        ("session:zzzz", "no session matches 'zzzz'", 8),
+        ('session:"Shop assistent"', "no session matches 'Shop assistent'; the closest: Shop assistant", 8),
+        ("kind:foo", "must be one of title, prompt", 5),
+        ("role:bot", "must be one of user, assistant, tool, system", 5),
+        ("error:maybe", "must be one of yes, no", 6),
+        ("after:someday", "not a time; examples:", 6),
+        ("after:7d,8d", "after: accepts only one time", 9),
+        ("file:*", "contains no letter and no digit", 5),
     ],
 )
 def test_a_value_that_fits_nothing_is_explained(machine: Findable, query: str, reason: str, at: int) -> None:
@@ -200,7 +200,7 @@ def test_a_name_that_fits_too_much_is_explained(tmp_path: Path) -> None:
         build.note("custom-title", customTitle="the same")
         found.add(number, build)
     found.refresh()
-    with pytest.raises(QueryError, match="401 sessions fit; say more of it"):
+    with pytest.raises(QueryError, match="401 sessions match; be more specific"):
         found.find('session:"the same"')
     found.store.close()
 
@@ -268,6 +268,6 @@ def test_a_session_without_a_folder_does_not_lend_its_project_every_name_above_i
     machine.refresh()
     assert set(machine.ids("call project:webshop")) == {1, 2}
     assert machine.ids("call project:erin") == [3]
-    with pytest.raises(QueryError, match="no project fits 'dana'"):
+    with pytest.raises(QueryError, match="no project matches 'dana'"):
         machine.ids("call project:dana")
     machine.store.close()

@@ -161,7 +161,7 @@ def test_words_beside_an_exact_text_are_refused(client: TestClient) -> None:
 
 def test_words_like_the_typed_ones_are_labelled_and_not_shown_where_they_cannot_be(client: TestClient) -> None:
     assert (
-        "Nothing found for “quokk”; these are hits for words that begin with it: quokka."
+        "Nothing found for “quokk”; these are hits for words that start with it: quokka."
         in client.get("/search?q=quokk").text
     )
     assert "quokka" not in client.get("/search/hits?q=quokk").text

@@ -1,12 +1,12 @@
-"""All sessions of a machine: the index, what is asked of it, and the archive.
+"""All sessions of a machine: the index, the queries on it, and the archive.
 
-    store, schema.sql      the index: opened, made, renewed
-    index/                 how it is made and kept true
-    search/                how it, and the files themselves, are searched
-    usage/, insight/       what commands and pages ask of it: tokens and money; lists, trees, tools, files
-    timelines/             timelines that are kept, so that opening a session does not read it
+    store, schema.sql      opens, creates and rebuilds the index
+    index/                 builds the index and keeps it up to date
+    search/                searches the index, and the files themselves
+    usage/, insight/       answer commands and pages: tokens and costs; lists, trees, tools, files
+    timelines/             stored timelines, so that opening a session doesn't read all of it
     archive/               compressed copies of whole sessions; independent of the index
-    client_settings        hooks in the client's settings, for the archive and for tracing
+    client_settings        hooks in Claude Code's settings, for the archive and for tracing
 
-Why it is so: docs/design/002-store.md.
+docs/design/002-store.md explains why.
 """

@@ -1,8 +1,8 @@
-"""Hooks in the client's settings.json, put in and taken out without touching another byte of the text.
+"""Add and remove hooks in Claude Code's settings.json without changing any other byte of the file.
 
-The text is cut open at the place that matters; the rest is carried as it stands: order, spaces, line ends and all. What
-comes out is parsed again and compared with what was wanted, so settings that are stranger than expected are refused,
-not broken.
+Only the place that matters is edited; order, spaces and line ends of the rest stay as they are. The result is parsed
+again and compared with the settings that it should contain, so settings with an unexpected layout are refused, not
+broken.
 """
 
 from __future__ import annotations
@@ -23,61 +23,58 @@ IsOurHook = Callable[[str], bool]
 
 
 class JsonExtent(NamedTuple):
-    """Where a value stands in a text."""
-
     start: int
+    """The offset of the value's first character in the text."""
     end: int
 
 
 class JsonStyle(NamedTuple):
-    """How a text is laid out."""
-
     newline: str
     """Empty: all on one line."""
     indent: str
 
 
 def parse_client_settings(text: str) -> dict[str, Any]:
-    """The settings; raises where they are no JSON, or hooks stand in them as the client would not have them."""
+    """Parse the settings; raise if they aren't JSON, or if Claude Code couldn't read the hooks in them."""
     if not text.strip():
         return {}
     try:
-        found = json.loads(text, parse_constant=_refuse_constant)
+        settings = json.loads(text, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
-        raise TurnlogError(f"line {error.lineno}: no JSON ({error.msg}); correct it first") from None
+        raise TurnlogError(f"line {error.lineno}: not valid JSON ({error.msg}); correct it first") from None
     except RecursionError:
-        raise TurnlogError("nested too deep; nothing was changed") from None
-    hooks = found.get("hooks", {}) if isinstance(found, dict) else None
+        raise TurnlogError("the settings are nested too deeply; nothing was changed") from None
+    hooks = settings.get("hooks", {}) if isinstance(settings, dict) else None
     if not isinstance(hooks, dict) or not all(isinstance(groups, list) for groups in hooks.values()):
-        raise TurnlogError("not shaped as the client's settings are; nothing was changed")
-    return dict(found)
+        raise TurnlogError("not in the format of Claude Code's settings; nothing was changed")
+    return dict(settings)
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise TurnlogError(f"no JSON ({name} is no value); correct it first")
+    raise TurnlogError(f"not valid JSON ({name} is not a JSON value); correct it first")
 
 
 def iter_our_hooks(settings: Mapping[str, Any], is_ours: IsOurHook) -> Iterator[tuple[str, HookSetting]]:
-    """Our hooks, each with its event."""
+    """Yield our hooks, each with its event."""
     for event, groups in settings.get("hooks", {}).items():
         for group in groups:
             yield from ((event, hook) for hook in _list_group_hooks(group) if is_ours(_get_command(hook)))
 
 
 def add_client_hooks(text: str, hooks: Mapping[str, HookSetting]) -> str:
-    """The settings with a hook for each event behind those that are there."""
+    """Return the settings with a hook added for each event, after the existing ones."""
     text = text if text.strip() else "{}\n"
     for event, hook in hooks.items():
         settings = parse_client_settings(text)
-        there = settings.get("hooks", {})
+        present = settings.get("hooks", {})
         group = {"hooks": [hook]}
-        wanted = {**settings, "hooks": {**there, event: [*there.get(event, []), group]}}
+        wanted = {**settings, "hooks": {**present, event: [*present.get(event, []), group]}}
         text = _check_settings(_insert_group(text, event, group), wanted)
     return text
 
 
 def remove_client_hooks(text: str, is_ours: IsOurHook) -> str:
-    """The settings without our hooks, and without what is empty then."""
+    """Return the settings without our hooks, and without the lists and objects that this leaves empty."""
     settings = parse_client_settings(text)
     while (place := _find_first_hook(settings, is_ours)) is not None:
         event, at, inner = place
@@ -88,13 +85,13 @@ def remove_client_hooks(text: str, is_ours: IsOurHook) -> str:
 
 
 def _get_command(hook: object) -> str:
-    found = hook.get("command") if isinstance(hook, dict) else None
-    return found if isinstance(found, str) else ""
+    command = hook.get("command") if isinstance(hook, dict) else None
+    return command if isinstance(command, str) else ""
 
 
 def _list_group_hooks(group: object) -> list[HookSetting]:
-    found = group.get("hooks") if isinstance(group, dict) else None
-    return found if isinstance(found, list) else []
+    hooks = group.get("hooks") if isinstance(group, dict) else None
+    return hooks if isinstance(hooks, list) else []
 
 
 def _find_first_hook(settings: Mapping[str, Any], is_ours: IsOurHook) -> tuple[str, int, int] | None:
@@ -116,7 +113,7 @@ def _drop_hook(settings: dict[str, Any], event: str, at: int, inner: int) -> dic
 
 
 def _cut_hook_out(text: str, settings: dict[str, Any], event: str, at: int, inner: int) -> str:
-    """Take out the largest thing that holds nothing but our hook."""
+    """Remove the largest value that holds nothing but our hook."""
     whole = JsonExtent(_skip_white_space(text, 0), len(text.rstrip()))
     top = locate_object_values(text, whole)
     events = locate_object_values(text, top["hooks"])
@@ -132,7 +129,7 @@ def _cut_hook_out(text: str, settings: dict[str, Any], event: str, at: int, inne
 
 
 def _insert_group(text: str, event: str, group: HookSetting) -> str:
-    """Put a group in at the innermost place that exists."""
+    """Insert a group at the innermost place that exists."""
     style = _detect_style(text)
     whole = JsonExtent(_skip_white_space(text, 0), len(text.rstrip()))
     top = locate_object_values(text, whole)
@@ -146,13 +143,13 @@ def _insert_group(text: str, event: str, group: HookSetting) -> str:
 
 def _detect_style(text: str) -> JsonStyle:
     newline = "\r\n" if "\r\n" in text else "\n"
-    found = _INDENT_PATTERN.match(text)
+    indent = _INDENT_PATTERN.match(text)
     is_flat = "\n" not in text.strip() and text.strip() != "{}"
-    return JsonStyle("" if is_flat else newline, found[1] if found else "  ")
+    return JsonStyle("" if is_flat else newline, indent[1] if indent else "  ")
 
 
 def _insert_value(text: str, extent: JsonExtent, key: str, value: Any, style: JsonStyle, depth: int) -> str:
-    """Put a value at the end of an object or list, laid out as the others in it."""
+    """Append a value to an object or list, in the layout of its other members."""
     inside = text[extent.start + 1 : extent.end - 1]
     is_flat = not style.newline or ("\n" not in inside and bool(inside.strip()))
     if is_flat:
@@ -162,20 +159,20 @@ def _insert_value(text: str, extent: JsonExtent, key: str, value: Any, style: Js
     before, after = (style.newline + style.indent * level for level in (depth, depth - 1))
     if inside.strip() and white:
         before, after = white[0], inside[len(inside.rstrip()) :] or after
-    written = json.dumps(value, indent=style.indent).replace("\n", before)
+    encoded = json.dumps(value, indent=style.indent).replace("\n", before)
     comma = "," if inside.strip() else ""
-    return f"{text[: extent.start + 1]}{inside.rstrip()}{comma}{before}{key}{written}{after}{text[extent.end - 1 :]}"
+    return f"{text[: extent.start + 1]}{inside.rstrip()}{comma}{before}{key}{encoded}{after}{text[extent.end - 1 :]}"
 
 
 def _find_member(text: str, extent: JsonExtent, key: str) -> tuple[list[JsonExtent], int]:
-    """The members of an object, each with its key, and the number of one of them; of two of a name the last counts."""
-    found = _locate_pairs(text, extent)
-    names = [name for name, _, _ in found]
-    return [JsonExtent(start, value.end) for _, start, value in found], len(names) - 1 - names[::-1].index(key)
+    """Return the members of an object, keys included, and the index of the last one named `key`."""
+    pairs = _locate_pairs(text, extent)
+    names = [name for name, _, _ in pairs]
+    return [JsonExtent(start, value.end) for _, start, value in pairs], len(names) - 1 - names[::-1].index(key)
 
 
 def _cut_member(text: str, extents: list[JsonExtent], at: int) -> str:
-    """Take one of several members out, with the comma that it no longer needs."""
+    """Remove one member, with the comma that is no longer needed."""
     if at > 0:
         return text[: extents[at - 1].end] + text[extents[at].end :]
     if len(extents) > 1:
@@ -189,34 +186,34 @@ def _check_settings(text: str, wanted: dict[str, Any]) -> str:
     except ValueError:
         is_right = False
     if not is_right:
-        raise TurnlogError("not shaped as the client's settings are; nothing was changed, edit them by hand")
+        raise TurnlogError("not in the format of Claude Code's settings; nothing was changed, edit them by hand")
     return text
 
 
 def locate_object_values(text: str, extent: JsonExtent) -> dict[str, JsonExtent]:
-    """Where the values of an object stand, by key."""
+    """Find the extents of an object's values, by key."""
     return {key: value for key, _, value in _locate_pairs(text, extent)}
 
 
 def _locate_pairs(text: str, extent: JsonExtent) -> list[tuple[str, int, JsonExtent]]:
-    found, at = [], _skip_white_space(text, extent.start + 1)
+    pairs, at = [], _skip_white_space(text, extent.start + 1)
     while text[at] != "}":
         key, after = _JSON_DECODER.raw_decode(text, at)
-        start = _skip_white_space(text, _skip_white_space(text, after) + 1)  # behind the colon
+        start = _skip_white_space(text, _skip_white_space(text, after) + 1)  # after the colon
         _, end = _JSON_DECODER.raw_decode(text, start)
-        found.append((key, at, JsonExtent(start, end)))
+        pairs.append((key, at, JsonExtent(start, end)))
         at = _find_next_value(text, end)
-    return found
+    return pairs
 
 
 def locate_list_items(text: str, extent: JsonExtent) -> list[JsonExtent]:
-    """Where the items of a list stand."""
-    found, at = [], _skip_white_space(text, extent.start + 1)
+    """Find the extents of a list's items."""
+    items, at = [], _skip_white_space(text, extent.start + 1)
     while text[at] != "]":
         _, end = _JSON_DECODER.raw_decode(text, at)
-        found.append(JsonExtent(at, end))
+        items.append(JsonExtent(at, end))
         at = _find_next_value(text, end)
-    return found
+    return items
 
 
 def _find_next_value(text: str, end: int) -> int:
@@ -225,5 +222,5 @@ def _find_next_value(text: str, end: int) -> int:
 
 
 def _skip_white_space(text: str, at: int) -> int:
-    found = _WHITE_SPACE.match(text, at)
-    return found.end() if found else at
+    white = _WHITE_SPACE.match(text, at)
+    return white.end() if white else at

@@ -1,4 +1,4 @@
-"""One writer at a time: a lock on a file that the system takes back when its holder dies, and turns at a database."""
+"""One writer at a time: a file lock that the system releases when its holder dies, and write transactions that wait."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ import apsw
 
 @contextmanager
 def try_lock_file(path: Path) -> Iterator[bool]:
-    """Hold a lock for a while; gives whether it could be had, without waiting for it."""
+    """Try to hold a lock without waiting for it; yield whether we hold it."""
     fd = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
     try:
         yield take_lock(fd)
     finally:
-        os.close(fd)  # which lets go of the lock
+        os.close(fd)  # this releases the lock
 
 
 def take_lock(fd: int) -> bool:
-    """Take the lock of an open file if nobody else has it; it is given back when the file is closed."""
+    """Take the lock of an open file if nobody else holds it; closing the file releases it."""
     try:
         if sys.platform == "win32":
             import msvcrt
@@ -40,8 +40,8 @@ def take_lock(fd: int) -> bool:
 
 @contextmanager
 def open_write_transaction(db: apsw.Connection) -> Iterator[None]:
-    """A transaction that will write: it waits for its turn at the start, where nothing is lost by waiting."""
-    db.execute("BEGIN IMMEDIATE")  # not `with db`: that one waits without letting other threads go on
+    """Run a transaction that will write; it waits for its turn at the start, where waiting loses no work."""
+    db.execute("BEGIN IMMEDIATE")  # `with db` would block the other threads while it waits
     try:
         yield
         db.execute("COMMIT")
@@ -52,7 +52,7 @@ def open_write_transaction(db: apsw.Connection) -> Iterator[None]:
 
 
 def enable_write_ahead_log(db: apsw.Connection) -> None:
-    """Let readers and a writer work at the same time; a new file takes that up only while nobody else is at it."""
+    """Let readers and a writer work at the same time; a new file can only be switched while nobody else uses it."""
     for wait in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2):
         try:
             if db.pragma("journal_mode") == "wal" or db.pragma("journal_mode", "wal") == "wal":

@@ -1,4 +1,4 @@
-"""What the values of filters mean in this index: projects, sessions, tools and models by what people call them."""
+"""Translate the values of filters for this index: projects, sessions, tools and models by the names that people use."""
 
 from __future__ import annotations
 
@@ -19,14 +19,16 @@ LAST_SESSION_WORD = "last"
 
 
 class ScopeMatch(NamedTuple):
-    """The numbers of what fits a value; if nothing does, what is closest to it."""
+    """The ids of everything that matches a value; if nothing does, the closest names."""
 
     ids: list[int]
     closest: tuple[str, ...] = ()
 
 
 def match_names(db: apsw.Connection, kind: str, value: str) -> ScopeMatch:
-    """The tools or models of a name, else those whose name fits a pattern with `*` or has the value in it."""
+    """Find the tools or models with this name, else those that match it as a pattern with `*`, else those that contain
+    it.
+    """
     names = dict(db.execute("SELECT text, id FROM name WHERE kind = ?", (kind,)))
     wanted = value.casefold()
     for fits in (wanted.__eq__, lambda name: fnmatchcase(name, wanted), lambda name: wanted in name):
@@ -37,7 +39,7 @@ def match_names(db: apsw.Connection, kind: str, value: str) -> ScopeMatch:
 
 
 def match_projects(db: apsw.Connection, value: str) -> ScopeMatch:
-    """The projects of a folder and those below it, or of folders with a name that has the value in it."""
+    """Find the projects in or below a folder, or those whose folder name contains the value."""
     rows: list[Any] = db.execute(
         "SELECT DISTINCT project, text, cwd FROM session JOIN name ON name.id = project"
         " LEFT JOIN file ON file.session = session.id AND file.kind = 'session'"
@@ -50,25 +52,25 @@ def match_projects(db: apsw.Connection, value: str) -> ScopeMatch:
 
 
 def suggest_projects(value: str, folders: Iterable[str]) -> tuple[str, ...]:
-    """The names of projects that are closest to a value, by the folders that sessions began in."""
+    """Return the names of the projects closest to a value, out of the folders that sessions started in."""
     return _suggest_names(value, {_split_path(folder)[-1] for folder in folders})
 
 
 def require_projects(db: apsw.Connection, value: str) -> list[int]:
-    """The numbers of the projects that `--project` means; `UsageError` if no session has such a one.
+    """Return the ids of the projects that `--project` means; raise `UsageError` if no session belongs to one.
 
-    On a machine without sessions, where the index is that of the demo, nobody can have mistyped one.
+    On a machine without sessions, where the index is that of the demo, an unknown project is not a typing error.
     """
-    fits = match_projects(db, value)
-    if not fits.ids and not _is_demo_index(db):
-        raise build_unknown_error("project", value, fits.closest)
-    return fits.ids
+    match = match_projects(db, value)
+    if not match.ids and not _is_demo_index(db):
+        raise build_unknown_error("project", value, match.closest)
+    return match.ids
 
 
 def build_unknown_error(option: str, value: str, closest: tuple[str, ...]) -> UsageError:
-    """What to say where an option names something that no session has."""
-    near = f"; the closest are {', '.join(closest)}" if closest else ""
-    return UsageError(f"--{option} {value!r}: no session has such a {option}{near}")
+    """Build the error for an option that names something no session has."""
+    hint = f"; the closest are {', '.join(closest)}" if closest else ""
+    return UsageError(f"--{option} {value!r}: no session has such a {option}{hint}")
 
 
 def _is_demo_index(db: apsw.Connection) -> bool:
@@ -80,7 +82,7 @@ def _is_demo_index(db: apsw.Connection) -> bool:
 
 def _is_project(cwd: str | None, folder: str, value: str) -> bool:
     if not cwd:
-        # The name of the folder is the path of the project with its signs turned to dashes.
+        # The folder's name is the path of the project with every other character replaced by a dash.
         slug = re.sub(r"[^A-Za-z0-9]", "-", value)
         return slug.casefold() in _split_path(folder)[-1].casefold()
     parts = _split_path(cwd)
@@ -99,7 +101,7 @@ def _split_path(path: str) -> list[str]:
 
 
 def match_sessions(db: apsw.Connection, value: str) -> ScopeMatch:
-    """The sessions whose id begins with a value, else those with it in their title; `last` is the newest one."""
+    """Find the sessions whose id starts with a value, else those whose title contains it; `last` is the newest one."""
     if value == LAST_SESSION_WORD:
         newest = db.execute("SELECT session FROM file WHERE kind = 'session' ORDER BY ended DESC LIMIT 1").get
         return ScopeMatch([newest] if newest is not None else [])
@@ -131,7 +133,7 @@ def _fold_title(text: str) -> str:
 def _suggest_names(value: str, names: Iterable[str]) -> tuple[str, ...]:
     by_fold = {name.casefold(): name for name in names}
     wanted = value.casefold().strip("*")
-    from difflib import get_close_matches  # dear, and hardly ever needed
+    from difflib import get_close_matches  # slow to import, and rarely needed
 
     near = get_close_matches(wanted, by_fold, _MAX_SUGGESTIONS, 0.5)
     return tuple(by_fold[name] for name in near)

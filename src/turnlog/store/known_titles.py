@@ -1,7 +1,7 @@
-"""Names of sessions out of the index, for lists that would otherwise read whole files.
+"""Titles of sessions from the index, for lists that would otherwise read whole files.
 
-Only what the index has of a file in its present state counts. An index that is missing, busy, damaged or of another
-version knows nothing: then the files are read.
+Only titles that the index read from a file in its present state count. If the index is missing, busy, damaged or of
+another version, the files are read instead.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _TITLE_QUERY = f"""
 
 
 def build_title_lookup(index: Path) -> KnownTitles:
-    """What an index knows of some sessions; it is opened when that is first asked."""
+    """Return a lookup of session titles; it opens the index when it is first called."""
     return partial(_read_known_titles, index)
 
 

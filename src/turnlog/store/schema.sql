@@ -1,7 +1,7 @@
--- The index: what is known of all session files. Everything in it can be made again from the files, except what is
--- known of files that are gone. Texts are not in it, only where they stand.
+-- The index of all session files. Everything in it can be rebuilt from the files, except the rows of deleted files. It
+-- does not contain texts, only their places.
 
--- Folders, tools, models, and whatever else rows repeat.
+-- Folders, tools, models and other names that rows repeat.
 CREATE TABLE name (
     id      INTEGER PRIMARY KEY,
     kind    TEXT NOT NULL,              -- 'project' (a folder below <config>/projects), 'tool', 'model', 'place' (a cwd)
@@ -16,17 +16,17 @@ CREATE TABLE session (
     UNIQUE (project, uuid)
 );
 
--- One row a file. The first columns are entries.tail.Checkpoint.
--- talks: it holds an entry of the user or the model that is no sub-agent's. custom to aside_prompt: its names, each up
--- to 1,000 characters (entries.titles.Titles), and title the one to show, in the order of TITLE_ORDER. is_session: it
--- counts as a session (store.session_counts).
+-- One row per file. The first columns are entries.tail.Checkpoint.
+-- talks: it contains an entry of the user or the model outside sub-agents. custom to aside_prompt: its titles, each up
+-- to 1,000 characters (entries.titles.SessionTitles); title is the one to show, in the order of TITLE_ORDER. is_session:
+-- it counts as a session (store.session_counts).
 CREATE TABLE file (
     id          INTEGER PRIMARY KEY,
     path        TEXT NOT NULL UNIQUE,
     kind        TEXT NOT NULL,          -- 'session', 'agent', 'output' (a large result beside the transcript)
     session     INTEGER NOT NULL,       -- session.id
     agent       TEXT,                   -- the id of the sub-agent
-    gone        INTEGER,                -- when it was first missed (seconds since 1970); NULL while it is there
+    gone        INTEGER,                -- when it was first found missing (seconds since 1970); NULL while it exists
     offset      INTEGER NOT NULL DEFAULT 0,
     inode       INTEGER NOT NULL DEFAULT 0,
     size        INTEGER NOT NULL DEFAULT 0,
@@ -34,7 +34,7 @@ CREATE TABLE file (
     head_hash   TEXT NOT NULL DEFAULT '',
     tail_hash   TEXT NOT NULL DEFAULT '',
     generation  INTEGER NOT NULL DEFAULT 0,
-    -- what its entries say, folded in the order of the file (session.texts.outline.Outline)
+    -- a summary of its entries, in the order of the file (session.texts.outline.TranscriptOutline)
     entries     INTEGER NOT NULL DEFAULT 0,
     broken      INTEGER NOT NULL DEFAULT 0,
     prompts     INTEGER NOT NULL DEFAULT 0,
@@ -42,12 +42,12 @@ CREATE TABLE file (
     compactions INTEGER NOT NULL DEFAULT 0,
     started     TEXT,                   -- the earliest and the latest timestamp
     ended       TEXT,
-    cwd         TEXT,                   -- where it began, and the last one
+    cwd         TEXT,                   -- the first and the last working folder
     last_cwd    TEXT,
     git_branch  TEXT,
     version     TEXT,
     root        TEXT,                   -- the uuid of its first entry that has one: copies share it
-    forked_from TEXT,                   -- the session that an entry says it was forked from
+    forked_from TEXT,                   -- the session that an entry names as its origin
     made_by     TEXT,                   -- how turnlog made it from that: 'clone', 'fork', 'repair'
     custom      TEXT,
     ai          TEXT,
@@ -62,12 +62,12 @@ CREATE TABLE file (
 );
 CREATE INDEX file_session ON file (session);
 
--- The folders that were listed: while none of them changes, no file comes or goes.
+-- The folders that were listed: while none of them changes, no file is added or deleted.
 CREATE TABLE folder (path TEXT PRIMARY KEY, mtime_ns INTEGER NOT NULL) WITHOUT ROWID;
 
--- An assistant message as one file states it (session.usage.counting.Best). Copies are in several files.
+-- An assistant message as one file records it (session.usage.message_counts.MessageCounts). Several files may have copies.
 CREATE TABLE answer (
-    key         TEXT NOT NULL,          -- message.id, else the uuid of its line; with '#1' … a request that is billed beside it
+    key         TEXT NOT NULL,          -- message.id, else the uuid of its line; with '#1' … for a request that is billed separately
     file        INTEGER NOT NULL,
     model       INTEGER,                -- name.id
     first       TEXT NOT NULL,
@@ -75,23 +75,23 @@ CREATE TABLE answer (
     input       INTEGER NOT NULL,
     output      INTEGER NOT NULL,
     cache_read  INTEGER NOT NULL,
-    cache_write INTEGER NOT NULL,       -- of both lifetimes
+    cache_write INTEGER NOT NULL,       -- for both lifetimes
     cache_write_1h INTEGER NOT NULL,
     searches    INTEGER NOT NULL,
-    lowest      INTEGER NOT NULL,       -- the smallest output that a line states
-    stopped     INTEGER NOT NULL,       -- whether a line states a stop reason
+    lowest      INTEGER NOT NULL,       -- the smallest output count of its lines
+    stopped     INTEGER NOT NULL,       -- whether a line has a stop reason
     sidechain   INTEGER NOT NULL,
     version     TEXT,                   -- of its last line
-    terms       TEXT,                   -- speed|service_tier|inference_geo where one of them is not the usual
-    letters     INTEGER NOT NULL,       -- characters of its texts, thinking and inputs: for an estimate
-    requests    TEXT,                   -- what each of its requests used, where there were several (session.usage.iterations)
-    PRIMARY KEY (file, key)             -- what a file adds stands together, and is read together
+    terms       TEXT,                   -- speed|service_tier|inference_geo if one of them is unusual
+    letters     INTEGER NOT NULL,       -- characters of its texts, thinking and inputs, for an estimate
+    requests    TEXT,                   -- the usage of each request, if there were several (session.usage.iterations)
+    PRIMARY KEY (file, key)             -- the rows of a file are stored, and read, together
 ) WITHOUT ROWID;
 CREATE INDEX answer_key ON answer (key);
 
--- Usage added up: every message once, in the session that has it first. Made from `answer` (store.index.spend).
+-- Sums of usage: every message once, in the session that has it first. Computed from `answer` (store.index.spend_table).
 CREATE TABLE spend (
-    hour        INTEGER NOT NULL,       -- hours since 1970, UTC, in which the messages ended; -1: not known
+    hour        INTEGER NOT NULL,       -- hours since 1970, UTC, in which the messages ended; -1: unknown
     session     INTEGER NOT NULL,
     model       INTEGER,
     messages    INTEGER NOT NULL,
@@ -108,13 +108,13 @@ CREATE TABLE spend (
     partial     INTEGER NOT NULL,
     placeholder INTEGER NOT NULL,
     missing     INTEGER NOT NULL,
-    estimate    INTEGER NOT NULL,       -- output tokens that the messages without a final count seem to have beyond what is stated
+    estimate    INTEGER NOT NULL,       -- estimated output tokens beyond the recorded ones, of messages without a final count
     first       INTEGER NOT NULL,       -- seconds since 1970
     last        INTEGER NOT NULL
 );
 CREATE INDEX spend_session ON spend (session);
 
--- A tool call as one file states it. Copies are in several files.
+-- A tool call as one file records it. Several files may have copies.
 CREATE TABLE call (
     id          TEXT NOT NULL,
     file        INTEGER NOT NULL,
@@ -125,22 +125,22 @@ CREATE TABLE call (
     given       INTEGER,                -- characters of its input
     got         INTEGER,                -- characters of its result
     path        TEXT,                   -- the file that its input names
-    shown       TEXT,                   -- the file that its result holds whole; '=': that of its input
+    shown       TEXT,                   -- the file whose whole content its result contains; '=': that of its input
     PRIMARY KEY (file, id)
 ) WITHOUT ROWID;
 
--- A searchable text: where it stands. Higher ids are newer.
+-- The place of a searchable text. Higher ids are newer.
 CREATE TABLE text (
     id          INTEGER PRIMARY KEY,
     file        INTEGER NOT NULL,
     offset      INTEGER NOT NULL,
-    kind        INTEGER NOT NULL,       -- its place in session.texts.texts.KINDS
-    time        INTEGER NOT NULL        -- seconds since 1970; 0: not known
+    kind        INTEGER NOT NULL,       -- its place in session.texts.texts.TEXT_KINDS
+    time        INTEGER NOT NULL        -- seconds since 1970; 0: unknown
 );
 CREATE INDEX text_file ON text (file);
 
--- What people look for first (titles, prompts, answers), and everything else. `id` of `text` is the rowid.
--- facet: words that start with U+E000, by which results are filtered (store.index.facets).
+-- The texts that people search first (titles, prompts, answers), and all others. The rowid is `id` of `text`.
+-- facet: words that start with U+E000, for filters (store.index.facets).
 CREATE VIRTUAL TABLE said USING fts5 (
     words, paths, facet,
     content='', contentless_delete=1, tokenize="unicode61 remove_diacritics 2"
@@ -150,10 +150,10 @@ CREATE VIRTUAL TABLE done USING fts5 (
     content='', contentless_delete=1, tokenize="unicode61 remove_diacritics 2"
 );
 
--- The camelCase identifiers that stand in the texts, as they are written. One that is no longer in any may stay.
+-- The camelCase identifiers in the texts, as written. One that no text contains any more may stay.
 CREATE TABLE identifier (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 
--- Of which parts they are made: get, user, name. `id` of `identifier` is the rowid.
+-- Their parts: get, user, name. The rowid is `id` of `identifier`.
 CREATE VIRTUAL TABLE hump USING fts5 (parts, content='', detail=none, columnsize=0, tokenize=ascii);
 
 CREATE TABLE fact (name TEXT PRIMARY KEY, value ANY) WITHOUT ROWID;

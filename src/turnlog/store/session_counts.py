@@ -1,8 +1,8 @@
 """How many sessions there are: one definition for the index, searches, reports and pages.
 
-A session is a main transcript, `<id>.jsonl`, with a conversation in it: an entry of the user or of the model that is
-no sub-agent's, or a line that can't be read and may be one. It stays one when its file is deleted. Main transcripts
-without a conversation and sub-agents whose main transcript is missing are counted apart.
+A session is a main transcript, `<id>.jsonl`, that contains a conversation: an entry of the user or the model that
+doesn't belong to a sub-agent, or an unreadable line that may be one. It still counts when its file is deleted. Main
+transcripts without a conversation, and sub-agents whose main transcript is missing, are counted separately.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
 
 class SessionCounts(NamedTuple):
-    """How many sessions an index knows, and what is none."""
+    """The number of sessions in an index, and of files that don't count as one."""
 
     sessions: int
     without_conversation: int
-    """Main transcripts that hold none."""
+    """Main transcripts without a conversation."""
     without_transcript: int
-    """Ids of which only sub-agents or large results are there."""
+    """Ids that only have sub-agents or large results left."""
 
 
 def count_sessions(db: apsw.Connection, left_out: Collection[int] = ()) -> SessionCounts:
-    """Count the sessions of an index, but for some."""
+    """Count the sessions of an index, except for `left_out`."""
     numbers = f"session NOT IN ({','.join(map(str, left_out))})"
     mains = "SELECT session FROM file WHERE kind = 'session'"
     return SessionCounts(

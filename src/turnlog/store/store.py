@@ -1,8 +1,8 @@
-"""The index of all sessions: one SQLite file in turnlog's own data folder, made when missing, renewed when old.
+"""The index of all sessions: one SQLite file in turnlog's own data folder, created when missing, rebuilt when outdated.
 
-Nothing in it is precious but what it knows of sessions that are gone, so an index that is damaged, or that another
-version wrote, is put aside and made again, with a word to the user. Where the folder can't be written to, the index is
-made in a folder for temporary files and lives as long as the program.
+Only what it knows about deleted sessions can't be recovered, so an index that is damaged, or that another version
+wrote, is moved aside and rebuilt, and the user gets a notice. If the folder isn't writable, the index is built in a
+temporary folder and lasts as long as the program.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from turnlog.store.index.refresh_work import RefreshProgress
 
 INDEX_VERSION = 10
-"""Of the tables and of what is put into them; an index of another version is made again."""
+"""The version of the tables and their content; an index of another version is rebuilt."""
 BUSY_TIMEOUT_MS = 10_000
 _PLAIN_TABLES = ("name", "session", "file", "folder", "answer", "spend", "call", "text", "identifier", "fact")
 _FULL_TEXT_TABLES = ("said", "done", "hump")
@@ -35,33 +35,29 @@ _UNWRITABLE_ERRORS = (apsw.ReadOnlyError, apsw.CantOpenError, apsw.IOError, apsw
 
 
 TellUser = Callable[[str], object]
-"""Called with one line for the user."""
+"""A callback that gets one line for the user."""
 
 
 class IndexStatus(NamedTuple):
-    """What an index holds."""
-
     path: str
     size: int
-    """Bytes that the file has once everything is merged into it."""
+    """The size of the file in bytes once the log is merged into it."""
     sessions: int
     without_conversation: int
     without_transcript: int
     files: int
     gone: int
-    """Files that the client or somebody else has deleted."""
+    """Files that Claude Code or somebody else has deleted."""
     unread: int
-    """Files that are known and not in it yet: somebody stopped it."""
+    """Files that are listed but not read yet, because indexing was interrupted."""
     read: int
-    """Bytes of the files that are in it."""
+    """Bytes of the files that have been read."""
     texts: int
     messages: int
     calls: int
 
 
 class Store:
-    """An open index."""
-
     def __init__(self, db: apsw.Connection, path: Path, tell: TellUser, *, is_temporary: bool) -> None:
         self.db = db
         self.path = path
@@ -70,18 +66,20 @@ class Store:
 
     @classmethod
     def open(cls, folder: Path, tell: TellUser = str, name: str = DEFAULT_INDEX_NAME) -> Store:
-        """Open the index in a folder; make it if there is none."""
+        """Open the index in a folder; create it if there is none."""
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            found = cls(_connect_index(folder / name, tell), folder / name, tell, is_temporary=False)
-            with try_lock_file(found.lock):  # on a disk that can't be written to, an index may be opened all the same
-                return found
+            store = cls(_connect_index(folder / name, tell), folder / name, tell, is_temporary=False)
+            with try_lock_file(store.lock):  # opening succeeds even on a read-only disk; locking doesn't
+                return store
         except apsw.FullError:
-            raise TurnlogError(f"{folder}: the disk is full; make room, or set TURNLOG_HOME") from None
+            raise TurnlogError(
+                f"{folder}: the disk is full; free some space, or set TURNLOG_HOME to another folder"
+            ) from None
         except apsw.BusyError:
-            raise Busy(f"{folder / name}: another process keeps the index locked; try again later") from None
+            raise Busy(f"{folder / name}: another process is holding the index locked; try again later") from None
         except (OSError, *_UNWRITABLE_ERRORS) as error:
-            tell(f"{folder}: {_describe_error(error)}; the index is made for this one time in a temporary folder")
+            tell(f"{folder}: {_describe_error(error)}; this run builds the index in a temporary folder")
         from tempfile import mkdtemp
 
         path = Path(mkdtemp(prefix="turnlog-")) / name
@@ -94,7 +92,7 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Let go of the index; one in a temporary folder goes with it."""
+        """Close the index; delete it if it is in a temporary folder."""
         self.db.close()
         if self.is_temporary:
             import shutil
@@ -107,13 +105,13 @@ class Store:
         progress: RefreshProgress = ignore_progress,
         lister: TranscriptLister | None = None,
     ) -> RefreshResult:
-        """Bring it up to date; one that turns out to be damaged is made again."""
+        """Bring the index up to date; rebuild it if it turns out to be damaged."""
         try:
             return self._refresh_once(config_dirs, progress, lister)
         except apsw.Error as error:
             if not self.shows_damage(error):
                 if isinstance(error, _UNWRITABLE_ERRORS):
-                    raise TurnlogError(f"{self.path}: can't be written ({error}); the index stays as it was") from None
+                    raise TurnlogError(f"{self.path}: can't write to the index ({error}); it is unchanged") from None
                 raise
             self.recreate_index(error)
             return self._refresh_once(config_dirs, progress, lister)
@@ -124,12 +122,12 @@ class Store:
         try:
             return refresh_index(self.db, self.lock, config_dirs, progress, lister)
         except apsw.FullError:
-            raise TurnlogError(f"{self.path}: the disk is full; the index stays as it was") from None
+            raise TurnlogError(f"{self.path}: the disk is full; the index is unchanged") from None
         except apsw.BusyError:
-            raise Busy(f"{self.path}: another process keeps the index locked; try again later") from None
+            raise Busy(f"{self.path}: another process is holding the index locked; try again later") from None
 
     def shows_damage(self, error: apsw.Error) -> bool:
-        """Whether an error comes from damage in the file, and not from the statement that raised it."""
+        """Whether an error comes from damage in the file rather than from the statement that raised it."""
         if isinstance(error, DAMAGE_ERRORS):
             return True
         if not isinstance(error, apsw.SQLError):
@@ -144,17 +142,16 @@ class Store:
         return False
 
     def recreate_index(self, damage: Exception) -> None:
-        """Put it aside and make an empty one."""
+        """Move the index aside and create an empty one."""
         self.db.close()
         with try_lock_file(self.lock) as is_ours:
             if not is_ours:
-                raise Busy(f"{self.path}: is damaged, and another turnlog is at work on it; try again later")
+                raise Busy(f"{self.path}: the index is damaged, and another turnlog is using it; try again later")
             _put_old_aside(self.path, f"is damaged ({damage})", self._tell)
         self.db = _connect_index(self.path, self._tell)
 
     @property
     def folder(self) -> Path:
-        """The folder that it is in."""
         return self.path.parent
 
     @property
@@ -163,7 +160,6 @@ class Store:
         return self.path.with_suffix(".lock")
 
     def status(self) -> IndexStatus:
-        """What it holds."""
         one = self.db.execute
         return IndexStatus(
             str(self.path),
@@ -180,7 +176,7 @@ class Store:
 
 
 def _connect_index(path: Path, tell: TellUser) -> apsw.Connection:
-    """Open an index that can be used; another one is put aside, under the lock, if it still can't be used then."""
+    """Open an index that can be used; move an unusable one aside under the lock, if it is still unusable by then."""
     try:
         return _open_checked(path)
     except (apsw.Error, _OtherIndexVersion) as error:
@@ -189,12 +185,12 @@ def _connect_index(path: Path, tell: TellUser) -> apsw.Connection:
     with try_lock_file(path.with_suffix(".lock")) as is_ours:
         if not is_ours:
             raise Busy(
-                f"{path}: is damaged or of another version, and another turnlog is at work on it; try again later"
+                f"{path}: the index is damaged or of another version, and another turnlog is using it; try again later"
             )
         try:
             return _open_checked(path)
         except _OtherIndexVersion:
-            _put_old_aside(path, "is of another version of turnlog", tell)
+            _put_old_aside(path, "was written by another version of turnlog", tell)
         except apsw.Error as error:
             if not is_database_damage(error, path):
                 raise
@@ -202,16 +198,15 @@ def _connect_index(path: Path, tell: TellUser) -> apsw.Connection:
         return _open_checked(path)
 
 
-class _OtherIndexVersion(Exception):
-    """The tables are not those of this version."""
+class _OtherIndexVersion(Exception): ...
 
 
 def _open_checked(path: Path) -> apsw.Connection:
-    """Open an index, or make it; an index that can't be used raises what is wrong with it."""
+    """Open or create an index; raise the reason if it can't be used."""
     check_log_places(path)
     db = _open_connection(path)
     try:
-        with db:  # both from one moment: another process may be making it
+        with db:  # read both in one transaction: another process may be creating it
             version = db.pragma("user_version")
             is_new = not db.execute("SELECT count(*) FROM sqlite_schema").get
         if db.readonly("main"):
@@ -227,7 +222,7 @@ def _open_checked(path: Path) -> apsw.Connection:
 
 
 def _open_connection(path: Path) -> apsw.Connection:
-    before = os.umask(0o077)  # what people said is in it
+    before = os.umask(0o077)  # it contains what people wrote
     db = None
     try:
         db = apsw.Connection(str(path))
@@ -257,7 +252,7 @@ def _create_tables(db: apsw.Connection) -> None:
 
 def _put_old_aside(path: Path, why: str, tell: TellUser) -> None:
     aside = put_database_aside(path)
-    tell(f"{path} {why}; it is made again (the old one is {aside.name})")
+    tell(f"{path} {why}; it will be rebuilt (the old one is kept as {aside.name})")
 
 
 def _describe_error(error: Exception) -> str:

@@ -81,5 +81,5 @@ def test_a_file_that_is_rewritten_without_end_is_given_up(path: Path, tmp_path: 
         with path.open("r+b") as file:
             file.write(os.urandom(1000))
 
-    with pytest.raises(Changed, match="the next run takes it"):
+    with pytest.raises(Changed, match="the next run will archive it"):
         taken(path, tmp_path / "blobs", rewrite)

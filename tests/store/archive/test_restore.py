@@ -135,7 +135,7 @@ def test_nothing_is_written_through_a_link(place: Place, tmp_path: Path, link: s
     back = tmp_path / "back"
     (back / link).parent.mkdir(parents=True)
     (back / link).symlink_to(outside)
-    with pytest.raises(TurnlogError, match="is a link"):
+    with pytest.raises(TurnlogError, match="is a symbolic link"):
         place.restore(back)
     assert list(outside.iterdir()) == []
 
@@ -158,5 +158,5 @@ def test_a_folder_in_the_way_is_told(place: Place, tmp_path: Path) -> None:
     place.session()
     place.run()
     (tmp_path / "back" / main()).mkdir(parents=True)
-    with pytest.raises(Unreadable, match="in the way"):
+    with pytest.raises(Unreadable, match="blocks the path of a restored file"):
         place.restore(tmp_path / "back")

@@ -1,19 +1,19 @@
-"""The archive: copies of whole sessions that outlive the client's clean-up.
+"""The archive: copies of whole sessions that survive Claude Code's clean-up.
 
     <data folder>/archive/
-      blobs/ab/ab12….zst               bytes, compressed, under the SHA-256 of what they were; written once
+      blobs/ab/ab12….zst               compressed bytes, named by the SHA-256 of the original; written once
       sessions/<id>.<place>.<n>.json.zst a manifest: the files of a session, generation n, and their blobs
-      schedule                          how often the archive brings itself up to date; there is none while it is off
+      schedule                          how often the archive updates itself; missing while it is off
       last.json                         how the last run ended
-      replaced/, backups/               what `restore --force` and `install` put out of the way
-      lock                              held by whoever writes
+      replaced/, backups/               files that `restore --force` and `install` replaced
+      lock                              held by the process that writes
 
-A file is cut into blobs at multiples of 4 MiB, so that what it grows by is all that is stored anew; small things
-share a blob. A manifest is written when its blobs are safely on disk, and replaced in one step, so a process may
-be killed at any moment. Blobs that no manifest names are swept later.
+Files are cut into blobs at multiples of 4 MiB, so only the growth of a file is stored again; small pieces share a
+blob. A manifest is written after its blobs are safely on disk, and replaced in one step, so a process may be killed at
+any time. Blobs that no manifest names are removed later.
 
-A *generation* of a session lasts as long as its files only grow. When one of them is rewritten or cut, the next
-generation begins, and the old one stays as it is. A file that vanishes stays in the session, marked as gone.
+A *generation* of a session lasts as long as its files only grow. When one of them is rewritten or truncated, the next
+generation starts, and the old one stays as it is. A deleted file stays in the session, marked as gone.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["Archive", "maybe_start"]
 
 _MODULE_BY_NAME = {"Archive": "turnlog.store.archive.archive", "maybe_start": "turnlog.store.archive.schedule"}
 
-if not TYPE_CHECKING:  # every start of turnlog asks the schedule, and must not load a compressor for it
+if not TYPE_CHECKING:  # every start of turnlog checks the schedule, and must not load a compressor for that
 
     def __getattr__(name: str) -> object:
         if name not in _MODULE_BY_NAME:

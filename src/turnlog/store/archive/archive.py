@@ -1,4 +1,4 @@
-"""The archive as those who read it see it: sessions, their generations, and the bytes of their files."""
+"""Reading the archive: sessions, their generations, and the bytes of their files."""
 
 from __future__ import annotations
 
@@ -17,55 +17,59 @@ _MAX_LISTED_NAMES = 5
 
 
 class Archive:
-    """The archive in turnlog's data folder, whether there is anything in it or not."""
+    """The archive in turnlog's data folder, which may be empty."""
 
     def __init__(self, data_dir: Path) -> None:
         self.folder = data_dir / "archive"
         self.blobs = Blobs(self.folder / "blobs")
         self.manifests = Manifests(self.folder / "sessions")
-        self._found: dict[str, KeptFile] = {}
+        self._files: dict[str, KeptFile] = {}
 
     def list_sessions(self) -> list[SessionManifest]:
-        """The newest readable generation of every session."""
-        found = (self._read_newest(name, numbers) for name, numbers in self.manifests.list_generations().items())
-        return [manifest for manifest in found if manifest]
+        """List the newest readable generation of every session."""
+        manifests = (self._read_newest(name, numbers) for name, numbers in self.manifests.list_generations().items())
+        return [manifest for manifest in manifests if manifest]
 
     def list_ids(self) -> set[str]:
-        """The ids of all archived sessions; costs one listing of a folder."""
+        """Return the ids of all archived sessions; takes one listing of a folder."""
         return self.manifests.list_session_ids()
 
     def has_session(self, session_id: str) -> bool:
-        """Whether anything is kept of a session."""
+        """Whether the archive contains anything of a session."""
         return session_id in self.list_ids()
 
     def list_generations(self, name: str) -> list[SessionManifest]:
-        """All generations of a session (`Manifest.name`), the oldest first."""
+        """List all generations of a session (`SessionManifest.name`), the oldest first."""
         return [self.manifests.read(name, number) for number in self.manifests.list_generations().get(name, [])]
 
     def find_session(self, word: str) -> SessionManifest:
-        """The session that a word means: an id or the start of one, or a title."""
+        """Find a session by its id, the start of its id, or its title."""
         start, folded = word.lower(), " ".join(word.split()).casefold()
         sessions = self.list_sessions()
-        found = [item for item in sessions if start and item.name.lower().startswith(start)]
-        found = found or [item for item in sessions if " ".join((item.title or "").split()).casefold() == folded != ""]
-        if not found:
-            raise NotFound(f"the archive holds no session {word!r}; `turnlog archive list` shows what it holds")
-        if len(found) > 1:
-            several = ", ".join(item.name for item in found[:_MAX_LISTED_NAMES]) + (
-                " …" if len(found) > _MAX_LISTED_NAMES else ""
+        matches = [item for item in sessions if start and item.name.lower().startswith(start)]
+        matches = matches or [
+            item for item in sessions if " ".join((item.title or "").split()).casefold() == folded != ""
+        ]
+        if not matches:
+            raise NotFound(f"no session {word!r} in the archive; `turnlog archive list` shows what it contains")
+        if len(matches) > 1:
+            several = ", ".join(item.name for item in matches[:_MAX_LISTED_NAMES]) + (
+                " …" if len(matches) > _MAX_LISTED_NAMES else ""
             )
-            raise Ambiguous(f"{word!r} fits {len(found)} archived sessions: {several}; give more of the name")
-        return found[0]
+            raise Ambiguous(
+                f"{word!r} matches {len(matches)} archived sessions: {several}; use a longer part of the name"
+            )
+        return matches[0]
 
     def read_file(self, session_id: str, path: str) -> bytes:
-        """The bytes of a file of a session, by its path below the config folder."""
+        """Read a file of a session by its path below the config folder."""
         for manifest in self.list_sessions():
             if manifest.session_id == session_id and (file := manifest.find_file(path)):
                 return b"".join(self.iter_chunks(file))
-        raise NotFound(f"the archive holds no {path} of session {session_id}")
+        raise NotFound(f"no file {path} of session {session_id} in the archive")
 
     def read_at(self, path: str | Path, offset: int, size: int) -> bytes:
-        """Some bytes of a file, by the path that it had on disk; fewer only at its end."""
+        """Read some bytes of a file by its original path on disk; fewer only at its end."""
         file = self._find_file(os.fspath(path)) or self._find_file(os.path.realpath(path))
         if file is None:
             raise NotFound(f"{path}: not in the archive")
@@ -78,7 +82,7 @@ class Archive:
         return b"".join(parts)
 
     def iter_chunks(self, file: KeptFile) -> Iterator[bytes]:
-        """The bytes of a file part by part; `Unreadable` at the end if they are not what was archived."""
+        """Yield the bytes of a file part by part; raise `Unreadable` at the end if they are not what was archived."""
         running, size = sha256(), 0
         for ref in file.refs:
             part = self.blobs.get(ref.blob)[ref.start : ref.start + ref.size]
@@ -86,16 +90,16 @@ class Archive:
             size += len(part)
             yield part
         if (size, running.hexdigest()) != (file.size, file.digest):
-            raise Unreadable(f"{file.path}: damaged in the archive (it is not what was archived)")
+            raise Unreadable(f"{file.path}: damaged in the archive (its content differs from what was archived)")
 
     def _find_file(self, path: str) -> KeptFile | None:
-        """The file that lay at a path; most paths have the id of their session in them."""
-        if path not in self._found:
+        """Find a file by its original path; most paths contain the id of their session."""
+        if path not in self._files:
             ids = [part[:36] for part in re.split(r"[/\\]", path) if is_session_id(part[:36])]
             for name, numbers in self.manifests.list_generations().items():
                 manifest = self._read_newest(name, numbers) if not ids or name[:36] in ids else None
-                self._found |= {manifest.to_absolute_path(file): file for file in manifest.files} if manifest else {}
-        return self._found.get(path)
+                self._files |= {manifest.to_absolute_path(file): file for file in manifest.files} if manifest else {}
+        return self._files.get(path)
 
     def _read_newest(self, name: str, numbers: list[int]) -> SessionManifest | None:
         for number in reversed(numbers):

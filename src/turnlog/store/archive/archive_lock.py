@@ -17,7 +17,7 @@ LOCK_TIMEOUT_SECONDS = 600.0
 
 @contextlib.contextmanager
 def lock_archive(folder: Path, patience: float = LOCK_TIMEOUT_SECONDS) -> Iterator[None]:
-    """Be the only one who writes into the archive."""
+    """Hold the lock that a writer of the archive needs."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     fd = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:
@@ -30,5 +30,5 @@ def lock_archive(folder: Path, patience: float = LOCK_TIMEOUT_SECONDS) -> Iterat
 def _wait_for_lock(fd: int, folder: Path, until: float) -> None:
     while not take_lock(fd):
         if time.monotonic() >= until:
-            raise Busy(f"{folder}: another turnlog process writes the archive; try again when it is done")
+            raise Busy(f"{folder}: another turnlog process is writing to the archive; try again when it is done")
         time.sleep(0.05)

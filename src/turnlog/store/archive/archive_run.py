@@ -1,4 +1,4 @@
-"""Bringing the archive up to date with what is on disk."""
+"""Bring the archive up to date with the files on disk."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class SessionOnDisk(NamedTuple):
 def collect_sessions(
     config_dir: Path, only: Set[str] | None = None, survey: Survey | None = None
 ) -> Iterator[SessionOnDisk]:
-    """The sessions of a config folder, or some of them, with all that belongs to them."""
+    """Yield the sessions of a config folder, or some of them, with all files that belong to them."""
     survey = survey or Survey()
     elsewhere = _group_files_by_id(config_dir, survey)
     for project_dir in list_project_folders(config_dir, survey):
@@ -63,23 +63,23 @@ def collect_sessions(
 
 
 def find_named_plans(data: bytes, config_dir: Path) -> set[str]:
-    """The plans in the config folder that some lines of a session name."""
+    """Find the plans in the config folder that some lines of a session name."""
     names = {name.decode() for name in _PLAN_SLUG.findall(data)}
     paths = (os.path.join(config_dir, "plans", f"{name}.md") for name in names)  # noqa: PTH118
     return {path for path in paths if _is_file(path)}
 
 
 def _group_files_by_id(config_dir: Path, survey: Survey) -> dict[str, list[str]]:
-    """The files in all folders but those of the projects whose names begin with a session's id."""
-    found: dict[str, list[str]] = {}
+    """Group the files outside `projects` whose names start with a session's id."""
+    paths_by_id: dict[str, list[str]] = {}
     for folder in scan_folder(config_dir, survey):
         if folder.name in _SEPARATE_FOLDERS or not is_dir(folder, survey, follow_links=False):
             continue
         for item in scan_folder(folder.path, survey):
             name = item.name[:_SESSION_ID_CHARS]
             if is_session_id(name) and item.name[_SESSION_ID_CHARS : _SESSION_ID_CHARS + 1] in ("", ".", "-"):
-                found.setdefault(name, []).extend(_list_files([item], survey))
-    return {name: sorted(paths) for name, paths in found.items()}
+                paths_by_id.setdefault(name, []).extend(_list_files([item], survey))
+    return {name: sorted(paths) for name, paths in paths_by_id.items()}
 
 
 def _list_files_below(folder: str, survey: Survey) -> list[str]:
@@ -88,14 +88,14 @@ def _list_files_below(folder: str, survey: Survey) -> list[str]:
 
 
 def _list_files(items: Iterable[os.DirEntry[str]], survey: Survey) -> list[str]:
-    """The files among some entries of a folder, and below the folders among them."""
-    found = []
+    """List the files among some entries of a folder, and in the folders below."""
+    paths = []
     for item in sorted(items, key=lambda item: item.name):
         if is_dir(item, survey, follow_links=False):
-            found += _list_files(scan_folder(item.path, survey), survey)
+            paths += _list_files(scan_folder(item.path, survey), survey)
         elif not item.is_symlink() and item.is_file(follow_symlinks=False):
-            found.append(item.path)
-    return found
+            paths.append(item.path)
+    return paths
 
 
 def _list_loose_agent_paths(agents: AgentsBySession, session_id: str) -> list[str]:
@@ -114,20 +114,18 @@ ArchiveProgress = Callable[[int, int], None]
 
 @dataclass
 class ArchiveReport:
-    """What a run did."""
-
     sessions: int = 0
-    """How many there are on disk."""
+    """How many sessions are on disk."""
     archived: int = 0
     """How many of them were new or had changed."""
     generations: int = 0
-    """How many of those began a new generation: a file was rewritten or cut."""
+    """How many of those started a new generation, because a file was rewritten or truncated."""
     files: int = 0
-    """Files that were read."""
+    """How many files were read."""
     read: int = 0
-    """Their bytes."""
+    """How many bytes were read."""
     stored: int = 0
-    """Bytes that were added to the archive, compressed."""
+    """How many compressed bytes were added to the archive."""
     troubles: list[str] = field(default_factory=list)
     """Files that could not be read, with the reason."""
 
@@ -137,9 +135,9 @@ def run_archive(
     config_dirs: Iterable[Path],
     only: Set[str] | None = None,
     progress: ArchiveProgress | None = None,
-    sizes: CutSizes = CutSizes(),  # noqa: B008 - it can't change
+    sizes: CutSizes = CutSizes(),  # noqa: B008 - it is immutable
 ) -> ArchiveReport:
-    """Archive what is new; `only` some sessions, by their ids."""
+    """Archive what is new; with `only`, just the sessions with these ids."""
     return _ArchiveRun(archive, only, sizes).archive_folders(config_dirs, progress)
 
 
@@ -155,13 +153,13 @@ class _ArchiveRun:
 
     def archive_folders(self, config_dirs: Iterable[Path], progress: ArchiveProgress | None) -> ArchiveReport:
         survey = Survey()
-        found = [(item, folder) for folder in config_dirs for item in collect_sessions(folder, self.only, survey)]
+        sessions = [(item, folder) for folder in config_dirs for item in collect_sessions(folder, self.only, survey)]
         self.report.troubles += [f"{item} (can't be listed; nothing in it was archived)" for item in survey.unlisted]
-        self.report.sessions = len(found)
-        for number, (item, folder) in enumerate(found, 1):
+        self.report.sessions = len(sessions)
+        for number, (item, folder) in enumerate(sessions, 1):
             self._archive_session(item, folder)
             if progress:
-                progress(number, len(found))
+                progress(number, len(sessions))
         self.report.stored = self.store.stored
         return self.report
 
@@ -177,20 +175,23 @@ class _ArchiveRun:
             self._take_session(item, config_dir, key, known, self._read_generation(name, known))
 
     def _read_generation(self, name: str, number: int) -> SessionManifest | None:
-        """A generation; None if it can't be read: then the next one begins, and it stays as it is."""
+        """Read a generation; return None if it is unreadable: it stays as it is, and the next one starts."""
         try:
             return self.archive.manifests.read(name, number) if number else None
         except Unreadable:
             return None
 
     def _is_unchanged(self, before: SessionManifest, item: SessionOnDisk, config_dir: Path) -> bool:
-        there = {file.path: file for file in before.files if not file.gone_ns}
+        present = {file.path: file for file in before.files if not file.gone_ns}
         named = {_to_relative_path(path, config_dir) for path in item.paths}
-        if not named <= there.keys() or not before.list_blobs() <= self.blobs:
+        if not named <= present.keys() or not before.list_blobs() <= self.blobs:
             return False
-        # Plans are found by reading the session: those that are known stay looked at.
-        paths = [*item.paths, *(_to_absolute_path(path, config_dir) for path in there.keys() - named if _is_plan(path))]
-        return len(paths) == len(there) and all(_is_same_fingerprint(path, there, config_dir) for path in paths)
+        # Plans are found by reading the session; the known ones are still checked.
+        paths = [
+            *item.paths,
+            *(_to_absolute_path(path, config_dir) for path in present.keys() - named if _is_plan(path)),
+        ]
+        return len(paths) == len(present) and all(_is_same_fingerprint(path, present, config_dir) for path in paths)
 
     def _take_session(
         self, item: SessionOnDisk, config_dir: Path, key: str, known: int, before: SessionManifest | None
@@ -210,7 +211,7 @@ class _ArchiveRun:
                 names += sorted(_to_relative_path(path, config_dir) for path in named)
                 named.clear()
         if main not in taken:
-            return  # deleted or locked; there is no session without its file
+            return  # deleted or locked; without its own file there is no session
         files = intake.close([*(got.file for got in taken.values()), *self._list_left_files(old, taken, config_dir)])
         is_replaced = before is None or any(got.is_replaced for got in taken.values())
         self._commit_manifest(item, key, before, tuple(sorted(files, key=lambda file: file.path)), known + is_replaced)
@@ -241,7 +242,7 @@ class _ArchiveRun:
     def _list_left_files(
         self, old: dict[str, KeptFile], taken: dict[str, TakenFile], config_dir: Path
     ) -> list[KeptFile]:
-        """The files that were archived before and were not read now: most of them are gone."""
+        """List the files that were archived earlier but not read now; most of them were deleted."""
         now = time.time_ns()
         return [
             replace(file, gone_ns=now) if not file.gone_ns and is_missing(_to_absolute_path(path, config_dir)) else file
@@ -287,7 +288,7 @@ def _list_contents(files: tuple[KeptFile, ...]) -> list[tuple[str, str, int]]:
 
 
 def _drop_surrogates(text: str) -> str:
-    """A text without halves of surrogate pairs, which JSON in UTF-8 can't hold."""
+    """Replace lone surrogates, which JSON in UTF-8 can't represent."""
     return text.encode("utf-8", "replace").decode()
 
 

@@ -1,7 +1,7 @@
-"""Blobs: bytes that are kept once, compressed, under the name of their content.
+"""Blobs: bytes that are stored once, compressed, and named by their content.
 
-A blob holds at most `BLOB` bytes. Its name is the SHA-256 of them, so `zstd -dc` and `sha256sum` are all that is
-needed to read and to prove it.
+A blob holds at most `MAX_BLOB_BYTES` bytes. Its name is their SHA-256, so `zstd -dc` and `sha256sum` are enough to read
+and check it.
 """
 
 from __future__ import annotations
@@ -26,28 +26,26 @@ _BLOB_FILE_NAME = re.compile("([0-9a-f]{64})\\.zst")
 
 
 def hash_blob(data: bytes) -> str:
-    """The name of some bytes."""
+    """Return the name of a blob with these bytes."""
     return sha256(data).hexdigest()
 
 
 class Blobs:
-    """The folder of blobs."""
-
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.stored = 0
-        """Bytes that were written to disk by this object."""
+        """How many bytes this object has written to disk."""
         self._fresh: set[Path] = set()
         self._compressor = zstandard.ZstdCompressor(level=_COMPRESSION_LEVEL)
         self._decompressor = zstandard.ZstdDecompressor()
         self._cache: OrderedDict[str, bytes] = OrderedDict()
 
     def get_path(self, name: str) -> Path:
-        """Where a blob lies."""
+        """Return where a blob is stored."""
         return self.folder / name[:2] / f"{name}.zst"
 
     def put(self, data: bytes) -> str:
-        """Keep some bytes, unless they are there; `settle` makes sure of it."""
+        """Store some bytes unless the archive already has them; they are durable after `sync_folders`."""
         name = hash_blob(data)
         path = self.get_path(name)
         if not path.parent.exists():
@@ -64,13 +62,13 @@ class Blobs:
         return name
 
     def sync_folders(self) -> None:
-        """Have the names of all blobs that were put on disk."""
+        """Make the names of all new blobs durable."""
         for folder in self._fresh:
             durable_write.sync_folder(folder)
         self._fresh.clear()
 
     def get(self, name: str) -> bytes:
-        """The bytes of a blob, proved by its name; `Unreadable` if they are damaged or gone."""
+        """Read and check a blob; raise `Unreadable` if it is damaged or missing."""
         if name in self._cache:
             self._cache.move_to_end(name)
             return self._cache[name]
@@ -84,12 +82,12 @@ class Blobs:
         path = self.get_path(name)
         try:
             packed = path.read_bytes()
-            # The header says how much it will be: what is damaged must not ask for all memory.
+            # The header states the size, and a damaged one must not make us allocate all memory.
             if not 0 <= zstandard.frame_content_size(packed) <= MAX_BLOB_BYTES:
-                raise Unreadable(f"{path}: damaged (not a blob of an archive)")
+                raise Unreadable(f"{path}: damaged (not a blob of the archive)")
             data = self._decompressor.decompress(packed)
         except FileNotFoundError:
-            raise Unreadable(f"{path}: missing; a blob of the archive is gone") from None
+            raise Unreadable(f"{path}: missing; the archive has lost a blob") from None
         except zstandard.ZstdError as error:
             raise Unreadable(f"{path}: damaged ({error})") from error
         except OSError as error:
@@ -99,30 +97,27 @@ class Blobs:
         return data
 
     def has(self, name: str) -> bool:
-        """Whether a blob is there."""
         return self.get_path(name).exists()
 
     def iter_sizes(self) -> Iterator[tuple[str, int]]:
-        """The names of all blobs, and the bytes they take on disk."""
+        """Yield the names of all blobs, and the bytes they take on disk."""
         for folder in self._list_folders():
             for item in list_folder(folder):
-                if found := _BLOB_FILE_NAME.fullmatch(item.name):
-                    yield found[1], item.stat().st_size
+                if match := _BLOB_FILE_NAME.fullmatch(item.name):
+                    yield match[1], item.stat().st_size
 
     def list_names(self) -> set[str]:
-        """The names of all blobs."""
-        found = (
+        matches = (
             _BLOB_FILE_NAME.fullmatch(item.name) for folder in self._list_folders() for item in list_folder(folder)
         )
-        return {name[1] for name in found if name}
+        return {match[1] for match in matches if match}
 
     def drop(self, name: str) -> None:
-        """Remove a blob."""
         self._cache.pop(name, None)
         self.get_path(name).unlink(missing_ok=True)
 
     def sweep_temporary_files(self) -> None:
-        """Remove what killed processes left; for who holds the lock."""
+        """Delete what killed processes left behind; the caller holds the lock."""
         durable_write.sweep_temporary_files(self._list_folders())
 
     def _list_folders(self) -> list[Path]:

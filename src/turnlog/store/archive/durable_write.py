@@ -1,4 +1,4 @@
-"""Writing a file so that it is there as a whole or not at all, also after the power failed."""
+"""Write a file so that it exists completely or not at all, even after a power failure."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from pathlib import Path
 from turnlog.errors import TurnlogError
 
 TEMPORARY_PREFIX = ".tmp-"
-"""How the names of unfinished files begin."""
+"""The prefix of the names of unfinished files."""
 _DISK_FULL_ERRNOS = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
 
 
 class WriteFailed(TurnlogError):
-    """A file could not be written; what was there before is still there."""
+    """A file could not be written; the previous one is still there."""
 
 
 def write_durably(path: Path, data: bytes, mode: int | None = None) -> None:
-    """Put a file in place of what has its name, and have it on disk when this returns.
+    """Replace or create a file; it is safely on disk when this returns.
 
-    `mode` is who may read and write it; without it, its owner alone.
+    `mode` sets the permissions; by default, only the owner can read and write the file.
     """
     with open_temporary_file(path.parent) as (temporary, fd):
         write_all_bytes(fd, data)
@@ -37,7 +37,7 @@ def write_durably(path: Path, data: bytes, mode: int | None = None) -> None:
 
 @contextlib.contextmanager
 def open_temporary_file(folder: Path) -> Iterator[tuple[Path, int]]:
-    """Open a new file, which the caller writes, closes and renames; it is removed if that fails."""
+    """Open a new file, which the caller writes, closes and renames; delete it if that fails."""
     fd, path = -1, folder
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -50,20 +50,20 @@ def open_temporary_file(folder: Path) -> Iterator[tuple[Path, int]]:
         if path != folder:
             path.unlink(missing_ok=True)
         if isinstance(error, OSError):
-            remedy = "; nothing is lost, make room and try again" if error.errno in _DISK_FULL_ERRNOS else ""
+            remedy = "; nothing was lost, free some space and try again" if error.errno in _DISK_FULL_ERRNOS else ""
             raise WriteFailed(f"{folder}: {error.strerror}{remedy}") from error
         raise
 
 
 def write_all_bytes(fd: int, data: bytes) -> None:
-    """Write all bytes; one call may take fewer than it is given."""
+    """Write all bytes; a single call may write only a part."""
     view = memoryview(data)
     while view:
         view = view[os.write(fd, view) :]
 
 
 def sync_folder(folder: Path) -> None:
-    """Have the names in a folder on disk, where folders can be told so."""
+    """Make the names in a folder durable, on systems that can."""
     if os.name == "nt":
         return
     fd = os.open(folder, os.O_RDONLY)
@@ -74,7 +74,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def sweep_temporary_files(folders: Iterable[Path]) -> None:
-    """Remove what killed processes left; only for who holds the lock, since all others write under it."""
+    """Delete what killed processes left behind; the caller must hold the lock, since others write under it."""
     for folder in folders:
         for left in folder.glob(f"{TEMPORARY_PREFIX}*"):
             with contextlib.suppress(OSError):

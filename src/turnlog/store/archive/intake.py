@@ -1,8 +1,7 @@
-"""Taking files into the archive: what is already there is recognised, what was added is cut into blobs.
+"""Takes files into the archive: recognises what is already stored, and cuts what was added into blobs.
 
-Files are cut at multiples of `BLOB`. What lies behind the last cut grows stretch by stretch; when there are too many,
-or the next cut is reached, stretches are joined. Stretches that are too small for a file of their own
-go into a shared blob.
+Files are cut at multiples of `MAX_BLOB_BYTES`. What follows the last cut grows stretch by stretch; when there are too
+many stretches, or the next cut is reached, they are joined. Stretches that are too small for their own blob share one.
 """
 
 from __future__ import annotations
@@ -25,10 +24,10 @@ if TYPE_CHECKING:
 
 _MAX_SMALL_STRETCHES = 8
 _NAMELESS_BLOB_PREFIX = "#"
-"""How references to a shared blob begin that is not full yet."""
+"""The prefix of references to a shared blob that is not full yet."""
 _MAX_READ_ATTEMPTS = 4
 _SETTLE_TIME_NS = 2_000_000_000
-"""A file that changed within the last two seconds may change again under the same timestamp."""
+"""A file that changed within the last two seconds may change again without a new timestamp."""
 
 
 class CutSizes(NamedTuple):
@@ -36,35 +35,35 @@ class CutSizes(NamedTuple):
 
     blob: int = MAX_BLOB_BYTES
     small: int = 16 << 10
-    """Stretches below this share a blob."""
+    """Stretches smaller than this share a blob."""
 
 
 class TakenFile(NamedTuple):
-    """A file as it is now."""
+    """A file in its present state."""
 
     file: KeptFile
     is_replaced: bool
-    """What was archived of it before is not how it begins now."""
+    """The file no longer starts with what was archived of it."""
 
 
 def to_fingerprint(status: os.stat_result) -> FileFingerprint:
-    """How a file looks from outside."""
+    """Build the fingerprint of a file from its status."""
     inode, changed = (0, 0) if os.name == "nt" else (status.st_ino, status.st_ctime_ns)
     return FileFingerprint(status.st_size, status.st_mtime_ns, changed, inode)
 
 
 class FileIntake:
-    """Takes the files of one session; `close` is to be called before their references are used."""
+    """Takes the files of one session; call `close` before using their references."""
 
     def __init__(self, blobs: Blobs, watch: Callable[[str, bytes], None], sizes: CutSizes) -> None:
         self._blobs = blobs
         self._sizes = sizes
-        self._watch = watch  # gets to see what is new, with the name of the file
+        self._watch = watch  # receives new bytes, with the name of the file
         self._shared = bytearray()
         self._names: list[str] = []
 
     def take_file(self, path: str, name: str, before: KeptFile | None) -> TakenFile:
-        """Read a file as it is at this moment; `Changed` if it is rewritten again and again meanwhile."""
+        """Read the present state of a file; raise `Changed` if it keeps being rewritten meanwhile."""
         for _ in range(_MAX_READ_ATTEMPTS):
             fd, status = open_regular_file(path)
             try:
@@ -73,16 +72,16 @@ class FileIntake:
                 os.close(fd)
             if taken:
                 return taken
-        raise Changed(f"{path}: was rewritten while it was read; the next run takes it")
+        raise Changed(f"{path}: was rewritten while it was being read; the next run will archive it")
 
     def close(self, files: list[KeptFile]) -> list[KeptFile]:
-        """The files with references to real blobs, all of which are on disk."""
+        """Return the files with references to real blobs, all of which are on disk."""
         self._flush_shared()
         self._blobs.sync_folders()
         return [msgspec.structs.replace(file, refs=tuple(map(self._resolve_ref, file.refs))) for file in files]
 
     def _read_file(self, fd: int, status: os.stat_result, name: str, before: KeptFile | None) -> TakenFile | None:
-        """The file, or None if it changed under our hands in another way than by growing."""
+        """Read the file; return None if it changed meanwhile in another way than by growing."""
         end, running = status.st_size, sha256()
         is_grown = before is not None and before.size <= end and _hash_up_to(fd, running, before.size) == before.digest
         if before is not None and not is_grown:
@@ -111,7 +110,7 @@ class FileIntake:
         return TakenFile(file, before is not None and not is_grown)
 
     def _split_kept_refs(self, old: KeptFile | None, end: int) -> tuple[list[BlobRef], int]:
-        """The references that stay, and from where on the file is to be cut anew."""
+        """Return the references that stay, and the offset from which the file is cut again."""
         if old is None or not all(self._blobs.has(ref.blob) for ref in old.refs):
             return [], 0
         if end == old.size:
@@ -121,8 +120,8 @@ class FileIntake:
         if end >= (whole + 1) * self._sizes.blob:
             del refs[whole:]
         elif len(refs) - whole >= _MAX_SMALL_STRETCHES:
-            # Joined are the last ones, as long as they are not shorter than the one before: a byte that was stored
-            # is stored again only a few times.
+            # The last stretches are joined as long as they are not shorter than the one before, so each byte is stored
+            # again only a few times.
             joined = end - old.size
             while len(refs) > whole and refs[-1].size <= 2 * joined:
                 joined += refs.pop().size
@@ -154,7 +153,7 @@ def _hash_up_to(fd: int, running: Hash, end: int) -> str:
 
 
 def _is_same_beginning(fd: int, status: os.stat_result, digest: str) -> bool:
-    """Whether what was read is how the file begins: it may have grown, but not changed, since it was opened."""
+    """Whether the file still starts with what was read: it may have grown since it was opened, but not changed."""
     now = os.fstat(fd)
     if to_fingerprint(now) == to_fingerprint(status):
         return True

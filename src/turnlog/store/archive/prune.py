@@ -1,8 +1,8 @@
-"""Making the archive smaller, without losing what exists nowhere else.
+"""Make the archive smaller, without losing what exists nowhere else.
 
-The newest generation of a session is kept, since the next run would archive it again; that of a session which is
-gone from disk is its only copy, and is dropped only when that is asked for (`gone`). Older generations are dropped by
-number, by age, or until the archive is small enough, the oldest first.
+The newest generation of a session is kept, since the next run would archive it again; if the session was deleted from
+disk, it is the only copy, and is only dropped on request (`gone`). Older generations are dropped by number, by age, or
+until the archive is small enough, the oldest first.
 """
 
 from __future__ import annotations
@@ -23,32 +23,32 @@ _DAY_SECONDS = 86400
 
 
 class PruneRules(NamedTuple):
-    """What may be dropped."""
+    """Which generations may be dropped."""
 
     keep: int | None = None
-    """At most so many generations of a session."""
+    """How many generations of a session to keep."""
     older_ns: int | None = None
-    """Generations to which nothing was added since this time."""
+    """Drop generations to which nothing was added since this time."""
     largest: int | None = None
-    """The bytes that the archive may have."""
+    """How many bytes the archive may take."""
     gone: bool = False
-    """Also the last copy of sessions that are gone from disk, where the other rules fit them."""
+    """Also drop the last copy of sessions that were deleted from disk, if another rule applies."""
 
 
 class PrunePlan(NamedTuple):
-    """What would be dropped."""
+    """The generations and blobs to drop."""
 
     drop: list[SessionManifest]
     blobs: set[str]
-    """Blobs that nothing needs then."""
+    """Blobs that nothing needs afterwards."""
     freed: int
     """The bytes of these blobs."""
     left: int
-    """The bytes of the others."""
+    """The bytes of the other blobs."""
 
 
 def plan_prune(archive: Archive, rules: PruneRules) -> PrunePlan:
-    """What the rules would drop; raises if a manifest can't be read, since its blobs can't be told from garbage."""
+    """Plan what the rules drop; raise if a manifest is unreadable, since its blobs would look unused."""
     manifests = _read_all_manifests(archive)
     sizes = dict(archive.blobs.iter_sizes())
     newest = {manifest.name: manifest.generation for manifest in manifests}  # in the order of their numbers
@@ -71,22 +71,22 @@ def plan_prune(archive: Archive, rules: PruneRules) -> PrunePlan:
 
 
 def prune_archive(archive: Archive, rules: PruneRules) -> PrunePlan:
-    """Drop what the rules say, manifests before blobs: whoever is killed here leaves garbage, no holes."""
+    """Drop what the rules say, manifests before blobs: if killed here, it leaves unused blobs, but no missing ones."""
     with lock_archive(archive.folder):
-        found = plan_prune(archive, rules)
-        for manifest in found.drop:
+        plan = plan_prune(archive, rules)
+        for manifest in plan.drop:
             archive.manifests.drop(manifest.name, manifest.generation)
-        if found.drop:
+        if plan.drop:
             durable_write.sync_folder(archive.manifests.folder)
-        for blob in found.blobs:
+        for blob in plan.blobs:
             archive.blobs.drop(blob)
         archive.blobs.sweep_temporary_files()
         durable_write.sweep_temporary_files([archive.manifests.folder, archive.folder])
-    return found
+    return plan
 
 
 def sweep_unused_blobs(archive: Archive) -> None:
-    """Remove blobs that nothing names, once a day; what grows leaves some behind."""
+    """Delete unused blobs, once a day; growing files leave some behind."""
     mark = archive.folder / "swept"
     with suppress(OSError):
         if 0 <= time.time() - mark.stat().st_mtime < _DAY_SECONDS:
@@ -103,12 +103,12 @@ def is_session_gone(manifest: SessionManifest) -> bool:
 
 
 def _read_all_manifests(archive: Archive) -> list[SessionManifest]:
-    found = []
+    manifests = []
     for manifest in archive.manifests.iter_manifests():
         if isinstance(manifest, TurnlogError):
-            raise Unreadable(f"{manifest}; nothing was dropped: move that file away first")
-        found.append(manifest)
-    return found
+            raise Unreadable(f"{manifest}; nothing was dropped; move that file away first")
+        manifests.append(manifest)
+    return manifests
 
 
 def _is_droppable(manifest: SessionManifest, rules: PruneRules, number: int, is_last: bool, left: int) -> bool:

@@ -1,8 +1,8 @@
-"""Making manifests again that are damaged, out of the blobs that no other manifest names.
+"""Rebuild damaged manifests from the blobs that no other manifest names.
 
-A manifest's name says whose it is; its blobs hold lines that name the session and the sub-agent. From these the
-transcripts are put together in the order of their times. What the manifest alone knew is lost: other files of the
-session, when they were written, and whether anything is missing in between.
+The name of a manifest says which session it belongs to; its blobs contain lines that name the session and the
+sub-agent. The transcripts are put together from these lines in the order of their times. What only the manifest knew is
+lost: other files of the session, when they were written, and whether anything is missing in between.
 """
 
 from __future__ import annotations
@@ -28,32 +28,31 @@ _TIMESTAMP_FIELD = re.compile(rb'"timestamp"\s*:\s*"(\d{4}-\d\d-\d\dT[^"\\]{1,30
 _CWD_FIELD = re.compile(rb'"cwd"\s*:\s*"([^"\\]+)"')
 _FILE_MODE = 0o600
 _PIECE_MARK = "\0"
-"""The agent of a piece of a line, which can't be told: no agent has such a name."""
+"""The agent of a piece of a line, which is unknown: no agent has this name."""
 
 
 class MendedManifest(NamedTuple):
-    """What became of a damaged manifest."""
+    """The result of repairing a damaged manifest."""
 
     session_id: str
     generation: int
     files: int
-    """Transcripts that were put together again; 0: none."""
+    """How many transcripts were put together again."""
     bytes: int
     on_disk: bool
-    """The session's own file is there: the next run archives it."""
+    """The session's own file still exists: the next run archives it."""
     older: int
     """How many older generations can be read."""
 
     def __str__(self) -> str:
-        head = f"{self.session_id}, generation {self.generation}: the manifest was damaged and is put aside; "
+        head = f"{self.session_id}, generation {self.generation}: the manifest was damaged and has been moved aside; "
         if self.on_disk:
-            return f"{head}the session is on disk, and `turnlog archive run` archives it again"
+            return f"{head}the session is still on disk, and `turnlog archive run` archives it again"
         if self.files:
-            return (
-                f"{head}{self.files} of its transcripts, {self.bytes:,} bytes, rebuilt from blobs; other files are lost"
-            )
-        kept = f"{self.older} older generations are sound" if self.older else "nothing else of it is in the archive"
-        return f"{head}no blob could be told to be its own; {kept}"
+            rebuilt = f"{self.files} of its transcripts, {self.bytes:,} bytes, were rebuilt from blobs"
+            return f"{head}{rebuilt}; other files are lost"
+        rest = f"{self.older} older generations are intact" if self.older else "the archive has nothing else of it"
+        return f"{head}no blob could be identified as its own; {rest}"
 
 
 class _ProjectHome(NamedTuple):
@@ -62,7 +61,7 @@ class _ProjectHome(NamedTuple):
 
 
 class _BlobLines(NamedTuple):
-    """Lines of one file that stand together in a blob."""
+    """Lines of one file that are next to each other in a blob."""
 
     time: bytes
     agent: str | None
@@ -71,37 +70,37 @@ class _BlobLines(NamedTuple):
 
 
 def mend_manifests(archive: Archive, config_dirs: Iterable[Path]) -> list[MendedManifest]:
-    """Put damaged manifests aside, and make them again as far as that can be done."""
+    """Move damaged manifests aside, and rebuild them as far as possible."""
     with lock_archive(archive.folder):
-        sound = [item for item in archive.manifests.iter_manifests() if isinstance(item, SessionManifest)]
-        return [_mend_manifest(archive, label, sound, list(config_dirs)) for label in _list_damaged(archive)]
+        intact = [item for item in archive.manifests.iter_manifests() if isinstance(item, SessionManifest)]
+        return [_mend_manifest(archive, label, intact, list(config_dirs)) for label in _list_damaged(archive)]
 
 
 def _list_damaged(archive: Archive) -> list[tuple[str, int]]:
-    found = []
+    damaged = []
     for name, numbers in archive.manifests.list_generations().items():
         for number in numbers:
             try:
                 archive.manifests.read(name, number)
             except Unreadable as error:
-                if "damaged" in str(error):  # not one of a later version, nor one that can't be read now
-                    found.append((name, number))
-    return found
+                if "damaged" in str(error):  # not of a later version, and not just unreadable now
+                    damaged.append((name, number))
+    return damaged
 
 
 def _mend_manifest(
-    archive: Archive, label: tuple[str, int], sound: list[SessionManifest], config_dirs: list[Path]
+    archive: Archive, label: tuple[str, int], intact: list[SessionManifest], config_dirs: list[Path]
 ) -> MendedManifest:
     name, number = label
     session_id, mark = name[:36], name[37:]
-    used = {blob for manifest in sound for blob in manifest.list_blobs()}
+    used = {blob for manifest in intact for blob in manifest.list_blobs()}
     runs = list(_find_session_lines(archive, session_id, sorted(archive.blobs.list_names() - used)))
-    home = _find_project_home(mark, sound, config_dirs, runs)
+    home = _find_project_home(mark, intact, config_dirs, runs)
     path = archive.manifests.get_path(name, number)
     aside = archive.folder / "damaged"
     aside.mkdir(parents=True, exist_ok=True)
     path.replace(aside / path.name)
-    older = sum(manifest.name == name for manifest in sound)
+    older = sum(manifest.name == name for manifest in intact)
     on_disk = home is not None and not is_missing(_build_main_path(home, session_id))
     files = [] if on_disk or home is None else list(_rebuild_files(session_id, home, runs))
     if home is not None and any(file.path.endswith(f"{session_id}.jsonl") for file in files):
@@ -111,7 +110,7 @@ def _mend_manifest(
 
 
 def _find_session_lines(archive: Archive, session_id: str, blobs: Iterable[str]) -> Iterator[_BlobLines]:
-    """The lines in some blobs that belong to a session, and pieces of lines that say nothing."""
+    """Yield the lines in some blobs that belong to a session, and pieces of lines without an owner."""
     texts = {}
     for name in blobs:
         try:
@@ -123,13 +122,13 @@ def _find_session_lines(archive: Archive, session_id: str, blobs: Iterable[str])
         elif b'"sessionId"' not in data:
             yield _BlobLines(b"", _PIECE_MARK, BlobRef(name, 0, len(data)), data)
     for name, data in texts.items():
-        # A stretch that was joined with the next is in the blob that came of that.
+        # A stretch that was joined with the next one is also in the joined blob.
         if not any(data in other and (len(data), name) < (len(other), key) for key, other in texts.items()):
             yield from _split_blob(name, data)
 
 
 def _split_blob(name: str, data: bytes) -> Iterator[_BlobLines]:
-    """A blob cut where the lines of another file begin; a line that does not say whose it is goes with those before."""
+    """Split a blob where the lines of another file start; a line without an owner stays with those before it."""
     start = at = 0
     owner: str | None = None
     is_known = False
@@ -153,11 +152,11 @@ def _build_blob_lines(name: str, data: bytes, start: int, end: int, agent: str |
 
 
 def _find_project_home(
-    mark: str, sound: list[SessionManifest], config_dirs: list[Path], runs: list[_BlobLines]
+    mark: str, intact: list[SessionManifest], config_dirs: list[Path], runs: list[_BlobLines]
 ) -> _ProjectHome | None:
-    """The project that the mark in a manifest's name was made of."""
-    known = {_ProjectHome(item.config_dir, item.project) for item in sound}
-    cwds = {found[1].decode("utf-8", "replace") for run in runs for found in _CWD_FIELD.finditer(run.data)}
+    """Find the project whose hash is in the name of a manifest."""
+    known = {_ProjectHome(item.config_dir, item.project) for item in intact}
+    cwds = {match[1].decode("utf-8", "replace") for run in runs for match in _CWD_FIELD.finditer(run.data)}
     folders = {escape_path(str(folder.resolve())) for folder in config_dirs} | {home.config_dir for home in known}
     projects = {make_slug(cwd) for cwd in cwds}
     for folder in config_dirs:
@@ -189,25 +188,25 @@ def _rebuild_files(session_id: str, home: _ProjectHome, runs: list[_BlobLines]) 
 
 
 def _get_sort_key(run: _BlobLines) -> tuple[bytes, bool]:
-    # A blob that begins within a line has the time of the next line first, as the blob has that begins with that.
+    # A blob that starts within a line shares its first time with the blob that starts with the next line.
     return run.time, run.data.startswith(b"{")
 
 
 def _drop_repeated_lines(runs: list[_BlobLines]) -> list[_BlobLines]:
-    """Lines without those that were stored again, joined with what came behind them."""
-    kept = runs
+    """Drop lines that were stored again, joined with what followed them."""
+    remaining = runs
     while True:
-        before = len(kept)
-        for run in sorted(kept, key=lambda run: len(run.data)):
-            others = [other for other in kept if other is not run]
+        before = len(remaining)
+        for run in sorted(remaining, key=lambda run: len(run.data)):
+            others = [other for other in remaining if other is not run]
             if run.data in b"".join(other.data for other in others):
-                kept = others
-        if len(kept) == before:
-            return kept
+                remaining = others
+        if len(remaining) == before:
+            return remaining
 
 
 def _join_cut_lines(runs: list[_BlobLines], pieces: list[_BlobLines]) -> Iterator[_BlobLines]:
-    """Lines with the piece behind a line that was cut between two blobs, where one makes it whole."""
+    """Yield the lines, and after a line that was cut between two blobs the piece that completes it."""
     for run, following in zip(runs, [*runs[1:], None], strict=True):
         yield run
         start = run.data.rpartition(b"\n")[2]

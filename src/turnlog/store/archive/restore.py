@@ -1,8 +1,8 @@
-"""Putting an archived session back, byte for byte.
+"""Restore an archived session byte for byte.
 
-Nothing is written before everything was looked at. The session's own file comes last, so the client never sees a
-session without what belongs to it. A file gets the time of its restoring: the client deletes by that time, and would
-delete an old session again when it starts next.
+Nothing is written before all files have been checked. The session's own file comes last, so Claude Code never sees a
+session without the files that belong to it. A restored file gets the current time, because Claude Code deletes by that
+time, and would delete an old session again at its next start.
 """
 
 from __future__ import annotations
@@ -27,29 +27,27 @@ _READ_BLOCK_BYTES = 1 << 20
 
 
 class RestoreOutcome(NamedTuple):
-    """What became of one file."""
-
     path: Path
     what: str
-    """`written`, `same` (it was there already), `replaced` (with `--force`; the old one is kept)."""
+    """`written`, `same` (it already existed), or `replaced` (with `--force`; a copy of the old one is kept)."""
     copy: Path | None = None
-    """Where the replaced file is now."""
+    """Where the copy of the replaced file is."""
 
 
 def find_generation(archive: Archive, session: SessionManifest, at: int | datetime | None) -> SessionManifest:
-    """A generation of a session by its number, or the one that was current at a time; else the newest."""
+    """Return a generation by its number, or the one that was current at a time; else the newest."""
     if at is None:
         return session
-    found = archive.list_generations(session.name)
+    generations = archive.list_generations(session.name)
     if isinstance(at, int):
-        fitting = [item for item in found if item.generation == at]
-        words = f"generation {at}"
+        fitting = [item for item in generations if item.generation == at]
+        label = f"generation {at}"
     else:
-        fitting = [item for item in found if item.made_ns <= at.timestamp() * 1e9]
-        words = f"state of {at:%Y-%m-%d %H:%M}"
+        fitting = [item for item in generations if item.made_ns <= at.timestamp() * 1e9]
+        label = f"state of {at:%Y-%m-%d %H:%M}"
     if not fitting:
-        numbers = ", ".join(str(item.generation) for item in found)
-        raise NotFound(f"{session.session_id}: the archive holds no {words}; it has the generations {numbers}")
+        numbers = ", ".join(str(item.generation) for item in generations)
+        raise NotFound(f"{session.session_id}: the archive has no {label}; it has the generations {numbers}")
     return fitting[-1]
 
 
@@ -62,7 +60,7 @@ def restore_generation(
     keep_times: bool = False,
     with_gone: bool = True,
 ) -> list[RestoreOutcome]:
-    """Write the files of a session below a config folder; refuses to touch a file that differs, unless forced."""
+    """Write the files of a session below a config folder; refuse to change a file that differs, unless forced."""
     files = [file for file in manifest.files if with_gone or not file.gone_ns]
     files.sort(key=lambda file: (file.path == manifest.main, file.path))
     plan = [(file, resolve_restore_path(to, file.path)) for file in files]
@@ -70,44 +68,44 @@ def restore_generation(
     differing = [path for (_, path), state in zip(plan, states, strict=True) if state == "differs"]
     if differing and not force:
         more = f" and {len(differing) - 1} more" if len(differing) > 1 else ""
-        remedy = "--force replaces it and keeps a copy, --to DIR writes elsewhere"
-        raise Changed(f"{differing[0]}{more}: is there with other content; {remedy}")
+        remedy = "use --force to replace it (a copy is kept), or --to DIR to write elsewhere"
+        raise Changed(f"{differing[0]}{more}: already exists with other content; {remedy}")
     aside = archive.folder / "replaced" / time.strftime("%Y%m%d-%H%M%S", time.gmtime())
-    done = []
+    outcomes = []
     for (file, path), state in zip(plan, states, strict=True):
         copy = _copy_aside(path, aside / unescape_path(file.path)) if state == "differs" else None
         if state != "same":
             _write_file(archive, file, path, keep_times, may_replace=state == "differs")
         elif not keep_times:
             _touch_file(path)
-        done.append(RestoreOutcome(path, "replaced" if copy else "same" if state == "same" else "written", copy))
-    return done
+        outcomes.append(RestoreOutcome(path, "replaced" if copy else "same" if state == "same" else "written", copy))
+    return outcomes
 
 
 def resolve_restore_path(to: Path, path: str) -> Path:
-    """Where a path of a manifest leads; never out of the folder."""
+    """Resolve a path of a manifest below the folder; never outside it."""
     if not is_safe_path(path):
-        raise TurnlogError(f"{path!r}: a path in the archive leads out of the config folder; it was not restored")
-    found = to
+        raise TurnlogError(f"{path!r}: this path in the archive leads out of the config folder; nothing was restored")
+    target = to
     for part in unescape_path(path).split("/"):
-        found = found / part
-        if found.is_symlink():
-            raise TurnlogError(f"{found}: is a link; restoring could write elsewhere, use --to DIR")
-    return found
+        target = target / part
+        if target.is_symlink():
+            raise TurnlogError(f"{target}: is a symbolic link, so restoring could write elsewhere; use --to DIR")
+    return target
 
 
 def _compare_file(file: KeptFile, path: Path) -> str:
     try:
-        with path.open("rb") as there:
-            if os.fstat(there.fileno()).st_size != file.size:
+        with path.open("rb") as existing:
+            if os.fstat(existing.fileno()).st_size != file.size:
                 return "differs"
             running = sha256()
-            while block := there.read(_READ_BLOCK_BYTES):
+            while block := existing.read(_READ_BLOCK_BYTES):
                 running.update(block)
     except FileNotFoundError:
         return "missing"
     except (IsADirectoryError, NotADirectoryError, PermissionError) as error:
-        raise Unreadable(f"{path}: {error.strerror}; it is in the way of a restored file") from error
+        raise Unreadable(f"{path}: {error.strerror}; it blocks the path of a restored file") from error
     return "same" if running.hexdigest() == file.digest else "differs"
 
 
@@ -119,7 +117,7 @@ def _copy_aside(path: Path, copy: Path) -> Path:
 
 def _write_file(archive: Archive, file: KeptFile, path: Path, keep_times: bool, may_replace: bool) -> None:
     with durable_write.open_temporary_file(path.parent) as (temporary, fd):
-        for part in archive.iter_chunks(file):  # raises at the end if a byte is not what it was
+        for part in archive.iter_chunks(file):  # raises at the end if any byte differs
             durable_write.write_all_bytes(fd, part)
         os.fsync(fd)
         os.close(fd)
@@ -131,14 +129,14 @@ def _write_file(archive: Archive, file: KeptFile, path: Path, keep_times: bool, 
 
 
 def _rename_finished(temporary: Path, path: Path, may_replace: bool) -> None:
-    """Give a finished file its name; one that appeared there meanwhile is not written over."""
+    """Give a finished file its name; never overwrite one that appeared there meanwhile."""
     try:
         place_session_file(temporary, path, may_replace=may_replace)
     except FileExistsError:
-        raise Changed(f"{path}: appeared while it was being restored; nothing was written over") from None
+        raise Changed(f"{path}: appeared during the restore; it was not overwritten") from None
 
 
 def _touch_file(path: Path) -> None:
-    """Make a file that is there already as young as the restored ones, so that the client keeps all of them."""
+    """Update the time of an existing file like that of the restored ones, so that Claude Code keeps all of them."""
     with contextlib.suppress(OSError):
         os.utime(path)

@@ -1,7 +1,7 @@
-"""When the archive brings itself up to date: on or off, how often, and a start that the user does not wait for.
+"""When the archive updates itself: on or off, how often, and a start that the user doesn't wait for.
 
-The file `schedule` says every how many hours. Its time is when the next run is due, so that a start of turnlog costs
-a look at it. This module imports nothing that such a start has not loaded anyway.
+The file `schedule` contains the interval in hours. Its modification time is when the next run is due, so a start of
+turnlog only has to look at that. This module imports nothing that such a start hasn't loaded already.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 DEFAULT_HOURS = 6
 MAX_HOURS = 24 * 31
 _REMOVED_VARIABLE_PREFIXES = ("ANTHROPIC_", "CLAUDE_CODE_")
-"""Variables that a run does not need. It may go on beside a session whose commands must not find a key there."""
+"""Variables that a run doesn't need: it may run next to a session whose commands must not find a key in it."""
 
 
 def maybe_start(data_dir: str | Path) -> bool:
-    """Start a run in the background if the archive is on and one is due; never raises, never waits."""
+    """Start a run in the background if the archive is on and one is due; never raise, never wait."""
     path = _build_schedule_path(data_dir)
     try:
         due, now = os.stat(path).st_mtime, time.time()  # noqa: PTH116 - pathlib may not be loaded
         every = _read_hours(path) * 3600
-        if now < due <= now + every + 60:  # a clock that ran ahead must not stop it for ever
+        if now < due <= now + every + 60:  # a clock that was ahead must not stop it forever
             return False
-        # What can't be noted would be started again and again.
+        # If the time can't be written, a run would be started again and again.
         os.utime(path, (now, now + every))
         _start_background_run(os.path.dirname(path))  # noqa: PTH120
     except OSError:
@@ -37,7 +37,7 @@ def maybe_start(data_dir: str | Path) -> bool:
 
 
 def read_archive_hours(data_dir: str | Path) -> int | None:
-    """Every how many hours the archive runs; None while it is off."""
+    """Return the interval of archive runs in hours; None while the archive is off."""
     try:
         return _read_hours(_build_schedule_path(data_dir))
     except OSError:
@@ -45,7 +45,7 @@ def read_archive_hours(data_dir: str | Path) -> int | None:
 
 
 def read_next_run_time(data_dir: str | Path) -> float | None:
-    """When the next run is due, in seconds since 1970; None while the archive is off."""
+    """Return when the next run is due, in seconds since 1970; None while the archive is off."""
     try:
         return os.stat(_build_schedule_path(data_dir)).st_mtime  # noqa: PTH116
     except OSError:
@@ -53,7 +53,7 @@ def read_next_run_time(data_dir: str | Path) -> float | None:
 
 
 def turn_on_schedule(data_dir: Path, every: int = DEFAULT_HOURS) -> None:
-    """Have the archive run from now on; the first run is due at once."""
+    """Turn scheduled runs on; the first one is due at once."""
     from turnlog.store.archive import durable_write
 
     path = data_dir / "archive" / "schedule"
@@ -62,12 +62,12 @@ def turn_on_schedule(data_dir: Path, every: int = DEFAULT_HOURS) -> None:
 
 
 def turn_off_schedule(data_dir: Path) -> None:
-    """Have it run no more; what is archived stays."""
+    """Turn scheduled runs off; archived sessions stay."""
     (data_dir / "archive" / "schedule").unlink(missing_ok=True)
 
 
 def build_start_command() -> list[str]:
-    """The words that start this turnlog, from whichever folder."""
+    """Return the command line that starts this turnlog from any folder."""
     return [sys.executable, "-P", "-m", "turnlog"]
 
 
@@ -97,4 +97,4 @@ def _start_background_run(folder: str) -> None:
         start_new_session=True,
         creationflags=flags,
     )
-    process.returncode = 0  # nobody waits for it, and nobody shall be warned of that
+    process.returncode = 0  # nobody waits for it; this avoids a ResourceWarning

@@ -1,4 +1,4 @@
-"""Reading everything in the archive again, to see that it is what was put in."""
+"""Read everything in the archive again, to check that it is what was archived."""
 
 from __future__ import annotations
 
@@ -24,18 +24,16 @@ class FileDamage:
 
 @dataclass
 class VerifyReport:
-    """What was found."""
-
     manifests: int = 0
     files: int = 0
     bytes: int = 0
-    """Bytes of files that were put together and hashed again."""
+    """How many bytes of files were put together and hashed again."""
     blobs: int = 0
     unused: int = 0
-    """Blobs that no manifest names; `prune` removes them."""
+    """How many blobs no manifest names; `prune` deletes them."""
     damaged: list[FileDamage] = field(default_factory=list)
     blobs_damaged: set[str] = field(default_factory=set)
-    """Blobs that are there and not what their names say."""
+    """Blobs whose content doesn't match their name."""
     manifests_damaged: list[str] = field(default_factory=list)
 
     @property
@@ -45,47 +43,47 @@ class VerifyReport:
 
 
 def verify_archive(archive: Archive, progress: Callable[[int], None] | None = None) -> VerifyReport:
-    """Read every file of every generation; one that several generations share is read once."""
-    found, used = VerifyReport(), set[str]()
-    proved: dict[tuple[str, object], str | None] = {}
+    """Check every file of every generation; one that several generations share is read once."""
+    report, used = VerifyReport(), set[str]()
+    checked: dict[tuple[str, object], str | None] = {}
     for manifest in archive.manifests.iter_manifests():
         if isinstance(manifest, Unreadable):
-            found.manifests_damaged.append(str(manifest))
+            report.manifests_damaged.append(str(manifest))
             continue
-        found.manifests += 1
+        report.manifests += 1
         used |= manifest.list_blobs()
         for file in manifest.files:
-            if (file.digest, file.refs) not in proved:
-                proved[file.digest, file.refs] = _find_damage_reason(archive, file, found)
-                found.files += 1
-                found.bytes += file.size
-            if reason := proved[file.digest, file.refs]:
-                found.damaged.append(_build_damage(manifest, file, reason))
+            if (file.digest, file.refs) not in checked:
+                checked[file.digest, file.refs] = _find_damage_reason(archive, file, report)
+                report.files += 1
+                report.bytes += file.size
+            if reason := checked[file.digest, file.refs]:
+                report.damaged.append(_build_damage(manifest, file, reason))
         if progress:
-            progress(found.manifests)
-    there = archive.blobs.list_names()
-    found.blobs, found.unused = len(there), len(there - used)
-    return found
+            progress(report.manifests)
+    stored = archive.blobs.list_names()
+    report.blobs, report.unused = len(stored), len(stored - used)
+    return report
 
 
-def put_damaged_blobs_aside(archive: Archive, found: VerifyReport) -> Path:
-    """Move damaged blobs out of the archive, so that the next run archives anew what is still on disk."""
+def put_damaged_blobs_aside(archive: Archive, report: VerifyReport) -> Path:
+    """Move damaged blobs out of the archive, so that the next run archives again what is still on disk."""
     folder = archive.folder / "damaged"
     folder.mkdir(parents=True, exist_ok=True)
     with lock_archive(archive.folder):
-        for name in found.blobs_damaged:
+        for name in report.blobs_damaged:
             if (path := archive.blobs.get_path(name)).exists():
                 path.replace(folder / path.name)
     return folder
 
 
-def _find_damage_reason(archive: Archive, file: KeptFile, found: VerifyReport) -> str | None:
+def _find_damage_reason(archive: Archive, file: KeptFile, report: VerifyReport) -> str | None:
     try:
         for _ in archive.iter_chunks(file):
             pass
     except Unreadable as error:
         bad = {ref.blob for ref in file.refs if _is_blob_damaged(archive, ref.blob)}
-        found.blobs_damaged |= {name for name in bad if archive.blobs.has(name)}
+        report.blobs_damaged |= {name for name in bad if archive.blobs.has(name)}
         return str(error)
     return None
 

@@ -1,1 +1,1 @@
-"""How the index is made and kept true."""
+"""How the index is built and kept up to date."""

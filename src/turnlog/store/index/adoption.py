@@ -1,7 +1,7 @@
-"""Take sessions into the index that only the archive still has.
+"""Add sessions to the index that only the archive still has.
 
-A session that was indexed before it was deleted stays in the index. One that was deleted before, or whose texts went
-with an index that was made again, is read from the archive.
+A session that was indexed before it was deleted stays in the index. One that was deleted earlier, or whose texts were
+lost when the index was rebuilt, is read from the archive.
 """
 
 from __future__ import annotations
@@ -52,23 +52,29 @@ class _ArchivedTranscript(NamedTuple):
 
 
 class AdoptionResult(NamedTuple):
-    """What was taken in."""
+    """How many files were added, and which could not be."""
 
     files: int
     unread: tuple[str, ...] = ()
-    """What is damaged in the archive, with the reason."""
+    """Files that are damaged in the archive, with the reason."""
 
 
 def adopt_from_archive(db: apsw.Connection, archive: Archive, config_dirs: Sequence[Path]) -> AdoptionResult:
-    """Read what the archive has and the index has not. Whoever calls holds the lock."""
+    """Read what the archive has and the index lacks; the caller holds the lock."""
     mark = read_archive_mark(archive.folder)
-    missing = [kept for kept in _iter_archived_transcripts(archive, config_dirs) if _is_missing_in_index(db, kept)]
+    missing = [
+        transcript
+        for transcript in _iter_archived_transcripts(archive, config_dirs)
+        if _is_missing_in_index(db, transcript)
+    ]
     with TemporaryDirectory(prefix="turnlog-") as folder, open_write_transaction(db):
         copy = Path(folder) / "file"
         names = NameNumbers.load(db)
         models = {str(name): int(number) for name, number in db.execute(_MODEL_QUERY)}
         unread = tuple(
-            reason for kept in missing if (reason := _index_transcript(db, archive, kept, copy, names, models))
+            reason
+            for transcript in missing
+            if (reason := _index_transcript(db, archive, transcript, copy, names, models))
         )
         db.execute("INSERT OR REPLACE INTO fact VALUES ('archive', ?)", (mark,))
     return AdoptionResult(len(missing) - len(unread), unread)
@@ -79,58 +85,67 @@ def _iter_archived_transcripts(archive: Archive, config_dirs: Sequence[Path]) ->
     for manifest in archive.list_sessions():
         for file in manifest.files:
             path = manifest.to_absolute_path(file)
-            found = next(((kind, name) for form, kind in _PATH_KINDS if (name := form.fullmatch(file.path))), None)
-            if found is None or not any(os.path.realpath(path).startswith(folder + os.sep) for folder in ours):
+            match = next(((kind, name) for form, kind in _PATH_KINDS if (name := form.fullmatch(file.path))), None)
+            if match is None or not any(os.path.realpath(path).startswith(folder + os.sep) for folder in ours):
                 continue
-            kind, name = found
+            kind, name = match
             agent = name[1] if kind == "agent" else None
             project = path[: -len(file.path)] + f"projects/{manifest.project}"
             since = (file.gone_ns or manifest.changed_ns) // 1_000_000_000
             yield _ArchivedTranscript(path, kind, agent, project, manifest.session_id, since, file)
 
 
-def _is_missing_in_index(db: apsw.Connection, kept: _ArchivedTranscript) -> bool:
-    if not is_missing(kept.path):
+def _is_missing_in_index(db: apsw.Connection, transcript: _ArchivedTranscript) -> bool:
+    if not is_missing(transcript.path):
         return False
-    known = db.execute("SELECT id FROM file WHERE path = ?", (kept.path,)).get
+    known = db.execute("SELECT id FROM file WHERE path = ?", (transcript.path,)).get
     return known is None or not db.execute("SELECT EXISTS (SELECT 1 FROM text WHERE file = ?)", (known,)).get
 
 
 def _index_transcript(
     db: apsw.Connection,
     archive: Archive,
-    kept: _ArchivedTranscript,
+    transcript: _ArchivedTranscript,
     copy: Path,
     names: NameNumbers,
     models: dict[str, int],
 ) -> str | None:
-    """Read one file; gives why that can't be."""
+    """Read one file; return the reason if that fails."""
     try:
-        copy.write_bytes(b"".join(archive.iter_chunks(kept.file)))
+        copy.write_bytes(b"".join(archive.iter_chunks(transcript.file)))
     except Unreadable as error:
         return str(error)
-    task = _build_task(db, names, kept, copy)
-    first = reserve_text_numbers(db, kept.file.size // MIN_TEXT_BYTES + 16)
+    task = _build_task(db, names, transcript, copy)
+    first = reserve_text_numbers(db, transcript.file.size // MIN_TEXT_BYTES + 16)
     keys: set[str] = set()
     for batch in read_batches(task, names, itertools.count(first)):
         write_batch(db, batch, models)
         write_identifiers(db, batch.take_new_identifiers(names))
         keys.update(batch.answers)
-    db.execute("UPDATE file SET gone = ? WHERE id = ?", (kept.since or int(time.time()), task.file))
+    db.execute("UPDATE file SET gone = ? WHERE id = ?", (transcript.since or int(time.time()), task.file))
     stale = find_stale_spend(db, keys)
     if stale.since is not None:
         renew_spend(db, stale.sessions, stale.since)
     return None
 
 
-def _build_task(db: apsw.Connection, names: NameNumbers, kept: _ArchivedTranscript, copy: Path) -> ReadTask:
-    project = names.get_number("project", kept.project)
+def _build_task(db: apsw.Connection, names: NameNumbers, transcript: _ArchivedTranscript, copy: Path) -> ReadTask:
+    project = names.get_number("project", transcript.project)
     db.executemany("INSERT INTO name VALUES (?, ?, ?)", names.take_new_names())
-    session = get_session_number(db, project, kept.session)
-    row = (kept.path, kept.kind, session, kept.agent)
+    session = get_session_number(db, project, transcript.session)
+    row = (transcript.path, transcript.kind, session, transcript.agent)
     db.execute("INSERT OR IGNORE INTO file (path, kind, session, agent) VALUES (?, ?, ?, ?)", row)
-    file: Any = db.execute("SELECT id FROM file WHERE path = ?", (kept.path,)).get
+    file: Any = db.execute("SELECT id FROM file WHERE path = ?", (transcript.path,)).get
     drop_text_words(db, release_file(db, file))
     return ReadTask(
-        file, kept.path, kept.kind, session, project, Checkpoint(), TranscriptOutline(), {}, set(), str(copy)
+        file,
+        transcript.path,
+        transcript.kind,
+        session,
+        project,
+        Checkpoint(),
+        TranscriptOutline(),
+        {},
+        set(),
+        str(copy),
     )

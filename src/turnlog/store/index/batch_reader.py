@@ -1,6 +1,6 @@
-"""What a piece of a session file adds to the index, without touching the index: a `Batch`.
+"""What a piece of a session file adds to the index, as a value: an `IndexBatch`.
 
-A batch is a value, so that another process can make it while this one writes the last one.
+Another process can build one while this process writes the previous one.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ from turnlog.store.index.name_numbers import NameNumbers, NameRow
 from turnlog.store.index.words import find_identifiers, to_indexed_text
 
 PIECE_BYTES = 1 << 19
-"""So much of a file is read at once, or one longer line."""
+"""How much of a file is read at once; a longer line is read whole."""
 MIN_TEXT_BYTES = 4
-"""No text takes fewer bytes of a file than this, so a file can be given its numbers before it is read."""
+"""Every text takes at least this many bytes of a file, so a file gets its text numbers before it is read."""
 MAX_TEXT_CHARS = 32 << 20
-"""Texts are cut here, and counted: more of one would have to be in memory several times."""
+"""Longer texts are cut here, and counted: the rest would have to be in memory several times."""
 _PIECES_LEFT_TO_WRITER, _PIECES_PER_CYCLE = 2, 5
-"""Of so many pieces, the identifiers are left to whoever writes: reading takes longer, and both go on at once."""
+"""The writer finds the identifiers of this share of the pieces: reading takes longer, and both run in parallel."""
 _RESULT_KIND = list(TEXT_KINDS).index("result")
 _KIND_NUMBERS = {kind: place for place, kind in enumerate(TEXT_KINDS)}
 _SAID_KINDS = frozenset(map(_KIND_NUMBERS.__getitem__, SAID_KINDS))
 
 
 class ReadTask(NamedTuple):
-    """A file to be read from a checkpoint on."""
+    """A file to read from a checkpoint on."""
 
     file: int
     path: str
@@ -54,22 +54,21 @@ class ReadTask(NamedTuple):
     checkpoint: Checkpoint
     outline: TranscriptOutline
     calls: dict[str, int]
-    """The calls that were read before, with the numbers of their tools."""
+    """The calls read earlier, with the numbers of their tools."""
     files: set[str]
-    """The files that were shown whole before."""
+    """The files whose whole content an earlier result showed."""
     copy: str | None = None
     """Where its bytes are, if not at its path."""
     reset: str | None = None
-    """Why what was known of it is void, if that is known before it is read."""
+    """Why the known rows of this file are invalid, if that is clear before reading it."""
 
     @property
     def source(self) -> str:
-        """The file to read."""
         return self.copy or self.path
 
 
 class CallRow(Struct, array_like=True):
-    """A row of the table `call`, but for the file."""
+    """A row of the table `call`, without the file."""
 
     id: str
     tool: int | None = None
@@ -83,19 +82,19 @@ class CallRow(Struct, array_like=True):
 
 
 PlaceRow = tuple[int, int, int, int, int]
-"""A row of the table `text`. Here and below a plain tuple, as it is written: there are millions of them."""
+"""A row of the table `text`. A plain tuple, like the next one, because there are millions of them."""
 WordsRow = tuple[int, str, str, str]
-"""The words that a text is found by: a row of a full-text table."""
+"""A row of a full-text table: the words by which a text is found."""
 
 
 class IndexBatch(Struct, array_like=True):
-    """What one piece of a file adds."""
+    """The rows that one piece of a file adds."""
 
     file: int
     session: int
     """The session that the file belongs to."""
     reset: str | None
-    """Why what was known of the file is void."""
+    """Why the known rows of the file are invalid."""
     checkpoint: Checkpoint
     outline: TranscriptOutline
     names: list[NameRow]
@@ -105,25 +104,25 @@ class IndexBatch(Struct, array_like=True):
     said: list[WordsRow]
     done: list[WordsRow]
     identifiers: list[str] | None = None
-    """In camelCase, and not met before; None: nobody has looked for them yet."""
+    """New identifiers in camelCase; None if they have not been searched yet."""
     size: int = 0
     """How many bytes of the file it covers."""
     failure: str | None = None
     """Why the file can't be read; then the batch adds nothing."""
     cut: int = 0
-    """How many texts are longer than what is searched of them."""
+    """How many texts are longer than their searchable part."""
 
     def take_new_identifiers(self, names: NameNumbers) -> list[str]:
-        """The identifiers that are new to these names."""
+        """Return the identifiers that are new to these names."""
         if self.identifiers is None:
-            # In one go: they are looked for in fewer, longer texts, and each is written once.
+            # In one go: searching a few long texts is faster, and each identifier is written once.
             words = b"\n".join([row[1].encode() for rows in (self.said, self.done) for row in rows])
             self.identifiers = names.select_unknown(find_identifiers(words))
         return self.identifiers
 
 
 def read_batches(task: ReadTask, names: NameNumbers, numbers: Iterator[int]) -> Iterator[IndexBatch]:
-    """What is new in a file, piece by piece; at least one batch, so that its checkpoint is kept."""
+    """Yield what is new in a file, piece by piece; at least one batch, so that its checkpoint is stored."""
     try:
         yield from _read_batches(task, names, numbers)
     except OSError as error:
@@ -158,14 +157,14 @@ def _read_batches(task: ReadTask, names: NameNumbers, numbers: Iterator[int]) ->
 
 
 def _find_reset_reason(task: ReadTask) -> str | None:
-    """Why a file must be read again that was read to an end which is none any more."""
+    """Return why a file must be read again, if it was read to an end that is no longer one."""
     checkpoint = task.checkpoint
     if checkpoint.offset == 0:
         return None
     with Path(task.source).open("rb") as file:
         file.seek(checkpoint.offset - 1)
         around = file.read(2)
-    if task.kind == "output":  # written in one go, and what is added may continue a word
+    if task.kind == "output":  # written in one go; an addition may continue a word
         return "grown" if len(around) == 2 else None
     return "glued" if len(around) == 2 and b"\n" not in around else None
 
@@ -176,7 +175,7 @@ class _LastLine(NamedTuple):
 
 
 def _read_unfinished_line(task: ReadTask, checkpoint: Checkpoint) -> _LastLine | None:
-    """A last line without line end, if it is a whole entry all the same; others wait for their rest."""
+    """Read a last line without a line end, if it is a whole entry; others wait for their rest."""
     if checkpoint.size <= checkpoint.offset:
         return None
     with Path(task.source).open("rb") as file:
@@ -184,17 +183,17 @@ def _read_unfinished_line(task: ReadTask, checkpoint: Checkpoint) -> _LastLine |
         data = file.read(checkpoint.size - checkpoint.offset)
         if b"\n" in data or not (task.kind == "output" or _is_whole_entry(data)):
             return None
-        marked = make_checkpoint(file.fileno(), checkpoint.offset + len(data))
-    return _LastLine(data, marked._replace(generation=checkpoint.generation, mtime_ns=checkpoint.mtime_ns))
+        end = make_checkpoint(file.fileno(), checkpoint.offset + len(data))
+    return _LastLine(data, end._replace(generation=checkpoint.generation, mtime_ns=checkpoint.mtime_ns))
 
 
 def _is_whole_entry(data: bytes) -> bool:
-    found = list(read_text_lines([data])) if data.endswith(b"}") else []
-    return len(found) == 1 and found[0] is not None and len(found[0].raw) == len(data)
+    lines = list(read_text_lines([data])) if data.endswith(b"}") else []
+    return len(lines) == 1 and lines[0] is not None and len(lines[0].raw) == len(data)
 
 
 class _BatchReader:
-    """What is remembered from piece to piece of one file."""
+    """The state carried from piece to piece of one file."""
 
     def __init__(self, task: ReadTask, names: NameNumbers, numbers: Iterator[int]) -> None:
         self.task = task
@@ -209,13 +208,12 @@ class _BatchReader:
         self.models: dict[str, int] = {}
 
     def forget(self) -> None:
-        """Begin again: the file is another one now."""
+        """Start over, because the file is a different one now."""
         self.outline = TranscriptOutline()
         self.tools.clear()
         self.task.files.clear()
 
     def read_batch(self, reset: str | None, checkpoint: Checkpoint, data: bytes, start: int) -> IndexBatch:
-        """Read one piece."""
         self.answers: dict[str, MessageCounts] = {}
         self.calls: dict[str, CallRow] = {}
         self.places: list[PlaceRow] = []
@@ -233,11 +231,11 @@ class _BatchReader:
                     self.outline.broken += 1
                 else:
                     self._read_entry(placed)
-        for best in self.answers.values():  # advisors and echoes have models that no line of the file has as its own
+        for best in self.answers.values():  # advisors and echoes have models of their own
             if best.model:
                 self.names.get_number("model", best.model)
         said, done = self.words
-        found = IndexBatch(
+        batch = IndexBatch(
             self.task.file,
             self.task.session,
             reset,
@@ -253,8 +251,8 @@ class _BatchReader:
             cut=self.cut,
         )
         if (self.task.file + start // PIECE_BYTES) % _PIECES_PER_CYCLE >= _PIECES_LEFT_TO_WRITER:
-            found.take_new_identifiers(self.names)
-        return found
+            batch.take_new_identifiers(self.names)
+        return batch
 
     def _read_plain_text(self, data: bytes, start: int) -> None:
         text = data.decode("utf-8", "replace")
@@ -265,37 +263,37 @@ class _BatchReader:
         self.words[1].append((number, words, "", self.facet(kind=_RESULT_KIND)))
 
     def _read_entry(self, placed: PlacedLine) -> None:
-        line, said = placed.line, placed.line.message
-        found = list_search_texts(placed, self.familiar)
+        line, message = placed.line, placed.line.message
+        texts = list_search_texts(placed, self.familiar)
         shown = None if line.tool_use_result is None else find_whole_file_path(line.tool_use_result)
         if shown is not None:
             self.task.files.add(shown)
         model = None
-        if line.type == "assistant" and said is not None:
+        if line.type == "assistant" and message is not None:
             best = count_line(self.answers, line, self.task.path, placed.offset)
             if best is not None:
-                best.letters += sum([len(text.words) for text in found])
-            if said.model:
-                model = self.models.get(said.model) or self._number_model(said.model)
+                best.letters += sum([len(text.words) for text in texts])
+            if message.model:
+                model = self.models.get(message.model) or self._number_model(message.model)
         elif line.type == "progress" and b'"agent_progress"' in placed.raw:
             count_echo(self.answers, placed.body, self.task.path, placed.offset)
         if (moved := self.outline.find_move(line)) is not None:
-            found.append(SearchText("other", moved))
+            texts.append(SearchText("other", moved))
         self.outline.add_placed_line(placed)
-        if found:
-            self._add_texts(placed, found, model, shown)
+        if texts:
+            self._add_texts(placed, texts, model, shown)
 
     def _number_model(self, model: str) -> int:
         number = self.models[model] = self.names.get_number("model", model)
         return number
 
-    def _add_texts(self, placed: PlacedLine, found: list[SearchText], model: int | None, shown: str | None) -> None:
-        """Give the texts of an entry their words; this is run for every text, so it asks for nothing twice."""
+    def _add_texts(self, placed: PlacedLine, texts: list[SearchText], model: int | None, shown: str | None) -> None:
+        """Index the texts of an entry; this runs for every text, so it looks nothing up twice."""
         line, offset, file = placed.line, placed.offset, self.task.file
         time = to_epoch_seconds(line.timestamp)
         in_agent = self.in_agent or bool(line.is_sidechain)
         day = time // 86_400
-        for text in found:
+        for text in texts:
             words, paths, failed = text.words, text.paths, text.failed
             tool_id = None
             if (call := text.call) is not None:
@@ -320,7 +318,6 @@ class _BatchReader:
             self.words[place not in _SAID_KINDS].append((number, to_indexed_text(words[:MAX_TEXT_CHARS]), files, facet))
 
     def _note_call(self, key: str, tool: str, time: str | None, words: str, paths: tuple[str, ...]) -> None:
-        """Note a call."""
         call = self.calls.get(key)
         if call is None:
             call = self.calls[key] = CallRow(key)
@@ -331,7 +328,7 @@ class _BatchReader:
             call.started, call.given, call.path = time, len(words), paths[0] if paths else None
 
     def _note_result(self, key: str, time: str | None, size: int, failed: bool, shown: str | None) -> None:
-        """Note the result of a call; the first one counts."""
+        """Record the result of a call; the first one counts."""
         call = self.calls.get(key)
         if call is None:
             call = self.calls[key] = CallRow(key)

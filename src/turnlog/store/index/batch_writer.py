@@ -1,4 +1,4 @@
-"""Writing batches into the index. Whoever calls has begun a transaction: a batch is in it whole, or not at all."""
+"""Write batches into the index. The caller has started a transaction, so a batch is written whole or not at all."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ _INSERT_CALL = """
                     coalesce(excluded.shown, shown))
 """
 _CUT_TEXTS_FACT = "cut texts of file "
-"""How facts are named that count texts which are longer than what is searched of them."""
+"""The prefix of facts that count texts longer than their searchable part."""
 
 
 def write_batch(db: apsw.Connection, batch: IndexBatch, model_ids: dict[str, int]) -> bool:
-    """Add a batch; whether it says for the first time that the file is a fork, which then pays for no copy."""
+    """Add a batch; return whether it first shows that the file is a fork, which pays for no copied message."""
     was_forked = db.execute("SELECT forked_from IS NOT NULL FROM file WHERE id = ?", (batch.file,)).get
     _insert_names(db, batch.names, model_ids)
     db.execute(_UPDATE_FILE, (batch.session, *batch.checkpoint, *msgspec.structs.astuple(batch.outline), batch.file))
@@ -76,9 +76,9 @@ def write_identifiers(db: apsw.Connection, names: Collection[str]) -> None:
     if not names:
         return
     query = "SELECT value FROM json_each(?) WHERE value NOT IN (SELECT name FROM identifier) ORDER BY value"
-    found: list[Any] = db.execute(query, (json.dumps(list(names)),)).fetchall()
-    # What has no parts is a random id: there is no end of those.
-    fresh = [(name, parts) for (name,) in found if (parts := join_identifier_parts(name))]
+    rows: list[Any] = db.execute(query, (json.dumps(list(names)),)).fetchall()
+    # An identifier without parts is a random id, and there is no end of those.
+    fresh = [(name, parts) for (name,) in rows if (parts := join_identifier_parts(name))]
     last: Any = db.execute("SELECT coalesce(max(id), 0) FROM identifier").get
     numbers = range(last + 1, last + 1 + len(fresh))
     db.executemany("INSERT INTO identifier VALUES (?, ?)", zip(numbers, (name for name, _ in fresh), strict=True))
@@ -87,7 +87,7 @@ def write_identifiers(db: apsw.Connection, names: Collection[str]) -> None:
 
 
 def list_answer_keys(db: apsw.Connection, file: int) -> set[str]:
-    """The messages that a file has."""
+    """Return the keys of a file's messages."""
     return {str(key) for (key,) in db.execute("SELECT key FROM answer WHERE file = ?", (file,))}
 
 
@@ -110,7 +110,7 @@ def _insert_answers(db: apsw.Connection, batch: IndexBatch, model_ids: dict[str,
 
 
 def release_file(db: apsw.Connection, file: int) -> list[int]:
-    """Take out what the entries of a file have brought in, but for its own row and its words; gives whose those are."""
+    """Delete the rows of a file's entries, except its own row and its words; return the ids of the texts."""
     texts = [int(number) for (number,) in db.execute("SELECT id FROM text WHERE file = ?", (file,))]
     for table in ("text", "answer", "call"):
         db.execute(f"DELETE FROM {table} WHERE file = ?", (file,))
@@ -119,13 +119,13 @@ def release_file(db: apsw.Connection, file: int) -> list[int]:
 
 
 def count_cut_texts(db: apsw.Connection) -> int:
-    """How many texts of an index are longer than what is searched of them."""
-    found: Any = db.execute("SELECT coalesce(sum(value), 0) FROM fact WHERE name GLOB ?", (f"{_CUT_TEXTS_FACT}*",)).get
-    return int(found)
+    """Count the texts of an index that are longer than their searchable part."""
+    total: Any = db.execute("SELECT coalesce(sum(value), 0) FROM fact WHERE name GLOB ?", (f"{_CUT_TEXTS_FACT}*",)).get
+    return int(total)
 
 
 def drop_text_words(db: apsw.Connection, texts: Collection[int]) -> None:
-    """Take the words of texts out of the full-text tables, which first writes out all that waits in memory."""
-    # A text is in one of the two tables; a row that is not in a table is not missed there.
+    """Delete the words of texts from the full-text tables; FTS5 first flushes its pending rows."""
+    # Each text is in one of the two tables; deleting a row that a table lacks does nothing.
     for table in ("said", "done"):
         db.execute(f"DELETE FROM {table} WHERE rowid IN (SELECT value FROM json_each(?))", (json.dumps(list(texts)),))

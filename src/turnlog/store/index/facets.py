@@ -1,12 +1,12 @@
-"""Words of the index that no text can hold: by them results are filtered.
+"""Words of the index that no text can contain; filters use them.
 
-    k2                 its kind: the place in session.texts.texts.KINDS
+    k2                 its kind: the place in session.texts.texts.TEXT_KINDS
     s17 p4 t9 m3       its session (session.id), project, tool and model (name.id)
-    e                  a failed result, or an error of the API
-    a                  said inside a sub-agent
+    e                  a failed result, or an API error
+    a                  written by a sub-agent
     y2026 n202601 d20260115    year, month and day of its time (UTC)
 
-Each begins with U+E000, a letter to the tokenizer that nobody types.
+Each starts with U+E000, a letter to the tokenizer that nobody types.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def build_facets(
     in_agent: bool = False,
     time: int = 0,
 ) -> str:
-    """The facet words of a text; time is in seconds since 1970, 0 where it is not known."""
+    """Build the facet words of a text; `time` is in seconds since 1970, 0 if unknown."""
     return _build_fixed_facets(kind, session, project, tool, model, failed, in_agent) + (
         _build_date_facets(time // _DAY_SECONDS) if time > 0 else ""
     )
@@ -41,12 +41,12 @@ def build_facets(
 def _build_fixed_facets(
     kind: int, session: int, project: int, tool: int | None, model: int | None, failed: bool, in_agent: bool
 ) -> str:
-    found = [build_facet("k", kind), build_facet("s", session), build_facet("p", project)]
-    found += [build_facet("t", tool)] if tool is not None else []
-    found += [build_facet("m", model)] if model is not None else []
-    found += [build_facet("e")] if failed else []
-    found += [build_facet("a")] if in_agent else []
-    return " ".join(found)
+    words = [build_facet("k", kind), build_facet("s", session), build_facet("p", project)]
+    words += [build_facet("t", tool)] if tool is not None else []
+    words += [build_facet("m", model)] if model is not None else []
+    words += [build_facet("e")] if failed else []
+    words += [build_facet("a")] if in_agent else []
+    return " ".join(words)
 
 
 @lru_cache(4096)
@@ -65,5 +65,4 @@ def _build_date_facets(day: int) -> str:
 
 
 def build_facet(letter: str, value: int | str = "") -> str:
-    """One facet word."""
     return f"{FACET_MARK}{letter}{value}"

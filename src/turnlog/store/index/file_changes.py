@@ -1,7 +1,7 @@
-"""Which files are new, grown, replaced or gone since the index was last brought up to date.
+"""Which files are new, longer, replaced or deleted since the last refresh of the index.
 
-Files come and go only in folders whose time changes, so while no folder has changed the list of files is the one that
-is known, and each costs one `stat`.
+When files are added or deleted, the modification time of their folder changes. While no folder has changed, the known
+list of files is still right, and each file takes only one `stat`.
 """
 
 from __future__ import annotations
@@ -22,34 +22,34 @@ if TYPE_CHECKING:
     from turnlog.entries.transcript_files import TranscriptFile
 
 TranscriptLister = Callable[[Path, "Survey"], Iterable["TranscriptFile"]]
-"""What lists the files of a config folder; usually `entries.transcripts.transcripts`."""
+"""Lists the files of a config folder; usually `entries.transcript_files.list_transcripts`."""
 _SETTLE_TIME_NS = 2_000_000_000
-"""A folder that changed within the last two seconds may change again under the same time."""
+"""A folder that changed within the last two seconds may change again without a new timestamp."""
 
 
 class ChangedFile(NamedTuple):
-    """A file that must be read."""
+    """A file to read."""
 
     file: int
     mtime_ns: int
     size: int
-    """As it is now."""
+    """The present size."""
     more: int
-    """By how much it seems to have grown."""
+    """By how many bytes it seems to have grown."""
 
 
 class IndexChanges(NamedTuple):
-    """What must be done."""
+    """The work of a refresh."""
 
     files: list[ChangedFile]
     known: int
-    """How many files there are."""
+    """How many files exist."""
     unnamed: tuple[str, ...] = ()
-    """Files whose names are no text: they can't be in the index."""
+    """Files whose names are not valid UTF-8, so the index can't contain them."""
     unlisted: tuple[str, ...] = ()
-    """Folders and files that can't be looked at, with the reason; what is known of them stays."""
+    """Folders and files that can't be read, with the reason; the index keeps what it knows of them."""
     others: int = 0
-    """How many `.jsonl` files have a name that is no session's."""
+    """How many `.jsonl` files don't have the name of a session."""
 
 
 class _KnownFileRow(NamedTuple):
@@ -63,16 +63,16 @@ class _KnownFileRow(NamedTuple):
 def find_index_changes(
     db: apsw.Connection, config_dirs: Sequence[Path], lister: TranscriptLister | None = None
 ) -> IndexChanges:
-    """Look for what changed, and note files that came, went or came back; in a transaction if there are such."""
+    """Find the files to read, and record those that appeared, disappeared or reappeared, in one transaction."""
     if not have_folders_changed(db, config_dirs):
-        found = _find_changes_by_stat(db)
-        if found is not None:
-            return found
+        changes = _find_changes_by_stat(db)
+        if changes is not None:
+            return changes
     return _find_changes_by_listing(db, config_dirs, lister)
 
 
 def have_folders_changed(db: apsw.Connection, config_dirs: Sequence[Path]) -> bool:
-    """Whether the next refresh lists the folders, instead of looking at the known files alone."""
+    """Whether the next refresh lists the folders instead of checking only the known files."""
     known = dict(db.execute("SELECT path, mtime_ns FROM folder"))
     if not known or any(str(folder / "projects") not in known for folder in config_dirs):
         return True
@@ -83,22 +83,22 @@ def have_folders_changed(db: apsw.Connection, config_dirs: Sequence[Path]) -> bo
 
 
 def _find_changes_by_stat(db: apsw.Connection) -> IndexChanges | None:
-    """What changed among the known files; None if one of them is gone."""
+    """Find the changes among the known files; return None if one of them was deleted."""
     rows: list[Any] = db.execute("SELECT id, path, size, mtime_ns, inode FROM file WHERE gone IS NULL").fetchall()
-    found = []
-    look = os.stat
+    changed = []
+    stat = os.stat
     try:
         for file, path, size, mtime_ns, inode in rows:
-            now = look(path)
+            now = stat(path)
             if now.st_mtime_ns != mtime_ns or now.st_size != size or (inode and now.st_ino != inode):
-                found.append(ChangedFile(file, now.st_mtime_ns, now.st_size, _count_new_bytes(now.st_size, size)))
+                changed.append(ChangedFile(file, now.st_mtime_ns, now.st_size, _count_new_bytes(now.st_size, size)))
     except OSError:
         return None
-    return IndexChanges(found, len(rows), others=read_other_file_count(db))
+    return IndexChanges(changed, len(rows), others=read_other_file_count(db))
 
 
 def _count_new_bytes(now: int, before: int) -> int:
-    """A file of the same size was only touched, or read too soon after it was written for its time to be relied on."""
+    """Estimate the growth; a file of the same size was only touched, or read too soon after a write."""
     return now - before if now >= before else now
 
 
@@ -110,30 +110,32 @@ def _find_changes_by_listing(
 
     before = time.time_ns()
     survey = Survey()
-    found_now = [item for folder in config_dirs for item in (lister or list_transcripts)(folder, survey)]
-    listed = {item.path: item for item in found_now if is_utf8_text(item.path)}
-    unnamed = tuple(ascii(item.path) for item in found_now if item.path not in listed)
+    transcripts = [item for folder in config_dirs for item in (lister or list_transcripts)(folder, survey)]
+    listed = {item.path: item for item in transcripts if is_utf8_text(item.path)}
+    unnamed = tuple(ascii(item.path) for item in transcripts if item.path not in listed)
     rows = {path: _KnownFileRow(file, path, *rest) for path, file, *rest in _select_known_files(db)}
     gone = {path for (path,) in db.execute("SELECT path FROM file WHERE gone IS NOT NULL")}
-    missing = {path: seen for path, seen in rows.items() if path not in listed and path not in gone}
-    hidden = {path: seen for path, seen in missing.items() if survey.hides(path) and not is_missing(path)}
+    missing = {path: row for path, row in rows.items() if path not in listed and path not in gone}
+    hidden = {path: row for path, row in missing.items() if survey.hides(path) and not is_missing(path)}
     with open_write_transaction(db):
         _note_folders(db, survey, before)
-        _note_gone_files(db, (seen.id for path, seen in missing.items() if path not in hidden))
+        _note_gone_files(db, (row.id for path, row in missing.items() if path not in hidden))
         db.executemany("UPDATE file SET gone = NULL WHERE path = ?", ((path,) for path in gone & listed.keys()))
-        found = [
+        changed = [
             ChangedFile(rows[path].id, item.mtime_ns, item.size, _count_new_bytes(item.size, rows[path].size))
             for path, item in listed.items()
             if path in rows and (item.size, item.mtime_ns, item.inode) != rows[path][2:]
         ]
-        found += _iter_hidden_changes(hidden.values())
-        found += _note_new_files(db, [item for path, item in listed.items() if path not in rows])
-    return IndexChanges(found, len(listed) + len(hidden), unnamed, tuple(map(str, survey.unlisted)), len(survey.others))
+        changed += _iter_hidden_changes(hidden.values())
+        changed += _note_new_files(db, [item for path, item in listed.items() if path not in rows])
+    return IndexChanges(
+        changed, len(listed) + len(hidden), unnamed, tuple(map(str, survey.unlisted)), len(survey.others)
+    )
 
 
-def _iter_hidden_changes(seen: Iterable[_KnownFileRow]) -> Iterator[ChangedFile]:
-    """The files that have changed in folders which can be entered and not listed."""
-    for file, path, size, mtime_ns, inode in seen:
+def _iter_hidden_changes(rows: Iterable[_KnownFileRow]) -> Iterator[ChangedFile]:
+    """Yield the changed files in folders that can be entered but not listed."""
+    for file, path, size, mtime_ns, inode in rows:
         try:
             now = os.stat(path)  # noqa: PTH116
         except OSError:
@@ -143,7 +145,7 @@ def _iter_hidden_changes(seen: Iterable[_KnownFileRow]) -> Iterator[ChangedFile]
 
 
 def is_utf8_text(path: str) -> bool:
-    """Whether a name can be written as UTF-8; on Linux a name is any bytes."""
+    """Whether a name is valid UTF-8; on Linux, a name can be any bytes."""
     try:
         path.encode()
     except UnicodeEncodeError:
@@ -156,7 +158,7 @@ def _select_known_files(db: apsw.Connection) -> Iterable[tuple[str, int, int, in
 
 
 def _note_folders(db: apsw.Connection, survey: Survey, before: int) -> None:
-    """Remember when each folder changed last; not of those that changed just now, or could not be listed."""
+    """Store the time of each folder's last change, except for very recent ones and folders that can't be listed."""
     unlisted = {item.path for item in survey.unlisted}
     rows = [
         (path, -1 if path in unlisted else _read_folder_time(path, before))
@@ -185,7 +187,7 @@ def _note_new_files(db: apsw.Connection, items: Sequence[TranscriptFile]) -> lis
     from turnlog.entries.agents import read_agent_owner
 
     names = NameNumbers.load(db)
-    found = []
+    changed = []
     for item in items:
         session = item.session or read_agent_owner(Path(item.path)).session_id
         project = names.get_number("project", item.project)
@@ -194,31 +196,31 @@ def _note_new_files(db: apsw.Connection, items: Sequence[TranscriptFile]) -> lis
             "INSERT INTO file (path, kind, session, agent) VALUES (?, ?, ?, ?)",
             (item.path, item.kind, get_session_number(db, project, session), item.agent),
         )
-        found.append(ChangedFile(db.last_insert_rowid(), item.mtime_ns, item.size, item.size))
-    return found
+        changed.append(ChangedFile(db.last_insert_rowid(), item.mtime_ns, item.size, item.size))
+    return changed
 
 
 def get_session_number(db: apsw.Connection, project: int, uuid: str) -> int:
-    """The number of a session; a new one if it is not known."""
+    """Return the number of a session; assign a new one if it is unknown."""
     db.execute("INSERT OR IGNORE INTO session (project, uuid) VALUES (?, ?)", (project, uuid))
-    found: Any = db.execute("SELECT id FROM session WHERE project = ? AND uuid = ?", (project, uuid)).get
-    return int(found)
+    number: Any = db.execute("SELECT id FROM session WHERE project = ? AND uuid = ?", (project, uuid)).get
+    return int(number)
 
 
 def read_unlisted_paths(db: apsw.Connection) -> list[str]:
-    """The folders and files that the last refresh could not look at, with the reasons."""
-    found: Any = db.execute("SELECT value FROM fact WHERE name = 'unlisted'").get
-    return found.split("\n") if found else []
+    """Return the folders and files that the last refresh could not read, with the reasons."""
+    lines: Any = db.execute("SELECT value FROM fact WHERE name = 'unlisted'").get
+    return lines.split("\n") if lines else []
 
 
 def read_other_file_count(db: apsw.Connection) -> int:
-    """How many `.jsonl` files the last refresh met whose names are no session's."""
-    found: Any = db.execute("SELECT value FROM fact WHERE name = 'others'").get
-    return found or 0
+    """Return how many `.jsonl` files of the last refresh don't have the name of a session."""
+    count: Any = db.execute("SELECT value FROM fact WHERE name = 'others'").get
+    return count or 0
 
 
 def read_archive_mark(folder: Path) -> int:
-    """What changes when a session comes into the archive in a folder; 0 while there is none."""
+    """Return a value that changes when a session is added to the archive; 0 if there is no archive."""
     try:
         return os.stat(folder / "sessions").st_mtime_ns  # noqa: PTH116
     except OSError:
@@ -226,6 +228,6 @@ def read_archive_mark(folder: Path) -> int:
 
 
 def has_archive_changed(db: apsw.Connection, folder: Path) -> bool:
-    """Whether the archive has changed since it was last looked at for sessions that the index has not."""
+    """Whether the archive has changed since sessions were last added from it."""
     mark = read_archive_mark(folder)
     return bool(mark) and mark != db.execute("SELECT value FROM fact WHERE name = 'archive'").get

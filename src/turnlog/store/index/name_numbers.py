@@ -1,4 +1,4 @@
-"""Numbers for names that many rows repeat (tools, models, projects), and the identifiers that are known."""
+"""Numbers for names that many rows repeat (tools, models, projects), and the known identifiers."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import NamedTuple
 import apsw
 
 _MAX_IDENTIFIER_CHARS = 64
-"""What has more bytes is no identifier that anybody looks for by its parts."""
+"""Nobody searches longer identifiers by their parts."""
 _MAX_REMEMBERED_IDENTIFIERS = 300_000
-"""So many identifiers are remembered: they save writing what is written already."""
+"""How many identifiers are remembered, to avoid writing them again."""
 
 
 class NameRow(NamedTuple):
@@ -22,7 +22,7 @@ class NameRow(NamedTuple):
 
 
 class NameNumbers:
-    """The names that have a number, and those that were given one since the last `fresh`."""
+    """The names that have a number, and the new ones since the last `take_new_names`."""
 
     def __init__(self, known: Iterable[NameRow]) -> None:
         self._ids = {(name.kind, name.text): name.id for name in known}
@@ -32,31 +32,31 @@ class NameNumbers:
 
     @classmethod
     def load(cls, db: apsw.Connection) -> NameNumbers:
-        """All names of an index."""
+        """Load all names of an index."""
         return cls(NameRow(*row) for row in db.execute("SELECT id, kind, text FROM name"))
 
     def get_number(self, kind: str, text: str) -> int:
-        """The number of a name."""
-        found = self._ids.get((kind, text))
-        if found is None:
-            found = self._ids[kind, text] = self._next
-            self._fresh.append(NameRow(found, kind, text))
+        """Return the number of a name; assign a new one if it has none."""
+        number = self._ids.get((kind, text))
+        if number is None:
+            number = self._ids[kind, text] = self._next
+            self._fresh.append(NameRow(number, kind, text))
             self._next += 1
-        return found
+        return number
 
     def take_new_names(self) -> list[NameRow]:
-        """The names that have no row yet; they count as written from now on."""
-        found, self._fresh = self._fresh, []
-        return found
+        """Return the names that have no row yet; from now on they count as written."""
+        names, self._fresh = self._fresh, []
+        return names
 
     def select_unknown(self, identifiers: set[bytes]) -> list[str]:
-        """Those identifiers that were not asked for before; not all are remembered for ever."""
-        found = identifiers - self._identifiers
-        self._remember_identifiers(found)
-        return sorted(name.decode("utf-8", "ignore") for name in found if len(name) <= _MAX_IDENTIFIER_CHARS)
+        """Return the identifiers that were not passed before; old ones may be forgotten."""
+        unknown = identifiers - self._identifiers
+        self._remember_identifiers(unknown)
+        return sorted(name.decode("utf-8", "ignore") for name in unknown if len(name) <= _MAX_IDENTIFIER_CHARS)
 
     def learn(self, names: Iterable[NameRow], identifiers: Iterable[str]) -> None:
-        """Take over what another process has numbered and met."""
+        """Add the names and identifiers of another process."""
         for name in names:
             self._ids[name.kind, name.text] = name.id
             self._next = max(self._next, name.id + 1)

@@ -1,6 +1,6 @@
-"""By which prices and rules the table `spend` was made: what tells that it must be made again.
+"""The prices and rules that the table `spend` was computed with; if they change, it is computed again.
 
-Asked at every start, so nothing here decodes the price table: that costs more than a whole report.
+Every start checks this, so nothing here decodes the price table, which takes longer than a whole report.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     import apsw
 
 PRICING_RULES_VERSION = 1
-"""To be raised when the same answers give other rows."""
+"""Increase this when the same answers produce different rows."""
 _PRICE_FILE = Path(__file__).parents[2] / "session" / "usage" / "prices.json"
 
 
 def is_spend_current(db: apsw.Connection) -> bool:
-    """Whether `spend` was made by the prices and rules of this version."""
+    """Whether `spend` was computed with the prices and rules of this version."""
     known: dict[str, str] = dict(db.execute("SELECT name, value FROM fact WHERE name LIKE 'price%'"))
     if known.get("price_stamp") == _build_stamp():
         return True
@@ -26,7 +26,7 @@ def is_spend_current(db: apsw.Connection) -> bool:
 
 
 def remember_pricing(db: apsw.Connection) -> None:
-    """Note that `spend` was made by the prices and rules of this version."""
+    """Record that `spend` was computed with the prices and rules of this version."""
     from turnlog.session.usage.prices import load_price_table
 
     facts = (("price_stamp", _build_stamp()), ("prices", _build_price_mark()), ("price_date", load_price_table().date))
@@ -34,7 +34,7 @@ def remember_pricing(db: apsw.Connection) -> None:
 
 
 def read_price_date(db: apsw.Connection) -> str | None:
-    """The day of the prices that `spend` was made by."""
+    """Return the date of the prices that `spend` was computed with."""
     row = db.execute("SELECT value FROM fact WHERE name = 'price_date'").fetchone()
     return str(row[0]) if row else None
 

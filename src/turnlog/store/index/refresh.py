@@ -1,7 +1,7 @@
-"""Bring the index up to date: read what changed, newest files first, and write it in steps that each are whole.
+"""Bring the index up to date: read what changed, newest files first, and commit it in complete steps.
 
-A refresh that is killed loses the step it was at. Two at the same time do no harm: one works, the other sees what is
-there.
+A refresh that is killed loses only its current step. Two refreshes at the same time do no harm: one works, the other
+uses the index as it is.
 """
 
 from __future__ import annotations
@@ -21,28 +21,26 @@ if TYPE_CHECKING:
 
 
 def ignore_progress(done: int, total: int) -> None:
-    """Progress that nobody wants to see."""
+    """Discard reports of progress."""
 
 
 class RefreshResult(NamedTuple):
-    """What a refresh did."""
-
     files: int = 0
     """How many files were read."""
     bytes: int = 0
     seconds: float = 0.0
     known: int = 0
-    """How many files there are."""
+    """How many files exist."""
     left: int = 0
-    """How many files still have to be read: the refresh was interrupted."""
+    """How many files still have to be read, because the refresh was interrupted."""
     is_busy: bool = False
-    """Another process is at it; the index is as that one left it."""
+    """Another process is refreshing the index; it is used as it is."""
     unread: tuple[str, ...] = ()
     """Files that can't be read, with the reason."""
     unlisted: tuple[str, ...] = ()
-    """Folders and files that can't be looked at, with the reason; the index keeps what it knows of them."""
+    """Folders and files that can't be listed or read, with the reason; the index keeps what it knows of them."""
     others: int = 0
-    """How many `.jsonl` files have a name that is no session's; they are not in the index."""
+    """How many `.jsonl` files don't have the name of a session; the index ignores them."""
 
 
 def refresh_index(
@@ -57,24 +55,24 @@ def refresh_index(
     with try_lock_file(lock) as is_ours:
         if not is_ours:
             return RefreshResult(is_busy=True)
-        found = find_index_changes(db, config_dirs, lister)
-        looked = RefreshResult(
-            known=found.known, unread=_describe_unnamed(found), unlisted=found.unlisted, others=found.others
+        changes = find_index_changes(db, config_dirs, lister)
+        result = RefreshResult(
+            known=changes.known, unread=_describe_unnamed(changes), unlisted=changes.unlisted, others=changes.others
         )
-        if not found.files:
-            return looked._replace(seconds=time.perf_counter() - start)
+        if not changes.files:
+            return result._replace(seconds=time.perf_counter() - start)
         from turnlog.store.index.refresh_work import RefreshWork
 
-        work = RefreshWork(db, progress, sum(item.more for item in found.files))
-        done = work.run(found.files)
-    return looked._replace(
-        files=done,
+        work = RefreshWork(db, progress, sum(item.more for item in changes.files))
+        read = work.run(changes.files)
+    return result._replace(
+        files=read,
         bytes=work.done,
         seconds=time.perf_counter() - start,
-        left=len(found.files) - done - len(work.unread),
-        unread=(*work.unread, *looked.unread),
+        left=len(changes.files) - read - len(work.unread),
+        unread=(*work.unread, *result.unread),
     )
 
 
-def _describe_unnamed(found: IndexChanges) -> tuple[str, ...]:
-    return tuple(f"{name}: the name is not valid UTF-8" for name in found.unnamed)
+def _describe_unnamed(changes: IndexChanges) -> tuple[str, ...]:
+    return tuple(f"{name}: the file name is not valid UTF-8; rename the file to index it" for name in changes.unnamed)

@@ -1,4 +1,4 @@
-"""Reading what changed and writing it into the index, newest files first, in steps that each are whole."""
+"""Reads what changed and writes it into the index, newest files first, in complete steps."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ from turnlog.store.index.name_numbers import NameNumbers
 from turnlog.store.index.spend_table import UNKNOWN_HOUR, StaleSpend, find_stale_spend, renew_spend
 
 RefreshProgress = Callable[[int, int], None]
-"""Called with the number of bytes that are done, and of all."""
+"""Called with the number of bytes that are done, and their total."""
 MAX_STEP_BYTES = 192 << 20
-"""So many bytes are read between two commits, unless `CommitLimits` says otherwise: a commit of full-text tables costs
-much, whatever is in it."""
+"""How many bytes are read between two commits, unless `CommitLimits` says otherwise: a commit of full-text tables is
+expensive, no matter how little it contains."""
 MIN_PARALLEL_BYTES = 2 << 20
-"""So many bytes are worth a second process."""
+"""A second process is worth it from this many bytes on."""
 MAX_BYTES_WITH_MERGING = 24 << 20
-"""So many bytes are written without merging what is there: the next step would have to do it again."""
+"""Above this size, pieces are not merged during the refresh, because the next step would have to merge them again."""
 _MAX_UNJOINED_COMMITS = 3
-"""So many leave few enough pieces of a full-text table for a search that is fast."""
+"""After more commits, the pieces of a full-text table are merged to keep searches fast."""
 _INTERRUPT_SIGNALS = [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if sys.platform != "win32" else [])]
 _OUTLINE_FIELDS = TranscriptOutline.__struct_fields__
 
@@ -57,7 +57,7 @@ class CommitLimits(NamedTuple):
 
 
 class RefreshWork:
-    """One refresh at work."""
+    """A refresh in progress."""
 
     def __init__(
         self,
@@ -75,12 +75,12 @@ class RefreshWork:
         self.done = 0
         self.unread: list[str] = []
         self.moved: dict[int, int] = {}
-        """The sessions that the files of sub-agents no longer belong to."""
+        """The former sessions of sub-agent files that belong to another one now."""
 
     def run(self, files: list[ChangedFile]) -> int:
-        """Read all files; gives how many were read, which are fewer if it was interrupted."""
+        """Read all files; return how many were read, which is fewer if it was interrupted."""
         read: set[int] = set()
-        heaps = list(
+        steps = list(
             plan_refresh_steps(
                 files, reserve_text_numbers(self.db, sum(item.size // MIN_TEXT_BYTES + 16 for item in files))
             )
@@ -88,18 +88,18 @@ class RefreshWork:
         with pause_garbage_collector(), _catch_interrupts() as is_interrupted:
             set_piece_merging(self.db, is_on=self.total <= MAX_BYTES_WITH_MERGING)
             try:
-                commits = self._write_batches(heaps, read, is_interrupted)
+                commits = self._write_batches(steps, read, is_interrupted)
                 if commits > _MAX_UNJOINED_COMMITS and not is_interrupted():
                     join_said_pieces(self.db)
             finally:
                 set_piece_merging(self.db, is_on=True)
         return len(read)
 
-    def _write_batches(self, heaps: list[RefreshStep], read: set[int], is_interrupted: Callable[[], bool]) -> int:
-        """Write what the files add, in transactions that each are whole; gives how many there were."""
+    def _write_batches(self, steps: list[RefreshStep], read: set[int], is_interrupted: Callable[[], bool]) -> int:
+        """Write the rows of the files in complete transactions; return the number of transactions."""
         commits = ended = 0
-        with closing(self._iter_batches(heaps)) as stream:
-            while ended < len(heaps) and not is_interrupted():
+        with closing(self._iter_batches(steps)) as stream:
+            while ended < len(steps) and not is_interrupted():
                 with open_write_transaction(self.db):
                     ended += self._write_until_commit(stream, read, is_interrupted)
                 commits += 1
@@ -108,10 +108,10 @@ class RefreshWork:
     def _write_until_commit(
         self, stream: Iterator[IndexBatch | None], read: set[int], is_interrupted: Callable[[], bool]
     ) -> bool:
-        """Write what comes until it is time to commit; whether a step has ended."""
+        """Write batches until it is time to commit; return whether a step has ended."""
         rest, before, until = _CommitRest(self.db, self.moved), len(read), time.monotonic() + self.limits.seconds
         is_end = False
-        for batch in stream:  # at least one, however little time there is
+        for batch in stream:  # at least one, no matter how little time is left
             if batch is None:
                 is_end = True
                 break
@@ -130,16 +130,16 @@ class RefreshWork:
         rest.write()
         return is_end
 
-    def _iter_batches(self, heaps: list[RefreshStep]) -> Generator[IndexBatch | None]:
-        """What the files add, with None at the end of each step.
+    def _iter_batches(self, steps: list[RefreshStep]) -> Generator[IndexBatch | None]:
+        """Yield the batches of the files, with None at the end of each step.
 
-        Another process reads ahead where there is enough to read; this one goes on alone if that one dies.
+        If there is enough to read, another process reads ahead; if it dies, this one continues alone.
         """
         ended = 0
         if self.total > MIN_PARALLEL_BYTES and count_cores() > 1:
             tasks = [
-                self._build_step_tasks(step) for step in heaps
-            ]  # before the fork: a connection is for one side of it
+                self._build_step_tasks(step) for step in steps
+            ]  # before the fork: only one side may use the connection
             try:
                 for batch in produce_ahead(lambda: self._read_steps(tasks), IndexBatch | None):
                     ended += batch is None
@@ -147,7 +147,7 @@ class RefreshWork:
                 return
             except ChildProcessError:
                 pass
-        yield from self._read_steps(self._build_step_tasks(step) for step in heaps[ended:])
+        yield from self._read_steps(self._build_step_tasks(step) for step in steps[ended:])
 
     def _build_step_tasks(self, step: RefreshStep) -> _StepTasks:
         last = self.db.execute("SELECT max(id) FROM text WHERE id >= ? AND id < ?", (step.first, step.end)).get
@@ -177,13 +177,13 @@ class RefreshWork:
             return ReadTask(
                 file, path, kind, session, project, checkpoint, TranscriptOutline(), {}, set(), reset="emptied"
             )
-        known: list[Any] = self.db.execute("SELECT id, tool, path, shown FROM call WHERE file = ?", (file,)).fetchall()
-        tools = {call: tool for call, tool, *_ in known if tool is not None}
-        files = {named if shown == "=" else shown for *_, named, shown in known if shown is not None}
+        calls: list[Any] = self.db.execute("SELECT id, tool, path, shown FROM call WHERE file = ?", (file,)).fetchall()
+        tools = {call: tool for call, tool, *_ in calls if tool is not None}
+        files = {named if shown == "=" else shown for *_, named, shown in calls if shown is not None}
         return ReadTask(file, path, kind, session, project, checkpoint, TranscriptOutline(*rest[7:]), tools, files)
 
     def _find_new_owner(self, path: str, session: int, project: int) -> int | None:
-        """The session that a loose sub-agent belongs to by now, if it is another one than before."""
+        """Return the session that a loose sub-agent belongs to now, if it has changed."""
         folder: Any = self.db.execute("SELECT text FROM name WHERE id = ?", (project,)).get
         if not is_loose_agent(path, folder):
             return None
@@ -201,7 +201,7 @@ class _StepTasks(NamedTuple):
 
 
 class _CommitRest:
-    """What is written once, before a commit. It grows in place: there may be a batch for each of 100,000 files."""
+    """Rows written once, before a commit. It grows in place: there may be a batch for each of 100,000 files."""
 
     def __init__(self, db: apsw.Connection, moved: dict[int, int]) -> None:
         self._db = db
@@ -213,13 +213,13 @@ class _CommitRest:
         self._since: int | None = None
 
     def forget_file(self, file: int) -> None:
-        """Take out what a file has said."""
-        # Who has paid for that is asked before it is forgotten.
+        """Delete the rows of a file's entries."""
+        # Find out who paid for its messages before they are deleted.
         self._note_stale(find_stale_spend(self._db, list_answer_keys(self._db, file)))
         self._dropped += release_file(self._db, file)
 
     def add_batch(self, batch: IndexBatch, *, is_fork: bool) -> None:
-        """Take note of a batch that was written; a fork pays for no copy, whatever was thought before."""
+        """Record a batch that was written; if its file turns out to be a fork, its messages are billed again."""
         if is_fork:
             self._keys.update(list_answer_keys(self._db, batch.file))
         if batch.file in self._moved:
@@ -228,7 +228,7 @@ class _CommitRest:
         self._identifiers.update(batch.identifiers or ())
 
     def write(self) -> None:
-        """Write it."""
+        """Write the collected rows."""
         write_identifiers(self._db, self._identifiers)
         if self._dropped:
             drop_text_words(self._db, self._dropped)
@@ -244,29 +244,29 @@ class _CommitRest:
 
 @contextmanager
 def _catch_interrupts() -> Iterator[Callable[[], bool]]:
-    """Take note of an interrupt instead of dying of it, so that what was read is kept; only the main thread may.
+    """Record interrupts instead of dying, so that what was read is stored; this only works in the main thread.
 
-    Ctrl-C ends the reading alone. A signal that ends the program does so when the work is on the disk.
+    Ctrl-C only ends the refresh. A signal that ends the program does so after the work is on disk.
     """
-    asked: list[int] = []
+    received: list[int] = []
     if threading.current_thread() is not threading.main_thread():
         yield lambda: False
         return
     before = {number: signal.getsignal(number) for number in _INTERRUPT_SIGNALS}
-    heard = [number for number, handler in before.items() if handler is not signal.SIG_IGN]  # else nohup, or `&`
-    for number in heard:
-        signal.signal(number, lambda number, _: asked.append(number))
+    caught = [number for number, handler in before.items() if handler is not signal.SIG_IGN]  # else nohup, or `&`
+    for number in caught:
+        signal.signal(number, lambda number, _: received.append(number))
     try:
-        yield lambda: bool(asked)
+        yield lambda: bool(received)
     finally:
-        for number in heard:
+        for number in caught:
             signal.signal(number, before[number] or signal.SIG_DFL)
-        if deadly := [number for number in asked if number != signal.SIGINT]:
+        if deadly := [number for number in received if number != signal.SIGINT]:
             signal.raise_signal(deadly[0])
 
 
 def reserve_text_numbers(db: apsw.Connection, count: int) -> int:
-    """Take numbers for so many texts; gives the first."""
+    """Reserve numbers for `count` texts; return the first one."""
     first: Any = db.execute("SELECT value FROM fact WHERE name = 'next_text'").get or 1
     db.execute("INSERT OR REPLACE INTO fact VALUES ('next_text', ?)", (first + count,))
     return int(first)
@@ -282,18 +282,18 @@ class RefreshStep(NamedTuple):
 
 
 def plan_refresh_steps(files: list[ChangedFile], first: int) -> Iterator[RefreshStep]:
-    """The files in heaps, the newest heap first; newer texts have higher numbers.
+    """Split the files into steps, the newest first; newer texts have higher numbers.
 
-    Within a heap the numbers rise: a full-text table writes out all that it has in memory when they don't.
+    Within a step the numbers rise, since otherwise a full-text table flushes everything that it has in memory.
     """
-    heaps = [RefreshStep(first, first, [])]
+    steps = [RefreshStep(first, first, [])]
     size = 0
     for item in sorted(files, key=lambda item: item.mtime_ns):
-        heap = heaps[-1]
+        step = steps[-1]
         if size > MAX_STEP_BYTES:
-            heaps.append(heap := RefreshStep(heap.end, heap.end, []))
+            steps.append(step := RefreshStep(step.end, step.end, []))
             size = 0
-        heap.files.append(item.file)
-        heaps[-1] = heap._replace(end=heap.end + item.size // MIN_TEXT_BYTES + 16)
+        step.files.append(item.file)
+        steps[-1] = step._replace(end=step.end + item.size // MIN_TEXT_BYTES + 16)
         size += item.more
-    yield from reversed(heaps)
+    yield from reversed(steps)

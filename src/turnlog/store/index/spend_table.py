@@ -1,9 +1,8 @@
-"""The table `spend`: usage by hour, session and model, made from the table `answer`.
+"""The table `spend`: usage by hour, session and model, computed from the table `answer`.
 
-A message that stands in several files counts once: the session of the file that has it first pays, with the largest of
-the numbers. An echo in a progress entry pays only where there is nothing else; of files that have it at the same time,
-one that says it was forked pays last. Files that are gone count: the client's clean-up does not change last month's
-bill.
+A message in several files counts once: the session of the file that has it first pays, with the largest of the
+numbers. An echo in a progress entry pays only if there is no other copy; among files that have the message at the same
+time, a fork pays last. Deleted files count: when Claude Code cleans up, last month's bill doesn't change.
 """
 
 from __future__ import annotations
@@ -23,9 +22,9 @@ from turnlog.session.usage.prices import PicoRates, PricedTokens, find_pico_rate
 from turnlog.store.index import price_mark
 
 UNKNOWN_HOUR = -1
-"""The hour of messages whose time is not known."""
+"""The hour of messages whose time is unknown."""
 LETTERS_IN_ESTIMATE, TOKENS_IN_ESTIMATE = 5, 2
-"""So many letters make so many tokens; measured on final answers, which have 2.2 to 2.8 letters a token."""
+"""This many letters make this many tokens; measured on final answers, which have 2.2 to 2.8 letters per token."""
 _QUALITY_NUMBERS = {quality: place for place, quality in enumerate(QUALITIES)}
 _ISO_TIME_GLOB = "GLOB '2[0-9][0-9][0-9]-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9].[0-9][0-9][0-9]Z'"
 _ANSWER_QUERY = f"""
@@ -43,21 +42,21 @@ _SHARING_QUERY = """
 """
 
 AnswerRow = tuple[Any, ...]
-"""A row of `answer`; behind key and file, when the message ended, in seconds since 1970, if the index can tell."""
+"""A row of `answer`; after key and file comes the end of the message in seconds since 1970, if known."""
 TimePlacer = Callable[[int], int]
-"""From seconds since 1970 to the number that stands in the column `hour`."""
+"""Maps seconds since 1970 to the number in the column `hour`."""
 
 
 class StaleSpend(NamedTuple):
-    """Rows of `spend` that must be made again."""
+    """Rows of `spend` that must be computed again."""
 
     sessions: frozenset[int] = frozenset()
     since: int | None = None
-    """The first of their hours; None where there are none."""
+    """The first of their hours; None if there are none."""
 
 
 def renew_spend(db: apsw.Connection, sessions: Collection[int] | None, since: int = UNKNOWN_HOUR) -> None:
-    """Make the rows of some sessions again from an hour on, or all; inside the caller's transaction."""
+    """Compute the rows of some sessions again from an hour on, or all; the caller has started a transaction."""
     if sessions is not None and not price_mark.is_spend_current(db):
         sessions, since = None, UNKNOWN_HOUR
     if sessions is None:
@@ -76,7 +75,7 @@ def fill_spend_table(
     place: TimePlacer | None = None,
     since: int = UNKNOWN_HOUR,
 ) -> None:
-    """Put the rows of some sessions, or of all, into a table with the columns of `spend`."""
+    """Add the rows of some sessions, or of all, to a table with the columns of `spend`."""
     ledger = _SpendLedger(db, place or (lambda seconds: seconds // 3600))
     ledger.add(_iter_paid_answers(_select_answers(db, sessions, since), ledger.files))
     wanted = None if sessions is None else frozenset(sessions)
@@ -85,10 +84,10 @@ def fill_spend_table(
 
 
 def select_shared_spend(db: apsw.Connection) -> Iterable[tuple[int | None, ...]]:
-    """Rows with the columns of `spend` for the sessions that have messages in common with others.
+    """Return rows with the columns of `spend` for the sessions that share messages with others.
 
-    In `spend` the session that has a message first pays for it. Here each session has all of its messages, with the
-    numbers that its own files state.
+    In `spend`, the session that has a message first pays for it. Here each session has all of its messages, with the
+    numbers in its own files.
     """
     ledger = _SpendLedger(db, lambda seconds: seconds // 3600)
     for (session,) in db.execute(_SHARING_QUERY).fetchall():
@@ -102,17 +101,17 @@ def select_shared_spend(db: apsw.Connection) -> Iterable[tuple[int | None, ...]]
 
 
 def find_stale_spend(db: apsw.Connection, keys: Iterable[str]) -> StaleSpend:
-    """The rows that change when what is known of these messages has changed.
+    """Find the rows that change with these messages.
 
-    A message never ends before its first line, and that one stays the first.
+    A message never ends before its first line, and its first line stays the first.
     """
-    found: list[Any] = db.execute(
+    rows: list[Any] = db.execute(
         f"SELECT session, min(iif(first {_ISO_TIME_GLOB}, coalesce(unixepoch(first), -1), -1)) FROM answer"
         " JOIN file ON file.id = answer.file WHERE key IN (SELECT value FROM json_each(?)) GROUP BY session",
         (json.dumps(list(keys)),),
     ).fetchall()
-    since = min((first // 3600 if first > 0 else UNKNOWN_HOUR for _, first in found), default=None)
-    return StaleSpend(frozenset(session for session, _ in found), since)
+    since = min((first // 3600 if first > 0 else UNKNOWN_HOUR for _, first in rows), default=None)
+    return StaleSpend(frozenset(session for session, _ in rows), since)
 
 
 def _to_json_list(numbers: Iterable[int]) -> str:
@@ -126,7 +125,7 @@ class _SpendFile(NamedTuple):
 
 
 class _SpendFiles(dict[int, _SpendFile]):
-    """The files by their numbers, each asked for when it is needed: a refresh needs few of them."""
+    """The files by number, loaded on demand, because a refresh needs few of them."""
 
     def __init__(self, db: apsw.Connection) -> None:
         self._db = db
@@ -134,12 +133,12 @@ class _SpendFiles(dict[int, _SpendFile]):
     def __missing__(self, number: int) -> _SpendFile:
         query = "SELECT session, forked_from IS NOT NULL, path FROM file WHERE id = ?"
         (row,) = self._db.execute(query, (number,))
-        found = self[number] = _SpendFile(*row)
-        return found
+        file = self[number] = _SpendFile(*row)
+        return file
 
 
 def _select_answers(db: apsw.Connection, sessions: Collection[int] | None, since: int) -> Iterable[AnswerRow]:
-    """The answers of some sessions from an hour on, or all, with their copies elsewhere; copies stand together."""
+    """Select the answers of some sessions from an hour on, or all, each next to its copies in other files."""
     if sessions is None:
         return db.execute(f"{_ANSWER_QUERY} ORDER BY key")
     files = "SELECT id FROM file WHERE session IN (SELECT value FROM json_each(?1))"
@@ -149,7 +148,7 @@ def _select_answers(db: apsw.Connection, sessions: Collection[int] | None, since
 
 
 def _iter_paid_answers(answers: Iterable[AnswerRow], files: dict[int, _SpendFile]) -> Iterator[AnswerRow]:
-    """Every message once, as the file has it that pays."""
+    """Yield every message once, with the numbers of the file that pays."""
     copies: list[AnswerRow] = []
     for row in answers:
         if copies and row[0] != copies[0][0]:
@@ -168,11 +167,11 @@ def _merge_answer_copies(rows: list[AnswerRow], files: dict[int, _SpendFile]) ->
 
 
 _SpendKey = tuple[int, int, int | None, PicoRates | None]
-"""The hour, the session, the model, and what a token costs."""
+"""The hour, the session, the model, and the rates per token."""
 
 
 class _SpendLedger:
-    """Messages added up as they come."""
+    """Running sums of messages."""
 
     def __init__(self, db: apsw.Connection, place: TimePlacer) -> None:
         self.files = _SpendFiles(db)
@@ -190,29 +189,29 @@ class _SpendLedger:
             self._sums,
         )
         for row in answers:
-            _, file, ended, model, first, last, given, output, read, written, long, searches = row[:12]
+            _, file, ended, model, first, last, fresh, output, read, written, long, searches = row[:12]
             lowest, stopped, sidechain, version, terms, letters, requests = row[12:]
             if ended is None:
                 ended = max(to_epoch_seconds(last), 0)
             rates, stated = rates_of(model, terms), output
             hour, session = place(ended) if ended else UNKNOWN_HOUR, files[file].session
             if rates == ():
-                tokens = PricedTokens(given, output, read, written - long, long, searches)
+                tokens = PricedTokens(fresh, output, read, written - long, long, searches)
                 first_request, *others = divide_tokens(tokens, read_requests(requests)) if requests else (tokens,)
-                name, asked = self._models.get(model), _split_terms(terms)
+                name, pricing_terms = self._models.get(model), _split_terms(terms)
                 for further in others:
-                    own_rates = find_pico_rates(name, further, *asked, first)
+                    own_rates = find_pico_rates(name, further, *pricing_terms, first)
                     self._add_request((hour, session, model, own_rates), further, ended)
-                given, output, read, short, long, searches = first_request
+                fresh, output, read, short, long, searches = first_request
                 written = short + long
-                rates = find_pico_rates(name, first_request, *asked, first)
+                rates = find_pico_rates(name, first_request, *pricing_terms, first)
             key = (hour, session, model, rates)
             sums = all_sums.get(key)
             if sums is None:
                 sums = all_sums[key] = [0] * 12 + [ended, ended]
             quality = quality_of(lowest < 0, stopped, stated > lowest, version, sidechain)
             sums[0] += 1
-            sums[1] += given
+            sums[1] += fresh
             sums[2] += output
             sums[3] += read
             sums[4] += written - long
@@ -227,14 +226,14 @@ class _SpendLedger:
                 sums[13] = ended
 
     def _add_request(self, key: _SpendKey, tokens: PricedTokens, ended: int) -> None:
-        """Add one more request of a message that is counted already."""
+        """Add another request of a message that is already counted."""
         sums = self._sums.setdefault(key, [0] * 12 + [ended, ended])
         for place, count in enumerate(tokens, 1):
             sums[place] += count
         sums[12], sums[13] = min(sums[12], ended), max(sums[13], ended)
 
     def _find_flat_rates(self, model: int | None, terms: str | None) -> PicoRates | None:
-        """The rates that every request of a model has; () where they depend on the request."""
+        """Return the rates that all requests of a model share; () if they depend on the request."""
         name = self._models.get(model)
         price = find_price(name)
         if price is not None and (price.long_context or price.web_search_per_1000 is None):
@@ -242,7 +241,7 @@ class _SpendLedger:
         return find_pico_rates(name, PricedTokens(), *_split_terms(terms), None)
 
     def build_rows(self, sessions: Collection[int] | None, since: int) -> Iterable[tuple[int | None, ...]]:
-        """The rows of `spend`; only those of the given sessions, from an hour on."""
+        """Build the rows of `spend`, for some sessions and from an hour on."""
         joined: dict[tuple[int, int, int | None], tuple[int, ...]] = {}
         for (hour, session, model, rates), sums in self._sums.items():
             if hour >= since and (sessions is None or session in sessions):
@@ -252,14 +251,14 @@ class _SpendLedger:
 
 
 def _build_billed_columns(rates: PicoRates | None, sums: list[int]) -> tuple[int, ...]:
-    """The columns behind the first three, for messages that have the same rates."""
-    messages, given, output, read, short, long, searches, *rest = sums
+    """Compute the columns after the first three, for messages with the same rates."""
+    messages, fresh, output, read, short, long, searches, *rest = sums
     if rates is None:
-        return messages, given, output, read, short, long, searches, 0, 0, given + output + read + short + long, *rest
+        return messages, fresh, output, read, short, long, searches, 0, 0, fresh + output + read + short + long, *rest
     plain, answer, reading, writing, keeping, search = rates
     cached = read * reading + short * writing + long * keeping
-    cost = given * plain + output * answer + cached + searches * search
-    return messages, given, output, read, short, long, searches, cost, (read + short + long) * plain - cached, 0, *rest
+    cost = fresh * plain + output * answer + cached + searches * search
+    return messages, fresh, output, read, short, long, searches, cost, (read + short + long) * plain - cached, 0, *rest
 
 
 def _add_columns(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""Emptying, checking and tidying an index."""
+"""Empty, check and compact an index."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from turnlog.store.index.spend_table import renew_spend
 
 _RESET_REASONS = {
     "missing": "was deleted",
-    "truncated": "was cut",
+    "truncated": "was truncated",
     "replaced": "was replaced",
-    "rewritten": "was written over",
+    "rewritten": "was overwritten",
 }
 
 
 NEVER_NS = -1
-"""The time of a file whose texts were taken out while it could not be read: it is read again once it can be."""
+"""The time of a file whose texts were removed while it could not be read: it is read again as soon as possible."""
 
 
 def empty_index(db: apsw.Connection, config_dirs: Sequence[Path]) -> int:
-    """Take out what can be read again, so that the next refresh reads it; gives how many files can't be and stay.
+    """Remove everything that can be read again; return how many files can't be and stay.
 
-    Of a file that is gone, or that can't be read now, what was counted stays. Its texts come back with the file, or
-    from the archive.
+    The counts of a file that was deleted, or that can't be read now, stay. Its texts come back with the file, or from
+    the archive.
     """
     readable = [
         item.path for folder in config_dirs for item in list_transcripts(folder) if os.access(item.path, os.R_OK)
@@ -44,7 +44,7 @@ def empty_index(db: apsw.Connection, config_dirs: Sequence[Path]) -> int:
             "CREATE TEMP TABLE again AS SELECT file.id FROM file JOIN json_each(?) ON file.path = value",
             (_encode_paths(readable),),
         )
-        kept: Any = db.execute("SELECT count(*) FROM file WHERE id NOT IN again").get
+        remaining: Any = db.execute("SELECT count(*) FROM file WHERE id NOT IN again").get
         for table in ("text", "answer", "call"):
             db.execute(f"DELETE FROM {table} WHERE file IN again")
         db.execute("DELETE FROM file WHERE id IN again")
@@ -58,7 +58,7 @@ def empty_index(db: apsw.Connection, config_dirs: Sequence[Path]) -> int:
             db.execute(f"INSERT INTO {table} ({table}) VALUES ('delete-all')")
         db.execute("DROP TABLE again")
         renew_spend(db, None)
-    return int(kept)
+    return int(remaining)
 
 
 def _encode_paths(paths: Iterable[str]) -> str:
@@ -69,29 +69,29 @@ class DiskDifference(NamedTuple):
     """How an index differs from the files on disk."""
 
     faults: list[str]
-    """What the next command would not notice by itself."""
+    """Differences that the next command would not notice by itself."""
     unlisted: list[str]
-    """Folders and files that can't be looked at, with the reason."""
+    """Folders and files that can't be listed or read, with the reason."""
     waiting: int
-    """How many files the next command will read, or note as deleted or back."""
+    """How many files the next command will read, or record as deleted or restored."""
 
 
 def compare_with_disk(db: apsw.Connection, config_dirs: Sequence[Path]) -> DiskDifference:
-    """Compare the files that an index knows with those that are there."""
+    """Compare the files that an index knows with those on disk."""
     survey = Survey()
-    there = {
+    on_disk = {
         item.path for folder in config_dirs for item in list_transcripts(folder, survey) if is_utf8_text(item.path)
     }
     known: dict[str, bool] = {str(path): bool(gone) for path, gone in db.execute("SELECT path, gone NOTNULL FROM file")}
-    faults = [f"{path}: exists, and the index has it as deleted" for path in sorted(there) if known.get(path)]
-    faults += [f"{path}: is not in the index" for path in sorted(there - known.keys())]
+    faults = [f"{path}: exists, but the index lists it as deleted" for path in sorted(on_disk) if known.get(path)]
+    faults += [f"{path}: not in the index" for path in sorted(on_disk - known.keys())]
     faults += [
-        f"{path}: was deleted since it was read"
+        f"{path}: was deleted after it was indexed"
         for path, is_gone in known.items()
-        if not is_gone and path not in there and not survey.hides(path)
+        if not is_gone and path not in on_disk and not survey.hides(path)
     ]
     unlisted = [str(item) for item in survey.unlisted]
-    unlisted += [f"{path}: can't be read" for path in sorted(there) if not os.access(path, os.R_OK)]
+    unlisted += [f"{path}: can't be read" for path in sorted(on_disk) if not os.access(path, os.R_OK)]
     return (
         DiskDifference([], unlisted, len(faults))
         if have_folders_changed(db, config_dirs)
@@ -100,11 +100,11 @@ def compare_with_disk(db: apsw.Connection, config_dirs: Sequence[Path]) -> DiskD
 
 
 def list_index_faults(db: apsw.Connection) -> Iterator[str]:
-    """What is wrong with an index: the file itself, or what it says of files that were changed behind its back."""
+    """Yield the faults of an index: damage in the file itself, and files that changed unnoticed."""
     for check in (_find_file_faults, _find_text_faults, _find_stale_files):
         try:
             yield from check(db)
-        except (apsw.SQLError, *DAMAGE_ERRORS) as error:  # the statements are sound, so the file is not
+        except (apsw.SQLError, *DAMAGE_ERRORS) as error:  # the statements are correct, so the file is damaged
             yield f"the file is damaged: {error}"
 
 
@@ -136,14 +136,14 @@ def _find_stale_files(db: apsw.Connection) -> Iterator[str]:
             continue
         try:
             reason = find_stale_reason(path, checkpoint)
-        except OSError:  # `compare_with_disk` says so
+        except OSError:  # `compare_with_disk` reports it
             continue
         if reason:
-            yield f"{path}: {_RESET_REASONS[reason]} since it was read; the next command reads it again"
+            yield f"{path}: {_RESET_REASONS[reason]} after it was indexed; the next command reads it again"
 
 
 def tidy_index(db: apsw.Connection) -> None:
-    """Merge the pieces of the full-text tables and give unused space back."""
+    """Merge the pieces of the full-text tables and release unused space."""
     for table in ("said", "done"):
         db.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
     db.execute("VACUUM")

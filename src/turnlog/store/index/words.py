@@ -1,13 +1,13 @@
 """How text becomes words, for the index and for queries alike.
 
-FTS5's tokenizer (`unicode61 remove_diacritics 2`) folds case and accents, and splits at everything that is no letter
-and no digit, so that `snake_case`, paths and dotted names are phrases. Two things it can't do are done here:
+FTS5's tokenizer (`unicode61 remove_diacritics 2`) folds case and accents, and splits at every character that is
+neither a letter nor a digit, so `snake_case`, paths and dotted names are phrases. This module adds two things:
 
-    scripts without spaces   each character is a word, so that any piece of a sentence is a phrase
-    camelCase                stays one word; the index remembers once of which parts each identifier is made
+    scripts without spaces   each character is a word, so any part of a sentence is a phrase
+    camelCase                stays one word; the index stores the parts of each identifier once
 
-Every text of the corpus passes here. What is dear in Python is a step per word, so identifiers are found on a copy of
-the text in which small letters and digits are `a`, capitals `A`, bytes of other letters `u`, and the rest is space.
+Every text passes through here, and a step per word is slow in Python. So identifiers are found on a copy of the text
+in which lowercase letters and digits are `a`, capitals `A`, bytes of other letters `u`, and everything else a space.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import re
 import unicodedata
 
 _MAX_PARTS = 8
-"""What has more parts is a random id or a hash, whose parts nobody looks for."""
+"""A word with more parts is a random id or a hash, whose parts nobody searches for."""
 
-# Bytes of UTF-8. Those that only characters of scripts without spaces (and emoji) begin with are `C`.
+# Bytes of UTF-8. `C` marks first bytes that only characters of scripts without spaces (and emoji) have.
 _BYTE_SHAPES = bytes.maketrans(
     bytes(range(256)),
     b"".join(
@@ -42,7 +42,7 @@ _UNSPACED_SCRIPT = re.compile(
 
 
 def to_indexed_text(text: str) -> str:
-    """A text as the tokenizer shall see it."""
+    """Prepare a text for the tokenizer."""
     if "\0" in text:
         text = text.replace("\0", " ")
     if "\x1b" in text:
@@ -51,32 +51,32 @@ def to_indexed_text(text: str) -> str:
         return text
     try:
         data = text.encode()
-    except UnicodeEncodeError:  # half a surrogate pair
+    except UnicodeEncodeError:  # a lone surrogate
         data = text.encode("utf-8", "replace")
         text = data.decode()
     return _UNSPACED_SCRIPT.sub(_space_characters, text) if b"C" in data.translate(_BYTE_SHAPES) else text
 
 
 def find_identifiers(data: bytes) -> set[bytes]:
-    """The words of an indexed text that have a capital behind a small letter or inside of an acronym, as written."""
+    """Find the words of an indexed text with a capital after a small letter or inside an acronym, as written."""
     shape = data.translate(_BYTE_SHAPES)
     before = shape.rfind
     return {data[before(b" ", 0, start) + 1 : end] for start, end in map(re.Match.span, _CAMEL_HUMP.finditer(shape))}
 
 
 def list_identifier_parts(name: str) -> list[tuple[str, str]]:
-    """The parts of what `identifiers` gave, each with the word that it is a part of, as the index knows it."""
-    found = []
+    """List the parts of an identifier, each with the word of the index that it is a part of."""
+    parts = []
     for word in [name] if name.isascii() else _WORD_PATTERN.findall(name):
         pieces = split_identifier(word)
         if 1 < len(pieces) <= _MAX_PARTS:
             token = fold_word(word)
-            found += [(piece, token) for piece in dict.fromkeys(pieces)]
-    return found
+            parts += [(piece, token) for piece in dict.fromkeys(pieces)]
+    return parts
 
 
 def join_identifier_parts(name: str) -> str:
-    """The parts of what `identifiers` gave, between spaces; nothing for a random id."""
+    """Join the parts of an identifier with spaces; return nothing for a random id."""
     if not name.isascii():
         return " ".join(dict.fromkeys(part for part, _ in list_identifier_parts(name)))
     pieces = _IDENTIFIER_PART.findall(name)
@@ -84,20 +84,20 @@ def join_identifier_parts(name: str) -> str:
 
 
 def to_index_words(name: str) -> list[str]:
-    """The words of the index that what `identifiers` gave is, its parts together."""
+    """Return the words that the index has for an identifier."""
     return [name.lower()] if name.isascii() else [word for _, word in list_identifier_parts(name)]
 
 
 def fold_word(word: str) -> str:
-    """A word as the tokenizer folds it: in small letters, without accents."""
+    """Fold a word as the tokenizer does: lower case, without accents."""
     if word.isascii():
         return word.lower()
-    apart = unicodedata.normalize("NFD", word.lower())
-    return "".join(char for char in apart if unicodedata.category(char) != "Mn")
+    decomposed = unicodedata.normalize("NFD", word.lower())
+    return "".join(char for char in decomposed if unicodedata.category(char) != "Mn")
 
 
 def remove_terminal_escapes(text: str) -> str:
-    """A text without the escape sequences of terminals, which would glue their last letter to a word."""
+    """Remove the escape sequences of terminals, which would glue their last letter to a word."""
     return _ANSI_ESCAPE.sub(" ", text)
 
 
@@ -106,17 +106,17 @@ def _space_characters(run: re.Match[str]) -> str:
 
 
 def split_identifier(word: str) -> list[str]:
-    """The parts of an identifier in small letters: `getHTTPServer2` gives get, http, server, 2."""
+    """Split an identifier into lowercase parts: `getHTTPServer2` gives get, http, server, 2."""
     if not word.isascii():
         word = _remove_accents(word)
     return [part.lower() for part in _IDENTIFIER_PART.findall(word)]
 
 
 def _remove_accents(word: str) -> str:
-    """A word whose letters with accents are without; others outside ASCII end a part."""
+    """Remove the accents of letters; other characters outside ASCII end a part."""
     return "".join(char for char in unicodedata.normalize("NFD", word) if unicodedata.category(char) != "Mn")
 
 
 def to_query_text(text: str) -> str:
-    """A text of a query as the index sees it: scripts without spaces have one, nothing else changes."""
+    """Prepare the text of a query like indexed text: add spaces to scripts without them."""
     return to_indexed_text(text)

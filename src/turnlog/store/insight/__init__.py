@@ -1,1 +1,1 @@
-"""What commands and pages ask of the index: lists, trees, tools, files."""
+"""Queries of commands and pages on the index: lists, trees, tools, files."""

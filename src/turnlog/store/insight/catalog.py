@@ -1,7 +1,7 @@
-"""All sessions of an index as rows of a list: what each is about, how long it is, what it cost, and what it came from.
+"""All sessions of an index as rows of a list: topic, length, cost and origin of each.
 
-Made from a handful of questions to the index, never from the session files: a list of 5,000 sessions takes about
-100 ms. `state` tells cheaply whether a list that was made before still holds.
+A handful of queries on the index build the list, without the session files: 5,000 sessions take about 100 ms.
+`read_catalog_state` is a cheap check whether an earlier list is still valid.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class CatalogSession(Struct, frozen=True):
     """A session as a list shows it."""
 
     number: int
-    """In the index."""
+    """The id in the index."""
     uuid: str
     file: int
     path: str
@@ -57,7 +57,7 @@ class CatalogSession(Struct, frozen=True):
     first_prompt: str | None
     tag: str | None
     project: str
-    """The working folder it began in, or the repository of that; the folder of its project where no entry has it."""
+    """The folder the session started in, or its repository; the folder of its project if no entry names one."""
     cwd: str | None
     worktree: str | None
     git_branch: str | None
@@ -65,9 +65,9 @@ class CatalogSession(Struct, frozen=True):
     started: str | None
     ended: str | None
     last: float
-    """When something was last said, in seconds since 1970; else when its file was written."""
+    """When the last message was written, in seconds since 1970; else when the file was."""
     seconds: float | None
-    """From its first to its last entry."""
+    """The time from the first to the last entry."""
     size: int
     mtime_ns: int
     prompts: int
@@ -75,22 +75,22 @@ class CatalogSession(Struct, frozen=True):
     agents: int
     messages: int
     calls: int
-    """With those of its sub-agents."""
+    """Calls, including those of sub-agents."""
     cost_usd: float
-    """Of all its messages, also of those that it has in common with others."""
+    """The cost of all its messages, including those it shares with other sessions."""
     own_cost_usd: float
-    """Of the messages that it has first: adding these up counts every message once."""
+    """The cost of the messages that no older session has: these add up to the cost of every message once."""
     unpriced: int
     models: tuple[str, ...]
     origin: FamilyOrigin | None
     depth: int
-    """How many sessions stand above it in its family."""
+    """How many sessions are above it in its family."""
     root: int
-    """The number of the session that its family begins with."""
+    """The id of the session at the top of its family."""
     is_gone: bool
     is_archived: bool
     talks: bool
-    """Whether it holds a conversation."""
+    """Whether it contains a conversation."""
 
 
 class UsedTool(NamedTuple):
@@ -102,7 +102,7 @@ class UsedTool(NamedTuple):
 
 
 def read_catalog_state(db: apsw.Connection) -> tuple[Any, ...]:
-    """What changes whenever the list does."""
+    """Return a value that changes whenever the list does."""
     files = db.execute(
         "SELECT count(*), max(id), total(offset), total(mtime_ns / 1000000), count(gone), total(generation) FROM file"
     ).fetchone()
@@ -111,27 +111,27 @@ def read_catalog_state(db: apsw.Connection) -> tuple[Any, ...]:
 
 
 def list_catalog(db: apsw.Connection, archived: Collection[str] = ()) -> list[CatalogSession]:
-    """All sessions; a family stands together, the newest family first."""
-    found = list_family_rows(db)
-    homes = find_worktrees(row.cwd for row in found if row.cwd)
-    known = _CatalogFacts(db)
-    projects = build_project_trees(found, iter_shared_messages(db), homes, archived)
-    families = [list(_iter_family(project, top, known)) for project in projects for top in project.sessions]
+    """List all sessions, families together, the newest family first."""
+    rows = list_family_rows(db)
+    homes = find_worktrees(row.cwd for row in rows if row.cwd)
+    facts = _CatalogFacts(db)
+    projects = build_project_trees(rows, iter_shared_messages(db), homes, archived)
+    families = [list(_iter_family(project, top, facts)) for project in projects for top in project.sessions]
     families.sort(key=lambda family: max(item.last for item in family), reverse=True)
     return [item for family in families for item in family]
 
 
-def _iter_family(project: ProjectTree, top: FamilyNode, known: _CatalogFacts) -> Iterator[CatalogSession]:
-    root = known.files[top.row.file][0]
+def _iter_family(project: ProjectTree, top: FamilyNode, facts: _CatalogFacts) -> Iterator[CatalogSession]:
+    root = facts.files[top.row.file][0]
     stack = [(top, 0)]
     while stack:
         node, depth = stack.pop()
-        yield known.build_listed_session(project.path, node, depth, root)
+        yield facts.build_listed_session(project.path, node, depth, root)
         stack += [(child, depth + 1) for child in reversed(node.children)]
 
 
 class _CatalogFacts:
-    """What the index knows beside the tree, by file and by session."""
+    """Details from the index that the tree doesn't have, by file and by session."""
 
     def __init__(self, db: apsw.Connection) -> None:
         self.files: dict[int, tuple[Any, ...]] = {row[0]: row[1:] for row in db.execute(_FILE_QUERY)}
@@ -144,21 +144,21 @@ class _CatalogFacts:
         self._add_shared(db)
 
     def _add_shared(self, db: apsw.Connection) -> None:
-        """Give each session all of its messages, also those that another one has first."""
+        """Count all messages of each session, including those that another one has first."""
         names: dict[int | None, str] = dict(db.execute("SELECT id, text FROM name WHERE kind = 'model'"))
         for session, models in sum_sharing_sessions(db).items():
             whole = add_usage_sums(models.values())
             self.spent[session] = whole.cost, whole.unpriced, whole.messages
-            often = sorted(models, key=lambda model: -models[model].messages)
-            self.models[session] = [names[model] for model in often if model in names]
+            by_use = sorted(models, key=lambda model: -models[model].messages)
+            self.models[session] = [names[model] for model in by_use if model in names]
 
     def build_listed_session(self, project: str, node: FamilyNode, depth: int, root: int) -> CatalogSession:
         row = node.row
         number, first_prompt, git_branch, version, mtime_ns, compactions = self.files[row.file]
-        # Of a file that was written just before it was read the index keeps no time: it may be written once more.
+        # If a file was written just before it was indexed, the index stores no time, because it may be written again.
         mtime_ns = mtime_ns or _read_mtime_ns(row.path)
         cost, unpriced, messages = self.spent.get(number, (0, 0, 0))
-        begun, ended = parse_timestamp(row.started), parse_timestamp(row.ended)
+        started, ended = parse_timestamp(row.started), parse_timestamp(row.ended)
         return CatalogSession(
             number=number,
             uuid=row.session_id,
@@ -175,7 +175,7 @@ class _CatalogFacts:
             started=row.started,
             ended=row.ended,
             last=ended.timestamp() if ended else mtime_ns / 1e9,
-            seconds=(ended - begun).total_seconds() if begun and ended and ended >= begun else None,
+            seconds=(ended - started).total_seconds() if started and ended and ended >= started else None,
             size=row.size,
             mtime_ns=mtime_ns,
             prompts=row.prompts,
@@ -204,8 +204,8 @@ def _read_mtime_ns(path: str) -> int:
 
 
 def list_used_tools(db: apsw.Connection, sessions: Iterable[int]) -> Mapping[int, list[UsedTool]]:
-    """The tools that some sessions and their sub-agents called, most called first."""
-    found: dict[int, list[UsedTool]] = {}
+    """List the tools that some sessions and their sub-agents called, the most used first."""
+    tools: dict[int, list[UsedTool]] = {}
     for session, *used in db.execute(_TOOL_QUERY, (str(list(sessions)),)):
-        found.setdefault(session, []).append(UsedTool(*used))
-    return found
+        tools.setdefault(session, []).append(UsedTool(*used))
+    return tools

@@ -1,13 +1,13 @@
-"""The sessions of a machine as a tree: projects, their sessions, and below each what was forked or copied from it.
+"""The sessions of a machine as a tree: projects, their sessions, and below each the ones forked or copied from it.
 
-A pure function of rows of the index (`tree`), and the questions that give these rows (`rows`, `shared`). What a session
-came from is said, in this order, by
+`build_project_trees` is a pure function of rows of the index; `list_family_rows` and `iter_shared_messages` read them.
+The origin of a session comes, in this order, from
 
-    clone, fork, repair   what turnlog itself wrote into the file that it made
+    clone, fork, repair   a record that turnlog itself wrote into the file it created
     fork                  the session that its entries name as their origin (`forkedFrom`)
-    copy                  messages, or the first entry, that it has in common with an older file; see `docs/glossary.md`
+    copy                  messages, or the first entry, shared with an older file; see `docs/glossary.md`
 
-Which of two files is older is said by their first timestamps, then by their last ones.
+Of two files, the one with the earlier first timestamp is older; if these are equal, the one with the earlier last one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import NamedTuple
 import apsw
 
 MAX_TREE_DEPTH = 50
-"""What lies deeper hangs beside its parent: nobody could follow it, and some readers of JSON would give up."""
+"""Deeper sessions become siblings of their parent: nobody could follow them, and some JSON readers would give up."""
 
 _ROW_QUERY = """
     SELECT file.id, session.uuid, file.path, name.text, file.gone IS NOT NULL, file.size, file.prompts,
@@ -39,7 +39,7 @@ _SHARED_QUERY = """
 
 
 class FamilyRow(NamedTuple):
-    """A session file as the index knows it."""
+    """A session file as the index describes it."""
 
     file: int
     session_id: str
@@ -49,11 +49,11 @@ class FamilyRow(NamedTuple):
     is_gone: bool
     size: int
     prompts: int
-    """Entries that hold what a person typed."""
+    """How many entries a person typed."""
     agents: int
-    """How many sub-agents have a file of their own."""
+    """How many sub-agents have their own file."""
     talks: bool
-    """Whether it holds a conversation."""
+    """Whether it contains a conversation."""
     started: str | None
     ended: str | None
     cwd: str | None
@@ -62,29 +62,29 @@ class FamilyRow(NamedTuple):
     title: str | None
     tag: str | None
     made_by: str | None = None
-    """How turnlog made it from the session it names: clone, fork, repair."""
+    """How turnlog made it from the session that it names: clone, fork or repair."""
 
     @property
     def time(self) -> str:
-        """When something was last said in it."""
+        """When the last message was written."""
         return self.ended or self.started or ""
 
     @property
     def age(self) -> tuple[str, str, str, str]:
-        """Sorts files from the oldest to the newest."""
+        """A sort key, from the oldest file to the newest."""
         return self.started or "~", self.ended or "~", self.session_id, self.path
 
 
 class FamilyOrigin(NamedTuple):
-    """What a session came from."""
+    """The session that a session came from, and how."""
 
     relation: str
-    """edit, fork or copy."""
+    """clone, fork, repair or copy."""
     session_id: str
     file: int | None
     """None if that session is not in the index."""
     shared: int
-    """How many assistant messages both have; 0 where that was not looked at."""
+    """How many assistant messages both have; 0 if not counted."""
 
 
 @dataclass(slots=True)
@@ -94,7 +94,7 @@ class FamilyNode:
     row: FamilyRow
     origin: FamilyOrigin | None
     worktree: str | None = None
-    """The name of the git worktree it began in; None for the repository itself."""
+    """The name of the git worktree that it started in; None for the repository itself."""
     is_archived: bool = False
     children: list[FamilyNode] = field(default_factory=list)
 
@@ -104,24 +104,24 @@ class ProjectTree(NamedTuple):
 
     path: str
     folders: list[str]
-    """All working folders that its sessions began in."""
+    """All folders that its sessions started in."""
     sessions: list[FamilyNode]
-    """The newest first; what came from another one of the project hangs below that."""
+    """The newest first; sessions that came from another one of the project are below that one."""
     total: int
     """How many sessions it has, at all depths."""
     ended: str | None
-    """When something was last said in any of them."""
+    """When the last message in any of them was written."""
 
 
 class Worktree(NamedTuple):
-    """Where a working folder belongs."""
+    """A git worktree: its repository and its name."""
 
     repository: str
     name: str
 
 
 def list_family_rows(db: apsw.Connection) -> list[FamilyRow]:
-    """All session files that the index knows."""
+    """List all session files in the index."""
     return [
         FamilyRow(file, uuid, path, folder, bool(gone), size, prompts, agents, bool(talks), *rest)
         for file, uuid, path, folder, gone, size, prompts, agents, talks, *rest in db.execute(_ROW_QUERY)
@@ -129,20 +129,20 @@ def list_family_rows(db: apsw.Connection) -> list[FamilyRow]:
 
 
 def iter_shared_messages(db: apsw.Connection) -> Iterator[tuple[str, int]]:
-    """The assistant messages that several files hold, with each of these files; in the order of the messages."""
+    """Yield the assistant messages that several files contain, with each of these files, in order of messages."""
     yield from db.execute(_SHARED_QUERY)
 
 
 def build_project_trees(
-    found: Sequence[FamilyRow],
+    rows: Sequence[FamilyRow],
     copies: Iterable[tuple[str, int]] = (),
     worktrees: Mapping[str, Worktree] | None = None,
     archived: Collection[str] = (),
 ) -> list[ProjectTree]:
-    """Projects with their sessions, the newest first."""
+    """Build the projects with their sessions, the newest first."""
     homes = worktrees or {}
-    origins = _find_origins(found, copies)
-    nodes = {row.file: _build_node(row, origins.get(row.file), homes, archived) for row in found}
+    origins = _find_origins(rows, copies)
+    nodes = {row.file: _build_node(row, origins.get(row.file), homes, archived) for row in rows}
     groups: defaultdict[str, list[FamilyNode]] = defaultdict(list)
     for node in nodes.values():
         groups[_find_project_path(node.row, homes)].append(node)
@@ -165,7 +165,7 @@ def _find_project_path(row: FamilyRow, homes: Mapping[str, Worktree]) -> str:
 
 
 def _grow_project_tree(path: str, members: list[FamilyNode], nodes: Mapping[int, FamilyNode]) -> ProjectTree:
-    """Hang what came from a session of the same project below that one."""
+    """Put each session that came from another one of the project below that one."""
     here = {node.row.file for node in members}
     depths: dict[int, int] = {}
     parents: dict[int, int] = {}
@@ -187,7 +187,7 @@ def _grow_project_tree(path: str, members: list[FamilyNode], nodes: Mapping[int,
 
 
 def _sort_parents_first(members: list[FamilyNode], here: set[int]) -> Iterator[FamilyNode]:
-    """The sessions in an order in which each stands behind what it came from; there are no circles."""
+    """Yield each session after the one it came from; there are no cycles."""
     by_file = {node.row.file: node for node in members}
     done: set[int] = set()
     for member in members:
@@ -201,9 +201,9 @@ def _sort_parents_first(members: list[FamilyNode], here: set[int]) -> Iterator[F
         yield from reversed(line)
 
 
-def _find_origins(found: Sequence[FamilyRow], copies: Iterable[tuple[str, int]]) -> dict[int, FamilyOrigin]:
-    """What each file came from, without circles; the younger links give way."""
-    ordered = sorted(found, key=lambda row: row.age)
+def _find_origins(rows: Sequence[FamilyRow], copies: Iterable[tuple[str, int]]) -> dict[int, FamilyOrigin]:
+    """Find the origin of each file; where links form a cycle, the younger ones are dropped."""
+    ordered = sorted(rows, key=lambda row: row.age)
     by_id: defaultdict[str, list[FamilyRow]] = defaultdict(list)
     for row in ordered:
         by_id[row.session_id].append(row)
@@ -226,7 +226,7 @@ def _leads_to(file: int, above: int | None, origins: Mapping[int, FamilyOrigin])
 def _find_named_origin(
     row: FamilyRow, by_id: Mapping[str, list[FamilyRow]], common: Mapping[int, Counter[int]]
 ) -> FamilyOrigin | None:
-    """The origin that a file or turnlog itself names."""
+    """Return the origin that the file names, in its entries or in turnlog's own record."""
     relation, session_id = row.made_by or "fork", row.forked_from
     if not session_id or session_id == row.session_id:
         return None
@@ -237,7 +237,7 @@ def _find_named_origin(
 
 
 def _find_copied_origin(counts: Counter[int] | None, by_file: Mapping[int, FamilyRow]) -> FamilyOrigin | None:
-    """The older file with which one has most in common, the oldest of several."""
+    """Return the older file that shares the most messages; the oldest one if several do."""
     if not counts:
         return None
     best = min(counts, key=lambda file: (-counts[file], by_file[file].age))
@@ -245,9 +245,9 @@ def _find_copied_origin(counts: Counter[int] | None, by_file: Mapping[int, Famil
 
 
 def _count_common_messages(ordered: Sequence[FamilyRow], copies: Iterable[tuple[str, int]]) -> dict[int, Counter[int]]:
-    """For each file the older ones with the same first entry or the same messages, and how many messages.
+    """Count, for each file, the messages it shares with older files; files with the same first entry count too.
 
-    Of the files that hold a message each is compared with the one before it and with the oldest, not with all.
+    Each file that contains a message is compared with the previous one and the oldest one, not with all.
     """
     place = {row.file: number for number, row in enumerate(ordered)}
     roots: defaultdict[str, list[int]] = defaultdict(list)

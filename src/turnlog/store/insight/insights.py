@@ -1,4 +1,4 @@
-"""Where time and work went, out of the index: hours of the week, slow calls, long turns, busy files."""
+"""Where time and work went, from the index: hours of the week, slow calls, long turns, busy files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WORK_KINDS = tuple(_KIND_NAMES.index(kind) for kind in ("prompt", "answer", "th
 _WAITING_TOOLS = ("AskUserQuestion", "ExitPlanMode")
 """Calls that end when a person answers."""
 _MAX_COPIES_PER_CALL = 4
-"""Forks hold copies of calls; so many times as many rows are looked at."""
+"""Forks contain copies of calls, so the query reads this many times as many rows."""
 _SLOWEST_QUERY = """
     SELECT call.id, file.id, session, name.text, call.started,
         (julianday(call.ended) - julianday(call.started)) * 86400.0 AS took, failed
@@ -47,12 +47,10 @@ _FILE_QUERY = """
 
 
 class SlowCall(NamedTuple):
-    """A call that took long."""
-
     session: int
     file: int
     offset: int | None
-    """Of its line, where the index knows it."""
+    """The offset of the call's line, if the index knows it."""
     tool: str
     started: str
     seconds: float
@@ -60,19 +58,17 @@ class SlowCall(NamedTuple):
 
 
 class LongTurn(NamedTuple):
-    """A turn that took long."""
-
     session: int
     file: int
     offset: int
-    """Of its prompt."""
+    """The offset of the prompt."""
     started: int
     """Seconds since 1970."""
     seconds: int
 
 
 class BusyFile(NamedTuple):
-    """A file that calls named often."""
+    """A file that many calls named."""
 
     path: str
     calls: int
@@ -83,43 +79,43 @@ class BusyFile(NamedTuple):
 
     @property
     def changes(self) -> int:
-        """Calls that wrote to it, or tried to."""
+        """How many calls wrote to it, or tried to."""
         return self.calls - self.reads
 
 
 def count_messages_by_hour(db: apsw.Connection, request: UsageRequest) -> list[list[int]]:
-    """Messages by day of the week (from Monday) and hour of the day, where clocks stand as in the request's zone."""
+    """Count messages by day of the week (from Monday) and hour of the day, in the request's time zone."""
     wanted = build_spend_filter(db, request).with_condition("hour >= 0")
     for bound, sign in ((request.since, ">="), (request.until, "<")):
         if bound is not None:
             wanted = wanted.with_condition(f"hour {sign} ?", _to_hour(request.zone, bound, later=sign == "<"))
-    found = [[0] * 24 for _ in range(7)]
+    counts = [[0] * 24 for _ in range(7)]
     stretches = list_clock_stretches(db, request.zone)
     for hour, messages in db.execute(f"SELECT hour, sum(messages) {wanted.sql} GROUP BY hour", wanted.values):
         ahead = next((item.offset for item in reversed(stretches) if item.hour <= hour), stretches[0].offset)
         local = hour + ahead // 3600
         # The first of January 1970 was a Thursday.
-        found[(local // 24 + 3) % 7][local % 24] += messages
-    return found
+        counts[(local // 24 + 3) % 7][local % 24] += messages
+    return counts
 
 
 def list_slowest_calls(db: apsw.Connection, request: UsageRequest, most: int = 15) -> list[SlowCall]:
-    """The calls that took longest from their line to their result, but for those that ask a person."""
+    """List the calls with the longest time from their line to their result, except those that ask a person."""
     which, values = _build_file_condition(db, request)
     which += "".join(f" AND call.started {sign} '{text}'" for sign, text in _iter_client_time_bounds(request))
     query = _SLOWEST_QUERY.format(waiting=_quote_sql_list(_WAITING_TOOLS), which=which)
-    found: dict[str, SlowCall] = {}
+    slowest: dict[str, SlowCall] = {}
     rows: list[Any] = db.execute(query, (*values, most * _MAX_COPIES_PER_CALL)).fetchall()
     for key, file, session, tool, started, took, failed in rows:
-        if key not in found and len(found) < most:
-            found[key] = SlowCall(
+        if key not in slowest and len(slowest) < most:
+            slowest[key] = SlowCall(
                 session, file, _find_call_offset(db, file, started), tool, started, took, bool(failed)
             )
-    return list(found.values())
+    return list(slowest.values())
 
 
 def list_longest_turns(db: apsw.Connection, request: UsageRequest, most: int = 15) -> list[LongTurn]:
-    """The turns with the longest time from their prompt to the last text before the next one."""
+    """List the turns with the longest time from their prompt to the last text before the next one."""
     which, values = _build_file_condition(db, request)
     which += "".join(f" AND text.time {sign} {seconds}" for sign, seconds in _iter_second_bounds(request))
     query = _TURN_QUERY.format(prompt=_PROMPT_KIND, work=", ".join(map(str, _WORK_KINDS)), which=which)
@@ -128,7 +124,7 @@ def list_longest_turns(db: apsw.Connection, request: UsageRequest, most: int = 1
 
 
 def list_busiest_files(db: apsw.Connection, request: UsageRequest, most: int = 20) -> list[BusyFile]:
-    """The files that most calls named."""
+    """List the files that the most calls named."""
     which, values = _build_file_condition(db, request)
     which += "".join(f" AND call.started {sign} '{text}'" for sign, text in _iter_client_time_bounds(request))
     query = _FILE_QUERY.format(
@@ -138,7 +134,7 @@ def list_busiest_files(db: apsw.Connection, request: UsageRequest, most: int = 2
 
 
 def _build_file_condition(db: apsw.Connection, request: UsageRequest) -> tuple[str, tuple[Any, ...]]:
-    """The files of a project; models have none."""
+    """Build the condition on the files of a project; a model has no files."""
     wanted = build_spend_filter(db, request._replace(model=None))
     if not wanted.conditions:
         return "", ()
@@ -153,7 +149,7 @@ def _iter_second_bounds(request: UsageRequest) -> Iterator[tuple[str, int]]:
 
 
 def _iter_client_time_bounds(request: UsageRequest) -> Iterator[tuple[str, str]]:
-    """The bounds as the client writes times, in UTC, which sort as they are."""
+    """Yield the bounds the way Claude Code writes times, in UTC, which sort as text."""
     for sign, seconds in _iter_second_bounds(request):
         yield sign, datetime.fromtimestamp(max(seconds, 0), UTC).isoformat()[:19]
 
@@ -172,7 +168,7 @@ def _find_session_number(db: apsw.Connection, file: int) -> int:
 
 
 def _find_call_offset(db: apsw.Connection, file: int, started: str) -> int | None:
-    """Where a call stands: the index knows texts by the second only."""
+    """Find the offset of a call; the index knows the times of texts only to the second."""
     query = "SELECT offset FROM text WHERE file = ? AND kind = ? AND time = unixepoch(?) LIMIT 1"
     row = db.execute(query, (file, _CALL_KIND, started)).fetchone()
     return int(row[0]) if row else None

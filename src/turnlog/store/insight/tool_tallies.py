@@ -1,4 +1,4 @@
-"""Calls by tool over all sessions, out of the index; each call counts once, however many files hold a copy of it."""
+"""Calls by tool over all sessions, from the index; each call counts once, no matter how many files contain a copy."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import apsw
 
 from turnlog.session.tallies import ToolTally, sort_tallies
 
-# A copy may have been made before the result came: the call is answered if any file has the answer.
+# A file may have been copied before the result arrived: a call is answered if any file has the answer.
 _CALL_QUERY = """
 SELECT name.text, count(*), sum(failed IS 1), sum(failed IS NULL), sum(given), sum(got)
 FROM ({once}) JOIN name ON name.id = tool GROUP BY name.text
@@ -28,18 +28,18 @@ FROM call {where} GROUP BY id {having}
 def tally_tool_calls(
     db: apsw.Connection, sessions: Collection[int] | None = None, since: str | None = None
 ) -> list[ToolTally]:
-    """The calls of some sessions, or of all, by tool; `since` is a time as the client writes it."""
+    """Count the calls of some sessions, or of all, by tool; `since` is a time as Claude Code writes it."""
     once, values = _build_once_query(sessions, since)
-    found: dict[str, ToolTally] = {}
+    tallies: dict[str, ToolTally] = {}
     for name, calls, failed, unanswered, given, got in db.execute(_CALL_QUERY.format(once=once), values):
-        found[name] = ToolTally(name, calls, failed, None, None, unanswered, [], given or 0, got or 0)
+        tallies[name] = ToolTally(name, calls, failed, None, None, unanswered, [], given or 0, got or 0)
     for name, took in db.execute(_TIME_QUERY.format(once=once), values):
-        found[name].times.append(float(max(round(took), 0)))
-    return sort_tallies(found.values())
+        tallies[name].times.append(float(max(round(took), 0)))
+    return sort_tallies(tallies.values())
 
 
 def _build_once_query(sessions: Collection[int] | None, since: str | None) -> tuple[str, tuple[str, ...]]:
-    """The query for calls without their copies, and its values."""
+    """Build the query for calls without their copies, and its values."""
     where = "file IN (SELECT id FROM file WHERE session IN (SELECT value FROM json_each(?)))"
     having = "min(started) >= ?"
     query = _ONCE_QUERY.format(

@@ -1,4 +1,4 @@
-"""Files by path over many sessions, out of the index: which sessions read and changed them, when and how often."""
+"""Files by path over many sessions, from the index: which sessions read and changed them, when and how often."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from msgspec import Struct
 from turnlog.session.touched_files import PATH_FIELDS, READ_TOOLS
 
 _WRITE_TOOLS = frozenset({"Write"})
-# A call that several files hold counts once, for the session that has it first.
+# A call that several files contain counts once, for the session that has it first.
 _TOUCH_QUERY = """
 SELECT call.id, call.path, name.text, session.uuid, call.started, call.failed IS NOT NULL, call.failed
 FROM call
@@ -38,7 +38,7 @@ GROUP BY main.path ORDER BY last DESC
 
 
 class IndexedFile(Struct):
-    """A file, and what sessions did to it."""
+    """A file, and what sessions did with it."""
 
     path: str
     reads: int = 0
@@ -49,12 +49,10 @@ class IndexedFile(Struct):
     first: str | None = None
     last: str | None = None
     sessions: dict[str, int] = {}
-    """How many calls each session made, by its id; the one that was first comes first."""
+    """How many calls each session made, by its id; the first session comes first."""
 
 
 class TouchingSession(NamedTuple):
-    """A session that touched a file."""
-
     path: str
     last: str | None
 
@@ -70,19 +68,19 @@ class _TouchCall(NamedTuple):
 
 
 def list_indexed_files(db: apsw.Connection, sessions: Collection[int] | None = None) -> list[IndexedFile]:
-    """The files that some sessions, or all, have read and written, by path."""
+    """List the files that some sessions, or all, have read and written, by path."""
     rows = db.execute(_TOUCH_QUERY, (_encode_names(PATH_FIELDS), None if sessions is None else str(list(sessions))))
     calls = [
         _merge_call_copies(list(copies)) for _, copies in groupby(map(_TouchCall._make, rows), key=attrgetter("id"))
     ]
-    found: dict[str, IndexedFile] = {}
+    files: dict[str, IndexedFile] = {}
     for call in sorted(calls, key=lambda call: call.started or ""):
-        _count_call(found.setdefault(call.path, IndexedFile(call.path, sessions={})), call)
-    return sorted(found.values(), key=lambda item: item.path)
+        _count_call(files.setdefault(call.path, IndexedFile(call.path, sessions={})), call)
+    return sorted(files.values(), key=lambda item: item.path)
 
 
 def _merge_call_copies(copies: list[_TouchCall]) -> _TouchCall:
-    """A call of which there are copies: as the first file tells it, and answered if any file has the answer."""
+    """Merge the copies of a call: the first one, answered if any file has the answer."""
     answered = [copy for copy in copies if copy.answered]
     return copies[0]._replace(answered=bool(answered), failed=any(copy.failed for copy in answered))
 
@@ -101,7 +99,7 @@ def _count_call(item: IndexedFile, call: _TouchCall) -> None:
 
 
 def find_touching_sessions(db: apsw.Connection, name: str) -> list[TouchingSession]:
-    """The sessions whose calls named a file by this path, or one that ends with it; the newest first."""
+    """Find the sessions whose calls named a file by this path, or by one that ends with it; the newest first."""
     end = name.replace("\\", "/").removeprefix("./").strip("/")
     pattern = "%/" + end.replace("!", "!!").replace("%", "!%").replace("_", "!_")
     return [TouchingSession(*row) for row in db.execute(_SESSION_QUERY, (_encode_names(PATH_FIELDS), name, pattern))]

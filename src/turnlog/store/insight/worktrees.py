@@ -1,7 +1,7 @@
-"""Which repository a working folder belongs to, if it is a git worktree.
+"""Which repository a folder belongs to, if it is a git worktree.
 
-The client makes worktrees in `<repository>/.claude/worktrees/<name>`: the path tells, even if the folder is gone. Of
-others, the file `.git` tells: it names `<repository>/.git/worktrees/<name>`.
+Claude Code creates worktrees in `<repository>/.claude/worktrees/<name>`, so the path identifies them even if the folder
+was deleted. For others, the file `.git` points to `<repository>/.git/worktrees/<name>`.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ _MAX_POINTER_BYTES = 4096
 
 
 def find_worktrees(folders: Iterable[str]) -> dict[str, Worktree]:
-    """The worktrees among some working folders."""
-    found: dict[str, Worktree] = {}
+    """Find the worktrees among some folders."""
+    worktrees: dict[str, Worktree] = {}
     known: dict[str, Worktree | None] = {}
     for folder in set(folders):
         home = _match_worktree_path(folder) or _find_by_pointer(folder, known)
         if home is not None:
-            found[folder] = home
-    return found
+            worktrees[folder] = home
+    return worktrees
 
 
 def _match_worktree_path(folder: str) -> Worktree | None:
-    made = _CLIENT_WORKTREE.fullmatch(folder)
-    return Worktree(made[1], made[2]) if made else None
+    match = _CLIENT_WORKTREE.fullmatch(folder)
+    return Worktree(match[1], match[2]) if match else None
 
 
 def _find_by_pointer(folder: str, known: dict[str, Worktree | None]) -> Worktree | None:
-    """What the nearest `.git` at or above a folder says."""
+    """Find the repository by the nearest `.git` at or above a folder."""
     passed: list[str] = []
     home: Worktree | None = None
     while os.path.isabs(folder):  # noqa: PTH117 - thousands of them: plain strings are faster
@@ -56,7 +56,7 @@ def _find_by_pointer(folder: str, known: dict[str, Worktree | None]) -> Worktree
 
 
 def _read_pointer(pointer: Path) -> Worktree | None:
-    """The repository that a `.git` file points to; None for a folder, a submodule, and what can't be read."""
+    """Return the repository that a `.git` file points to; None for a folder, a submodule or an unreadable file."""
     try:
         if not pointer.is_file():
             return None
@@ -64,9 +64,9 @@ def _read_pointer(pointer: Path) -> Worktree | None:
             text = file.read(_MAX_POINTER_BYTES).decode("utf-8", "replace")
     except (OSError, ValueError):
         return None
-    found = _GIT_POINTER.fullmatch(text.strip())
-    if found is None:
+    match = _GIT_POINTER.fullmatch(text.strip())
+    if match is None:
         return None
-    inside = os.path.normpath(os.path.join(pointer.parent, found[1]))  # noqa: PTH118 - it may be relative
+    inside = os.path.normpath(os.path.join(pointer.parent, match[1]))  # noqa: PTH118 - it may be relative
     repository = os.path.dirname(inside) if os.path.basename(inside) == ".git" else inside  # noqa: PTH119, PTH120
-    return Worktree(repository, found[2])
+    return Worktree(repository, match[2])

@@ -1,1 +1,1 @@
-"""How the index, and the files themselves, are searched."""
+"""Search of the index, and of the files themselves."""

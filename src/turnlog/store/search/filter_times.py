@@ -1,4 +1,4 @@
-"""Times as people give them in a filter, and the days between two of them as facet words."""
+"""Times as people write them in a filter, and the days between two of them as facet words."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ _UNIT_SECONDS = {
 }
 _PARTIAL_DATE = re.compile(r"(\d{4})(?:-(\d{1,2}))?(?:-(\d{1,2}))?")
 _MAX_YEARS_AHEAD = 2
-"""So many years after this one there may be texts: clocks go wrong."""
+"""Texts may be dated this many years ahead, because clocks go wrong."""
 
 
 def parse_time(text: str, now: datetime | None = None) -> int | None:
-    """The moment that a text means, in seconds since 1970; of a day, a month or a year its start where we are."""
+    """Return the time that a text means, in seconds since 1970; for a day, month or year, its start in local time."""
     now = now or datetime.now(UTC)
     word = text.strip().lower()
     if word in ("now", "today", "yesterday"):
         days = ("today", "yesterday").index(word) if word != "now" else None
         return int(now.timestamp()) if days is None else _to_midnight(now.astimezone().date() - timedelta(days=days))
-    if found := _TIME_AGO.fullmatch(word):
-        return max(int(now.timestamp()) - int(found[1]) * _UNIT_SECONDS[found[2]], 0)
+    if match := _TIME_AGO.fullmatch(word):
+        return max(int(now.timestamp()) - int(match[1]) * _UNIT_SECONDS[match[2]], 0)
     try:
-        if found := _PARTIAL_DATE.fullmatch(word):
-            return _to_midnight(date(int(found[1]), int(found[2] or 1), int(found[3] or 1)))
+        if match := _PARTIAL_DATE.fullmatch(word):
+            return _to_midnight(date(int(match[1]), int(match[2] or 1), int(match[3] or 1)))
         return max(int(datetime.fromisoformat(text.strip()).astimezone().timestamp()), 0)
     except (ValueError, OverflowError, OSError):
         return None
@@ -46,7 +46,7 @@ def _to_midnight(day: date) -> int:
 
 
 def list_day_facets(after: int | None, before: int | None) -> list[str]:
-    """The facet words of all days (UTC) that a span of time touches: years and months where they are whole."""
+    """List the facet words of all days (UTC) in a span of time; whole months and years have one word each."""
     last_year = datetime.now(UTC).year + _MAX_YEARS_AHEAD
     first = _to_day(after or 0)
     last = date(last_year, 12, 31) if before is None else min(_to_day(max(before - 1, 0)), date(last_year, 12, 31))

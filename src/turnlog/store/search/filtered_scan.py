@@ -1,4 +1,4 @@
-"""A scan from its filters to its groups: which files to look through, and when enough was found."""
+"""A scan from its filters to its groups: which files to search, and when enough was found."""
 
 from __future__ import annotations
 
@@ -32,25 +32,25 @@ _FILE_FILTERS = ("project", "session")
 
 
 def list_scan_targets(db: apsw.Connection, query: SearchQuery | None) -> list[ScanTarget]:
-    """The files of the projects and sessions that a query names, newest first; without one, all."""
+    """List the files of the projects and sessions that a query names, newest first; without a query, all files."""
     rows: list[Any] = db.execute(
         "SELECT file.id, path, kind = 'output', size, gone IS NOT NULL, session, project"
         " FROM file JOIN session ON session.id = session ORDER BY mtime_ns DESC, file.id DESC"
     ).fetchall()
-    for given in query.root.items if query else ():
-        if isinstance(given, QueryFilter) and given.name in _FILE_FILTERS:
-            wanted = _match_filter(db, given)
-            rows = [row for row in rows if row[6 if given.name == "project" else 5] in wanted]
+    for item in query.root.items if query else ():
+        if isinstance(item, QueryFilter) and item.name in _FILE_FILTERS:
+            wanted = _match_filter(db, item)
+            rows = [row for row in rows if row[6 if item.name == "project" else 5] in wanted]
     return [ScanTarget(file, path, bool(plain), size, bool(gone)) for file, path, plain, size, gone, _, _ in rows]
 
 
-def _match_filter(db: apsw.Connection, given: QueryFilter) -> set[int]:
-    find = match_projects if given.name == "project" else match_sessions
-    return {number for value in given.values for number in find(db, value.text).ids}
+def _match_filter(db: apsw.Connection, item: QueryFilter) -> set[int]:
+    find = match_projects if item.name == "project" else match_sessions
+    return {number for value in item.values for number in find(db, value.text).ids}
 
 
 def has_text_filters(query: SearchQuery | None) -> bool:
-    """Whether a query has filters that single texts must pass, not only whole files."""
+    """Whether a query has filters on single texts, not only on whole files."""
     return any(
         not (isinstance(item, QueryFilter) and item.name in _FILE_FILTERS)
         for item in (query.root.items if query else ())
@@ -58,30 +58,32 @@ def has_text_filters(query: SearchQuery | None) -> bool:
 
 
 class KnownText(NamedTuple):
-    """What the index knows of a text that a scan found."""
+    """The row of the index for a text that a scan found."""
 
     id: int
     time: int
 
 
 class TextSieve:
-    """Finds the texts of a scan in the index, and lets those through that fit a plan."""
+    """Finds the texts of a scan in the index, and passes those that match a plan."""
 
     def __init__(self, db: apsw.Connection, plan: SearchPlan | None) -> None:
         self._db = db
         self._plan = plan
 
     def sift_report(self, report: FileScanReport) -> FileScanReport:
-        """What of a file fits."""
+        """Return the part of a report that matches the plan."""
         if self._plan is None:
             return report
         known = self.load_known_texts(report.file)
         fitting = self._select_fitting(known.values())
-        kept = [item for item in report.sightings if (row := known.get(_get_sighting_key(item))) and row.id in fitting]
-        return FileScanReport(report.file, len(kept), kept, report.size)
+        passing = [
+            item for item in report.sightings if (row := known.get(_get_sighting_key(item))) and row.id in fitting
+        ]
+        return FileScanReport(report.file, len(passing), passing, report.size)
 
     def load_known_texts(self, file: int) -> dict[tuple[int, str], KnownText]:
-        """The texts of a file by offset and kind."""
+        """Load the texts of a file by offset and kind."""
         rows: list[Any] = self._db.execute("SELECT offset, kind, id, time FROM text WHERE file = ?", (file,)).fetchall()
         return {(offset, _KIND_NAMES[kind]): KnownText(number, time) for offset, kind, number, time in rows}
 
@@ -91,11 +93,11 @@ class TextSieve:
         if not times:
             return set()
         span = min(times), max(times)
-        found: set[int] = set()
+        matching: set[int] = set()
         for table in ("said", "done"):
             query = f"SELECT rowid FROM {table} WHERE {table} MATCH ? AND rowid BETWEEN ? AND ?"
-            found.update(number for (number,) in self._db.execute(query, (self._plan.expression, *span)))
-        return {number for number in found if number in times and self._plan.is_in_time_bounds(times[number])}
+            matching.update(number for (number,) in self._db.execute(query, (self._plan.expression, *span)))
+        return {number for number in matching if number in times and self._plan.is_in_time_bounds(times[number])}
 
 
 def _get_sighting_key(item: ScanSighting) -> tuple[int, str]:
@@ -105,34 +107,34 @@ def _get_sighting_key(item: ScanSighting) -> tuple[int, str]:
 def group_scan_reports(
     db: apsw.Connection, reports: Sequence[FileScanReport], sieve: TextSieve, limit: int, hits: int
 ) -> list[HitGroup]:
-    """What a scan found as the groups of a search: by session, in the order of the files."""
+    """Group the results of a scan by session, in the order of the files, as a search does."""
     by_session: dict[int, list[FileScanReport]] = {}
     for report in reports:
         (session,) = db.execute("SELECT session FROM file WHERE id = ?", (report.file,)).fetchone() or (0,)
         by_session.setdefault(session, []).append(report)
-    return [_build_group(session, found, sieve, hits) for session, found in list(by_session.items())[:limit]]
+    return [_build_group(session, members, sieve, hits) for session, members in list(by_session.items())[:limit]]
 
 
 def _build_group(session: int, reports: Sequence[FileScanReport], sieve: TextSieve, most: int) -> HitGroup:
-    shown: dict[str, IndexHit] = {}
+    hits: dict[str, IndexHit] = {}
     newest = 0
     for report in reports:
         known = sieve.load_known_texts(report.file)
         for item in report.sightings:
             row = known.get(_get_sighting_key(item), KnownText(0, 0))
             newest = max(newest, row.time)
-            if len(shown) < most:
+            if len(hits) < most:
                 hit = IndexHit(row.id, item.file, item.offset, item.kind, row.time, item.snippet)
-                shown.setdefault(item.snippet.text, hit)
+                hits.setdefault(item.snippet.text, hit)
     total = sum(report.total for report in reports)
-    return HitGroup(session, total, newest, 0.0, [], tuple(shown.values()))
+    return HitGroup(session, total, newest, 0.0, [], tuple(hits.values()))
 
 
 _MAX_STRICT_SIGHTINGS = 5000
 
 
 class ScanRequest(NamedTuple):
-    """What to look for, and the filters that stand beside it."""
+    """The text to search for, and the query with the filters."""
 
     needle: SearchNeedle
     query: SearchQuery | None = None
@@ -148,65 +150,65 @@ class ScanOutcome(NamedTuple):
 def scan_indexed_files(
     db: apsw.Connection,
     source: IndexSource,
-    looked_for: ScanRequest,
-    wish: SearchOptions,
+    request: ScanRequest,
+    options: SearchOptions,
     progress: ScanProgress = ignore_progress,
 ) -> ScanOutcome:
-    """Look through the files that the filters of a query name."""
-    needle, query = looked_for
+    """Search the files that the filters of a query name."""
+    needle, query = request
     if query is not None:
         _refuse_terms(query)
     filters = plan_search(db, query) if query is not None else None
     is_strict = has_text_filters(query)
-    look = _ScanFindings(db, TextSieve(db, filters if is_strict else None), wish)
+    findings = _ScanFindings(db, TextSieve(db, filters if is_strict else None), options)
     trash = source.find_trashed(db)
-    chosen = list_scan_targets(db, query)
-    files = [target for target in chosen if target.file not in trash.files]
+    targets = list_scan_targets(db, query)
+    files = [target for target in targets if target.file not in trash.files]
     result = scan_files(
         needle,
         files,
         source.read_pieces,
         _MAX_STRICT_SIGHTINGS if is_strict else MAX_SIGHTINGS_PER_FILE,
-        look.is_enough,
+        findings.is_enough,
         progress,
     )
-    look.is_enough(result.reports)
-    groups = group_scan_reports(db, look.kept, look.sieve, wish.limit, wish.hits)
-    if wish.context:
+    findings.is_enough(result.reports)
+    groups = group_scan_reports(db, findings.kept, findings.sieve, options.limit, options.hits)
+    if options.context:
         passages = Passages(db, source.read_passage)
-        groups = [_add_context(db, passages, group, wish.context) for group in groups]
-    total = sum(report.total for report in look.kept)
-    left_out = trash.build_left_out((trash.files[item.file] for item in chosen if item.file in trash.files), None)
-    found = SearchOutcome(groups, total, len(look.sessions), is_bounded=result.left > 0, left_out=left_out)
-    return ScanOutcome(found, result)
+        groups = [_add_context(db, passages, group, options.context) for group in groups]
+    total = sum(report.total for report in findings.kept)
+    left_out = trash.build_left_out((trash.files[item.file] for item in targets if item.file in trash.files), None)
+    outcome = SearchOutcome(groups, total, len(findings.sessions), is_bounded=result.left > 0, left_out=left_out)
+    return ScanOutcome(outcome, result)
 
 
 def _refuse_terms(query: SearchQuery) -> None:
     for node in iter_all_terms(query.root):
         if isinstance(node, QueryTerm):
-            raise QueryError("with --substring or --regex a query holds filters alone", query.text, node.at)
+            raise QueryError("with --substring or --regex, the query may contain only filters", query.text, node.at)
 
 
 class _ScanFindings:
-    """What was found so far and fits."""
+    """The matching reports so far."""
 
-    def __init__(self, db: apsw.Connection, sieve: TextSieve, wish: SearchOptions) -> None:
+    def __init__(self, db: apsw.Connection, sieve: TextSieve, options: SearchOptions) -> None:
         self.db = db
         self.sieve = sieve
-        self.wish = wish
+        self.options = options
         self.kept: list[FileScanReport] = []
         self.sessions: set[int] = set()
-        self._seen = 0
+        self._checked = 0
 
     def is_enough(self, reports: Sequence[FileScanReport]) -> bool:
-        """Whether there are as many sessions as are to be shown."""
-        for report in reports[self._seen :]:
+        """Whether there are as many sessions as the answer shows."""
+        for report in reports[self._checked :]:
             fitting = self.sieve.sift_report(report)
             if fitting.total:
                 self.kept.append(fitting)
                 self.sessions.add(self.db.execute("SELECT session FROM file WHERE id = ?", (report.file,)).get)
-        self._seen = len(reports)
-        return len(self.sessions) >= self.wish.limit
+        self._checked = len(reports)
+        return len(self.sessions) >= self.options.limit
 
 
 def _add_context(db: apsw.Connection, passages: Passages, group: HitGroup, count: int) -> HitGroup:

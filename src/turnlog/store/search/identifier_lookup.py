@@ -1,9 +1,9 @@
-"""The camelCase identifiers that a word is a part of: what a query asks for besides the word itself.
+"""The camelCase identifiers that contain a word: a query searches for them besides the word itself.
 
-A common part (`get`, `user`) belongs to thousands of identifiers, and each that is asked for costs a look into every
-piece of the index. So there is a bound. Where it cuts, identifiers that hold all words of the query are taken, for they
-are what somebody means who types `user name`; then half of those that were seen first, since identifiers that have
-been there for long are the frequent ones, and half of those that were seen last.
+A common part (`get`, `user`) belongs to thousands of identifiers, and each one in the query costs a lookup in every
+piece of the index, so there is a limit. Above it, identifiers that contain all words of the query come first: they are
+what somebody means who types `user name`. Half of the rest are the oldest, since identifiers that have been around for
+long are the frequent ones, and half the newest.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from turnlog.store.index.words import fold_word, split_identifier, to_index_word
 from turnlog.store.search.syntax import QueryTerm
 
 MAX_IDENTIFIERS_PER_WORD = 600
-"""So many identifiers are looked for with one word."""
+"""How many identifiers are searched for one word."""
 _MAX_IDENTIFIERS_PER_QUERY = 2400
-"""So many with all words of a query."""
+"""How many are searched for all words of a query."""
 _MIN_IDENTIFIERS_PER_WORD = 30
 _MAX_IDENTIFIERS_READ = 4000
-"""So many that hold all parts of a name, to find those in which they stand together."""
+"""How many with all parts of a name are read, to find those with the parts next to each other."""
 _WORD_PATTERN = re.compile(r"[^\W_]+")
 
 
 class IdentifierOwners(NamedTuple):
-    """The identifiers with a part, as the index knows them."""
+    """The identifiers in the index that contain a part."""
 
     words: list[str]
     is_cut: bool
-    """Whether there are more of them."""
+    """Whether there are more than these."""
 
 
 class IdentifierLookup:
-    """Tells, for the words of one query, in which identifiers they stand."""
+    """Finds the identifiers that contain the words of one query."""
 
     def __init__(self, db: apsw.Connection, terms: Sequence[QueryTerm]) -> None:
         self._db = db
@@ -47,17 +47,17 @@ class IdentifierLookup:
         )
         self._known: dict[QueryTerm, IdentifierOwners] = {}
 
-    def find_owners(self, given: QueryTerm) -> IdentifierOwners:
-        """The identifiers that a word, or a name of several, is a part of: `user_name` of `getUserName`."""
-        if given not in self._known:
-            self._known[given] = self._read_owners(given)
-        return self._known[given]
+    def find_owners(self, term: QueryTerm) -> IdentifierOwners:
+        """Find the identifiers that contain a word, or a name of several words: `getUserName` for `user_name`."""
+        if term not in self._known:
+            self._known[term] = self._read_owners(term)
+        return self._known[term]
 
-    def _read_owners(self, given: QueryTerm) -> IdentifierOwners:
-        pieces = _split_term(given)
+    def _read_owners(self, term: QueryTerm) -> IdentifierOwners:
+        pieces = _split_term(term)
         whole = "".join(pieces)
         most = self._share if len(pieces) == 1 else _MAX_IDENTIFIERS_READ
-        wanted = _build_match_expression([given])
+        wanted = _build_match_expression([term])
         names = self._select_names(wanted, "DESC", most + 1)
         is_cut = len(names) > most
         if is_cut:
@@ -68,7 +68,7 @@ class IdentifierLookup:
         return IdentifierOwners(words, False)
 
     def _choose_words(self, words: list[str], whole: str) -> list[str]:
-        """As many as may be: some with all words of the query, some that were seen first, some last."""
+        """Choose as many as the limit allows: some with all words of the query, some old ones, some new ones."""
         first = [word for word in self._full_matches if whole in word]
         rest = self._share - len(first)
         half = rest // 2 if len(words) > rest else len(words)
@@ -76,7 +76,7 @@ class IdentifierLookup:
 
     @cached_property
     def _full_matches(self) -> list[str]:
-        """Identifiers that hold all words of the query."""
+        """Identifiers that contain all words of the query."""
         return (
             _list_index_words(self._list_first_and_last(_build_match_expression(self._terms), self._share // 2))
             if len(self._terms) > 1
@@ -84,7 +84,7 @@ class IdentifierLookup:
         )
 
     def _list_first_and_last(self, wanted: str, most: int) -> list[str]:
-        """Of the identifiers that fit, those that were seen first and last."""
+        """List the oldest and the newest identifiers that match."""
         first, last = (self._select_names(wanted, order, most // 2) for order in ("ASC", "DESC"))
         return first + last
 
@@ -93,26 +93,26 @@ class IdentifierLookup:
             "SELECT name FROM identifier WHERE id IN"
             f" (SELECT rowid FROM hump WHERE hump MATCH ? ORDER BY rowid {order} LIMIT ?) ORDER BY id"
         )
-        found: list[Any] = self._db.execute(query, (wanted, most)).fetchall()
-        return [name for (name,) in found]
+        rows: list[Any] = self._db.execute(query, (wanted, most)).fetchall()
+        return [name for (name,) in rows]
 
 
 def _list_index_words(names: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(word for name in names for word in to_index_words(name)))
 
 
-def _split_term(given: QueryTerm) -> list[str]:
+def _split_term(term: QueryTerm) -> list[str]:
     return [
         piece
-        for word in _WORD_PATTERN.findall(to_query_text(given.text))
+        for word in _WORD_PATTERN.findall(to_query_text(term.text))
         for piece in split_identifier(word) or [fold_word(word)]
     ]
 
 
 def _build_match_expression(terms: Iterable[QueryTerm]) -> str:
-    """An expression for identifiers that hold the parts of all terms."""
-    found = []
+    """Build an expression for identifiers that contain the parts of all terms."""
+    parts = []
     for term in terms:
         quoted = [f'"{piece}"' for piece in _split_term(term)]
-        found += [*quoted[:-1], quoted[-1] + (" *" if term.is_prefix else "")]
-    return " AND ".join(dict.fromkeys(found))
+        parts += [*quoted[:-1], quoted[-1] + (" *" if term.is_prefix else "")]
+    return " AND ".join(dict.fromkeys(parts))

@@ -1,4 +1,4 @@
-"""The bytes behind the index: of files that are there, and of those that only the archive still has."""
+"""The bytes behind the index: of existing files, and of those that only the archive still has."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FIRST_LINE_BYTES = 64 << 10
 
 
 class IndexSource:
-    """Reads files of sessions, from the archive when they are gone."""
+    """Reads session files, from the archive if they were deleted."""
 
     def __init__(self, data_dir: Path) -> None:
         self._data_dir = data_dir
@@ -33,13 +33,13 @@ class IndexSource:
         return Archive(self._data_dir)
 
     def find_trashed(self, db: apsw.Connection) -> TrashedSessions:
-        """What of an index its owner has put into the trash."""
+        """Find the sessions of an index that are in turnlog's trash."""
         from turnlog.store.search.trashed_sessions import find_trashed_sessions
 
         return find_trashed_sessions(db, self._data_dir)
 
     def read_passage(self, path: str, offset: int, whole: bool) -> bytes | None:
-        """The line at an offset, or a whole piece from there on; None if nobody has it."""
+        """Read the line or a whole piece at an offset, from disk or archive; return None if both fail."""
         try:
             with open(path, "rb") as file:  # noqa: PTH123 - dozens for one page of results
                 file.seek(offset)
@@ -56,14 +56,14 @@ class IndexSource:
     def _read_archived_line(self, path: str, offset: int) -> bytes:
         size = _FIRST_LINE_BYTES
         while True:
-            found = self._archive.read_at(path, offset, size)
-            end = found.find(b"\n") + 1
-            if end or len(found) < size:
-                return found[:end] if end else found
+            data = self._archive.read_at(path, offset, size)
+            end = data.find(b"\n") + 1
+            if end or len(data) < size:
+                return data[:end] if end else data
             size *= 8
 
     def read_pieces(self, target: ScanTarget) -> Iterator[bytes]:
-        """A whole file in pieces; raises OSError."""
+        """Read a whole file in pieces; raise OSError on failure."""
         from turnlog.store.search.scan import read_target
 
         if not target.is_gone:

@@ -1,8 +1,8 @@
-"""What to look for where the words of a query find nothing: words that begin so, contain it, or are spelled alike.
+"""What to search for when the words of a query find nothing: words that start with, contain or resemble them.
 
-Each way is tried only where the ones before find nothing, and what was looked for instead is part of the answer: hits
-for other words never stand among hits for the words that were typed. Words of titles, prompts and answers come before
-those of everything else, of which there are ten times as many: to read them all takes a second for each gigabyte.
+Each way is tried only if the previous ones find nothing, and the answer says what was searched instead: hits for other
+words are never mixed with hits for the words that were typed. The words of titles, prompts and answers come before all
+others, which are ten times as many: reading those takes a second per gigabyte.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _LOOSENING_ORDER: tuple[tuple[LooseningWay, str], ...] = (
     ("substring", "done"),
     ("spelling", "done"),
 )
-"""In which order it is tried, and in the words of which table."""
+"""The ways to loosen a word, in order, and the table whose words each one uses."""
 _MAX_VOCABULARY_SECONDS = 2.0
-"""For so long the words of an index are read; in a very large one a word may be missed."""
+"""Reading the words of an index stops after this time; in a very large one, a word may be missed."""
 _MAX_LOOSENED_WORDS = 30
-"""So many words of the index are looked for in place of one."""
+"""How many words of the index replace one word of the query."""
 _MIN_LETTERS: dict[LooseningWay, int] = {"prefix": 2, "substring": 3, "spelling": 4}
 _LONG_WORD_LETTERS = 7
 _MAX_WORD_LETTERS = 40
@@ -46,33 +46,33 @@ _MAX_WORD_LETTERS = 40
 def search_loosely(
     db: apsw.Connection,
     query: SearchQuery,
-    wish: SearchOptions,
+    options: SearchOptions,
     read: PassageReader,
     trash: TrashedSessions = NOTHING_TRASHED,
 ) -> SearchOutcome:
-    """Search for what was typed; where that finds nothing, for what comes close to it."""
-    found = search_index(db, plan_search(db, query), wish, read, trash)
-    if found.total or found.left_out.hits:
-        return found
+    """Search for the words that were typed; if that finds nothing, for similar ones."""
+    outcome = search_index(db, plan_search(db, query), options, read, trash)
+    if outcome.total or outcome.left_out.hits:
+        return outcome
     vocabulary = Vocabulary(db)
     words = [term for term in query.terms if _is_single_word(term)]
     lost = [term for term in words if not vocabulary.has(fold_word(term.text))] or words
     tried: set[tuple[LoosenedWord, ...]] = set()
     for first in range(len(_LOOSENING_ORDER)):
-        chosen = {term: way for term in lost if (way := _loosen_term(vocabulary, term, first))}
-        ways = tuple(chosen.values())
+        replacements = {term: way for term in lost if (way := _loosen_term(vocabulary, term, first))}
+        ways = tuple(replacements.values())
         if not ways or ways in tried:
             continue
         tried.add(ways)
-        other = SearchQuery(query.text, AllNode((_replace_terms(query.root, chosen),)), query.ignored)
-        loose = search_index(db, plan_search(db, other), wish, read, trash)
+        other = SearchQuery(query.text, AllNode((_replace_terms(query.root, replacements),)), query.ignored)
+        loose = search_index(db, plan_search(db, other), options, read, trash)
         if loose.total:
             return loose._replace(loosened=ways)
-    return found
+    return outcome
 
 
 def _is_single_word(term: QueryTerm) -> bool:
-    """Whether a term is one word that may be loosened; a phrase was meant as it is written."""
+    """Whether a term is one word that may be loosened; a phrase is meant literally."""
     return (
         not term.is_phrase
         and [term.text] == _WORD_PATTERN.findall(to_query_text(term.text))
@@ -81,7 +81,7 @@ def _is_single_word(term: QueryTerm) -> bool:
 
 
 def _loosen_term(vocabulary: Vocabulary, term: QueryTerm, first: int) -> LoosenedWord | None:
-    """The first way, from a given one on, in which the index has words like a term."""
+    """Return the first way, starting with number `first`, in which the index has words similar to a term."""
     word = fold_word(term.text)
     for how, table in _LOOSENING_ORDER[first:]:
         if len(word) < _MIN_LETTERS[how] or (how == "prefix" and term.is_prefix):
@@ -91,25 +91,23 @@ def _loosen_term(vocabulary: Vocabulary, term: QueryTerm, first: int) -> Loosene
     return None
 
 
-def _replace_terms(node: QueryNode, chosen: dict[QueryTerm, LoosenedWord]) -> QueryNode:
+def _replace_terms(node: QueryNode, replacements: dict[QueryTerm, LoosenedWord]) -> QueryNode:
     match node:
         case QueryTerm():
-            way = chosen.get(node)
+            way = replacements.get(node)
             if way is None:
                 return node
             if way.how == "prefix":
                 return QueryTerm(node.text, node.at, is_prefix=True)
             return EitherNode(tuple(QueryTerm(word, node.at) for word in way.words))
         case AllNode():
-            return AllNode(tuple(_replace_terms(item, chosen) for item in node.items))
+            return AllNode(tuple(_replace_terms(item, replacements) for item in node.items))
         case EitherNode():
-            return EitherNode(tuple(_replace_terms(item, chosen) for item in node.items))
+            return EitherNode(tuple(_replace_terms(item, replacements) for item in node.items))
     return node
 
 
 class Vocabulary:
-    """The words of an index."""
-
     def __init__(self, db: apsw.Connection) -> None:
         self._db = db
         self._words: dict[str, list[str]] = {}
@@ -117,14 +115,14 @@ class Vocabulary:
             db.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.words_in_{table} USING fts5vocab (main, {table}, row)")
 
     def has(self, word: str) -> bool:
-        """Whether a word is in a text."""
+        """Whether any text contains a word."""
         return any(
             self._db.execute(f"SELECT 1 FROM temp.words_in_{table} WHERE term = ?", (word,)).get
             for table in _FULL_TEXT_TABLES
         )
 
     def find(self, how: LooseningWay, word: str, table: str) -> list[str]:
-        """Words like a word, in one of the tables; those that begin so are looked for in both."""
+        """Find words similar to a word in one of the tables; words with this prefix come from both."""
         match how:
             case "prefix":
                 return self._list_prefixed_words(word)
@@ -138,12 +136,12 @@ class Vocabulary:
                 return _find_nearest_words(self._list_all_words(table), word)
 
     def _list_prefixed_words(self, start: str) -> list[str]:
-        found: dict[str, None] = {}
+        words: dict[str, None] = {}
         for table in _FULL_TEXT_TABLES:
             query = f"SELECT term FROM temp.words_in_{table} WHERE term > ? AND term < ? LIMIT ?"
             rows = self._db.execute(query, (start, start + "\U0010ffff", _MAX_LOOSENED_WORDS))
-            found.update((str(word), None) for (word,) in rows)
-        return list(found)[:_MAX_LOOSENED_WORDS]
+            words.update((str(word), None) for (word,) in rows)
+        return list(words)[:_MAX_LOOSENED_WORDS]
 
     def _list_all_words(self, table: str) -> list[str]:
         if table not in self._words:
@@ -158,20 +156,20 @@ class Vocabulary:
 
 
 def _find_nearest_words(words: list[str], word: str) -> list[str]:
-    """The words that are spelled most like one: at most one letter is another, of long words two."""
+    """Return the words whose spelling is closest: at most one letter differs, or two in long words."""
     most = 1 if len(word) < _LONG_WORD_LETTERS else 2
     for distance in range(1, most + 1):
-        if found := [
+        if similar := [
             other
             for other in _select_similar_words(words, word, distance)
             if _measure_distance(word, other) == distance
         ]:
-            return found[:_MAX_LOOSENED_WORDS]
+            return similar[:_MAX_LOOSENED_WORDS]
     return []
 
 
 def _select_similar_words(words: list[str], word: str, distance: int) -> Iterator[str]:
-    """The words that may be so near to one; most are told apart by their length or their letters."""
+    """Yield the words that may be this close; their length or their letters exclude most others."""
     letters = set(word)
     for other in words:
         if abs(len(other) - len(word)) <= distance and len(letters.symmetric_difference(other)) <= 2 * distance:
@@ -179,7 +177,7 @@ def _select_similar_words(words: list[str], word: str, distance: int) -> Iterato
 
 
 def _measure_distance(one: str, other: str) -> int:
-    """How many letters must be added, dropped, changed, or swapped with their neighbour to make one word the other."""
+    """Count the letters to add, drop, change, or swap with their neighbour to turn one word into the other."""
     before: list[int] = []
     last = list(range(len(other) + 1))
     for at, letter in enumerate(one, 1):

@@ -1,4 +1,4 @@
-"""From the tree of a query to an expression of FTS5. What a person typed never reaches FTS5 but as a quoted string."""
+"""Turns the tree of a query into an FTS5 expression; text that a person typed only reaches FTS5 as a quoted string."""
 
 from __future__ import annotations
 
@@ -34,45 +34,44 @@ KINDS_BY_ROLE = {
     "tool": ("result",),
     "system": tuple(kind for kind in TEXT_KINDS if kind not in ("prompt", "answer", "thinking", "call", "result")),
 }
-"""Which kinds of texts come from whom."""
+"""The kinds of text that each role writes."""
 _KIND_NUMBERS = {kind: place for place, kind in enumerate(TEXT_KINDS)}
 _WORD_PATTERN = re.compile(r"[^\W_]+")
 _MAX_FITTING_IDS = 400
-"""More sessions, or projects, make an expression that is slower than whatever it filters."""
+"""An expression with more sessions or projects is slower than what it filters."""
 _YES_WORDS, _NO_WORDS = ("yes", "true", "1"), ("no", "false", "0")
 _TIME_FILTERS = ("after", "before")
 
 
 class WideMatch(NamedTuple):
-    """What else to ask the index for."""
+    """Further expressions for the index."""
 
     expression: str | None = None
-    """For the same words as parts of identifiers too; None if no identifier has such parts."""
+    """The expression that also matches the words as parts of identifiers; None if no identifier has such parts."""
     pieces: tuple[str, ...] = ()
-    """An expression for each thing that a text must hold, where that is more than one."""
+    """One expression for each required term, if there are several."""
     cut: tuple[str, ...] = ()
-    """Words that are a part of more identifiers than are looked for."""
+    """Words that are part of more identifiers than the expression can hold."""
 
 
 class SearchPlan(NamedTuple):
-    """What to ask the index for."""
+    """The expression and time bounds for the index."""
 
     expression: str
     after: int | None = None
-    """The texts' time in seconds since 1970; the expression keeps to whole days."""
+    """In seconds since 1970, like `before`; the expression only distinguishes whole days."""
     before: int | None = None
     terms: tuple[QueryTerm, ...] = ()
-    """What to show in the texts that are found."""
+    """The terms to highlight in the texts that are found."""
     wide: Callable[[], WideMatch] = WideMatch
-    """Where that finds little; it costs as much as finding, so it is made when it is wanted."""
+    """Builds further expressions if the first one finds little; this takes as long as a search, so it runs last."""
 
     def is_in_time_bounds(self, time: int) -> bool:
-        """Whether a time is within the bounds."""
         return (self.after is None or time >= self.after) and (self.before is None or 0 < time < self.before)
 
 
 def plan_search(db: apsw.Connection, query: SearchQuery) -> SearchPlan:
-    """Find out what the filters of a query mean in an index, and put everything into an expression."""
+    """Resolve the filters of a query in an index, and build the expression."""
     maker = _PlanMaker(db, query)
     return maker.make_plan()
 
@@ -90,37 +89,37 @@ class _PlanMaker:
     def make_plan(self) -> SearchPlan:
         rest = [item for item in self.query.root.items if not self._is_time_bound(item)]
         days = self._build_days()
-        looked_for = [item for item in rest if any(isinstance(node, QueryTerm) for node in iter_wanted_terms(item))]
-        limits = [item for item in rest if item not in looked_for]
+        required = [item for item in rest if any(isinstance(node, QueryTerm) for node in iter_wanted_terms(item))]
+        limits = [item for item in rest if item not in required]
         expression = self._match_all(rest, days)
 
         def wide() -> WideMatch:
             self.is_wide = True
             wider = self._match_all(rest, days)
-            pieces = [self._match_all([item, *limits], days) for item in looked_for] if len(looked_for) > 1 else []
+            pieces = [self._match_all([item, *limits], days) for item in required] if len(required) > 1 else []
             return WideMatch(wider if wider != expression else None, tuple(pieces), tuple(self.cut))
 
         return SearchPlan(expression, self.after, self.before, (*self.query.terms, *self._list_path_terms()), wide)
 
     def _is_time_bound(self, item: QueryNode) -> bool:
-        """Take a bound of the time out of the tree: it is checked to the second."""
+        """Record a time bound and remove it from the tree, because bounds are checked to the second."""
         is_negated = isinstance(item, NotNode)
-        found = item.item if isinstance(item, NotNode) else item
-        if not isinstance(found, QueryFilter) or found.name not in _TIME_FILTERS:
+        node = item.item if isinstance(item, NotNode) else item
+        if not isinstance(node, QueryFilter) or node.name not in _TIME_FILTERS:
             return False
-        time = self._parse_bound(found)
-        if (found.name == "after") != is_negated:
+        time = self._parse_bound(node)
+        if (node.name == "after") != is_negated:
             self.after = time if self.after is None else max(time, self.after)
         else:
             self.before = time if self.before is None else min(time, self.before)
         return True
 
-    def _parse_bound(self, given: QueryFilter) -> int:
-        if len(given.values) > 1:
-            raise self._build_error(f"{given.name}: takes one time", given.values[1])
-        time = parse_time(given.values[0].text)
+    def _parse_bound(self, bound: QueryFilter) -> int:
+        if len(bound.values) > 1:
+            raise self._build_error(f"{bound.name}: accepts only one time", bound.values[1])
+        time = parse_time(bound.values[0].text)
         if time is None:
-            raise self._build_error(f"no time that is understood; such are {TIME_FORMS}", given.values[0])
+            raise self._build_error(f"not a time; examples: {TIME_FORMS}", bound.values[0])
         return time
 
     def _build_days(self) -> str | None:
@@ -131,21 +130,21 @@ class _PlanMaker:
         )
 
     def _match_all(self, items: Iterable[QueryNode], days: str | None = None) -> str:
-        """An expression for things that must be there together."""
+        """Build an expression for terms that must all match."""
         items = [_turn_negation(item) for item in items]
         needed = [self._build_expression(item) for item in items if not isinstance(item, NotNode)] + (
             [days] if days else []
         )
         absent = [self._match_absent(item.item) for item in items if isinstance(item, NotNode)]
-        found = " AND ".join(needed) or MATCH_EVERYTHING
-        return f"(({found}) NOT {_join_alternatives(absent)})" if absent else f"({found})"
+        together = " AND ".join(needed) or MATCH_EVERYTHING
+        return f"(({together}) NOT {_join_alternatives(absent)})" if absent else f"({together})"
 
     def _match_absent(self, node: QueryNode) -> str:
-        """What must not be there: a word as it is typed, not every identifier that it is a part of."""
+        """Build an expression for what must be absent: a word as typed, not every identifier that contains it."""
         is_wide, self.is_wide = self.is_wide, False
-        found = self._build_expression(node)
+        expression = self._build_expression(node)
         self.is_wide = is_wide
-        return found
+        return expression
 
     def _build_expression(self, node: QueryNode) -> str:
         match node:
@@ -162,17 +161,17 @@ class _PlanMaker:
             case EitherNode():
                 return _join_alternatives(self._build_expression(item) for item in node.items)
 
-    def _list_owners(self, given: QueryTerm) -> list[str]:
-        """The identifiers that a term is a part of, where these are wanted."""
+    def _list_owners(self, term: QueryTerm) -> list[str]:
+        """List the identifiers that contain a term, if the search is wide."""
         if not self.is_wide:
             return []
-        found = self.identifiers.find_owners(given)
-        if found.is_cut:
-            self.cut[given.text] = None
-        return found.words
+        owners = self.identifiers.find_owners(term)
+        if owners.is_cut:
+            self.cut[term.text] = None
+        return owners.words
 
-    def _match_value(self, given: QueryFilter, value: FilterValue) -> str:
-        match given.name:
+    def _match_value(self, node: QueryFilter, value: FilterValue) -> str:
+        match node.name:
             case "kind":
                 return quote_fts_string(build_facet("k", _KIND_NUMBERS[self._choose_word(value, TEXT_KINDS)]))
             case "role":
@@ -192,37 +191,37 @@ class _PlanMaker:
                 return self._match_fitting("p", "project", value, lambda text: match_projects(self.db, text))
             case "session":
                 return self._match_fitting("s", "session", value, lambda text: match_sessions(self.db, text))
-        # Inside of OR and NOT whole days (UTC) must do.
-        time = self._parse_bound(given)
-        span = list_day_facets(time, None) if given.name == "after" else list_day_facets(None, time)
+        # Inside OR and NOT, only whole days (UTC) can be told apart.
+        time = self._parse_bound(node)
+        span = list_day_facets(time, None) if node.name == "after" else list_day_facets(None, time)
         return _join_alternatives(map(quote_fts_string, span or [f"{FACET_MARK}never"]))
 
     def _choose_word(self, value: FilterValue, choices: Iterable[str]) -> str:
-        """A value that must be one of a few words; the plural will do."""
+        """Return the choice that a value names, singular or plural; raise if it is none of them."""
         word, known = value.text.lower(), list(choices)
         for form in (word, word.removesuffix("s")):
             if form in known:
                 return form
-        shown = ", ".join(known[:2] if known == [*_YES_WORDS, *_NO_WORDS] else known)
-        raise self._build_error(f"not one of {'yes, no' if known == [*_YES_WORDS, *_NO_WORDS] else shown}", value)
+        listed = ", ".join(known[:2] if known == [*_YES_WORDS, *_NO_WORDS] else known)
+        raise self._build_error(f"must be one of {'yes, no' if known == [*_YES_WORDS, *_NO_WORDS] else listed}", value)
 
     def _match_fitting(self, letter: str, kind: str, value: FilterValue, find: Callable[[str], ScopeMatch]) -> str:
-        found = find(value.text)
-        if not found.ids:
-            closest = f"; the closest: {', '.join(found.closest)}" if found.closest else ""
-            raise self._build_error(f"no {kind} fits {value.text!r}{closest}", value)
-        if len(found.ids) > _MAX_FITTING_IDS:
-            raise self._build_error(f"{len(found.ids):,} {kind}s fit; say more of it", value)
-        return _join_alternatives(quote_fts_string(build_facet(letter, number)) for number in found.ids)
+        match = find(value.text)
+        if not match.ids:
+            closest = f"; the closest: {', '.join(match.closest)}" if match.closest else ""
+            raise self._build_error(f"no {kind} matches {value.text!r}{closest}", value)
+        if len(match.ids) > _MAX_FITTING_IDS:
+            raise self._build_error(f"{len(match.ids):,} {kind}s match; be more specific", value)
+        return _join_alternatives(quote_fts_string(build_facet(letter, number)) for number in match.ids)
 
     def _match_file(self, value: FilterValue) -> str:
-        """Pieces of a path between stars, each a phrase; a star behind a letter makes a prefix."""
+        """Match the pieces of a path between stars as phrases; a star after a letter makes a prefix."""
         pieces = [piece for piece in value.text.split("*") if has_words(piece)]
         if not pieces:
-            raise self._build_error("neither letter nor digit in it", value)
+            raise self._build_error("contains no letter and no digit", value)
         last = len(pieces) - 1 if value.text.endswith("*") and value.text.rstrip("*")[-1:].isalnum() else None
-        found = (_build_phrases([piece, to_query_text(piece)], number == last) for number, piece in enumerate(pieces))
-        return f"(paths : ({' AND '.join(found)}))"
+        phrases = (_build_phrases([piece, to_query_text(piece)], number == last) for number, piece in enumerate(pieces))
+        return f"(paths : ({' AND '.join(phrases)}))"
 
     def _list_path_terms(self) -> list[QueryTerm]:
         files = (
@@ -235,7 +234,7 @@ class _PlanMaker:
 
 
 def _turn_negation(item: QueryNode) -> QueryNode:
-    """`error:no` as the absence of errors, which costs less than the presence of everything else."""
+    """Turn `error:no` into the absence of errors, which is cheaper than the presence of everything else."""
     if (
         isinstance(item, QueryFilter)
         and item.name == "error"
@@ -245,13 +244,13 @@ def _turn_negation(item: QueryNode) -> QueryNode:
     return item
 
 
-def build_term_expression(given: QueryTerm) -> str:
-    """An identifier as it is typed, or by its parts; a phrase, and what has signs in it, as typed."""
-    variants = [to_query_text(given.text)]
+def build_term_expression(term: QueryTerm) -> str:
+    """Match an identifier as typed or by its parts; match phrases and words with symbols as typed."""
+    variants = [to_query_text(term.text)]
     words = _WORD_PATTERN.findall(variants[0])
-    if not given.is_phrase and len(words) == 1 and words[0].isascii():
+    if not term.is_phrase and len(words) == 1 and words[0].isascii():
         variants.append(" ".join(split_identifier(words[0])))
-    return _build_phrases(variants, given.is_prefix)
+    return _build_phrases(variants, term.is_prefix)
 
 
 def _build_phrases(variants: Iterable[str], is_prefix: bool) -> str:
@@ -264,13 +263,13 @@ def _quote_prefix(text: str, is_prefix: bool) -> str:
 
 
 def quote_fts_string(text: str) -> str:
-    """A string of FTS5."""
+    """Quote a text as an FTS5 string."""
     return '"' + text.replace('"', '""') + '"'
 
 
-def _join_alternatives(found: Iterable[str]) -> str:
-    found = list(dict.fromkeys(found))
-    return found[0] if len(found) == 1 else f"({' OR '.join(found)})"
+def _join_alternatives(expressions: Iterable[str]) -> str:
+    expressions = list(dict.fromkeys(expressions))
+    return expressions[0] if len(expressions) == 1 else f"({' OR '.join(expressions)})"
 
 
 def _match_kinds(kinds: Iterable[str]) -> str:
@@ -278,21 +277,21 @@ def _match_kinds(kinds: Iterable[str]) -> str:
 
 
 MATCH_EVERYTHING = _match_kinds(TEXT_KINDS)
-"""What every text fits."""
+"""An expression that matches every text."""
 
 
 def restrict_to_kinds(expression: str, kinds: Iterable[str]) -> str:
-    """An expression, for texts of some kinds alone."""
+    """Restrict an expression to texts of some kinds."""
     return f"({expression} AND {_match_kinds(kinds)})"
 
 
 def exclude_sessions(expression: str, sessions: Iterable[int]) -> str:
-    """An expression, for texts of other sessions than some."""
+    """Exclude the texts of some sessions from an expression."""
     return f"({expression} NOT {_match_sessions(sessions)})"
 
 
 def restrict_to_sessions(expression: str, sessions: Iterable[int]) -> str:
-    """An expression, for texts of some sessions alone."""
+    """Restrict an expression to texts of some sessions."""
     return f"({expression} AND {_match_sessions(sessions)})"
 
 

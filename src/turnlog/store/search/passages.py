@@ -1,4 +1,4 @@
-"""The texts behind the rows of the index, read from where they stand."""
+"""The texts behind the rows of the index, read from their files."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from turnlog.session.texts.texts import SearchText, list_search_texts
 from turnlog.store.search.snippet import Snippet, TermFinder
 
 PassageReader = Callable[[str, int, bool], bytes | None]
-"""The bytes of a file from an offset on, to the end of the line or, if so asked, of a piece; None if they are gone."""
+"""Returns the bytes of a file from an offset to the end of the line, or of a piece if so requested; None if missing."""
 
 
 class PassageFile(NamedTuple):
-    """What is needed of a row of the table `file`."""
+    """The columns of the table `file` that reading a text needs."""
 
     path: str
     kind: str
@@ -27,12 +27,12 @@ class PassageFile(NamedTuple):
 
     @property
     def end(self) -> int:
-        """When it ended, in seconds since 1970: the time of texts that have none, such as titles."""
+        """The file's end in seconds since 1970: the time of texts that have none, such as titles."""
         return to_epoch_seconds(self.ended)
 
 
 class PassagePlace(NamedTuple):
-    """Where a text stands."""
+    """The place of a text."""
 
     file: int
     offset: int
@@ -40,7 +40,7 @@ class PassagePlace(NamedTuple):
 
 
 class Passages:
-    """Gives the texts of an index; remembers what files there are, and the entry that was read last."""
+    """Reads the texts of an index; caches the files, and the entry that was read last."""
 
     def __init__(self, db: apsw.Connection, read: PassageReader) -> None:
         self._db = db
@@ -49,11 +49,10 @@ class Passages:
         self._last: tuple[tuple[int, int], list[SearchText] | None] | None = None
 
     def get_file(self, number: int) -> PassageFile:
-        """A file by its number."""
         return self._files.get(number) or self.get_files([number])[number]
 
     def get_files(self, numbers: Iterable[int]) -> dict[int, PassageFile]:
-        """Files by their numbers, these and others."""
+        """Return at least the files with these numbers."""
         unknown = [number for number in numbers if number not in self._files]
         if unknown:
             query = "SELECT id, path, kind, session, ended FROM file WHERE id IN (SELECT value FROM json_each(?))"
@@ -62,19 +61,19 @@ class Passages:
         return self._files
 
     def build_snippet(self, place: PassagePlace, finder: TermFinder) -> Snippet | None:
-        """The best piece of a text; None if it is gone."""
-        found = self._list_texts(place)
-        if not found:
+        """Return the best piece of a text; None if the text can't be read."""
+        texts = self._list_texts(place)
+        if not texts:
             return None
-        snippets = [finder.build_snippet(text) for text in found]
+        snippets = [finder.build_snippet(text) for text in texts]
         return max(snippets, key=lambda item: (item.terms, item.exact, len(item.ranges)))
 
     def _list_texts(self, place: PassagePlace) -> list[str]:
-        """What stands at a place: an entry may hold several texts of a kind."""
-        found = self._read_entry(place)
-        if found is None:
+        """List the texts at a place: an entry may contain several of one kind."""
+        texts = self._read_entry(place)
+        if texts is None:
             return []
-        wanted = [text for text in found if text.kind == place.kind]
+        wanted = [text for text in texts if text.kind == place.kind]
         return ["\n".join([text.words, *(path for path in text.paths if path not in text.words)]) for text in wanted]
 
     def _read_entry(self, place: PassagePlace) -> list[SearchText] | None:
@@ -95,6 +94,6 @@ class Passages:
 
 
 def _list_workplace_texts(placed: PlacedLine) -> list[SearchText]:
-    """The folder and branch of an entry, which are searchable where they change."""
+    """Return the folder and branch of an entry, which are searchable where they change."""
     names = [name for name in (placed.line.cwd, placed.line.git_branch) if name]
     return [SearchText("other", "\n".join(names))] if names else []

@@ -1,12 +1,12 @@
 """The language of `turnlog search`: a query becomes a tree.
 
     rounding error              both words, in one text
-    "cent rounding"             one after the other
-    round*                      words that begin so
+    "cent rounding"             one word directly after the other
+    round*                      words with this prefix
     a OR b, a NOT b, a -b       and parentheses; AND may be left out
-    project:webshop -tool:Bash  filters (FILTERS); several values with commas, quotes around spaces
+    project:webshop -tool:Bash  filters (FILTER_HELP); commas between values, quotes around spaces
 
-Only what stands here in capitals or with a colon is special. Signs inside a word are part of it: `foo.bar()`,
+Only these uppercase words and the filters with a colon are special. Symbols inside a word are part of it: `foo.bar()`,
 `--force`, `std::vector`, `main.py:12` are searched as typed.
 """
 
@@ -31,28 +31,28 @@ _MAX_NESTING = 40
 
 
 class SearchQuery(NamedTuple):
-    """A query, understood."""
+    """A parsed query."""
 
     text: str
     root: AllNode
     ignored: tuple[str, ...] = ()
-    """What stands in it and has neither letter nor digit."""
+    """Parts of it without any letter or digit, which can't be searched."""
 
     @property
     def terms(self) -> list[QueryTerm]:
-        """The words and phrases that are looked for, in order; not those that must be absent."""
+        """The words and phrases to search for, in order, without those that must be absent."""
         return [node for node in iter_wanted_terms(self.root) if isinstance(node, QueryTerm)]
 
 
 def parse_query(text: str) -> SearchQuery:
-    """Understand a query; raises QueryError."""
+    """Parse a query; raise QueryError if it is malformed."""
     parser = _QueryParser(text)
     root = parser.parse_whole()
     return SearchQuery(text, root, tuple(parser.ignored))
 
 
 class _QueryParser:
-    """Makes a tree of tokens."""
+    """Builds a tree from tokens."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -68,9 +68,11 @@ class _QueryParser:
                 yield token
 
     def parse_whole(self) -> AllNode:
-        """The tree of the whole query."""
+        """Parse the whole query."""
         if sum(token.node is not None for token in self.tokens) > _MAX_TERMS:
-            raise QueryError(f"more than {_MAX_TERMS} words and filters", self.text, self.tokens[_MAX_TERMS].at)
+            raise QueryError(
+                f"more than {_MAX_TERMS} words and filters; shorten the query", self.text, self.tokens[_MAX_TERMS].at
+            )
         if len(self.tokens) == 1:
             raise QueryError(self._explain_empty(), self.text, 0)
         root = self._parse_either(0)
@@ -80,8 +82,8 @@ class _QueryParser:
 
     def _explain_empty(self) -> str:
         if self.ignored:
-            return "neither letter nor digit in it; --substring finds signs"
-        return "an empty query"
+            return "contains no letter and no digit; use --substring to search for symbols"
+        return "the query is empty"
 
     @property
     def _current_token(self) -> QueryToken:
@@ -106,7 +108,7 @@ class _QueryParser:
     def _parse_one(self, depth: int) -> QueryNode:
         token = self._current_token
         if depth > _MAX_NESTING:
-            raise QueryError("nested too deep", self.text, token.at)
+            raise QueryError("nested too deeply", self.text, token.at)
         if token.node is not None:
             self.at += 1
             return token.node
@@ -118,22 +120,22 @@ class _QueryParser:
             return self._parse_group(token, depth)
         raise self._build_missing_error(token)
 
-    def _parse_group(self, opened: QueryToken, depth: int) -> QueryNode:
+    def _parse_group(self, opening: QueryToken, depth: int) -> QueryNode:
         self.at += 1
-        found = self._parse_either(depth + 1)
+        node = self._parse_either(depth + 1)
         if self._current_token.kind != ")":
-            raise QueryError("this parenthesis is never closed", self.text, opened.at)
+            raise QueryError("this parenthesis is never closed", self.text, opening.at)
         self.at += 1
-        return found
+        return node
 
     def _build_missing_error(self, token: QueryToken) -> QueryError:
-        """What to say where a word should stand and something else does."""
+        """Build the error for a place where a word should be."""
         before = self.tokens[self.at - 1] if self.at else None
         if before is not None and before.kind in (*QUERY_OPERATORS, "-"):
             return QueryError(f"something must follow this {before.text}", self.text, before.at)
         if token.kind in ("AND", "OR"):
-            return QueryError(f"something must stand before this {token.text}", self.text, token.at)
+            return QueryError(f"something must come before this {token.text}", self.text, token.at)
         if before is not None and before.kind == "(":
-            reason = "nothing in these parentheses" if token.kind == ")" else "this parenthesis is never closed"
+            reason = "these parentheses are empty" if token.kind == ")" else "this parenthesis is never closed"
             return QueryError(reason, self.text, before.at)
         return QueryError("this parenthesis was never opened", self.text, token.at)

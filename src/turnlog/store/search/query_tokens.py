@@ -1,4 +1,4 @@
-"""The pieces that a query is made of: words, phrases, filters, operators and parentheses, and where each stands."""
+"""The tokens of a query: words, phrases, filters, operators and parentheses, with their positions."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from typing import NamedTuple
 from turnlog.store.search.syntax import FilterValue, QueryError, QueryFilter, QueryTerm
 
 FILTER_HELP = {
-    "project": "a folder, its name or a part of that",
+    "project": "a folder, its name or a part of its name",
     "session": "the start of an id, a title, or `last`",
     "role": "user, assistant, tool, system",
-    "kind": "what the text is: prompt, answer, thinking, call, result, …",
-    "tool": "the tool that was called, or whose result it is",
+    "kind": "the kind of text: prompt, answer, thinking, call, result, …",
+    "tool": "the tool that was called, or that returned the result",
     "model": "the model that answered",
     "file": "a path that a call names, or a part of one",
-    "error": "yes: failed calls and errors of the API; no: everything else",
+    "error": "yes: failed calls and API errors; no: everything else",
     "after": "a day, a time, `yesterday`, or how long ago: `7d`",
-    "before": "likewise",
+    "before": "the same forms as after",
 }
-"""The filters and what they take."""
+"""The filters and the values that they accept."""
 _MIN_FILTER_LETTERS = 3
-"""With so many letters the start of a filter's name is taken for the filter."""
+"""A name with at least this many letters may be the start of a filter's name."""
 _FILTER_SYNONYMS = {"since": "after", "until": "before", "path": "file", "type": "kind", "in": "project", "is": "error"}
-"""Names of filters elsewhere."""
+"""The names of these filters in other programs."""
 
 QUERY_OPERATORS = ("AND", "OR", "NOT")
 _FILTER_PREFIX = re.compile(r"([A-Za-z]+):(?!//|:)")
@@ -32,7 +32,7 @@ _MINUS_SIGN = re.compile(r'-(?=[\w"(./~])')
 
 
 class QueryToken(NamedTuple):
-    """A piece of a query."""
+    """A token of a query."""
 
     kind: str
     """(, ), -, AND, OR, NOT, term, filter, ignored, end"""
@@ -42,14 +42,14 @@ class QueryToken(NamedTuple):
 
 
 class QueryLexer:
-    """Cuts a query into tokens."""
+    """Splits a query into tokens."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
 
     def iter_tokens(self) -> Iterator[QueryToken]:
-        """The pieces, and an end behind them."""
+        """Yield the tokens, and an end token after them."""
         while True:
             while self.at < len(self.text) and self.text[self.at].isspace():
                 self.at += 1
@@ -69,12 +69,12 @@ class QueryLexer:
         if _MINUS_SIGN.match(self.text, start):
             self.at += 1
             return QueryToken("-", char, start)
-        if found := _FILTER_PREFIX.match(self.text, start):
-            name = found[1].lower()
+        if match := _FILTER_PREFIX.match(self.text, start):
+            name = match[1].lower()
             if name in FILTER_HELP:
-                self.at = found.end()
+                self.at = match.end()
                 return QueryToken(
-                    "filter", found[0], start, QueryFilter(name, tuple(self._read_values(found[0])), start)
+                    "filter", match[0], start, QueryFilter(name, tuple(self._read_values(match[0])), start)
                 )
             self._refuse_typo(name, start)
         word = self._read_bare_word(stop="")
@@ -85,7 +85,7 @@ class QueryLexer:
     def _build_term_token(self, text: str, start: int, is_prefix: bool, is_phrase: bool = False) -> QueryToken:
         if not has_words(text):
             return QueryToken("ignored", self.text[start : self.at], start)
-        # The star means a prefix only behind a letter or digit: `foo(*` has none.
+        # A star means a prefix only after a letter or digit, not in `foo(*`.
         term = QueryTerm(text, start, is_prefix and has_words(text[-1]), is_phrase)
         return QueryToken("term", text, start, term)
 
@@ -95,33 +95,35 @@ class QueryLexer:
         return is_star
 
     def _refuse_typo(self, name: str, start: int) -> None:
-        """Raise if a word with a colon looks like a filter that there is not."""
-        from difflib import get_close_matches  # dear, and hardly ever needed
+        """Raise if a word with a colon looks like a misspelled filter."""
+        from difflib import get_close_matches  # slow to import, and rarely needed
 
-        begun = [known for known in FILTER_HELP if len(name) >= _MIN_FILTER_LETTERS and known.startswith(name)]
-        meant = _FILTER_SYNONYMS.get(name) or next(iter((*begun, *get_close_matches(name, FILTER_HELP, 1, 0.75))), None)
+        completions = [known for known in FILTER_HELP if len(name) >= _MIN_FILTER_LETTERS and known.startswith(name)]
+        meant = _FILTER_SYNONYMS.get(name) or next(
+            iter((*completions, *get_close_matches(name, FILTER_HELP, 1, 0.75))), None
+        )
         if meant:
-            reason = f'there is no filter {name}:; did you mean {meant}:? As a word: "{name}:"'
+            reason = f'unknown filter {name}:; did you mean {meant}:? To search for the word, quote it: "{name}:"'
             raise QueryError(reason, self.text, start)
 
     def _read_quoted(self) -> str:
-        """The text between two quotes."""
+        """Read the text between two quotes."""
         start = self.at
-        kept: list[str] = []
+        chars: list[str] = []
         self.at += 1
         while self.at < len(self.text):
             char = self.text[self.at]
             self.at += 1
             if char == '"':
-                return "".join(kept)
+                return "".join(chars)
             if char == "\\" and self.text[self.at : self.at + 1] in ('"', "\\"):
                 char = self.text[self.at]
                 self.at += 1
-            kept.append(char)
+            chars.append(char)
         raise QueryError("this quote is never closed", self.text, start)
 
     def _read_bare_word(self, stop: str) -> str:
-        """A word: it ends at a space, a quote, or a parenthesis that it has not opened itself."""
+        """Read a word, up to a space, a quote, or a closing parenthesis that it didn't open itself."""
         start, own = self.at, 0
         while self.at < len(self.text):
             char = self.text[self.at]
@@ -137,7 +139,9 @@ class QueryLexer:
             value = self._read_quoted() if self.text[self.at : self.at + 1] == '"' else self._read_bare_word(stop=",")
             if not value.strip():
                 takes = FILTER_HELP[name[:-1].lower()]
-                raise QueryError(f'{name} needs a value: {takes}. As a word: "{name}"', self.text, start)
+                raise QueryError(
+                    f'{name} needs a value: {takes}. To search for the word, quote it: "{name}"', self.text, start
+                )
             yield FilterValue(value.strip(), start)
             if self.text[self.at : self.at + 1] != ",":
                 return
@@ -145,5 +149,5 @@ class QueryLexer:
 
 
 def has_words(text: str) -> bool:
-    """Whether a text has anything that the index takes for a word."""
+    """Whether a text contains anything that the index treats as a word."""
     return any(char.isalnum() for char in text)

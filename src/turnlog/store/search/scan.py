@@ -1,7 +1,7 @@
-"""Looking through the files themselves, for what words can't say: any substring, any regular expression.
+"""Scans of the files themselves, for what words can't express: any substring, any regular expression.
 
-Files are read newest first, in large blocks. Only lines that hold a clue (see `needle`) are decoded. A round of files
-is spread over the cores; between two rounds whoever waits is told, and may stop with what was found so far.
+Files are read newest first, in large blocks. Only lines that contain a clue (see `needle`) are decoded. The cores share
+a round of files; after each round the caller gets the progress, and may stop with the results so far.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from turnlog.store.search.snippet import SNIPPET_CHARS, Snippet, build_snippet_a
 
 SCAN_BLOCK_BYTES = 8 << 20
 ROUND_BYTES_PER_CORE = 48 << 20
-"""So many bytes are read by each process between two looks at the clock."""
+"""How many bytes each process reads between two reports of progress."""
 MAX_SIGHTINGS_PER_FILE = 40
-"""Of so many texts of a file the place is remembered; the others are counted."""
+"""How many matches of a file keep their place; further ones are only counted."""
 
 
 class ScanTarget(NamedTuple):
-    """A file to look through."""
+    """A file to scan."""
 
     file: int
     path: str
     is_plain: bool
-    """Not JSON lines but one text."""
+    """The file is one plain text, not JSON lines."""
     size: int
     is_gone: bool = False
 
 
 class ScanSighting(msgspec.Struct, array_like=True):
-    """A text with what was looked for."""
+    """A text that contains a match."""
 
     file: int
     offset: int
@@ -46,38 +46,36 @@ class ScanSighting(msgspec.Struct, array_like=True):
 
 
 class FileScanReport(msgspec.Struct, array_like=True):
-    """What was found in one file."""
+    """The matches in one file."""
 
     file: int
     total: int = 0
-    """Texts."""
+    """How many texts match."""
     sightings: list[ScanSighting] = []
     size: int = 0
     failure: str | None = None
 
 
 class ScanResult(NamedTuple):
-    """What a scan found."""
-
     reports: list[FileScanReport]
-    """Of files with something in them, newest first."""
+    """The reports of files with matches, newest first."""
     files: int
     bytes: int
     seconds: float
     left: int
-    """Files that were not looked through: enough was found, or somebody stopped it."""
+    """How many files were not scanned, because enough was found or somebody stopped the scan."""
     is_interrupted: bool
     failures: tuple[str, ...] = ()
 
 
 ScanSource = Callable[[ScanTarget], Iterator[bytes]]
-"""The bytes of a file, in pieces of any size; raises OSError."""
+"""Yields the bytes of a file, in pieces of any size; raises OSError."""
 ScanProgress = Callable[[int, int], None]
-"""Told how many bytes of how many are done."""
+"""Called with the number of bytes that are done, and their total."""
 
 
 def read_target(target: ScanTarget) -> Iterator[bytes]:
-    """The bytes of a file that is there."""
+    """Read the bytes of an existing file."""
     with open(target.path, "rb") as file:  # noqa: PTH123 - thousands of files
         while data := file.read(SCAN_BLOCK_BYTES):
             yield data
@@ -91,7 +89,7 @@ def scan_files(
     is_enough: Callable[[Sequence[FileScanReport]], bool] = lambda _: False,
     progress: ScanProgress = lambda done, total: None,  # noqa: ARG005
 ) -> ScanResult:
-    """Look through files, in the order given, until that is enough."""
+    """Scan files in order until `is_enough` says so."""
     work = _ScanWork(needle, source, kept)
     start, total = time.perf_counter(), sum(target.size for target in targets)
     is_interrupted = False
@@ -108,7 +106,7 @@ def scan_files(
 
 
 class _ScanWork:
-    """A scan on its way."""
+    """A scan in progress."""
 
     def __init__(self, needle: SearchNeedle, source: ScanSource, kept: int) -> None:
         self.needle = needle
@@ -120,7 +118,7 @@ class _ScanWork:
         self.files = 0
 
     def scan_round(self, part: Sequence[ScanTarget]) -> None:
-        """Look through some files at once."""
+        """Scan some files at the same time."""
         reports = [
             report
             for share in spread_work(self._scan_share, list[FileScanReport], _split_shares(part))
@@ -150,7 +148,7 @@ def _split_rounds(targets: Sequence[ScanTarget]) -> Iterator[list[ScanTarget]]:
 
 
 def _split_shares(targets: Sequence[ScanTarget]) -> list[list[ScanTarget]]:
-    """The files in as many heaps as there are cores, of about the same size."""
+    """Split the files into as many shares of similar size as there are cores."""
     heaps: list[list[ScanTarget]] = [[] for _ in range(count_cores())]
     sizes = [0] * len(heaps)
     for target in sorted(targets, key=lambda target: -target.size):
@@ -163,7 +161,6 @@ def _split_shares(targets: Sequence[ScanTarget]) -> list[list[ScanTarget]]:
 def scan_file(
     needle: SearchNeedle, target: ScanTarget, source: ScanSource = read_target, kept: int = MAX_SIGHTINGS_PER_FILE
 ) -> FileScanReport:
-    """Look through one file."""
     report = FileScanReport(target.file, sightings=[])
     search = _iter_plain_text if target.is_plain else _iter_line_texts
     try:
@@ -175,15 +172,15 @@ def scan_file(
                     continue
                 report.total += 1
                 if len(report.sightings) < kept:
-                    shown = build_snippet_around(text.words, match.span(), SNIPPET_CHARS)
-                    report.sightings.append(ScanSighting(target.file, place, text.kind, shown))
+                    snippet = build_snippet_around(text.words, match.span(), SNIPPET_CHARS)
+                    report.sightings.append(ScanSighting(target.file, place, text.kind, snippet))
     except OSError as error:
         report.failure = f"{target.path}: {error.strerror or error}"
     return report
 
 
 def _iter_whole_lines(pieces: Iterator[bytes]) -> Iterator[tuple[bytes, int]]:
-    """The pieces of a file cut at line ends, and where each begins."""
+    """Cut the pieces of a file at line ends; yield each with its offset."""
     offset, rest = 0, list[bytes]()
     for data in pieces:
         end = data.rfind(b"\n") + 1
@@ -204,7 +201,7 @@ def _iter_plain_text(needle: SearchNeedle, data: bytes, offset: int) -> Iterator
 
 
 def _iter_line_texts(needle: SearchNeedle, data: bytes, offset: int) -> Iterator[tuple[int, SearchText]]:
-    """The texts of those lines of a block that hold a clue."""
+    """Yield the texts of the lines of a block that contain a clue."""
     for start, end in _find_candidate_lines(needle.clues, data):
         for placed in read_text_lines([data[start:end]], offset + start):
             if placed is not None:
@@ -213,17 +210,17 @@ def _iter_line_texts(needle: SearchNeedle, data: bytes, offset: int) -> Iterator
 
 
 def _find_candidate_lines(clues: Sequence[bytes], data: bytes) -> Iterator[tuple[int, int]]:
-    """Where the lines are that hold one of the clues; all lines without clues."""
+    """Find the lines that contain one of the clues; without clues, all lines."""
     at = 0
     ahead = {clue: data.find(clue) for clue in clues}
     while at < len(data):
         if clues:
-            # A clue is looked for again only from where it was last seen: each goes once through the data.
+            # Each clue is searched only from its last place on, so it passes over the data once.
             ahead = {clue: data.find(clue, at) if place < at else place for clue, place in ahead.items() if place >= 0}
-            found = min((place for place in ahead.values() if place >= 0), default=-1)
-            if found < 0:
+            nearest = min((place for place in ahead.values() if place >= 0), default=-1)
+            if nearest < 0:
                 return
-            at = data.rfind(b"\n", at, found) + 1 or at
+            at = data.rfind(b"\n", at, nearest) + 1 or at
         end = data.find(b"\n", at) + 1 or len(data)
         yield at, end
         at = end

@@ -1,9 +1,9 @@
-"""Searching the index: texts that fit, newest first, ranked, and grouped by session.
+"""Search of the index: matching texts, newest first, then ranked and grouped by session.
 
-Nothing is ever ranked that is not bounded: of each table the newest texts that fit are taken (NEWEST), and titles and
-prompts, which people remember best, once more by themselves, so that old ones are not lost behind newer answers.
-Where what was said fills the page, what was done is left out: it would come behind. What is shown at the end is read
-from the files.
+Only a bounded number of texts is ranked: the newest matches of each table (`MAX_NEWEST_TEXTS`). Titles and prompts,
+which people remember best, are searched separately as well, so that newer answers don't hide old ones. If
+conversation texts fill the page, the texts of tool calls are left out, since they would come last. The snippets are
+read from the files.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from turnlog.store.search.snippet import SNIPPET_CHARS, Snippet, TermFinder
 from turnlog.store.search.trashed_sessions import NOTHING_TRASHED, LeftOutHits, TrashedSessions, count_left_out
 
 MAX_NEWEST_TEXTS = 500
-"""So many texts of each table are looked at."""
+"""How many texts of each table are read."""
 _EXTRA_KIND_LIMITS = (("title", 100), ("prompt", 200))
-"""Kinds that are looked for by themselves where the newest texts are not all, and how many of them."""
+"""Kinds that are searched separately if the newest texts aren't all, and how many of each."""
 _MAX_FURTHER_TEXTS = 200
 _MAX_FURTHER_ROUNDS = 3
 _MAX_SINGLE_WORD_TEXTS = 8000
-"""So many texts with single words are looked at, where no text has all of them."""
+"""How many texts with single words are read if no text contains all of them."""
 _WEIGHT_BY_KIND = {
     "title": 8.0,
     "prompt": 5.0,
@@ -42,7 +42,7 @@ _WEIGHT_BY_KIND = {
     "meta": 0.5,
     "other": 0.5,
 }
-"""What people mean when they search, by kind of text."""
+"""How likely people mean this kind of text when they search."""
 _KIND_WEIGHTS = tuple(_WEIGHT_BY_KIND[kind] for kind in TEXT_KINDS)
 _HALF_LIFE_SECONDS = 45 * 86_400
 _KIND_NAMES = list(TEXT_KINDS)
@@ -50,26 +50,26 @@ _FULL_TEXT_TABLES = ("said", "done")
 
 LooseningWay = Literal["prefix", "substring", "spelling"]
 IndexTextRow = tuple[int, int, int, int, int]
-"""Of the table `text`: id, file, offset, kind, time."""
+"""A row of the table `text`: id, file, offset, kind, time."""
 
 
 class SearchOptions(NamedTuple):
-    """How much to give, and in which order."""
+    """The size and order of the answer."""
 
     limit: int = 20
-    """Sessions."""
+    """How many sessions to return."""
     hits: int = 3
-    """Of each session."""
+    """How many hits per session."""
     newest: bool = False
-    """Newest first instead of the best first."""
+    """Newest first instead of best first."""
     context: int = 0
-    """How many texts before and after each hit."""
+    """How many texts before and after each hit to include."""
     width: int = SNIPPET_CHARS
     """About how many characters of a text to show."""
 
 
 class HitNeighbour(NamedTuple):
-    """A text beside a hit."""
+    """A text before or after a hit."""
 
     kind: str
     time: int
@@ -77,37 +77,35 @@ class HitNeighbour(NamedTuple):
 
 
 class IndexHit(NamedTuple):
-    """A text that fits."""
+    """A text that matches."""
 
     id: int
     file: int
     offset: int
     kind: str
     time: int
-    """Seconds since 1970; 0: not known."""
+    """In seconds since 1970; 0 if unknown."""
     snippet: Snippet | None
-    """None if the text can't be read any more."""
+    """None if the text can no longer be read."""
     before: tuple[HitNeighbour, ...] = ()
     after: tuple[HitNeighbour, ...] = ()
 
 
 class HitGroup(NamedTuple):
-    """The hits in one session."""
-
     session: int
     total: int
-    """How many there are among the texts that were looked at."""
+    """How many hits there are among the texts that were read."""
     time: int
-    """Of the newest one; of the session's end where they have none."""
+    """The time of the newest hit; if the hits have none, of the session's end."""
     score: float
     rows: list[tuple[float, IndexTextRow]]
-    """All of them, with what each is worth."""
+    """All hits, each with its score."""
     hits: tuple[IndexHit, ...] = ()
-    """Those to be shown."""
+    """The hits to show."""
 
 
 class LoosenedWord(NamedTuple):
-    """A word of a query, and what was looked for in its place."""
+    """A word of a query, and the words that were searched instead."""
 
     typed: str
     how: LooseningWay
@@ -116,50 +114,48 @@ class LoosenedWord(NamedTuple):
 
 
 class SearchOutcome(NamedTuple):
-    """What a search found."""
-
     groups: list[HitGroup]
     total: int
-    """Texts that fit; at least so many if `is_bounded`."""
+    """How many texts match; a lower bound if `is_bounded`."""
     sessions: int
-    """Sessions with such texts; at least so many if `is_bounded`."""
+    """How many sessions contain such texts; a lower bound if `is_bounded`."""
     is_bounded: bool = False
     is_scattered: bool = False
-    """No text has it all; these sessions have all of it somewhere."""
+    """No text contains all terms; these sessions contain all of them somewhere."""
     unread: int = 0
-    """Hits that are shown without their text: it is gone."""
+    """How many hits are shown without their text, because it can no longer be read."""
     cut: tuple[str, ...] = ()
-    """Words that are a part of more identifiers than were looked for."""
+    """Words that are part of more identifiers than were searched."""
     left_out: LeftOutHits = LeftOutHits()
-    """What lies in the trash."""
+    """Matches in turnlog's trash."""
     loosened: tuple[LoosenedWord, ...] = ()
-    """The words that found nothing, and what was looked for in their place (`loose_search`)."""
+    """The words that found nothing, and what was searched instead (`loose_search`)."""
 
 
 def search_index(
     db: apsw.Connection,
     plan: SearchPlan,
-    wish: SearchOptions,
+    options: SearchOptions,
     read: PassageReader,
     trash: TrashedSessions = NOTHING_TRASHED,
 ) -> SearchOutcome:
-    """Find the texts that fit a plan, but for those in the trash."""
-    engine = _SearchEngine(db, plan, wish, read, trash.sql_bound)
-    found = engine.find_hits()
+    """Find the texts that match a plan, except those in the trash."""
+    engine = _SearchEngine(db, plan, options, read, trash.sql_bound)
+    outcome = engine.find_hits()
     if not trash.sessions:
-        return found
-    return found._replace(left_out=count_left_out(db, trash, engine.widest, engine.times))
+        return outcome
+    return outcome._replace(left_out=count_left_out(db, trash, engine.widest, engine.times))
 
 
 class _SearchEngine:
     def __init__(
-        self, db: apsw.Connection, plan: SearchPlan, wish: SearchOptions, read: PassageReader, bound: str
+        self, db: apsw.Connection, plan: SearchPlan, options: SearchOptions, read: PassageReader, bound: str
     ) -> None:
         self.db = db
         self.plan = plan
-        self.wish = wish
+        self.options = options
         self.passages = Passages(db, read)
-        self.finder = TermFinder(plan.terms, wish.width)
+        self.finder = TermFinder(plan.terms, options.width)
         self.is_bounded = False
         self.cut: tuple[str, ...] = ()
         self.widest = plan.expression
@@ -171,10 +167,10 @@ class _SearchEngine:
         self.bounds = self.times + bound
 
     def find_hits(self) -> SearchOutcome:
-        # What a prefix costs, it costs before the first text is found.
+        # A prefix costs its time before the first text is found.
         rows = self._select_fitting(self.plan.expression, any(term.is_prefix for term in self.plan.terms))
         is_scattered = False
-        if self.wish.newest or len(self._list_sessions(rows)) < self.wish.limit:
+        if self.options.newest or len(self._list_sessions(rows)) < self.options.limit:
             rows, is_scattered = self._widen_rows(rows)
         elif self.plan.terms:
             self.is_bounded = True
@@ -185,9 +181,9 @@ class _SearchEngine:
         return SearchOutcome(shown, len(rows), len(groups), is_bounded, is_scattered, unread, self.cut)
 
     def _widen_rows(self, rows: list[IndexTextRow]) -> tuple[list[IndexTextRow], bool]:
-        """What fits with what fits by parts of identifiers; where nothing does, what sessions have all of somewhere.
+        """Add matches by parts of identifiers; if nothing matches, find sessions that contain all terms somewhere.
 
-        The second value says whether it is the latter.
+        The second value says whether the result is the latter.
         """
         wide = self.plan.wide()
         self.widest = wide.expression or self.widest
@@ -198,77 +194,79 @@ class _SearchEngine:
             rows = self._select_fitting(wide.expression, True, rows)
         if rows or len(wide.pieces) < 2:
             return rows, False
-        found = self._select_scattered(wide.pieces)
-        return found, bool(found)
+        scattered = self._select_scattered(wide.pieces)
+        return scattered, bool(scattered)
 
-    def _select_fitting(self, expression: str, is_dear: bool, known: Sequence[IndexTextRow] = ()) -> list[IndexTextRow]:
-        """The newest texts that fit, and those of more sessions if they are of few; behind those that are known.
+    def _select_fitting(
+        self, expression: str, is_expensive: bool, known: Sequence[IndexTextRow] = ()
+    ) -> list[IndexTextRow]:
+        """Select the newest matching texts, and those of more sessions if there are few; `known` rows come first.
 
-        What is dear is asked for once, and for more.
+        An expensive expression runs once, with a higher limit.
         """
-        most = 3 * MAX_NEWEST_TEXTS if is_dear else MAX_NEWEST_TEXTS
+        most = 3 * MAX_NEWEST_TEXTS if is_expensive else MAX_NEWEST_TEXTS
         said = self._select_newest("said", expression, most)
         rows = [*known, *said]
-        if len(said) == most and not is_dear:
+        if len(said) == most and not is_expensive:
             rows += [
                 row
                 for kind, most in _EXTRA_KIND_LIMITS
                 for row in self._select_newest("said", restrict_to_kinds(expression, [kind]), most)
             ]
             rows += self._select_further("said", expression, rows)
-        if self.wish.newest or len(self._list_sessions(rows)) < self.wish.limit:
+        if self.options.newest or len(self._list_sessions(rows)) < self.options.limit:
             done = self._select_newest("done", expression, MAX_NEWEST_TEXTS)
             rows += done
             if len(done) == MAX_NEWEST_TEXTS:
-                rows += self._select_further("done", expression, rows, is_dear)
+                rows += self._select_further("done", expression, rows, is_expensive)
         else:
             self.is_bounded = True
         return list(dict.fromkeys(rows))
 
     def _select_further(
-        self, table: str, expression: str, rows: list[IndexTextRow], is_dear: bool = False
+        self, table: str, expression: str, rows: list[IndexTextRow], is_expensive: bool = False
     ) -> list[IndexTextRow]:
-        """Texts of other sessions, while there are fewer sessions than wished for."""
-        known, found = self._list_sessions(rows), list[IndexTextRow]()
-        rounds = 1 if is_dear else _MAX_FURTHER_ROUNDS
+        """Select texts of other sessions while there are fewer sessions than requested."""
+        known, further = self._list_sessions(rows), list[IndexTextRow]()
+        rounds = 1 if is_expensive else _MAX_FURTHER_ROUNDS
         for _ in range(rounds):
             most = _MAX_FURTHER_TEXTS * _MAX_FURTHER_ROUNDS // rounds
             more = (
                 self._select_newest(table, exclude_sessions(expression, known), most)
-                if len(known) < self.wish.limit
+                if len(known) < self.options.limit
                 else []
             )
             if not more:
                 break
-            found += more
+            further += more
             known |= self._list_sessions(more)
-        return found
+        return further
 
     def _select_newest(self, table: str, expression: str, most: int) -> list[IndexTextRow]:
-        found: list[Any] = self.db.execute(
+        rows: list[Any] = self.db.execute(
             f"SELECT text.id, file, offset, kind, time FROM {table} CROSS JOIN text ON text.id = {table}.rowid"
             f" WHERE {table} MATCH ?{self.bounds} ORDER BY {table}.rowid DESC LIMIT {most}",
             (expression,),
         ).fetchall()
-        self.is_bounded |= 1 < len(found) == most
-        return found
+        self.is_bounded |= 1 < len(rows) == most
+        return rows
 
     def _lacks_piece(self, pieces: Sequence[str]) -> bool:
-        """Whether something that is looked for is nowhere at all; what is asked for shortly is asked first."""
+        """Whether any required term is in no text at all; short expressions run first."""
         shortest_first = sorted(pieces, key=len)
         return not all(
             any(self._select_newest(table, piece, 1) for table in _FULL_TEXT_TABLES) for piece in shortest_first
         )
 
     def _select_scattered(self, pieces: Sequence[str]) -> list[IndexTextRow]:
-        """Texts with single pieces of what is looked for, in sessions that have all of them."""
+        """Select texts with single terms, in sessions that contain all of them."""
         most = _MAX_SINGLE_WORD_TEXTS // len(pieces)
-        found = [
+        rows_by_piece = [
             [row for table in _FULL_TEXT_TABLES for row in self._select_newest(table, piece, most)] for piece in pieces
         ]
-        common = set.intersection(*map(self._list_sessions, found))
-        files = self.passages.get_files(row[1] for rows in found for row in rows)
-        return list(dict.fromkeys(row for rows in found for row in rows if files[row[1]].session in common))
+        common = set.intersection(*map(self._list_sessions, rows_by_piece))
+        files = self.passages.get_files(row[1] for rows in rows_by_piece for row in rows)
+        return list(dict.fromkeys(row for rows in rows_by_piece for row in rows if files[row[1]].session in common))
 
     def _list_sessions(self, rows: Iterable[IndexTextRow]) -> set[int]:
         numbers = {row[1] for row in rows}
@@ -276,7 +274,7 @@ class _SearchEngine:
         return {files[number].session for number in numbers}
 
     def _build_groups(self, rows: Iterable[IndexTextRow]) -> list[HitGroup]:
-        """The texts by session, the best session first, or the newest."""
+        """Group the texts by session, the best or newest session first."""
         newest = max((row[4] for row in rows), default=0)
         files = self.passages.get_files({row[1] for row in rows})
         by_session: dict[int, list[tuple[float, IndexTextRow]]] = {}
@@ -284,24 +282,24 @@ class _SearchEngine:
         for row in rows:
             file = files[row[1]]
             time, session = row[4] or file.end, file.session
-            # The oldest text keeps half of its worth.
+            # The oldest text keeps half of its score.
             score = _KIND_WEIGHTS[row[3]] * (
                 0.5 + 0.5 / (1.0 + (newest - time) / _HALF_LIFE_SECONDS if time < newest else 1.0)
             )
             by_session.setdefault(session, []).append((score, row))
             if times.get(session, 0) <= time:
                 times[session] = time
-        groups = [_group_rows(session, found, times[session]) for session, found in by_session.items()]
+        groups = [_group_rows(session, members, times[session]) for session, members in by_session.items()]
         return sorted(groups, key=self._rank_group)
 
     def _rank_group(self, group: HitGroup) -> tuple[float, float, int]:
-        first, second = (group.time, group.score) if self.wish.newest else (group.score, group.time)
+        first, second = (group.time, group.score) if self.options.newest else (group.score, group.time)
         return -first, -second, -group.session
 
     def _choose_best_groups(self, groups: list[HitGroup]) -> list[HitGroup]:
-        """The groups to show. Of some more the best text is read: what holds the words as typed comes first."""
-        limit = self.wish.limit
-        if self.wish.newest or not self.plan.terms or not groups:
+        """Choose the groups to show; read the best text of a few more, since texts with the exact words come first."""
+        limit = self.options.limit
+        if self.options.newest or not self.plan.terms or not groups:
             return groups[:limit]
         near = [self._weigh_group(group) for group in groups[: limit + 5]]
         return sorted(near, key=self._rank_group)[:limit]
@@ -311,16 +309,16 @@ class _SearchEngine:
         if first.snippet is None:
             return group._replace(score=group.score / 2)
         terms = len(self.plan.terms)
-        worth = 1 + 0.6 * first.snippet.exact / terms + 0.4 * first.snippet.terms / terms
-        return group._replace(score=group.score * worth, hits=(first,))
+        factor = 1 + 0.6 * first.snippet.exact / terms + 0.4 * first.snippet.terms / terms
+        return group._replace(score=group.score * factor, hits=(first,))
 
     def _add_shown_hits(self, group: HitGroup) -> HitGroup:
-        """A group with the texts of its first hits; of those that read the same, one."""
+        """Add the texts of a group's best hits; hits with the same text are shown once."""
         known = {hit.id: hit for hit in group.hits}
         rows = sorted(group.rows, key=self._rank_row, reverse=True)
         shown: dict[str, IndexHit] = {}
-        for _, row in rows[: 3 * self.wish.hits]:
-            if len(shown) == self.wish.hits:
+        for _, row in rows[: 3 * self.options.hits]:
+            if len(shown) == self.options.hits:
                 break
             hit = known.get(row[0]) or self._build_hit(row)
             shown.setdefault(hit.snippet.text if hit.snippet else f"gone {hit.id}", hit)
@@ -328,7 +326,7 @@ class _SearchEngine:
 
     def _rank_row(self, scored: tuple[float, IndexTextRow]) -> tuple[float, int]:
         score, row = scored
-        return (row[4] if self.wish.newest else score), row[0]
+        return (row[4] if self.options.newest else score), row[0]
 
     def _build_hit(self, row: IndexTextRow) -> IndexHit:
         number, file, offset, kind, time = row
@@ -336,25 +334,25 @@ class _SearchEngine:
         return IndexHit(number, file, offset, _KIND_NAMES[kind], time, snippet)
 
     def _add_context(self, hit: IndexHit) -> IndexHit:
-        if not self.wish.context:
+        if not self.options.context:
             return hit
-        before = read_neighbours(self.db, self.passages, hit, -self.wish.context)
-        return hit._replace(before=before, after=read_neighbours(self.db, self.passages, hit, self.wish.context))
+        before = read_neighbours(self.db, self.passages, hit, -self.options.context)
+        return hit._replace(before=before, after=read_neighbours(self.db, self.passages, hit, self.options.context))
 
 
 def _group_rows(session: int, rows: list[tuple[float, IndexTextRow]], time: int) -> HitGroup:
-    """The texts of a session: many say that it is about that, but not much more than one good one."""
+    """Score a session by its texts: many texts count for more than one, but not much more than one good one."""
     best = max(rows)[0] * (1 + 0.15 * log(len(rows)))
     return HitGroup(session, len(rows), time, best, rows)
 
 
 def read_neighbours(db: apsw.Connection, passages: Passages, hit: IndexHit, count: int) -> tuple[HitNeighbour, ...]:
-    """So many texts of the same file behind a hit; before it, if the count is negative."""
+    """Read the `count` texts that follow a hit in the same file; that precede it, if the count is negative."""
     which = "id < ? ORDER BY id DESC" if count < 0 else "id > ? ORDER BY id"
     query = f"SELECT offset, kind, time FROM text WHERE file = ? AND kind != ? AND {which} LIMIT ?"
     rows: list[Any] = db.execute(query, (hit.file, _KIND_NAMES.index("other"), hit.id, abs(count))).fetchall()
     beginning = TermFinder(())
-    found = [
+    neighbours = [
         HitNeighbour(
             _KIND_NAMES[kind],
             time,
@@ -362,4 +360,4 @@ def read_neighbours(db: apsw.Connection, passages: Passages, hit: IndexHit, coun
         )
         for offset, kind, time in rows
     ]
-    return tuple(found[::-1] if count < 0 else found)
+    return tuple(neighbours[::-1] if count < 0 else neighbours)

@@ -1,4 +1,4 @@
-"""The answer to a search: what was found, what was searched, and what was not."""
+"""The answer to a search: the results, what was searched, and what was not."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from turnlog.store.search.searched_sessions import SearchedSession
 
 _MAX_NAMED_WORDS = 5
-"""So many words are named."""
+"""How many words a message names."""
 
 
 class SearchedIndex(NamedTuple):
@@ -28,14 +28,14 @@ class SearchedIndex(NamedTuple):
     texts: int
     sessions: int
     deleted: int
-    """Sessions whose files are gone."""
+    """How many sessions' files were deleted."""
     is_complete: bool
     unread: tuple[str, ...]
     """Files that could not be read."""
     ignored: tuple[str, ...]
-    """What of the query was not searched for."""
+    """Parts of the query that were not searched."""
     cut_texts: int = 0
-    """Texts that are so long that only their beginning is searched."""
+    """How many texts are so long that only their beginning is searched."""
 
 
 class SearchAnswer(NamedTuple):
@@ -44,30 +44,30 @@ class SearchAnswer(NamedTuple):
     scope: SearchedIndex
     found: SearchOutcome
     sessions: dict[int, SearchedSession]
-    """Those of the groups that were found, by number."""
+    """The sessions of the groups, by number."""
     scan: ScanResult | None = None
-    """How the files were read, where it was not the index that answered."""
+    """How the scan of the files went; None if the index answered."""
 
 
 def read_searched_index(
-    db: apsw.Connection, done: RefreshResult, query: SearchQuery | None, trash: TrashedSessions = NOTHING_TRASHED
+    db: apsw.Connection, refresh: RefreshResult, query: SearchQuery | None, trash: TrashedSessions = NOTHING_TRASHED
 ) -> SearchedIndex:
-    """What there is to search in an index, after what was done to bring it up to date; but for what is in the trash."""
-    put_away = f"file IN ({', '.join(map(str, trash.files))})"
+    """Count what an index has to search after a refresh, without what is in the trash."""
+    in_trash = f"file IN ({', '.join(map(str, trash.files))})"
     gone = "SELECT id FROM file WHERE kind = 'session' AND gone IS NOT NULL"
     return SearchedIndex(
-        db.execute("SELECT count(*) FROM text").get - db.execute(f"SELECT count(*) FROM text WHERE {put_away}").get,
+        db.execute("SELECT count(*) FROM text").get - db.execute(f"SELECT count(*) FROM text WHERE {in_trash}").get,
         count_sessions(db, trash.sessions).sessions,
         sum(file not in trash.files for (file,) in db.execute(gone)),
-        not (done.left or done.is_busy),
-        done.unread,
+        not (refresh.left or refresh.is_busy),
+        refresh.unread,
         query.ignored if query else (),
         count_cut_texts(db),
     )
 
 
 def describe_loosened_words(typed: str, how: str, words: Sequence[str]) -> str:
-    """What was looked for in place of a word that found nothing, for people."""
+    """Describe the words that were searched in place of a word that found nothing."""
     others = ", ".join(words[:_MAX_NAMED_WORDS]) + (", …" if len(words) > _MAX_NAMED_WORDS else "")
-    ways = {"prefix": "words that begin with it", "substring": "words that contain it", "spelling": "similar words"}
+    ways = {"prefix": "words that start with it", "substring": "words that contain it", "spelling": "similar words"}
     return f"Nothing found for “{typed}”; these are hits for {ways[how]}: {others}."

@@ -1,4 +1,4 @@
-"""What there is to say of the sessions of an index where something was found in them."""
+"""Details of the sessions in which a search found something."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _PATH_SEPARATOR = re.compile(r"[/\\]")
 
 
 class SearchedSession(Struct):
-    """A session, as far as its files tell."""
+    """A session as its files describe it."""
 
     uuid: str
     folder: str
-    """Of the project, below the client's."""
+    """The folder of the project below `projects`."""
     path: str | None = None
-    """Its main file."""
+    """The main file."""
     cwd: str | None = None
     title: str | None = None
     started: str | None = None
@@ -29,25 +29,25 @@ class SearchedSession(Struct):
     paths: dict[int, str] = {}
     """All of its files, by number."""
     agents: dict[int, str] = {}
-    """The ids of the sub-agents of those that have one."""
+    """The ids of sub-agents, by the number of their file."""
 
     @property
     def project_name(self) -> str:
-        """The name of the folder in which it began."""
+        """The name of the folder in which the session started."""
         return _PATH_SEPARATOR.split((self.cwd or self.folder).rstrip("/\\"))[-1]
 
 
 def load_searched_sessions(db: apsw.Connection, numbers: Iterable[int]) -> dict[int, SearchedSession]:
-    """The sessions with some numbers."""
+    """Load the sessions with some numbers."""
     rows: list[Any] = db.execute(
         "SELECT session.id, uuid, text, file.id, path, file.kind, agent, gone, cwd, started, ended, title"
         " FROM session JOIN name ON name.id = project"
         " JOIN file ON file.session = session.id WHERE session.id IN (SELECT value FROM json_each(?))",
         (json.dumps(list(numbers)),),
     ).fetchall()
-    found: dict[int, SearchedSession] = {}
+    sessions: dict[int, SearchedSession] = {}
     for number, uuid, folder, file, path, kind, agent, gone, cwd, started, ended, title in rows:
-        session = found.setdefault(number, SearchedSession(uuid, folder))
+        session = sessions.setdefault(number, SearchedSession(uuid, folder))
         session.paths[file] = path
         if agent is not None:
             session.agents[file] = agent
@@ -55,4 +55,4 @@ def load_searched_sessions(db: apsw.Connection, numbers: Iterable[int]) -> dict[
             session.path, session.cwd, session.started, session.ended = path, cwd, started, ended
             session.is_gone = gone is not None
             session.title = title
-    return found
+    return sessions

@@ -1,4 +1,4 @@
-"""A query as a tree: what must be there, what must not, and what one of several may do for."""
+"""A query as a tree: terms that must match, terms that must not, and alternatives."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from turnlog.errors import UsageError
 
 
 class QueryError(UsageError):
-    """A query that can't be understood, and the place where that begins."""
+    """A malformed query, with the position of the error."""
 
     def __init__(self, reason: str, query: str, at: int) -> None:
         super().__init__(reason)
@@ -28,14 +28,14 @@ class QueryTerm(Struct, frozen=True):
 
 
 class FilterValue(Struct, frozen=True):
-    """A value of a filter, and where it stands."""
+    """A value of a filter, with its position."""
 
     text: str
     at: int
 
 
 class QueryFilter(Struct, frozen=True):
-    """A filter: one of its values must fit."""
+    """A filter; one of its values must match."""
 
     name: str
     values: tuple[FilterValue, ...]
@@ -43,19 +43,19 @@ class QueryFilter(Struct, frozen=True):
 
 
 class NotNode(Struct, frozen=True):
-    """What must not be."""
+    """A node that must not match."""
 
     item: QueryNode
 
 
 class AllNode(Struct, frozen=True):
-    """What must be there together."""
+    """Nodes that must all match."""
 
     items: tuple[QueryNode, ...]
 
 
 class EitherNode(Struct, frozen=True):
-    """Of what one thing must be there."""
+    """Nodes of which at least one must match."""
 
     items: tuple[QueryNode, ...]
 
@@ -64,7 +64,7 @@ QueryNode = QueryTerm | QueryFilter | NotNode | AllNode | EitherNode
 
 
 def iter_wanted_terms(node: QueryNode) -> Iterator[QueryTerm | QueryFilter]:
-    """The terms and filters of a tree that are not negated."""
+    """Yield the terms and filters of a tree that are not negated."""
     if isinstance(node, QueryTerm | QueryFilter):
         yield node
     elif isinstance(node, AllNode | EitherNode):
@@ -73,7 +73,7 @@ def iter_wanted_terms(node: QueryNode) -> Iterator[QueryTerm | QueryFilter]:
 
 
 def iter_all_terms(node: QueryNode) -> Iterator[QueryTerm | QueryFilter]:
-    """The terms and filters of a tree, negated ones too."""
+    """Yield the terms and filters of a tree, including negated ones."""
     if isinstance(node, NotNode):
         yield from iter_all_terms(node.item)
     elif isinstance(node, AllNode | EitherNode):

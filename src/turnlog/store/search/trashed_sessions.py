@@ -1,7 +1,7 @@
-"""Sessions that lie in turnlog's trash: whoever put them there is not shown them, but told of them.
+"""Sessions in turnlog's trash: a search doesn't show them, but mentions them.
 
-The index still knows their texts. Which sessions these are is seen from the trash itself, as docs/manage.md describes
-it: a session is in it if its file lies there and not at its own place.
+The index still contains their texts. The trash itself, as docs/manage.md describes it, says which sessions it holds: a
+session is in the trash if its file is there and not at its own place.
 """
 
 from __future__ import annotations
@@ -19,38 +19,38 @@ from turnlog.store.search.match_expression import restrict_to_sessions
 
 _TRASH_ENTRY_NAME = re.compile(r"\d{8}T[\d.]+Z-(?P<session>.+)")
 _MAX_SESSIONS_PER_QUERY = 400
-"""More sessions make an expression that is slow."""
+"""An expression with more sessions is slow."""
 
 
 class TrashedSessions(NamedTuple):
-    """What of an index lies in the trash."""
+    """The sessions of an index that are in the trash."""
 
     sessions: dict[int, str]
-    """Their ids, by number."""
+    """The session ids, by number."""
     files: dict[int, int]
-    """The sessions of their files, both by number."""
+    """The number of the session that each file belongs to, by the number of the file."""
 
     @property
     def sql_bound(self) -> str:
-        """What keeps texts of these sessions out of a query of the table `text`."""
+        """The SQL condition that excludes these sessions from a query on the table `text`."""
         return f" AND file NOT IN ({', '.join(map(str, self.files))})" if self.files else ""
 
     def build_left_out(self, numbers: Iterable[int], hits: int | None) -> LeftOutHits:
-        """Tell of some of these sessions."""
+        """Describe hits in some of these sessions."""
         return LeftOutHits(tuple(sorted({self.sessions[number] for number in numbers})), hits)
 
 
 class LeftOutHits(NamedTuple):
-    """What a search did not show, because it lies in the trash."""
+    """The hits that a search left out because they are in the trash."""
 
     sessions: tuple[str, ...] = ()
-    """Their ids."""
+    """The session ids."""
     hits: int | None = 0
-    """None where the files would have had to be read."""
+    """None if counting them would take reading the files."""
 
     @property
     def words(self) -> str:
-        """What that is, in words."""
+        """A sentence for the user."""
         sessions = f"{len(self.sessions):,} session{'' if len(self.sessions) == 1 else 's'}"
         hits = "" if self.hits is None else f"{self.hits:,} hit{'' if self.hits == 1 else 's'} in "
         return f"Left out: {hits}{sessions} in turnlog's trash"
@@ -67,7 +67,7 @@ NOTHING_TRASHED = TrashedSessions({}, {})
 
 
 def find_trashed_sessions(db: apsw.Connection, data_dir: Path) -> TrashedSessions:
-    """What of an index lies in the trash of a data folder."""
+    """Find the sessions of an index that are in the trash of a data folder."""
     entries = _list_trash_entries(data_dir / "trash")
     if not entries:
         return NOTHING_TRASHED
@@ -82,16 +82,16 @@ def find_trashed_sessions(db: apsw.Connection, data_dir: Path) -> TrashedSession
 
 
 def _list_trash_entries(trash: Path) -> dict[str, list[Path]]:
-    """The folders in the trash, by session."""
-    found: dict[str, list[Path]] = {}
+    """List the folders in the trash, by session."""
+    entries: dict[str, list[Path]] = {}
     try:
         names = os.listdir(trash)  # noqa: PTH208 - before every search
     except OSError:
-        return found
+        return entries
     for name in names:
-        if entry := _TRASH_ENTRY_NAME.fullmatch(name):
-            found.setdefault(entry["session"], []).append(trash / name)
-    return found
+        if match := _TRASH_ENTRY_NAME.fullmatch(name):
+            entries.setdefault(match["session"], []).append(trash / name)
+    return entries
 
 
 def _is_in_trash(entries: Iterable[Path], path: str) -> bool:
@@ -100,8 +100,8 @@ def _is_in_trash(entries: Iterable[Path], path: str) -> bool:
 
 
 def count_left_out(db: apsw.Connection, trash: TrashedSessions, expression: str, bounds: str) -> LeftOutHits:
-    """The texts in the trash that fit an expression, and bounds of their time."""
-    found: dict[int, int] = {}
+    """Count the texts in the trash that match an expression within time bounds."""
+    counts: dict[int, int] = {}
     numbers = list(trash.sessions)
     for start in range(0, len(numbers), _MAX_SESSIONS_PER_QUERY):
         wanted = restrict_to_sessions(expression, numbers[start : start + _MAX_SESSIONS_PER_QUERY])
@@ -113,5 +113,5 @@ def count_left_out(db: apsw.Connection, trash: TrashedSessions, expression: str,
             ).fetchall()
             for file, count in rows:
                 session = trash.files[file]
-                found[session] = found.get(session, 0) + count
-    return trash.build_left_out(found, sum(found.values()))
+                counts[session] = counts.get(session, 0) + count
+    return trash.build_left_out(counts, sum(counts.values()))

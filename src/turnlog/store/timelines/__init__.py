@@ -1,1 +1,1 @@
-"""Timelines that are kept, so that opening a session does not read it."""
+"""Stored timelines, so that opening a session doesn't read all of it."""

@@ -1,4 +1,4 @@
-"""One kept timeline: its head in memory, the rest read where it is asked for."""
+"""One stored timeline: its head in memory, the rest read on demand."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from turnlog.session.timeline.timeline import FillStep, TimelineBranch, Timeline
 
 TIMELINE_VERSION = 5
 _MAX_HEAD_BYTES = 1 << 28
-"""A head is never larger: what claims to be is damaged."""
+"""A head that claims to be larger is damaged."""
 
 
 class TimelineFileState(Struct, array_like=True, frozen=True):
-    """A file as it was when it was read."""
+    """The state of a file when it was read."""
 
     path: str
     inode: int
@@ -34,12 +34,11 @@ class TimelineFileState(Struct, array_like=True, frozen=True):
 
     @classmethod
     def from_path(cls, path: Path) -> TimelineFileState:
-        """The present state of a file; raises OSError where there is none."""
+        """Return the present state of a file; raise OSError if it doesn't exist."""
         status = path.stat()
         return cls(str(path), status.st_ino, status.st_size, status.st_mtime_ns)
 
     def is_unchanged(self) -> bool:
-        """Whether the file is as it was."""
         try:
             return TimelineFileState.from_path(Path(self.path)) == self
         except OSError:
@@ -47,31 +46,33 @@ class TimelineFileState(Struct, array_like=True, frozen=True):
 
 
 class TimelineSources(Struct, array_like=True):
-    """What a kept timeline was made from."""
+    """The files that a stored timeline was built from."""
 
     version: int
     path: str
-    """The file that its places are of: the session's, or the sub-agent's own."""
+    """The file that its line offsets refer to: the session's, or the sub-agent's own."""
     states: list[TimelineFileState]
     is_whole: bool = True
-    """Whether all of the file is in it, and not its beginning alone."""
+    """Whether the timeline covers the whole file, not only its beginning."""
 
 
 class TimelineContent(Struct, array_like=True):
-    """The beginning of the file of a timeline."""
+    """The head of a timeline's file."""
 
     stored: TimelineSources
     head: TimelineHead
     sections: list[int]
-    """The sizes of what follows: pieces of items, steps, places of lines, the items that these are of."""
+    """The sizes of the sections that follow: pieces of items, fill steps, line offsets, and the items these lines
+    belong to.
+    """
     piece: int
-    """How many items a piece has."""
+    """How many items a piece holds."""
 
 
 class _PlacedBranch(NamedTuple):
     line: TimelineBranch
     starts: list[int]
-    """How many items stand before each chapter of the branch; the last is their number."""
+    """How many items come before each chapter of the branch; the last one is their total."""
 
 
 _decode_content = msgspec.msgpack.Decoder(TimelineContent).decode
@@ -80,7 +81,7 @@ _decode_steps = msgspec.msgpack.Decoder(list[FillStep]).decode
 
 
 class KeptTimeline:
-    """A timeline that was kept."""
+    """A timeline read back from its file."""
 
     def __init__(self, file: BinaryIO, content: TimelineContent, begin: int) -> None:
         self.head = content.head
@@ -88,8 +89,8 @@ class KeptTimeline:
         self.states = content.stored.states
         self.is_whole = content.stored.is_whole
         self._file = file
-        """Held open: another process may put a newer timeline in its place."""
-        weakref.finalize(self, file.close)  # not `__del__`: in a cycle, the file's own would come first and warn
+        """Stays open, because another process may replace the timeline with a newer one."""
+        weakref.finalize(self, file.close)  # with `__del__`, in a cycle, the file's own would run first and warn
         self._lock = threading.Lock()
         self._piece = content.piece
         self._sections = list(pairwise(accumulate(content.sections, initial=begin)))
@@ -98,7 +99,7 @@ class KeptTimeline:
 
     @classmethod
     def load(cls, place: Path) -> KeptTimeline | None:
-        """Read the head of a timeline; None if there is none that can be used."""
+        """Read the head of a timeline; return None if there is no usable one."""
         try:
             file = place.open("rb")
         except OSError:
@@ -114,7 +115,7 @@ class KeptTimeline:
         return cls(file, content, 8 + size)
 
     def is_current(self) -> bool:
-        """Whether the files are as they were when it was made."""
+        """Whether the files are unchanged since the timeline was built."""
         return all(state.is_unchanged() for state in self.states)
 
     # -- branches
@@ -131,34 +132,33 @@ class KeptTimeline:
         return self._branches[leaf]
 
     def get_branch(self, leaf: str | None = None) -> TimelineBranch:
-        """A branch by its leaf; without one, the current branch."""
+        """Return a branch by its leaf; without one, the current branch."""
         return self._get_placed_branch(leaf).line
 
     def count_items(self, leaf: str | None = None) -> int:
-        """How many items a branch has."""
         return self._get_placed_branch(leaf).starts[-1]
 
     # -- items
 
     def read_items(self, leaf: str | None, first: int, count: int) -> list[TimelineItem]:
-        """Items of a branch by their positions in it."""
+        """Read items of a branch by their positions in it."""
         line, starts = self._get_placed_branch(leaf)
-        found: list[TimelineItem] = []
+        items: list[TimelineItem] = []
         chapter = bisect_right(starts, first) - 1
-        while chapter < len(line.chapters) and len(found) < count:
+        while chapter < len(line.chapters) and len(items) < count:
             skip = max(first - starts[chapter], 0)
             own = self.head.chapters[line.chapters[chapter]]
-            found += self._read_numbered_items(own.first + skip, min(own.count - skip, count - len(found)))
+            items += self._read_numbered_items(own.first + skip, min(own.count - skip, count - len(items)))
             chapter += 1
-        return found
+        return items
 
     def _read_numbered_items(self, first: int, count: int) -> list[TimelineItem]:
-        """Items by their numbers among those of all branches."""
-        found: list[TimelineItem] = []
+        """Read items by their numbers among the items of all branches."""
+        items: list[TimelineItem] = []
         for number in range(first // self._piece, (first + count - 1) // self._piece + 1 if count > 0 else 0):
             start = number * self._piece
-            found += self._read_piece(number)[max(first - start, 0) : first + count - start]
-        return found
+            items += self._read_piece(number)[max(first - start, 0) : first + count - start]
+        return items
 
     def _read_piece(self, number: int) -> list[TimelineItem]:
         if number not in self._pieces:
@@ -176,7 +176,7 @@ class KeptTimeline:
     # -- finding
 
     def find_position(self, leaf: str | None, key: str) -> int | None:
-        """Where an item stands in a branch, by its key, or by the uuid or place of any of its entries."""
+        """Find an item's position in a branch by its key, or by the uuid or offset of any of its entries."""
         if key.startswith("@"):
             return self.find_position_at(leaf, int(key[1:])) if key[1:].isdecimal() else None
         number = self._find_item_number(key)
@@ -185,7 +185,7 @@ class KeptTimeline:
         return None if number is None else self._to_branch_position(leaf, number)
 
     def find_position_at(self, leaf: str | None, offset: int) -> int | None:
-        """Where the item stands in a branch that a line of the file belongs to."""
+        """Find the position in a branch of the item that owns a line of the file."""
         places, owners = self._line_owners
         at = bisect_right(places, offset) - 1
         return self._to_branch_position(leaf, owners[at]) if at >= 0 else None
@@ -219,7 +219,7 @@ class KeptTimeline:
         return None
 
     def _find_line_offset(self, uuid: str) -> int | None:
-        """Where the line of an entry begins that is no item's first."""
+        """Find the offset of an entry's line when the entry isn't the first of its item."""
         wanted = f'"uuid":"{uuid}"'.encode("utf-8", "surrogatepass")
         offset = 0
         with self.path.open("rb") as file:
@@ -232,7 +232,7 @@ class KeptTimeline:
     # -- contents
 
     def read_excerpt(self, items: list[TimelineItem]) -> Excerpt:
-        """The lines of some items, read from the file."""
+        """Read the lines of some items from the file."""
         source = FileSource(self.path)
         try:
             return Excerpt.read(source, items)
@@ -240,5 +240,5 @@ class KeptTimeline:
             source.close()
 
     def read_steps(self) -> list[FillStep]:
-        """How full the window was at each message."""
+        """Read how full the context window was at each message."""
         return _decode_steps(self._read_section(-3))

@@ -1,14 +1,14 @@
-"""Timelines that are kept, so that opening a session does not read it.
+"""Stored timelines, so that opening a session doesn't read all of it.
 
     <data folder>/timelines/<hash of the path and the agent>
 
-One file holds one timeline: a head, the items in pieces, how full the window was at each message, and which item each
-line of the session belongs to. Reading a window of a long session takes the head, one or two pieces, and the lines of
-the window. Whatever is kept can be made again: a file that is damaged, of another version or of another state of the
-session is made anew.
+One file holds one timeline: a head, the items in pieces, how full the context window was at each message, and which
+item each line of the session belongs to. Reading a window of a long session takes the head, one or two pieces, and the
+lines of the window. A file that is damaged, or that belongs to another version or to another state of the session, is
+rebuilt.
 
-Large sessions are read by a child process: it takes a second of work and ten times the memory that a page needs, and
-neither stays.
+A child process reads large sessions: that takes a second of work and ten times the memory that a page needs, and the
+server keeps neither.
 """
 
 from __future__ import annotations
@@ -42,19 +42,19 @@ from turnlog.store.timelines.kept_timeline import (
 )
 
 LARGE_SESSION_BYTES = 16 << 20
-"""Files above this are read by a child process."""
+"""A child process reads files larger than this."""
 MAX_OPEN_TIMELINES = 12
-"""So many open timelines are held."""
+"""How many timelines stay open."""
 BEGINNING_BYTES = 2 << 20
-"""So much of a large session is shown while the rest is being read."""
+"""How much of a large session is shown while the rest is being read."""
 _READ_DELAY_SECONDS = 0.2
-"""Seconds before the rest is read: the page with the beginning comes first."""
+"""Wait this long before reading the rest, so that the page with the beginning comes first."""
 _ITEMS_PER_PIECE = 128
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Timelines:
-    """The timelines that are kept in a folder; for use by several threads."""
+    """The timelines stored in a folder; safe to use from several threads."""
 
     def __init__(self, folder: Path, large: int = LARGE_SESSION_BYTES) -> None:
         self.folder = folder
@@ -65,27 +65,29 @@ class Timelines:
         self._reading: set[tuple[str, str | None]] = set()
 
     def get_timeline(self, path: Path, agent_id: str | None = None) -> KeptTimeline:
-        """The timeline of a session, or of one of its sub-agents; made if there is none of the file's present state."""
+        """Return the timeline of a session or a sub-agent; build it if none matches the present state of the file."""
         key = (str(path), agent_id)
         with self._lock:
             making = self._making.setdefault(key, threading.Lock())
         with making:
-            found = self._get_open(key) or self._load_current(path, agent_id) or self._make_timeline(path, agent_id)
+            timeline = self._get_open(key) or self._load_current(path, agent_id) or self._make_timeline(path, agent_id)
         with self._lock:
-            self._open[key] = found
+            self._open[key] = timeline
             self._open.move_to_end(key)
             while len(self._open) > MAX_OPEN_TIMELINES:
                 old, _ = self._open.popitem(last=False)
                 self._making.pop(old, None)
-        return found
+        return timeline
 
     def get_timeline_soon(self, path: Path) -> KeptTimeline:
-        """The timeline of a session; of a large one that was never read, that of its beginning, while it is read."""
+        """Return the timeline of a session; for a large one that was never read, that of its beginning, and read the
+        rest.
+        """
         key = (str(path), None)
-        found = self._get_open(key) or self._load_current(path, None)
-        if found is not None or _read_size(path) <= self._large:
+        timeline = self._get_open(key) or self._load_current(path, None)
+        if timeline is not None or _read_size(path) <= self._large:
             return self.get_timeline(path)
-        begun = self._get_beginning(path)
+        beginning = self._get_beginning(path)
         with self._lock:
             is_new = key not in self._reading
             self._reading.add(key)
@@ -93,62 +95,62 @@ class Timelines:
             later = threading.Timer(_READ_DELAY_SECONDS, self._read_whole, key)
             later.daemon = True
             later.start()
-        return begun
+        return beginning
 
     def _read_whole(self, path: str, agent_id: str | None) -> None:
         try:
             self.get_timeline(Path(path), agent_id)
         except TurnlogError:
-            pass  # whoever asks for the whole is told
+            pass  # the next request for the whole timeline reports it
         finally:
             with self._lock:
                 self._reading.discard((path, agent_id))
 
     def _get_beginning(self, path: Path) -> KeptTimeline:
         place = self._get_place(path, None).with_suffix(".begin")
-        found = KeptTimeline.load(place)
-        if found is None or not found.is_current():
+        timeline = KeptTimeline.load(place)
+        if timeline is None or not timeline.is_current():
             stored = TimelineSources(TIMELINE_VERSION, str(path), [TimelineFileState.from_path(path)], is_whole=False)
             _write_timeline(place, Session.from_bytes(_read_beginning(path)), stored)
-            found = KeptTimeline.load(place)
-        if found is None:
-            raise Unreadable(f"{path}: its timeline could not be made")
-        return found
+            timeline = KeptTimeline.load(place)
+        if timeline is None:
+            raise Unreadable(f"{path}: can't build its timeline")
+        return timeline
 
     def has(self, path: Path) -> bool:
-        """Whether the timeline of a session is kept in its present state."""
+        """Whether a timeline of the session's present state is stored."""
         return self._get_open((str(path), None)) is not None or self._load_current(path, None) is not None
 
     def close(self) -> None:
-        """Let go of the timelines that are open; each closes its file when nobody uses it any more."""
+        """Forget the open timelines; each closes its file when nobody uses it any more."""
         with self._lock:
             self._open.clear()
 
     def _get_open(self, key: tuple[str, str | None]) -> KeptTimeline | None:
         with self._lock:
-            found = self._open.get(key)
-        return found if found is not None and found.is_current() else None
+            timeline = self._open.get(key)
+        return timeline if timeline is not None and timeline.is_current() else None
 
     def _load_current(self, path: Path, agent_id: str | None) -> KeptTimeline | None:
-        found = KeptTimeline.load(self._get_place(path, agent_id))
-        return found if found is not None and found.is_current() else None
+        timeline = KeptTimeline.load(self._get_place(path, agent_id))
+        return timeline if timeline is not None and timeline.is_current() else None
 
     def _make_timeline(self, path: Path, agent_id: str | None) -> KeptTimeline:
         place = self._get_place(path, agent_id)
         try:
             status = path.stat()
             if not S_ISREG(status.st_mode):  # reading a pipe would never end
-                raise Unreadable(f"{path}: is no file")
+                raise Unreadable(f"{path}: not a regular file")
             if status.st_size > self._large:
                 _make_in_child(self.folder, path, agent_id)
             else:
                 make_kept_timeline(self.folder, path, agent_id)
         except OSError as error:
             raise Unreadable(f"{path}: {error.strerror or error}") from None
-        found = KeptTimeline.load(place)
-        if found is None:
-            raise Unreadable(f"{path}: its timeline could not be made")
-        return found
+        timeline = KeptTimeline.load(place)
+        if timeline is None:
+            raise Unreadable(f"{path}: can't build its timeline")
+        return timeline
 
     def _get_place(self, path: Path, agent_id: str | None) -> Path:
         return _build_place_path(self.folder, path, agent_id)
@@ -167,74 +169,83 @@ def _read_size(path: Path) -> int:
 
 
 def _read_beginning(path: Path) -> bytes:
-    """The first lines of a file; at least one."""
+    """Read the first lines of a file, at least one."""
     with path.open("rb") as file:
         data = file.read(BEGINNING_BYTES)
         return data if data.endswith(b"\n") else data + file.readline(8 * BEGINNING_BYTES)
 
 
 def _make_in_child(folder: Path, path: Path, agent_id: str | None) -> None:
-    code = "import sys; from turnlog.store.timelines.timelines import make_for; make_for(sys.argv[1:])"
-    words = [str(folder), str(path), *([agent_id] if agent_id else [])]
-    done = subprocess.run([sys.executable, "-P", "-c", code, *words], stdin=subprocess.DEVNULL, capture_output=True)
-    if done.returncode:
-        reason = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+    code = (
+        "import sys; from turnlog.store.timelines.timelines import run_timeline_child; run_timeline_child(sys.argv[1:])"
+    )
+    arguments = [str(folder), str(path), *([agent_id] if agent_id else [])]
+    child = subprocess.run(
+        [sys.executable, "-P", "-c", code, *arguments], stdin=subprocess.DEVNULL, capture_output=True
+    )
+    if child.returncode:
+        reason = child.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
         raise Unreadable(f"{path}: can't be read: {reason}")
 
 
-def make_for(words: list[str]) -> None:
-    """Make one timeline: for a child process."""
+def run_timeline_child(arguments: list[str]) -> None:
+    """Build one timeline; the entry point of the child process."""
     from turnlog.entries.reader import pause_garbage_collector
 
     with pause_garbage_collector():
-        make_kept_timeline(Path(words[0]), Path(words[1]), words[2] if len(words) > 2 else None)
+        make_kept_timeline(Path(arguments[0]), Path(arguments[1]), arguments[2] if len(arguments) > 2 else None)
     sys.stdout.flush()
-    os._exit(0)  # taking apart what was read would take as long as a page
+    os._exit(0)  # freeing the memory would take as long as serving a page
 
 
 def make_kept_timeline(folder: Path, path: Path, agent_id: str | None = None) -> None:
-    """Read a session and keep its timeline."""
+    """Read a session and store its timeline."""
     states = [
         TimelineFileState.from_path(path),
         *(TimelineFileState.from_path(agent.path) for agent in list_agent_files(path)),
     ]
     with Session.open(path) as session:
-        told = session
+        source = session
         if agent_id is not None:
             agent = next((agent for agent in session.agents if agent.agent_id == agent_id), None)
             if agent is None:
-                raise NotFound(f"{path}: has no sub-agent {agent_id}")
-            told = session.open_agent_session(agent)
+                raise NotFound(f"{path}: no sub-agent {agent_id}")
+            source = session.open_agent_session(agent)
         _write_timeline(
             _build_place_path(folder, path, agent_id),
-            told,
-            TimelineSources(TIMELINE_VERSION, str(told.path or path), states),
+            source,
+            TimelineSources(TIMELINE_VERSION, str(source.path or path), states),
         )
 
 
 def _write_timeline(place: Path, session: Session, stored: TimelineSources) -> None:
-    made = build_timeline(session)
+    timeline = build_timeline(session)
     pieces = [
-        _encode_value(made.items[at : at + _ITEMS_PER_PIECE]) for at in range(0, len(made.items), _ITEMS_PER_PIECE)
+        _encode_value(timeline.items[at : at + _ITEMS_PER_PIECE])
+        for at in range(0, len(timeline.items), _ITEMS_PER_PIECE)
     ]
-    lines = sorted((line[0], number) for number, item in enumerate(made.items) for line in (*item.lines, *item.results))
+    lines = sorted(
+        (line[0], number) for number, item in enumerate(timeline.items) for line in (*item.lines, *item.results)
+    )
     places = array("Q", (offset for offset, _ in lines)).tobytes()
     owners = array("I", (number for _, number in lines)).tobytes()
-    sections = [*pieces, _encode_value(made.steps), places, owners]
-    head = _encode_value(TimelineContent(stored, made.head, [len(section) for section in sections], _ITEMS_PER_PIECE))
+    sections = [*pieces, _encode_value(timeline.steps), places, owners]
+    head = _encode_value(
+        TimelineContent(stored, timeline.head, [len(section) for section in sections], _ITEMS_PER_PIECE)
+    )
     place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with NamedTemporaryFile(dir=place.parent, prefix=".new-", delete=False) as file:
         try:
             file.writelines([len(head).to_bytes(8, "little"), head, *sections])
             file.close()
-            os.replace(file.name, place)  # noqa: PTH105 - a name, no Path
+            os.replace(file.name, place)  # noqa: PTH105 - a name, not a Path
         except BaseException:
             os.unlink(file.name)  # noqa: PTH108
             raise
 
 
 def _encode_value(value: object) -> bytes:
-    """A value to keep; half surrogates, which UTF-8 can't spell, become the sign for what is unreadable."""
+    """Encode a value; replace lone surrogates, which UTF-8 can't encode, with the replacement character."""
     try:
         return msgspec.msgpack.encode(value)
     except UnicodeEncodeError:
@@ -248,9 +259,9 @@ def _replace_surrogates(value: Any) -> Any:
 
 
 def prune_timelines(folder: Path) -> Iterator[Path]:
-    """Remove the timelines of sessions that are gone, and of other versions; gives what was removed."""
+    """Delete the timelines of deleted sessions and of other versions; yield each deleted path."""
     for place in sorted(folder.glob("[0-9a-f]*")):
-        kept = KeptTimeline.load(place)
-        if kept is None or not kept.states or not Path(kept.states[0].path).exists():
+        timeline = KeptTimeline.load(place)
+        if timeline is None or not timeline.states or not Path(timeline.states[0].path).exists():
             place.unlink(missing_ok=True)
             yield place

@@ -1,4 +1,4 @@
-"""Reports of usage out of the index: sums that SQLite makes from the table `spend`, so that they cost milliseconds.
+"""Usage reports from the index: SQLite sums the table `spend`, so a report takes milliseconds.
 
-Nothing here decodes JSON or prices anything: the modules are imported at every start of the command.
+Nothing here decodes JSON or computes prices, because every start of the command imports these modules.
 """

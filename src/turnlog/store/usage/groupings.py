@@ -1,7 +1,7 @@
-"""What usage is added up by: one row of `GROUPINGS` for each kind of report.
+"""What usage can be grouped by: one row of `GROUPINGS` for each kind of report.
 
 The command's choices, the reports, the table, the CSV, the JSON document, the pages and the sentence that says what is
-counted all derive from it. A new kind of report is one row here and its keys in docs/json.md.
+counted all derive from it. A new kind of report takes one row here and its keys in docs/json.md.
 """
 
 from __future__ import annotations
@@ -40,46 +40,43 @@ _ID_CHARS = 8
 
 
 class GroupingColumn(NamedTuple):
-    """A column of the table that names the rows."""
+    """A column of the table that identifies the rows."""
 
     head: str
     get_text: Callable[[UsageReportRow, TimeZone], str]
-    """The cell; the table cuts it and makes it fit for a terminal."""
+    """Returns the text of the cell; the table truncates it and makes it safe for a terminal."""
     min_cells: int | None = None
-    """How far a terminal that is too narrow may cut it; None: not at all."""
+    """The width to which a narrow terminal may cut the cell; None if it must not be cut."""
     is_number: bool = False
 
 
 class UsageGrouping(NamedTuple):
-    """A kind of report."""
-
     build_report: BuildReport
     keys: tuple[str, ...]
-    """The labels of a row under which CSV and JSON name it."""
+    """The labels of a row that CSV and JSON contain."""
     columns: tuple[GroupingColumn, ...]
-    """How the table names a row."""
+    """The columns of the table that identify a row."""
     definition: str = ""
-    """Where a message counts, in words; `{zone}` stands for the time zone."""
+    """Where a message counts, as part of a sentence; `{zone}` is replaced by the time zone."""
     counts_calls: bool = False
-    """Whether it is calls of tools that count, and not messages."""
+    """Whether the report counts calls of tools instead of messages."""
     to_document: Callable[[dict[str, Any]], dict[str, Any]] = dict
-    """The labels of a row as JSON."""
+    """Converts the labels of a row for JSON."""
 
 
 def find_grouping(kind: str) -> UsageGrouping:
-    """The grouping of a name; raises UsageError for a name that there is not."""
+    """Return the grouping with this name; raise UsageError for an unknown name."""
     if kind not in GROUPINGS:
-        raise UsageError(f"there is no report {kind}; there are {', '.join(GROUPINGS)}")
+        raise UsageError(f"unknown report {kind!r}; choose one of {', '.join(GROUPINGS)}")
     return GROUPINGS[kind]
 
 
 def build_usage_report(db: apsw.Connection, request: UsageRequest) -> UsageReport:
-    """Build the report that was asked for."""
     return find_grouping(request.kind).build_report(db, request)
 
 
 def build_row_report(list_rows: ListRows, *, is_by_day: bool = False) -> BuildReport:
-    """A report whose rows a function lists, and whose total is their sum."""
+    """Return a builder of reports whose rows a function lists, and whose total is their sum."""
 
     def build_report(db: apsw.Connection, request: UsageRequest) -> UsageReport:
         wanted, stretches = build_usage_scope(db, request, is_by_day=is_by_day)
@@ -90,7 +87,7 @@ def build_row_report(list_rows: ListRows, *, is_by_day: bool = False) -> BuildRe
 
 
 def build_label_column(key: str, head: str = "", min_cells: int | None = None) -> GroupingColumn:
-    """A column that shows one label as it is."""
+    """Return a column that shows one label unchanged."""
     return GroupingColumn(head or key, lambda row, _: str(row.labels[key] or "(unknown)"), min_cells)
 
 
@@ -100,18 +97,18 @@ def build_label_column(key: str, head: str = "", min_cells: int | None = None) -
 def _sum_by_day(
     db: apsw.Connection, wanted: SpendFilter, stretches: list[ClockStretch]
 ) -> list[tuple[int | None, UsageSum]]:
-    """Sums by day, in days since 1970; None for what has no known time, at the end."""
-    found = list(sum_spend_by(db, wanted, f"CASE WHEN hour >= 0 THEN {build_day_expression(stretches)} END"))
-    return sorted(found, key=lambda pair: (pair[0] is None, pair[0]))
+    """Sum usage by day, in days since 1970; None, for messages of unknown time, comes last."""
+    sums = list(sum_spend_by(db, wanted, f"CASE WHEN hour >= 0 THEN {build_day_expression(stretches)} END"))
+    return sorted(sums, key=lambda pair: (pair[0] is None, pair[0]))
 
 
 def _build_period_grouping(key: str, head: str, definition: str, name_day: Callable[[int], str]) -> UsageGrouping:
-    """Messages by a period that a day belongs to."""
+    """Group messages by the period that their day belongs to."""
 
     def list_rows(db: apsw.Connection, wanted: SpendFilter, stretches: list[ClockStretch]) -> list[UsageReportRow]:
         days = _sum_by_day(db, wanted, stretches)
         periods = groupby(days, key=lambda pair: None if pair[0] is None else name_day(pair[0]))
-        return [UsageReportRow({key: period}, add_usage_sums(found for _, found in pairs)) for period, pairs in periods]
+        return [UsageReportRow({key: period}, add_usage_sums(usage for _, usage in pairs)) for period, pairs in periods]
 
     report = build_row_report(list_rows, is_by_day=True)
     return UsageGrouping(report, (key,), (build_label_column(key, head),), definition)
@@ -121,10 +118,10 @@ def _build_period_grouping(key: str, head: str, definition: str, name_day: Calla
 
 
 def _list_session_rows(db: apsw.Connection, wanted: SpendFilter, _: list[ClockStretch]) -> list[UsageReportRow]:
-    known, whole = _load_session_labels(db), sum_whole_sessions(db)
+    labels, whole = _load_session_labels(db), sum_whole_sessions(db)
     rows = [
-        UsageReportRow(dict(zip(_SESSION_LABELS, known[session], strict=True)), found, whole[session])
-        for session, found in sum_spend_by(db, wanted, "session")
+        UsageReportRow(dict(zip(_SESSION_LABELS, labels[session], strict=True)), usage, whole[session])
+        for session, usage in sum_spend_by(db, wanted, "session")
     ]
     return _sort_by_cost(rows)
 
@@ -133,7 +130,7 @@ _SESSION_LABELS = ("session_id", "project", "title", "gone")
 
 
 def _load_session_labels(db: apsw.Connection) -> dict[int, tuple[str, str | None, str | None, bool]]:
-    """The id, project and title of each session, and whether its file is gone; a folder's name if no entry has it."""
+    """Return the id, project (or its folder's name) and title of each session, and whether its file was deleted."""
     rows = db.execute(
         "SELECT session.id, uuid, coalesce(cwd, name.text), file.title,"
         " coalesce(gone IS NOT NULL, 0) FROM session JOIN name ON name.id = project"
@@ -151,14 +148,14 @@ def _format_title(row: UsageReportRow, _: TimeZone) -> str:
 
 
 def _list_project_rows(db: apsw.Connection, wanted: SpendFilter, _: list[ClockStretch]) -> list[UsageReportRow]:
-    known = _load_session_labels(db)
+    labels = _load_session_labels(db)
     sums: dict[str | None, list[UsageSum]] = {}
-    for session, found in sum_spend_by(db, wanted, "session"):
-        sums.setdefault(known[session][1], []).append(found)
+    for session, usage in sum_spend_by(db, wanted, "session"):
+        sums.setdefault(labels[session][1], []).append(usage)
     return _sort_by_cost(
         [
-            UsageReportRow({"project": place, "sessions": len(found)}, add_usage_sums(found))
-            for place, found in sums.items()
+            UsageReportRow({"project": place, "sessions": len(members)}, add_usage_sums(members))
+            for place, members in sums.items()
         ]
     )
 
@@ -166,7 +163,7 @@ def _list_project_rows(db: apsw.Connection, wanted: SpendFilter, _: list[ClockSt
 def _list_model_rows(db: apsw.Connection, wanted: SpendFilter, _: list[ClockStretch]) -> list[UsageReportRow]:
     names: dict[int | None, str] = dict(db.execute("SELECT id, text FROM name WHERE kind = 'model'"))
     return _sort_by_cost(
-        [UsageReportRow({"model": names.get(model)}, found) for model, found in sum_spend_by(db, wanted, "model")]
+        [UsageReportRow({"model": names.get(model)}, usage) for model, usage in sum_spend_by(db, wanted, "model")]
     )
 
 
@@ -233,4 +230,4 @@ GROUPINGS: dict[str, UsageGrouping] = {
         to_document=to_block_document,
     ),
 }
-"""The kinds of reports by their names, in the order in which help texts list them."""
+"""The kinds of reports by name, in the order of the help texts."""

@@ -1,6 +1,6 @@
-"""Usage where no index can be kept: the same tables in memory, made from the session files by a quick scan.
+"""Usage without an index: the same tables in memory, filled by a quick scan of the session files.
 
-The scan reads nothing but what is counted, so there are no calls in these tables, and no letters to estimate from.
+The scan reads only what reports count, so these tables contain no calls and no text lengths to estimate from.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ _FORKED_FROM_FIELD = re.compile(rb'"forkedFrom"\s*:\s*\{\s*"sessionId"\s*:\s*"([
 
 
 def build_usage_tables(config_dirs: Iterable[Path]) -> apsw.Connection:
-    """Tables of all that the session files of some config folders say of usage."""
+    """Fill the tables with the usage that the session files of some config folders record."""
     db = apsw.Connection(":memory:")
     db.execute(files("turnlog.store").joinpath("schema.sql").read_text("utf-8"))
-    listed = [item for folder in config_dirs for item in list_transcripts(folder) if item.kind != "output"]
+    transcripts = [item for folder in config_dirs for item in list_transcripts(folder) if item.kind != "output"]
     names = _ScanNumbers()
     with db:
-        db.executemany(_INSERT_FILE, _iter_file_rows(listed, names))
-        numbers = {item.path: number for number, item in enumerate(listed, 1)}
-        found = count_usage_by_file(Path(item.path) for item in listed)
+        db.executemany(_INSERT_FILE, _iter_file_rows(transcripts, names))
+        numbers = {item.path: number for number, item in enumerate(transcripts, 1)}
+        answers_by_file = count_usage_by_file(Path(item.path) for item in transcripts)
         rows = (
             _to_sql_values(
                 key,
@@ -44,7 +44,7 @@ def build_usage_tables(config_dirs: Iterable[Path]) -> apsw.Connection:
                 best.model and names.get_number("model", _replace_surrogates(best.model)),
                 *astuple(best)[1:],
             )
-            for path, answers in found.items()
+            for path, answers in answers_by_file.items()
             for key, best in answers.items()
         )
         db.executemany(f"INSERT INTO answer VALUES ({','.join('?' * 18)})", rows)
@@ -55,7 +55,7 @@ def build_usage_tables(config_dirs: Iterable[Path]) -> apsw.Connection:
 
 
 class _ScanNumbers:
-    """Numbers for names and for sessions, in the order in which they come."""
+    """Numbers for names and sessions, in the order of their appearance."""
 
     def __init__(self) -> None:
         self.names: dict[tuple[str, str], int] = {}
@@ -68,17 +68,17 @@ class _ScanNumbers:
         return self.sessions.setdefault((self.get_number("project", project), session_id), len(self.sessions) + 1)
 
 
-def _iter_file_rows(listed: list[TranscriptFile], names: _ScanNumbers) -> Iterator[tuple[Any, ...]]:
-    mains = [item.path for item in listed if item.kind == "session"]
+def _iter_file_rows(transcripts: list[TranscriptFile], names: _ScanNumbers) -> Iterator[tuple[Any, ...]]:
+    mains = [item.path for item in transcripts if item.kind == "session"]
     ends = dict(zip(mains, peek_files(mains), strict=True))
-    for number, item in enumerate(listed, 1):
+    for number, item in enumerate(transcripts, 1):
         session = names.get_session_number(item.project, item.session or read_agent_owner(Path(item.path)).session_id)
-        seen = ends.get(item.path)
-        told: tuple[Any, ...] = (None, None, None, 0)
-        if seen is not None:
-            title = complete_titles(item.path, seen).best
-            told = (seen.cwd, title, _read_forked_from(item.path), seen.junk is None)
-        yield _to_sql_values(number, item.path, item.kind, session, *told)
+        end = ends.get(item.path)
+        details: tuple[Any, ...] = (None, None, None, 0)
+        if end is not None:
+            title = complete_titles(item.path, end).best
+            details = (end.cwd, title, _read_forked_from(item.path), end.junk is None)
+        yield _to_sql_values(number, item.path, item.kind, session, *details)
 
 
 def _to_sql_values(*values: Any) -> tuple[Any, ...]:
@@ -86,15 +86,15 @@ def _to_sql_values(*values: Any) -> tuple[Any, ...]:
 
 
 def _replace_surrogates(text: str) -> str:
-    """A text that SQLite takes: half of a surrogate pair, which JSON can spell, is replaced."""
+    """Replace lone surrogates, which JSON can contain but SQLite doesn't accept."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _read_forked_from(path: str) -> str | None:
-    """The session that the beginning of a file says it was copied from."""
+    """Read which session this file was copied from, as recorded at its beginning."""
     try:
         with Path(path).open("rb") as file:
-            found = _FORKED_FROM_FIELD.search(file.read(MAX_END_BYTES))
+            match = _FORKED_FROM_FIELD.search(file.read(MAX_END_BYTES))
     except OSError:
         return None
-    return found[1].decode("utf-8", "replace") if found else None
+    return match[1].decode("utf-8", "replace") if match else None

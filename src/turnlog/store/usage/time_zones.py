@@ -1,4 +1,4 @@
-"""Time zones: from hours in UTC to days where somebody lives."""
+"""Time zones: from hours in UTC to local days."""
 
 from __future__ import annotations
 
@@ -12,60 +12,60 @@ from turnlog.errors import UsageError
 DAY_SECONDS = 86_400
 _EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
 _STEP_HOURS = 6 * 24
-"""Zones keep their clocks for longer than so many hours."""
+"""The step in which clock changes are searched: every zone keeps its offset for longer than this."""
 _EARLIEST_HOUR, _LATEST_HOUR = 30 * 8766, 130 * 8766
-"""No session is older than 2000 or younger than 2100; clocks beyond are taken to stay as they were."""
+"""No session is from before 2000 or after 2100; beyond that, offsets are assumed not to change."""
 
 
 class ClockStretch(NamedTuple):
-    """From some hour on, clocks are so many seconds ahead of UTC."""
+    """The offset of the local clocks from UTC, in seconds, from an hour on."""
 
     hour: int
     offset: int
 
 
 class TimeZone:
-    """A time zone; without a name, that of this machine."""
+    """A time zone; without a name, the machine's own."""
 
     def __init__(self, name: str | None = None) -> None:
         self._zone = None if name in (None, "", "local") else _load_zone(str(name))
         self.name = name or "local"
 
     def find_offset(self, seconds: int) -> int:
-        """How many seconds the clocks are ahead of UTC at a time."""
+        """Return how many seconds local clocks are ahead of UTC at a time."""
         try:
             if self._zone is None:
                 return time.localtime(seconds).tm_gmtoff
             ahead = datetime.fromtimestamp(seconds, self._zone).utcoffset()
-        except (ValueError, OverflowError, OSError):  # years that calendars do not reach
+        except (ValueError, OverflowError, OSError):  # years that calendars don't reach
             return 0
         return int(ahead.total_seconds()) if ahead else 0
 
     def to_day(self, seconds: int) -> int:
-        """The day of a time, in days since 1970."""
+        """Return the local day of a time, in days since 1970."""
         return (seconds + self.find_offset(seconds)) // DAY_SECONDS
 
     def format_time(self, seconds: int) -> str:
-        """A time as clocks there show it: 2026-11-03 14:05."""
+        """Format a time in local time: 2026-11-03 14:05."""
         return datetime.fromtimestamp(seconds + self.find_offset(seconds), UTC).strftime("%Y-%m-%d %H:%M")
 
     def find_day_start(self, day: date) -> int:
-        """When a day begins, in seconds since 1970."""
+        """Return when a day starts, in seconds since 1970."""
         if not 1971 <= day.year <= 9998:
             return to_day_number(day) * DAY_SECONDS
         return int(datetime(day.year, day.month, day.day, tzinfo=self._zone).timestamp())
 
     def list_stretches(self, first: int, last: int) -> list[ClockStretch]:
-        """How the clocks stand from the hour `first` to the hour `last`."""
+        """List the clock offsets from the hour `first` to the hour `last`."""
         first, last = (min(max(hour, _EARLIEST_HOUR), _LATEST_HOUR) for hour in (first, last))
-        found = [ClockStretch(first, self.find_offset(first * 3600))]
+        stretches = [ClockStretch(first, self.find_offset(first * 3600))]
         for hour in range(first + _STEP_HOURS, last + _STEP_HOURS, _STEP_HOURS):
-            if (offset := self.find_offset(hour * 3600)) != found[-1].offset:
-                found.append(ClockStretch(self._find_clock_change(hour - _STEP_HOURS, hour), offset))
-        return found
+            if (offset := self.find_offset(hour * 3600)) != stretches[-1].offset:
+                stretches.append(ClockStretch(self._find_clock_change(hour - _STEP_HOURS, hour), offset))
+        return stretches
 
     def _find_clock_change(self, before: int, after: int) -> int:
-        """The first hour with the clocks of `after`."""
+        """Find the first hour with the clock offset of `after`."""
         offset = self.find_offset(after * 3600)
         while after - before > 1:
             middle = (before + after) // 2
@@ -81,12 +81,12 @@ def _load_zone(name: str) -> tzinfo:
         return UTC
     if name[0] in "+-":
         return _parse_fixed_offset(name)
-    from zoneinfo import ZoneInfo  # it costs a tenth of the command, and most live where their machine is
+    from zoneinfo import ZoneInfo  # takes a tenth of the command's time, and most people use their machine's zone
 
     try:
         return ZoneInfo(name)
     except (ValueError, KeyError, OSError):
-        raise UsageError(f"time zone {name!r}: not known; give a name such as Europe/Berlin, or +02:00") from None
+        raise UsageError(f"time zone {name!r}: unknown; use a name such as Europe/Berlin, or +02:00") from None
 
 
 def _parse_fixed_offset(name: str) -> tzinfo:
@@ -98,11 +98,11 @@ def _parse_fixed_offset(name: str) -> tzinfo:
         ahead = timedelta(hours=int(hours), minutes=int(minutes or 0))
         if ahead < timedelta(days=1):
             return timezone(sign * ahead)
-    raise UsageError(f"time zone {name!r}: not known; give a name such as Europe/Berlin, or +02:00")
+    raise UsageError(f"time zone {name!r}: unknown; use a name such as Europe/Berlin, or +02:00")
 
 
 def parse_day(text: str, option: str, today: Callable[[], date]) -> date:
-    """A day as somebody writes it: 2026-11-03, 20261103, `today`, `yesterday`, `30d` for thirty days ago."""
+    """Parse a day: 2026-11-03, 20261103, `today`, `yesterday`, or `30d` for thirty days ago."""
     word = text.strip().lower()
     if word in ("today", "yesterday"):
         return today() - timedelta(days=word == "yesterday")
@@ -111,19 +111,19 @@ def parse_day(text: str, option: str, today: Callable[[], date]) -> date:
     try:
         return date.fromisoformat(word)
     except ValueError:
-        raise UsageError(f"{option} {text!r}: no day; give one such as 2026-11-03, yesterday or 30d") from None
+        raise UsageError(f"{option} {text!r}: not a day; use one such as 2026-11-03, yesterday or 30d") from None
 
 
 def to_day_number(day: date) -> int:
-    """A day in days since 1970."""
+    """Return a day as days since 1970."""
     return day.toordinal() - _EPOCH_ORDINAL
 
 
 def format_client_time(seconds: int) -> str:
-    """A time as the client writes it."""
+    """Format a time the way Claude Code writes it."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
 
 
 def format_day(day: int) -> str:
-    """A day, given in days since 1970: 2026-11-03."""
+    """Format a day, counted in days since 1970: 2026-11-03."""
     return date.fromordinal(min(_EPOCH_ORDINAL + day, date.max.toordinal())).isoformat()

@@ -1,4 +1,4 @@
-"""Calls by tool: how often, how many failed, and how much text went in and came out."""
+"""Calls by tool: how many, how many failed, and how much text went in and came out."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import apsw
 
-# A copy may have been made before the result came: the call is answered if any file has the answer.
+# A file may have been copied before the result arrived: a call is answered if any file has the answer.
 _ONCE_QUERY = """
     SELECT min(tool) AS tool, min(started) AS started, max(failed) AS failed, max(given) AS given, max(got) AS got
     FROM call WHERE tool IS NOT NULL {which} GROUP BY id
@@ -23,9 +23,9 @@ _ONCE_QUERY = """
 
 
 def list_tool_usage(db: apsw.Connection, request: UsageRequest) -> tuple[ToolUsageRow, ...]:
-    """The calls by tool, the tools with the most text first; every call once."""
+    """List the calls by tool, every call once, tools with the most text first."""
     if request.model is not None:
-        raise UsageError("--model: calls are not known by model; leave it out, or ask for another report")
+        raise UsageError("--model can't filter calls of tools; leave it out, or choose another report")
     which, values = _build_call_condition(db, request)
     rows = db.execute(
         "SELECT (SELECT text FROM name WHERE id = tool), count(*), sum(failed IS 1), sum(failed IS NULL),"
@@ -33,12 +33,12 @@ def list_tool_usage(db: apsw.Connection, request: UsageRequest) -> tuple[ToolUsa
         f"{_build_day_condition(request)} GROUP BY tool",
         values,
     )
-    found = (ToolUsageRow(*row) for row in rows)
-    return tuple(sorted(found, key=lambda row: (-row.tokens, -row.calls, row.tool or "")))
+    usage = (ToolUsageRow(*row) for row in rows)
+    return tuple(sorted(usage, key=lambda row: (-row.tokens, -row.calls, row.tool or "")))
 
 
 def sum_tool_usage(rows: Sequence[ToolUsageRow]) -> ToolUsageRow:
-    """The calls of all tools."""
+    """Add up the calls of all tools."""
     return (
         ToolUsageRow(None, *(sum(column) for column in list(zip(*rows, strict=True))[1:]))
         if rows
@@ -54,7 +54,7 @@ def _build_call_condition(db: apsw.Connection, request: UsageRequest) -> tuple[s
 
 
 def _build_day_condition(request: UsageRequest) -> str:
-    """Between two days; times of calls are kept as the client writes them, in UTC, which sort as they are."""
+    """Build the condition on days; times of calls are stored as Claude Code writes them, in UTC, and sort as text."""
     parts = ""
     if request.since is not None:
         parts += f" AND started >= '{_to_client_time(request.zone, request.since)}'"

@@ -1,7 +1,8 @@
-"""Five-hour blocks, as the client's limits count them.
+"""Five-hour blocks, as Claude Code's limits count them.
 
-A block begins at the full hour (UTC) of the first message and lasts five hours; the next begins with the next message
-after that. The blocks are those of the whole machine, whatever a report shows of them: limits do not know projects.
+A block starts at the full hour (UTC) of its first message and lasts five hours; the next one starts with the next
+message after that. The blocks are those of the whole machine, even if a report shows only part of them, because the
+limits don't depend on projects.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ BLOCK_HOURS = 5
 
 
 class BlockPace(NamedTuple):
-    """How fast the block that is still open goes, and where that leads."""
+    """The rate of the block that is still open, and its projected totals."""
 
     tokens_per_minute: float
     usd_per_hour: float
@@ -35,29 +36,31 @@ class BlockPace(NamedTuple):
 
 
 def report_blocks(db: apsw.Connection, request: UsageRequest) -> UsageReport:
-    """One row for each block that begins on a wanted day."""
+    """Report one row for each block that starts on a requested day."""
     wanted = build_spend_filter(db, request)
     hours = [hour for (hour,) in db.execute("SELECT DISTINCT hour FROM spend WHERE hour >= 0 ORDER BY hour")]
     sums = dict(sum_spend_by(db, wanted.with_condition("hour >= 0"), "hour"))
-    rows, shown = [], []
+    rows, counted_hours = [], []
     for start, inside in _group_into_blocks(hours):
         used = [hour for hour in inside if hour in sums]
         if used and _is_wanted_block(start, request):
-            found = add_usage_sums(sums[hour] for hour in used)
-            rows.append(UsageReportRow(_build_labels(start, found, request.now), found))
-            shown += used
-    counts = count_report_sessions(db, wanted.with_condition("hour IN (SELECT value FROM json_each(?))", str(shown)))
+            usage = add_usage_sums(sums[hour] for hour in used)
+            rows.append(UsageReportRow(_build_labels(start, usage, request.now), usage))
+            counted_hours += used
+    counts = count_report_sessions(
+        db, wanted.with_condition("hour IN (SELECT value FROM json_each(?))", str(counted_hours))
+    )
     return UsageReport(rows, add_usage_sums(row.sum for row in rows), *counts)
 
 
 def _group_into_blocks(hours: list[int]) -> list[tuple[int, list[int]]]:
-    """The hours with messages, by the hour in which their block begins."""
-    found: list[tuple[int, list[int]]] = []
+    """Group the hours with messages by the hour in which their block starts."""
+    blocks: list[tuple[int, list[int]]] = []
     for hour in hours:
-        if not found or hour >= found[-1][0] + BLOCK_HOURS:
-            found.append((hour, []))
-        found[-1][1].append(hour)
-    return found
+        if not blocks or hour >= blocks[-1][0] + BLOCK_HOURS:
+            blocks.append((hour, []))
+        blocks[-1][1].append(hour)
+    return blocks
 
 
 def _is_wanted_block(start: int, request: UsageRequest) -> bool:
@@ -67,33 +70,33 @@ def _is_wanted_block(start: int, request: UsageRequest) -> bool:
     return request.until is None or day <= to_day_number(request.until)
 
 
-def _build_labels(start: int, found: UsageSum, now: float) -> dict[str, Any]:
+def _build_labels(start: int, usage: UsageSum, now: float) -> dict[str, Any]:
     end = start + BLOCK_HOURS
     is_open = start * 3600 <= now < end * 3600
     return {
         "start": start * 3600,
         "end": end * 3600,
         "open": is_open,
-        "pace": compute_block_pace(end, found, now) if is_open else None,
+        "pace": compute_block_pace(end, usage, now) if is_open else None,
     }
 
 
 def to_block_document(labels: dict[str, Any]) -> dict[str, Any]:
-    """The labels of a block as JSON."""
+    """Convert the labels of a block for JSON."""
     pace = labels["pace"]
     times = {name: format_client_time(labels[name]) for name in ("start", "end")}
     return {**labels, **times, "pace": pace and pace._asdict()}
 
 
-def compute_block_pace(end: int, found: UsageSum, now: float) -> BlockPace:
-    """The rate from the first to the last message of a block, and the block's end at that rate."""
-    minutes = max(((found.last or 0) - (found.first or 0)) / 60, 1)
+def compute_block_pace(end: int, usage: UsageSum, now: float) -> BlockPace:
+    """Compute the rate between the first and the last message of a block, and the totals at its end at that rate."""
+    minutes = max(((usage.last or 0) - (usage.first or 0)) / 60, 1)
     left = max(end * 60 - now / 60, 0)
-    per_minute, usd_per_minute = found.tokens / minutes, found.cost / PICO_PER_DOLLAR / minutes
+    per_minute, usd_per_minute = usage.tokens / minutes, usage.cost / PICO_PER_DOLLAR / minutes
     return BlockPace(
         round(per_minute, 1),
         round(usd_per_minute * 60, 6),
         round(left),
-        found.tokens + round(per_minute * left),
-        round(found.cost / PICO_PER_DOLLAR + usd_per_minute * left, 6),
+        usage.tokens + round(per_minute * left),
+        round(usage.cost / PICO_PER_DOLLAR + usd_per_minute * left, 6),
     )

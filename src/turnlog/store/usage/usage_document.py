@@ -1,4 +1,4 @@
-"""A report of usage from the index, with what is counted in words."""
+"""A usage report from the index, and the sentence that says what it counts."""
 
 from __future__ import annotations
 
@@ -12,25 +12,24 @@ if TYPE_CHECKING:
 
 
 class UsageReportDetails(NamedTuple):
-    """A report, and what it was made from."""
+    """A report, and what it was built from."""
 
     request: UsageRequest
     report: UsageReport
     prices: str | None
-    """The day of the price table."""
+    """The date of the price table."""
     is_indexed: bool = True
-    """Whether it comes out of the index; else the files were scanned, which tells nothing of calls and letters."""
+    """Whether the report comes from the index; a scan of the files knows nothing about calls and text lengths."""
     is_demo: bool = False
 
     def get_grouping(self) -> UsageGrouping:
-        """What its rows are."""
         from turnlog.store.usage.groupings import find_grouping
 
         return find_grouping(self.request.kind)
 
 
 def load_usage_report(db: apsw.Connection, request: UsageRequest, *, is_demo: bool = False) -> UsageReportDetails:
-    """A report out of an index; where prices or rules are newer than its sums, these are made again first."""
+    """Build a report from an index; if prices or rules are newer than its sums, compute the sums again first."""
     from turnlog.store.index.price_mark import is_spend_current, read_price_date
     from turnlog.store.usage.groupings import build_usage_report
 
@@ -43,17 +42,18 @@ def load_usage_report(db: apsw.Connection, request: UsageRequest, *, is_demo: bo
     return UsageReportDetails(request, build_usage_report(db, request), read_price_date(db), is_demo=is_demo)
 
 
-def describe_usage_counting(shown: UsageReportDetails) -> str:
-    """What is counted, in words."""
-    request = shown.request
-    if shown.get_grouping().counts_calls:
+def describe_usage_counting(details: UsageReportDetails) -> str:
+    """Describe what the report counts."""
+    request = details.request
+    if details.get_grouping().counts_calls:
         return (
             "Counted: calls of tools, sub-agents included, every call id once; characters of inputs and results;"
             " tokens are an estimate (four characters a token)."
         )
     place = "this machine's time zone" if request.zone.name == "local" else request.zone.name
-    where = shown.get_grouping().definition.format(zone=place)
+    where = details.get_grouping().definition.format(zone=place)
+    prices = details.prices or "no date"
     return (
-        f"Counted: every message once, sub-agents included{where}. Cost: at list prices of {shown.prices or 'no date'};"
-        " saved: what the cache spared, against the price of plain input."
+        f"Counted: every message once, sub-agents included{where}. Cost: at list prices of {prices};"
+        " saved: what the cache saved, compared with the price of plain input."
     )

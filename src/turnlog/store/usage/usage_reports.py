@@ -1,6 +1,6 @@
-"""What a report of usage is asked for, what it holds, and which rows of `spend` count in it.
+"""The request for a usage report, the report itself, and the rows of `spend` that count in it.
 
-What the rows are added up by is in `groupings`.
+`groupings` defines what the rows are grouped by.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _EXACT_SPEND_TABLE = "temp.exact_spend"
 
 
 class UsageRequest(NamedTuple):
-    """What somebody wants to know."""
+    """The options of a usage report."""
 
     kind: str = "daily"
     """The name of a grouping."""
@@ -35,7 +35,7 @@ class UsageRequest(NamedTuple):
     model: str | None = None
     zone: TimeZone = TimeZone()
     now: float = 0.0
-    """In seconds since 1970: which block is open."""
+    """In seconds since 1970; decides which block is open."""
 
 
 def parse_usage_request(
@@ -46,7 +46,7 @@ def parse_usage_request(
     model: str | None = None,
     timezone: str | None = None,
 ) -> UsageRequest:
-    """The request that some words make; raises UsageError for words that are not understood."""
+    """Parse the options of a report; raise UsageError for values that can't be parsed."""
     zone = TimeZone(timezone)
     now = time.time()
 
@@ -61,26 +61,26 @@ def parse_usage_request(
 
 
 class UsageReportRow(NamedTuple):
-    """One line of a report."""
+    """One row of a report."""
 
     labels: dict[str, Any]
-    """What it is about."""
+    """What the row is about, by key."""
     sum: UsageSum
     whole: UsageSum | None = None
-    """Of a session: all that it used, at any time, also what another session pays for."""
+    """For a session: all its usage at any time, including messages that count for another session."""
 
 
 class UsageReport(NamedTuple):
-    """A report with its total."""
+    """The rows of a report and their total."""
 
     rows: list[UsageReportRow]
     total: UsageSum
     sessions: int
-    """How many sessions are in it: all that there are, or those with usage in the part that was asked for."""
+    """How many sessions the report covers: all of them, or those with usage in the requested part."""
     gone: int
-    """How many of these have no file any more."""
+    """How many of these no longer have a file."""
     with_usage: int = 0
-    """How many sessions have usage in it; sub-agents without a main transcript are among them."""
+    """How many sessions have usage in the report, including sub-agents without a main transcript."""
     tools: tuple[ToolUsageRow, ...] = ()
     """The rows of the report by tool."""
 
@@ -88,7 +88,7 @@ class UsageReport(NamedTuple):
 def build_usage_scope(
     db: apsw.Connection, request: UsageRequest, *, is_by_day: bool = False
 ) -> tuple[SpendFilter, list[ClockStretch]]:
-    """Which rows count, and how the clocks stand over them; `is_by_day`: the report tells days apart."""
+    """Return which rows count, and the clock offsets over them; `is_by_day` if the report distinguishes days."""
     stretches = list_clock_stretches(db, request.zone)
     wanted = build_spend_filter(db, request)
     if (is_by_day or request.since or request.until) and any(stretch.offset % 3600 for stretch in stretches):
@@ -101,13 +101,13 @@ def build_usage_scope(
 
 
 def list_clock_stretches(db: apsw.Connection, zone: TimeZone) -> list[ClockStretch]:
-    """How the clocks of a zone stand over all messages."""
+    """List the clock offsets of a zone over the time of all messages."""
     first, last = db.execute("SELECT min(hour), max(hour) FROM spend WHERE hour >= 0").fetchone() or (0, 0)
     return zone.list_stretches(first or 0, last or 0)
 
 
 def build_spend_filter(db: apsw.Connection, request: UsageRequest) -> SpendFilter:
-    """The rows of a project and of a model."""
+    """Build the filter for a project and a model."""
     wanted = SpendFilter()
     if request.project is not None:
         ids = _match_numbers(db, "project", request.project)
@@ -121,21 +121,21 @@ def build_spend_filter(db: apsw.Connection, request: UsageRequest) -> SpendFilte
 
 
 def _match_numbers(db: apsw.Connection, kind: str, value: str) -> str:
-    """The numbers of what a word means, as JSON."""
+    """Return the ids that a value stands for, as JSON."""
     from turnlog.store.filter_values import build_unknown_error, match_names, require_projects
 
     if kind == "project":
         return str(require_projects(db, value))
-    fits = match_names(db, kind, value)
-    if not fits.ids:
-        raise build_unknown_error(kind, value, fits.closest)
-    return str(fits.ids)
+    match = match_names(db, kind, value)
+    if not match.ids:
+        raise build_unknown_error(kind, value, match.closest)
+    return str(match.ids)
 
 
 def _fill_exact_spend(
     db: apsw.Connection, wanted: SpendFilter, request: UsageRequest, stretches: list[ClockStretch]
 ) -> tuple[SpendFilter, list[ClockStretch]]:
-    """Where days begin within an hour of UTC, `spend` is too coarse for sessions that were at work at that time."""
+    """Build an exact table for zones whose days start within an hour of UTC: `spend` counts whole hours."""
     from turnlog.store.index.spend_table import fill_spend_table
 
     zone = request.zone
@@ -153,12 +153,12 @@ def _fill_exact_spend(
     )
     db.execute(f"UPDATE {_EXACT_SPEND_TABLE} SET hour = {build_day_expression(stretches)} * 24 WHERE hour >= 0")
     fill_spend_table(db, _EXACT_SPEND_TABLE, sessions, lambda seconds: zone.to_day(seconds) * 24)
-    found = SpendFilter(_EXACT_SPEND_TABLE, wanted.conditions, wanted.values)
+    exact = SpendFilter(_EXACT_SPEND_TABLE, wanted.conditions, wanted.values)
     if request.since is not None:
-        found = found.with_condition("hour >= ?", to_day_number(request.since) * 24)
+        exact = exact.with_condition("hour >= ?", to_day_number(request.since) * 24)
     if request.until is not None:
-        found = found.with_condition("hour BETWEEN 0 AND ?", to_day_number(request.until) * 24)
-    return found, [ClockStretch(0, 0)]
+        exact = exact.with_condition("hour BETWEEN 0 AND ?", to_day_number(request.until) * 24)
+    return exact, [ClockStretch(0, 0)]
 
 
 def _get_next_day(day: date) -> date:
@@ -166,14 +166,14 @@ def _get_next_day(day: date) -> date:
 
 
 def build_day_expression(stretches: list[ClockStretch]) -> str:
-    """The day of an hour, in days since 1970, for SQL: clocks change seldom, so a handful of cases does."""
+    """Build the SQL expression for the day of an hour, in days since 1970, with one case per clock change."""
     cases = "".join(f" WHEN hour < {after.hour} THEN {at.offset}" for at, after in pairwise(stretches))
     last = stretches[-1].offset
     return f"(hour * 3600 + {f'CASE{cases} ELSE {last} END' if cases else last}) / {DAY_SECONDS}"
 
 
 def count_report_sessions(db: apsw.Connection, wanted: SpendFilter) -> tuple[int, int, int]:
-    """How many sessions are in a report, how many of them have no file any more, and how many have usage in it."""
+    """Count the sessions of a report, those of them without a file, and those with usage in it."""
     with_usage, gone = db.execute(
         "SELECT count(*), coalesce(sum(session NOT IN (SELECT session FROM file WHERE gone IS NULL)), 0)"
         f" FROM (SELECT DISTINCT session {wanted.sql})",

@@ -1,4 +1,4 @@
-"""Sums over the table `spend`, by whatever is asked."""
+"""Sums over the table `spend`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PICO_PER_DOLLAR = 10**12
 
 
 class UsageSum(NamedTuple):
-    """What some messages used. Money is in pico dollars."""
+    """The usage of some messages; amounts of money are in pico dollars."""
 
     messages: int = 0
     input: int = 0
@@ -30,7 +30,7 @@ class UsageSum(NamedTuple):
     placeholder: int = 0
     missing: int = 0
     estimate: int = 0
-    """Output tokens that the messages without a final count seem to have beyond what is stated."""
+    """An estimate of the output tokens that messages without a final count have beyond the recorded ones."""
     first: int | None = None
     """When the earliest message ended, in seconds since 1970."""
     last: int | None = None
@@ -42,7 +42,6 @@ class UsageSum(NamedTuple):
 
     @property
     def tokens(self) -> int:
-        """Tokens of all kinds."""
         return self.input + self.output + self.cache_read + self.cache_write
 
     @property
@@ -56,54 +55,54 @@ _SUM_COLUMNS = ", ".join([*(f"sum({name})" for name in _ADDED_FIELDS), "min(null
 
 
 class SpendFilter(NamedTuple):
-    """Which rows of `spend` count."""
+    """The rows of `spend` that count."""
 
     table: str = "spend"
     conditions: tuple[str, ...] = ()
     values: tuple[Any, ...] = ()
 
     def with_condition(self, condition: str, *values: Any) -> SpendFilter:
-        """The same with one more condition."""
+        """Return the filter with one more condition."""
         return SpendFilter(self.table, (*self.conditions, condition), (*self.values, *values))
 
     @property
     def sql(self) -> str:
-        """From where, and which."""
+        """The FROM and WHERE clauses."""
         return f"FROM {self.table}" + (f" WHERE {' AND '.join(self.conditions)}" if self.conditions else "")
 
 
 def sum_spend(db: apsw.Connection, wanted: SpendFilter) -> UsageSum:
-    """One sum over all."""
+    """Add up all rows."""
     (row,) = db.execute(f"SELECT {_SUM_COLUMNS} {wanted.sql}", wanted.values)
     return UsageSum._make(row) if row[0] else UsageSum()
 
 
 def sum_spend_by(db: apsw.Connection, wanted: SpendFilter, what: str) -> Iterator[tuple[Any, UsageSum]]:
-    """One sum for each value of an expression."""
+    """Yield one sum for each value of an SQL expression."""
     for value, *row in db.execute(f"SELECT {what}, {_SUM_COLUMNS} {wanted.sql} GROUP BY 1", wanted.values):
         yield value, UsageSum._make(row)
 
 
 def sum_whole_sessions(db: apsw.Connection) -> dict[int, UsageSum]:
-    """What each session used in all, also where another session has its messages first and pays for them."""
+    """Sum the whole usage of each session, including messages that another session has first and pays for."""
     return dict(sum_spend_by(db, SpendFilter(), "session")) | {
         session: add_usage_sums(models.values()) for session, models in sum_sharing_sessions(db).items()
     }
 
 
 def sum_sharing_sessions(db: apsw.Connection) -> dict[int, dict[int | None, UsageSum]]:
-    """What the sessions that have messages in common with others used in all, by model."""
+    """Sum the whole usage of the sessions that share messages with others, by model."""
     from turnlog.store.index.spend_table import select_shared_spend
 
-    found: dict[Any, dict[int | None, UsageSum]] = {}
+    sums: dict[Any, dict[int | None, UsageSum]] = {}
     for _, session, model, *row in select_shared_spend(db):
-        models = found.setdefault(session, {})
+        models = sums.setdefault(session, {})
         models[model] = add_usage_sums((models.get(model, UsageSum()), UsageSum._make(row)))
-    return found
+    return sums
 
 
 def add_usage_sums(sums: Iterable[UsageSum]) -> UsageSum:
-    """Several sums as one."""
+    """Add several sums up."""
     rows = list(sums)
     if not rows:
         return UsageSum()
@@ -113,7 +112,7 @@ def add_usage_sums(sums: Iterable[UsageSum]) -> UsageSum:
 
 
 LETTERS_PER_TOKEN = 4
-"""Of inputs and results, roughly; answers have fewer (`store.index.spend`)."""
+"""A rough average for inputs and results; answers have fewer (`store.index.spend_table`)."""
 
 
 class ToolUsageRow(NamedTuple):
@@ -130,5 +129,5 @@ class ToolUsageRow(NamedTuple):
 
     @property
     def tokens(self) -> int:
-        """What inputs and results seem to have in tokens."""
+        """An estimate of the tokens in inputs and results."""
         return (self.given + self.got) // LETTERS_PER_TOKEN

@@ -208,7 +208,7 @@ def test_a_sub_agent_that_is_not_described_is_warned_of(machine: Machine) -> Non
 def test_a_server_that_was_named_is_told_as_it_was_given(machine: Machine, url: str) -> None:
     machine.starting.model = None
     machine.starting.environ |= {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": "https://example.org"}
-    with pytest.raises(UsageError, match=re.escape(f"--base-url {url} is no address")):
+    with pytest.raises(UsageError, match=re.escape(f"--base-url {url} is not a valid address")):
         machine.begin(url=url)
 
 

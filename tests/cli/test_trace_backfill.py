@@ -218,7 +218,10 @@ def test_a_flush_whose_spans_the_server_drops_is_a_failure(
     turnlog("trace", "backfill", "--all")
     backend.default = ("partial", 1, "too old")
     done = turnlog("trace", "flush")
-    assert (done.status, "1 span dropped by the server (1 of its spans rejected: too old)" in done.out) == (1, True)
+    assert (done.status, "1 span dropped by the server (1 of its spans were rejected: too old)" in done.out) == (
+        1,
+        True,
+    )
 
 
 def test_a_dry_run_needs_no_target(

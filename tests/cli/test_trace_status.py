@@ -101,7 +101,7 @@ def test_spans_that_are_held_back_are_said_with_the_reason(turnlog: Turnlog, pla
     with Outbox.open(place.path, cap_bytes=10) as outbox, pytest.raises(OutboxFull):
         outbox.put(place.target.key, [made(1)])
     assert "new spans are held back since " in turnlog("trace", "status").out
-    assert "no more than 10 are kept" in turnlog("trace", "status", "--json").json["targets"][0]["held_back"]
+    assert "the limit is 10" in turnlog("trace", "status", "--json").json["targets"][0]["held_back"]
 
 
 def test_a_target_that_is_no_longer_configured_is_shown_with_what_waits_for_it(

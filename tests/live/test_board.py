@@ -71,7 +71,7 @@ def working(words: str = "hello") -> Build:
 
 def due(board: Board) -> list[BoardRow | str]:
     """What a poll tells when everything is looked at again."""
-    board._listed = board._looked = board._asked = float("-inf")
+    board._listed_at = board._folders_checked_at = board._clients_checked_at = float("-inf")
     for watched in board._watched.values():
         watched.next = watched._agents_next = 0.0
     return board.poll()
@@ -116,12 +116,12 @@ def test_new_sessions_and_new_projects_appear_and_deleted_ones_go(config: Path) 
     board = Board([config])
     assert board.poll() == []
     path = add(config, 1, working())
-    board._looked = float("-inf")
+    board._folders_checked_at = float("-inf")
     assert [row.path for row in board.poll() if isinstance(row, BoardRow)] == [str(path)]
     other = config / "projects" / "-other"
     other.mkdir()
     second = working().write(other, "99999999-2222-4333-8444-555555555555")
-    board._looked = float("-inf")
+    board._folders_checked_at = float("-inf")
     assert [row.path for row in board.poll() if isinstance(row, BoardRow)] == [str(second)]
     path.unlink()
     assert due(board) == [str(path)]
@@ -169,7 +169,7 @@ def test_a_client_that_runs_keeps_its_session_on_the_board_and_says_what_it_wait
     board = Board([config])
     board.poll()
     (found,) = board.rows.values()
-    assert (found.column, found.state.words, found.state.is_open) == ("needs", "waits for you: permission", True)
+    assert (found.column, found.state.words, found.state.is_open) == ("needs", "waiting for you: permission", True)
 
 
 def test_a_session_whose_sub_agent_writes_is_at_work(config: Path) -> None:

@@ -139,7 +139,7 @@ def test_a_call_that_is_silent_for_long_may_wait_for_permission_and_is_not_calle
 
     assert doing(write, quiet=10).kind == "running"
     found = doing(write, quiet=40)
-    assert (found.kind, found.words) == ("permission", "may wait for permission: Bash: rm x")
+    assert (found.kind, found.words) == ("permission", "may be waiting for permission: Bash: rm x")
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_an_api_error_is_told_with_its_words_and_needs_a_person() -> None:
 
 def test_a_further_attempt_is_no_error() -> None:
     found = doing(lambda b: (b.prompt("go"), b.system("api_error", retryAttempt=3, maxRetries=10)))
-    assert (found.kind, found.words) == ("answering", "the API failed; attempt 3 of 10")
+    assert (found.kind, found.words) == ("answering", "the API failed; retrying (attempt 3 of 10)")
 
 
 def test_what_a_failed_attempt_left_open_does_not_run_for_ever() -> None:
@@ -230,7 +230,7 @@ def test_one_sub_agent_that_ends_does_not_end_the_others() -> None:
 
     found = doing(write)
     assert found.agents == ("do a0", "do a2")
-    assert (found.kind, found.words) == ("running", "2 sub-agents are at work")
+    assert (found.kind, found.words) == ("running", "2 sub-agents are working")
 
 
 def test_when_the_last_sub_agent_has_ended_the_session_is_finished() -> None:
@@ -302,7 +302,7 @@ def test_what_the_client_says_is_believed_where_the_transcript_leaves_it_open() 
         build.call("c", "Bash", {"command": "x"})
 
     waiting = doing(call, 100, is_open=True, status="waiting", waiting_for="permission to use Bash")
-    assert (waiting.kind, waiting.words) == ("waiting", "waits for you: permission to use Bash")
+    assert (waiting.kind, waiting.words) == ("waiting", "waiting for you: permission to use Bash")
     assert doing(call, 100, is_open=True, status="busy").kind == "running"
     assert doing(call, 100, is_open=True, status="idle").kind == "finished"
     assert doing(call, 1, is_open=True, status="idle").kind == "running"

@@ -37,7 +37,7 @@ def test_a_key_that_is_none_is_refused_without_being_told(value: str) -> None:
 
 @pytest.mark.parametrize("url", ["gateway", "ftp://x", "https://", "https://x:99999", "http://[::1"])
 def test_an_address_that_is_none_is_refused(url: str) -> None:
-    with pytest.raises(UsageError, match="ANTHROPIC_BASE_URL is no address"):
+    with pytest.raises(UsageError, match="ANTHROPIC_BASE_URL is not a valid address"):
         Endpoint.from_environment({**KEY, "ANTHROPIC_BASE_URL": url})
 
 

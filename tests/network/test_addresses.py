@@ -36,13 +36,13 @@ def test_an_address_without_a_user_has_no_credentials() -> None:
 
 @pytest.mark.parametrize("address", ["h.example", "ftp://h.example", "https://", "https://h:99999", "https://[h"])
 def test_what_is_no_address_of_a_server_is_refused_by_the_name_it_was_set_under(address: str) -> None:
-    with pytest.raises(UsageError, match="SOME_URL is no address"):
+    with pytest.raises(UsageError, match="SOME_URL is not a valid address"):
         parse_server_address(address, "SOME_URL")
 
 
 @pytest.mark.parametrize("address", ["socks5://h.example:1080", "https://h.example", "http://"])
 def test_a_proxy_that_is_not_spoken_to_by_http_is_refused(address: str) -> None:
-    with pytest.raises(UsageError, match="a proxy of this kind can't be used"):
+    with pytest.raises(UsageError, match="this proxy is not supported"):
         parse_proxy_address(address)
 
 

@@ -319,7 +319,7 @@ def test_a_disk_that_is_full_keeps_anything_from_being_sent(path: Path, recorder
     )
     done = _python("-c", code, str(path), recorder.url)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "nothing is lost" in done.stdout
+    assert "nothing was lost" in done.stdout
     assert recorder.requests == []
     with Outbox.open(path) as outbox, Poster(here) as poster:
         assert deliver_batches(outbox, poster) == DeliveryResult(batches=1, spans=1)

@@ -112,7 +112,7 @@ def test_a_redirect_is_not_followed(recorder: Recorder) -> None:
     with Recorder() as other:
         found = answered(recorder, ("redirect", other.url))
         assert isinstance(found, PostRefused)
-        assert (found.status, "elsewhere" in found.words, other.requests) == (307, True, [])
+        assert (found.status, "redirects" in found.words, other.requests) == (307, True, [])
 
 
 @pytest.mark.parametrize(
@@ -136,8 +136,8 @@ def test_a_date_after_which_to_come_back_is_understood(recorder: Recorder) -> No
 
 
 def test_rejected_spans_of_an_accepted_request_are_told(recorder: Recorder) -> None:
-    assert answered(recorder, ("partial", 2, "too\nold")) == PostAccepted("2 of its spans rejected: too old", 2)
-    assert answered(recorder, ("partial", 1)) == PostAccepted("1 of its spans rejected: without a reason", 1)
+    assert answered(recorder, ("partial", 2, "too\nold")) == PostAccepted("2 of its spans were rejected: too old", 2)
+    assert answered(recorder, ("partial", 1)) == PostAccepted("1 of its spans were rejected: no reason given", 1)
     assert answered(recorder, ("partial", 0, "a warning")) == PostAccepted()
 
 
@@ -146,8 +146,8 @@ def test_rejected_spans_of_an_accepted_request_are_told(recorder: Recorder) -> N
     [
         (b"{}", None),
         (b'{"partialSuccess": {}}', None),
-        (b'{"partialSuccess": {"rejectedSpans": "3", "errorMessage": "bad"}}', "3 of its spans rejected: bad"),
-        (b'{"partial_success": {"rejected_spans": 1}}', "1 of its spans rejected: without a reason"),
+        (b'{"partialSuccess": {"rejectedSpans": "3", "errorMessage": "bad"}}', "3 of its spans were rejected: bad"),
+        (b'{"partial_success": {"rejected_spans": 1}}', "1 of its spans were rejected: no reason given"),
         (b'{"partialSuccess": {"rejectedSpans": ["x"], "errorMessage": 7}}', None),
         (b'{"partialSuccess": 7}', None),
         (b"[" * 5000, None),
@@ -200,7 +200,7 @@ def test_no_credential_comes_back_in_the_words_of_a_server(recorder: Recorder, f
 
 def test_no_credential_comes_back_in_what_is_rejected(recorder: Recorder) -> None:
     found = answered(recorder, ("partial", 1, f"key {SECRET}"))
-    assert found == PostAccepted("1 of its spans rejected: key [secret]", 1)
+    assert found == PostAccepted("1 of its spans were rejected: key [secret]", 1)
 
 
 def test_a_server_that_is_not_there_is_for_later() -> None:
@@ -233,7 +233,7 @@ def test_after_a_cut_the_next_request_is_sent_over_a_new_connection(recorder: Re
 
 
 def test_a_server_that_hangs_is_left_in_time(recorder: Recorder) -> None:
-    assert answered(recorder, ("hang", 30), timeout=0.2) == PostDeferred("no answer in time", unsure=True)
+    assert answered(recorder, ("hang", 30), timeout=0.2) == PostDeferred("no response in time", unsure=True)
 
 
 @pytest.mark.parametrize("answer", [b"", b"\x00\x01\x02 garbage\r\n\r\n", b"HTTP/1.1 200 OK\r\n" + b"a: b\r\n" * 500])
@@ -341,7 +341,7 @@ def test_a_certificate_that_nobody_vouches_for_is_not_trusted_with_the_key(certi
     with _safe(certificate, seen) as url:
         found = post(url)
     assert isinstance(found, PostDeferred)
-    assert found.reason.startswith("its certificate is not accepted")
+    assert found.reason.startswith("its certificate is not trusted")
     assert seen == []
 
 

@@ -1,1 +1,1 @@
-"""Sessions while they are written: what is new in them, and what they are doing."""
+"""Sessions in progress: what is new in them, and what they are doing."""

@@ -1,7 +1,7 @@
-"""What a transcript tells of the work in progress, folded line by line.
+"""The work in progress, as a transcript describes it, folded line by line.
 
-A `Fold` is small, holds data only, and is append-incremental: folding a tail onto what was folded before gives what
-folding the whole gives. It may begin anywhere in a file, for what a session is doing stands in its last lines.
+An `Activity` is small, contains only data, and is append-incremental: folding a tail onto an earlier fold gives the
+same as folding the whole file. It may start anywhere in a file, because the last lines say what a session is doing.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ MAX_SUMMARY_CHARS = 200
 
 
 def is_task_over(fields: dict[str, Any]) -> bool:
-    """Whether what was asked about a task says that it has ended."""
+    """Whether the result of asking about a task says that it has ended."""
     task = fields.get("task")
     status = task.get("status") if isinstance(task, dict) else fields.get("status")
     return status in ("completed", "failed", "killed", "stopped")
 
 
 def count_head_tokens(head: MessageHead) -> int:
-    """How much of the context window the last request of a message found filled, in tokens."""
+    """Return how many tokens of the context window the last request of a message used."""
     if (usage := head.usage) is None:
         return 0
     requests = split_iterations(usage, head.model).own
@@ -44,37 +44,37 @@ def count_head_tokens(head: MessageHead) -> int:
     return sum(count or 0 for count in parts)
 
 
-def read_content_blocks(found: Body) -> list[dict[str, Any]]:
-    """The blocks of an entry's message."""
-    message = found.get("message")
+def read_content_blocks(body: Body) -> list[dict[str, Any]]:
+    """Return the blocks of an entry's message."""
+    message = body.get("message")
     content = message.get("content") if isinstance(message, dict) else None
     return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
 
 
-def read_first_text(found: Body) -> object:
-    """The first text of an entry's message."""
-    return next((block.get("text") for block in read_content_blocks(found) if block.get("type") == "text"), "")
+def read_first_text(body: Body) -> object:
+    """Return the first text of an entry's message."""
+    return next((block.get("text") for block in read_content_blocks(body) if block.get("type") == "text"), "")
 
 
 def to_summary_line(text: object) -> str:
-    """The beginning of a text, on one line."""
+    """Return the beginning of a text, on one line."""
     return " ".join(text[: 4 * MAX_SUMMARY_CHARS].split())[:MAX_SUMMARY_CHARS] if isinstance(text, str) else ""
 
 
 def to_small_count(value: object) -> int:
-    """A small number; 0 for anything else."""
+    """Return a small number; 0 for anything else."""
     return value if type(value) is int and 0 < value < 1000 else 0
 
 
 LastKind = Literal["", "prompt", "command", "bash", "answer", "thinking", "result", "finished", "interrupted", "error"]
-"""What was written last, as far as it matters: "" nothing yet; answer: a text; thinking: nothing but thinking so far;
-finished: certainly the end of a turn."""
+"""The kind of the last line that matters: "" for none yet; answer: a text; thinking: only thinking so far; finished:
+certainly the end of a turn."""
 
 _MAX_OPEN_CALLS = 500
-"""So many open calls and tasks are kept; a transcript that claims more is not to be believed."""
+"""How many open calls and tasks are tracked; a transcript that claims more is not credible."""
 _FINAL_STOP_REASONS = frozenset({"end_turn", "stop_sequence", "max_tokens", "refusal", "model_context_window_exceeded"})
 _TASK_TOOLS = frozenset({"TaskStop", "KillShell", "KillBash", "TaskOutput", "BashOutput", "AgentOutputTool"})
-_TITLE_FIELDS = {"custom-title": ("customTitle", "given"), "ai-title": ("aiTitle", "made")}
+_TITLE_FIELDS = {"custom-title": ("customTitle", "custom_title"), "ai-title": ("aiTitle", "ai_title")}
 
 
 class OpenCall(Struct):
@@ -86,13 +86,13 @@ class OpenCall(Struct):
     """Its title (`render.call_titles`)."""
     message: str | None = None
     has_progress: bool = False
-    """Something was heard of it since: it runs, and waits for nobody."""
+    """There was a sign of it since: it is running, and doesn't wait for anybody."""
     task: str = ""
     """The background task that it is about."""
 
 
 class BackgroundTask(Struct):
-    """Something that was set going in the background."""
+    """Work that was started in the background."""
 
     call: str
     name: str
@@ -105,45 +105,44 @@ class Activity(Struct):
     """What is known after some lines."""
 
     is_agent: bool = False
-    """Whether the file is a sub-agent's, where every line is marked as one of a side chain."""
+    """Whether the file is a sub-agent's, where every line is marked as a side chain."""
     last: LastKind = ""
     since: str | None = None
-    """When that was written."""
+    """When that line was written."""
     heard: str | None = None
     """The last timestamp of all."""
     turn: str | None = None
-    """When the turn began."""
+    """When the turn started."""
     prompt: str = ""
-    """How the last prompt begins that a person typed."""
+    """The beginning of the last prompt that a person typed."""
     calls: dict[str, OpenCall] = {}
     tasks: dict[str, BackgroundTask] = {}
     mode: str | None = None
     """The permission mode."""
     error: str = ""
     retry: tuple[int, int] | None = None
-    """The attempt that is made, and how many there will be."""
+    """The current attempt, and the maximum number of attempts."""
     message: str | None = None
     model: str | None = None
     context: int = 0
-    """How much the window held at the last answer, in tokens."""
-    given: str = ""
-    """The title that a person gave, and …"""
-    made: str = ""
-    """… the one that the model gave."""
+    """How many tokens the context window contained at the last answer."""
+    custom_title: str = ""
+    """The title that a person gave."""
+    ai_title: str = ""
+    """The title that the model gave."""
     cwd: str | None = None
     git_branch: str | None = None
     version: str | None = None
     entries: int = 0
 
     def add_all(self, pieces: Iterable[RawItem]) -> Activity:
-        """Fold some lines; what is no entry tells nothing."""
+        """Fold some lines; ignore those that aren't entries."""
         for piece in pieces:
             if isinstance(piece.item, Entry):
                 self.add(piece.item, piece.raw)
         return self
 
     def add(self, entry: Entry, raw: bytes) -> None:
-        """Fold the next entry."""
         self.entries += 1
         self.heard = entry.timestamp or self.heard
         if entry.is_sidechain and not self.is_agent:
@@ -180,7 +179,7 @@ class Activity(Struct):
         if head.model == SYNTHETIC_MODEL:
             return
         self.error = ""
-        if head.id is None or head.id != self.message:  # what the message before left open was given up
+        if head.id is None or head.id != self.message:  # the open calls of the previous message were abandoned
             self.calls.clear()
             self.message = head.id
         self.model = head.model or self.model
@@ -198,15 +197,15 @@ class Activity(Struct):
         names = [block for block in head.blocks if block.type == "tool_use" and block.id]
         if not names or len(self.calls) > _MAX_OPEN_CALLS:
             return
-        given = {block.get("id"): block.get("input") for block in read_content_blocks(decode_body(raw))}
+        inputs = {block.get("id"): block.get("input") for block in read_content_blocks(decode_body(raw))}
         for block in names:
-            asked = given.get(block.id)
-            fields = asked if isinstance(asked, dict) else {}
+            arguments = inputs.get(block.id)
+            fields = arguments if isinstance(arguments, dict) else {}
             task = fields.get("task_id") or fields.get("shell_id") or fields.get("bash_id")
             self.calls[block.id or ""] = OpenCall(
                 (block.name or "")[:MAX_SUMMARY_CHARS],
                 entry.timestamp,
-                build_call_title(block.name or "", asked, entry.cwd),
+                build_call_title(block.name or "", arguments, entry.cwd),
                 head.id,
                 task=task if isinstance(task, str) and block.name in _TASK_TOOLS else "",
             )
@@ -253,23 +252,23 @@ class Activity(Struct):
         self._set_last("result", entry)
 
     def _finish_call(self, call: OpenCall, call_id: str, raw: bytes) -> None:
-        """A result may say that the work goes on in the background, or that such work is over."""
+        """Finish a call; its result may say that the work continues in the background, or that such work is over."""
         if b'"isAsync"' not in raw and b'"backgroundTaskId"' not in raw and not call.task:
             return
-        found = decode_body(raw).get("toolUseResult")
-        fields = found if isinstance(found, dict) else {}
+        result = decode_body(raw).get("toolUseResult")
+        fields = result if isinstance(result, dict) else {}
         task = fields.get("agentId") if fields.get("isAsync") else fields.get("backgroundTaskId")
         if isinstance(task, str) and task and len(self.tasks) < _MAX_OPEN_CALLS:
             self.tasks[task] = BackgroundTask(call_id, call.name, call.since, call.about, call.name in AGENT_TOOLS)
         elif call.task and (call.name in ("TaskStop", "KillShell", "KillBash") or is_task_over(fields)):
             self.tasks.pop(call.task, None)
 
-    def _finish_task(self, told: Notice) -> None:
-        """A background task has ended: that one, and no other."""
-        if told.task_id in self.tasks:
-            del self.tasks[told.task_id]
+    def _finish_task(self, notice: Notice) -> None:
+        """Remove a background task that has ended, and no other."""
+        if notice.task_id in self.tasks:
+            del self.tasks[notice.task_id]
             return
-        same = [key for key, task in self.tasks.items() if told.call_id and task.call == told.call_id]
+        same = [key for key, task in self.tasks.items() if notice.call_id and task.call == notice.call_id]
         for key in same:
             del self.tasks[key]
 
@@ -294,8 +293,8 @@ class Activity(Struct):
             for call in [self.calls[name] for name in names if name in self.calls]:
                 call.has_progress = True
         elif entry.attachment is not None and entry.attachment.type == "queued_command":
-            attached = decode_body(raw).get("attachment")
-            prompt = parse_queued_prompt(attached if isinstance(attached, dict) else {})
+            attachment = decode_body(raw).get("attachment")
+            prompt = parse_queued_prompt(attachment if isinstance(attachment, dict) else {})
             if prompt.kind == "notification":
                 self._finish_task(parse_notice(prompt.text))
 
@@ -309,5 +308,5 @@ class Activity(Struct):
 
     @property
     def title(self) -> str:
-        """The name to show, as far as these lines tell."""
-        return self.given or self.made or self.prompt
+        """The title to show, as far as these lines tell."""
+        return self.custom_title or self.ai_title or self.prompt

@@ -1,9 +1,8 @@
-"""All sessions of a machine that are at work, wait, or were at work today.
+"""All sessions of a machine that are working, waiting, or were active today.
 
-Thousands of files are followed with little effort: those that were written within the last minutes are looked at at
-every poll, those of today every few seconds, all others only now and then, when the folders are listed anyway. A new
-file shows at once, because its folder's own time changes. Of a file only the last lines are read when it is first seen,
-and later what was added.
+Following thousands of files takes little effort: files written within the last minutes are checked at every poll,
+those of today every few seconds, all others only now and then, when the folders are listed anyway. A new file shows up
+at once, because its folder's own time changes. At first only the last lines of a file are read, later what was added.
 """
 
 from __future__ import annotations
@@ -30,13 +29,13 @@ from turnlog.live.file_stream import find_last_checkpoint, read_activity
 from turnlog.live.states import BoardColumn, SessionSigns, SessionState, choose_column, judge_state
 
 HOT_INTERVAL_SECONDS, WARM_INTERVAL_SECONDS, COLD_INTERVAL_SECONDS = 0.0, 3.0, 15.0
-"""Seconds between two looks at a file."""
+"""Seconds between two checks of a file."""
 _HOT_AGE_SECONDS = 300.0
 _SETTLED_AGE_SECONDS = 2400.0
 _FOLDER_CHECK_SECONDS = 1.0
 _DAY_SECONDS = 86400.0
 _PROCESS_CHECK_SECONDS = 1.0
-"""How often processes and sub-agents are looked at."""
+"""How often processes and sub-agents are checked."""
 
 
 class BoardRow(Struct, frozen=True):
@@ -54,7 +53,7 @@ class BoardRow(Struct, frozen=True):
 
 
 class _WatchedSession:
-    """A session file that is looked at."""
+    """A session file that is watched."""
 
     def __init__(self, file: SessionFile) -> None:
         self.file = file
@@ -70,10 +69,10 @@ class _WatchedSession:
         self._agents_next = 0.0
         self.row: BoardRow | None = None
         self.judged = float("-inf")
-        """When the row was made."""
+        """When the row was built."""
 
     def read_new_lines(self) -> None:
-        """Take in what was added."""
+        """Read what was added."""
         if self.checkpoint is None:
             self._start_at_end()
             return
@@ -96,12 +95,16 @@ class _WatchedSession:
 
     @property
     def title(self) -> str:
-        """Its name, with what was added since it was first looked at."""
-        told = replace(self.titles, custom=self.fold.given or self.titles.custom, ai=self.fold.made or self.titles.ai)
-        return told.best or self.fold.prompt
+        """Its title, including changes since it was first read."""
+        titles = replace(
+            self.titles,
+            custom=self.fold.custom_title or self.titles.custom,
+            ai=self.fold.ai_title or self.titles.ai,
+        )
+        return titles.best or self.fold.prompt
 
     def check_agent_times(self, now: float) -> None:
-        """See when its sub-agents were last written, if any may be at work."""
+        """Check when its sub-agents were last written, if any may be working."""
         if now < self._agents_next:
             return
         self._agents_next = now + _PROCESS_CHECK_SECONDS
@@ -121,7 +124,7 @@ class Board:
         self._watched: dict[str, _WatchedSession] = {}
         self._folders: dict[str, int] = {}
         self._clients: dict[str, Client] = {}
-        self._listed = self._looked = self._asked = float("-inf")
+        self._listed_at = self._folders_checked_at = self._clients_checked_at = float("-inf")
         self.rows: dict[str, BoardRow] = {}
 
     @property
@@ -130,12 +133,14 @@ class Board:
         return len(self._watched)
 
     def poll(self) -> list[BoardRow | str]:
-        """What has changed: rows that are new or other than before, and the paths of rows that are gone."""
+        """Return what has changed: rows that are new or different, and the paths of rows that are gone."""
         mono, now = time.monotonic(), time.time()
         self._find_sessions(mono)
-        if mono - self._asked >= _PROCESS_CHECK_SECONDS:
-            self._asked = mono
-            self._clients = {one.session_id: one for folder in self._config_dirs for one in list_clients(folder)}
+        if mono - self._clients_checked_at >= _PROCESS_CHECK_SECONDS:
+            self._clients_checked_at = mono
+            self._clients = {
+                client.session_id: client for folder in self._config_dirs for client in list_clients(folder)
+            }
         for watched in list(self._watched.values()):
             self._visit_session(watched, mono, now)
         return self._update_rows(now)
@@ -143,10 +148,10 @@ class Board:
     # -- finding files
 
     def _find_sessions(self, mono: float) -> None:
-        everything = mono - self._listed >= COLD_INTERVAL_SECONDS
-        if not everything and mono - self._looked < _FOLDER_CHECK_SECONDS:
+        everything = mono - self._listed_at >= COLD_INTERVAL_SECONDS
+        if not everything and mono - self._folders_checked_at < _FOLDER_CHECK_SECONDS:
             return
-        self._looked = mono
+        self._folders_checked_at = mono
         for config_dir in self._config_dirs:
             for folder in list_project_folders(config_dir):
                 changed = _read_mtime_ns(folder)
@@ -154,7 +159,7 @@ class Board:
                     self._folders[str(folder)] = changed
                     self._list_folder(folder, config_dir)
         if everything:
-            self._listed = mono
+            self._listed_at = mono
 
     def _list_folder(self, folder: Path, config_dir: Path) -> None:
         for file in list_project_sessions(folder, config_dir):
@@ -179,7 +184,7 @@ class Board:
             else COLD_INTERVAL_SECONDS
         )
         try:
-            written = os.stat(watched.file.file).st_mtime  # noqa: PTH116 - of many files, many times
+            written = os.stat(watched.file.file).st_mtime  # noqa: PTH116 - many files, many times
             if written != watched.written or watched.checkpoint is None or now - written < 2:
                 watched.written = written
                 watched.read_new_lines()
@@ -191,19 +196,21 @@ class Board:
 
     def _update_rows(self, now: float) -> list[BoardRow | str]:
         midnight = _find_midnight(now)
-        found: dict[str, BoardRow] = {}
+        rows: dict[str, BoardRow] = {}
         for path, watched in self._watched.items():
             if watched.checkpoint is not None and not watched.is_junk:
                 row = self._refresh_row(watched, now)
                 if row.column != "ended" or row.written >= midnight:
-                    found[path] = row
-        changed: list[BoardRow | str] = [row for path, row in found.items() if self.rows.get(path) != row]
-        changed += [path for path in self.rows if path not in found]
-        self.rows = found
+                    rows[path] = row
+        changed: list[BoardRow | str] = [row for path, row in rows.items() if self.rows.get(path) != row]
+        changed += [path for path in self.rows if path not in rows]
+        self.rows = rows
         return changed
 
     def _refresh_row(self, watched: _WatchedSession, now: float) -> BoardRow:
-        """The row of a session; one that was not written for long changes by time alone, and so not often."""
+        """Return the row of a session; if nothing was written for long, only time changes it, so it is rebuilt less
+        often.
+        """
         latest = max(watched.written, watched.agents_written, watched.summary_written)
         is_old = now - latest > _SETTLED_AGE_SECONDS and watched.file.session_id not in self._clients
         if watched.row is None or not is_old or now - watched.judged > COLD_INTERVAL_SECONDS or watched.judged < latest:
@@ -221,22 +228,22 @@ class Board:
             client.waiting_for if client else None,
             watched.summary_written > written and now - watched.summary_written < 60,
         )
-        moment = datetime.fromtimestamp(now, UTC)
-        doing = judge_state(fold, moment, signs)
+        time_now = datetime.fromtimestamp(now, UTC)
+        state = judge_state(fold, time_now, signs)
         return BoardRow(
             file.file,
             file.session_id,
             watched.title,
             fold.cwd or watched.cwd or file.project_dir.name,
             fold.git_branch,
-            choose_column(doing, moment, signs),
-            doing,
+            choose_column(state, time_now, signs),
+            state,
             written,
         )
 
 
 def _find_midnight(now: float) -> float:
-    """When today began, where this machine is."""
+    """Return when today started, in local time."""
     return datetime.fromtimestamp(now).astimezone().replace(hour=0, minute=0, second=0, microsecond=0).timestamp()
 
 

@@ -1,4 +1,4 @@
-"""The sub-agents of a session that is followed: their files appear as they start, in any of the layouts.
+"""The sub-agents of a followed session: their files appear as they start, in any of the layouts.
 
 A folder's own time changes when a file appears in it; only then is it listed again.
 """
@@ -13,12 +13,10 @@ from turnlog.entries.agents import AgentFile, AgentsBySession, list_agent_files,
 from turnlog.entries.layout import scan_folder
 
 SHOWN_AGENT_KINDS = ("subagent", "workflow")
-"""Kinds that people asked for; the others are the client's own side work."""
+"""Kinds that people requested; the others are the client's own side work."""
 
 
 class CrewMember(NamedTuple):
-    """A sub-agent."""
-
     agent_id: str
     path: Path
     type: str = ""
@@ -27,26 +25,26 @@ class CrewMember(NamedTuple):
 
 
 class AgentCrew:
-    """The sub-agents of one session, looked up again when there may be more."""
+    """The sub-agents of one session, listed again when there may be more."""
 
     def __init__(self, session: Path) -> None:
         self._session = session
-        self._seen: tuple[object, ...] = ()
+        self._folder_times: tuple[object, ...] = ()
         self._loose_names: frozenset[str] = frozenset()
         self._loose: AgentsBySession = {}
         self._files: list[AgentFile] = []
         self.members: dict[str, CrewMember] = {}
 
     def find_new_members(self) -> list[CrewMember]:
-        """The sub-agents that are new, or of which more is known than before."""
-        seen = self._read_folder_times()
-        if seen == self._seen:
+        """Return the sub-agents that are new, or of which more is known than before."""
+        times = self._read_folder_times()
+        if times == self._folder_times:
             return []
-        self._seen = seen
+        self._folder_times = times
         self._files = list_agent_files(self._session, self._find_loose_agents())
-        if "" in self._loose:  # one that was just made has no line yet that says whose it is
-            self._seen, self._loose_names = (), frozenset()
-        found = []
+        if "" in self._loose:  # a new file has no line yet that names its session
+            self._folder_times, self._loose_names = (), frozenset()
+        new_members = []
         for file in self._files:
             if (
                 file.kind in SHOWN_AGENT_KINDS
@@ -54,11 +52,11 @@ class AgentCrew:
                 and self.members.get(file.agent_id) != (member := _build_member(file))
             ):
                 self.members[file.agent_id] = member
-                found.append(member)
-        return found
+                new_members.append(member)
+        return new_members
 
     def read_summary_mtime(self) -> float:
-        """When the client's own side work on a summary was last written, in seconds since 1970; 0: never."""
+        """Return when the client's own summary was last written, in seconds since 1970; 0 if never."""
         times = [_read_mtime(file.path) for file in self._files if file.kind == "compact"]
         return max(times, default=0.0)
 
@@ -70,7 +68,7 @@ class AgentCrew:
         return tuple(map(_read_mtime_ns, folders))
 
     def _find_loose_agents(self) -> AgentsBySession:
-        """The loose ones; whose they are stands in them, so they are only read when there are others than before."""
+        """List the loose agents; their files name the session, so they are read only when there are new ones."""
         folder = self._session.parent
         items = [*scan_folder(folder), *scan_folder(folder / "subagents")]
         names = frozenset(item.path for item in items if item.name.startswith("agent-"))
@@ -89,7 +87,7 @@ def _build_member(file: AgentFile) -> CrewMember:
 
 
 def _is_encodable(agent_id: str) -> bool:
-    """Whether a name can be written: that of a file may hold bytes that are no text."""
+    """Whether a name can be encoded: that of a file may contain bytes that aren't text."""
     try:
         agent_id.encode()
     except UnicodeEncodeError:

@@ -1,13 +1,13 @@
-"""How far somebody has followed a session, as one short word: the id of a server-sent event.
+"""How far somebody has followed a session, as one short text: the id of a server-sent event.
 
-A cursor names for each followed file how far it was delivered, and by what the delivered part can be known again: a
-print of the file's number and of the two ends of that part. So it holds after the server was started again, and it
-shows when a file was replaced or cut. It tells nobody anything: no name, no path, no content.
+A cursor records for each followed file how far it was delivered, and a fingerprint of the delivered part: of the file's
+inode and of both ends of that part. So it is still valid after the server restarts, and it shows when a file was
+replaced or truncated. It reveals nothing: no name, no path, no content.
 
-    version · watermark · (name, offset, print)… · check          base64url
+    version · watermark · (name, offset, fingerprint)… · checksum          base64url
 
-At most `MOST` files are named, those that were written last; the watermark then says how old the oldest of them is.
-Whatever is no cursor, or none of this session, is None: following starts again.
+It includes at most `MAX_CURSOR_FILES` files, the latest ones; the watermark then says how old the oldest of them is. A
+text that isn't a cursor, or belongs to another session, is None: following starts again.
 """
 
 from __future__ import annotations
@@ -41,24 +41,25 @@ class Cursor(NamedTuple):
     """How far the files of a session were delivered."""
 
     spots: Mapping[bytes, CursorSpot]
-    """By the hash of a file's name."""
+    """The spots, by the hash of a file's name."""
     watermark: int = 0
-    """Files that are not named and were not written since then are delivered whole (ns); 0: all are named."""
+    """In nanoseconds: other files that were not written since then are delivered completely; 0 if all files are
+    included.
+    """
 
 
 def hash_stream_name(session: str, stream: str) -> bytes:
-    """The hash by which a cursor names a file of a session."""
+    """Return the hash by which a cursor names a file of a session."""
     return _hash_bytes(f"{session}\0{stream}".encode("utf-8", "surrogatepass"), _NAME_HASH_BYTES)
 
 
 def to_cursor_spot(checkpoint: Checkpoint) -> CursorSpot:
-    """The spot of a checkpoint."""
     known = f"{checkpoint.inode} {checkpoint.head_hash} {checkpoint.tail_hash}" if checkpoint.offset else ""
     return CursorSpot(checkpoint.offset, _hash_bytes(known.encode(), _FINGERPRINT_BYTES))
 
 
 def find_checkpoint(path: Path, spot: CursorSpot) -> Checkpoint | None:
-    """The checkpoint of a file at a spot; None if what stands there is not what was delivered."""
+    """Find the checkpoint of a file at a spot; return None if the file doesn't contain what was delivered."""
     if spot.offset == 0:
         return Checkpoint()
     try:
@@ -66,14 +67,13 @@ def find_checkpoint(path: Path, spot: CursorSpot) -> Checkpoint | None:
     except OSError:
         return None
     try:
-        found = make_checkpoint(fd, spot.offset) if status.st_size >= spot.offset else None
+        checkpoint = make_checkpoint(fd, spot.offset) if status.st_size >= spot.offset else None
     finally:
         os.close(fd)
-    return found if found is not None and to_cursor_spot(found) == spot else None
+    return checkpoint if checkpoint is not None and to_cursor_spot(checkpoint) == spot else None
 
 
 def encode_cursor(cursor: Cursor) -> str:
-    """Write a cursor."""
     data = bytearray([_CURSOR_VERSION])
     _write_varint(data, cursor.watermark)
     for name, spot in cursor.spots.items():
@@ -85,7 +85,7 @@ def encode_cursor(cursor: Cursor) -> str:
 
 
 def decode_cursor(text: str) -> Cursor | None:
-    """Read a cursor; None for anything else."""
+    """Decode a cursor; return None for anything else."""
     data = _decode_base64(text)
     if (
         data is None

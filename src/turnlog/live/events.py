@@ -1,14 +1,14 @@
-"""What is sent to somebody who follows a session: events that a page can carry out one by one.
+"""The events sent to somebody who follows a session, which a page can apply one by one.
 
-    items    items are new or have grown: the page puts each behind the one that it follows, or in place of the one
-             with its key; some may have become part of others and go
-    reset    the same, but what the page shows of that file is void; of everything, if no file is named
+    items    items are new or have grown: the page inserts each after the one it follows, or replaces the one with its
+             key; items that became part of others are removed
+    reset    the same, but what the page shows of that file is invalid; of all files, if none is named
     agent    a sub-agent has started, or more is known of it
     gone     a file was deleted
     state    what the session and its sub-agents are doing
 
-Each event is whole by itself and carries the cursor behind it. `missed` gives the events between a cursor and the
-present: they are made from the files, so it does not matter whether this server, or any, was running meanwhile.
+Each event is complete by itself and contains the cursor after it. `CatchUp` builds the events between a cursor and the
+present from the files, so it doesn't matter whether this server, or any, was running meanwhile.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from turnlog.session.timeline.excerpt import Excerpt
 from turnlog.session.timeline.timeline import TimelineItem
 
 ItemRenderer = Callable[[Excerpt, Sequence[TimelineItem], str | None], list[str]]
-"""Writes items as markup; of the sub-agent that is named, or of the session itself."""
+"""Renders items as markup; of the named sub-agent, or of the session itself."""
 
 
 class LiveEvent(NamedTuple):
@@ -52,12 +52,11 @@ class LiveEvent(NamedTuple):
 
 
 def build_live_event(name: str, cursor: str, **fields: Any) -> LiveEvent:
-    """Make an event."""
     return LiveEvent(name, encode_event_data(fields), cursor)
 
 
 def encode_event_data(value: Any) -> bytes:
-    """JSON on one line, also of texts that hold half a surrogate pair."""
+    """Encode JSON on one line, even if texts contain lone surrogates."""
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
@@ -66,35 +65,35 @@ def encode_event_data(value: Any) -> bytes:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
-def to_live_event(happening: SessionChange, cursor: str, scribe: ItemRenderer) -> LiveEvent:
-    """The event of something that has happened."""
-    match happening:
+def to_live_event(change: SessionChange, cursor: str, renderer: ItemRenderer) -> LiveEvent:
+    """Convert a change to its event."""
+    match change:
         case StreamDeleted(stream):
             return build_live_event("gone", cursor, stream=stream)
         case AgentJoined(member):
             return to_agent_event(member, cursor)
         case ItemsChanged(stream, grown, reset):
-            return to_items_event(stream, grown, cursor, scribe, reset)
+            return to_items_event(stream, grown, cursor, renderer, reset)
 
 
 def to_agent_event(member: CrewMember, cursor: str) -> LiveEvent:
-    """A sub-agent has started."""
+    """Build the event for a sub-agent that has started."""
     return build_live_event("agent", cursor, agent=member.agent_id, type=member.type, description=member.description)
 
 
 def to_items_event(
-    stream: str | None, grown: Sequence[ItemsDiff], cursor: str, scribe: ItemRenderer, reset: str | None = None
+    stream: str | None, grown: Sequence[ItemsDiff], cursor: str, renderer: ItemRenderer, reset: str | None = None
 ) -> LiveEvent:
-    """Items are new or have grown."""
-    parts = [_build_part(stream or MAIN_STREAM, found, scribe) for found in grown]
+    """Build the event for items that are new or have grown."""
+    parts = [_build_part(stream or MAIN_STREAM, diff, renderer) for diff in grown]
     if reset is None:
         return build_live_event("items", cursor, parts=parts)
     return build_live_event("reset", cursor, stream=stream, reason=reset, parts=parts)
 
 
-def _build_part(stream: str, grown: ItemsDiff, scribe: ItemRenderer) -> dict[str, Any]:
+def _build_part(stream: str, grown: ItemsDiff, renderer: ItemRenderer) -> dict[str, Any]:
     name = grown.agent or stream
-    texts = scribe(grown.excerpt, [change.item for change in grown.changes], name or None)
+    texts = renderer(grown.excerpt, [change.item for change in grown.changes], name or None)
     changes = [
         {
             "key": change.item.key,
@@ -110,7 +109,7 @@ def _build_part(stream: str, grown: ItemsDiff, scribe: ItemRenderer) -> dict[str
 
 
 class CatchUp:
-    """What somebody has missed who comes back, or comes for the first time."""
+    """The events that somebody has missed who comes back, or comes for the first time."""
 
     def __init__(
         self, session: Path, opening: StartFinder, positions: StreamPositions, written: dict[str, float]
@@ -122,26 +121,26 @@ class CatchUp:
         self._spots: dict[str, Checkpoint] = {}
 
     def iter_events_since(
-        self, cursor: str | None, scribe: ItemRenderer, at_work: frozenset[str] = frozenset()
+        self, cursor: str | None, renderer: ItemRenderer, at_work: frozenset[str] = frozenset()
     ) -> Iterator[LiveEvent]:
-        """The events from a cursor to the positions; without a usable one the session is shown from anew.
+        """Yield the events from a cursor to the present; without a usable cursor, show the session from scratch.
 
-        `at_work` names the sub-agents whose last items are shown then; of the others only the names.
+        `at_work` names the sub-agents whose last items are shown then; for the others, only their names are sent.
         """
         known = decode_cursor(cursor) if cursor else None
         path, end = self._positions.streams[MAIN_STREAM]
         begin = self._find_start(known, MAIN_STREAM, path)
         if known is None or begin is None:
-            yield from self._start_over("cursor" if cursor else "start", scribe, at_work)
+            yield from self._start_over("cursor" if cursor else "start", renderer, at_work)
             return
         self._spots = {name: at for name, at, _ in self._iter_agent_checkpoints(known) if at is not None}
         self._spots[MAIN_STREAM] = begin
-        yield from self._catch_up_stream(MAIN_STREAM, path, begin, end, scribe)
+        yield from self._catch_up_stream(MAIN_STREAM, path, begin, end, renderer)
         for name, at, target in self._iter_agent_checkpoints(known):
-            yield from self._catch_up_agent(name, at, target, scribe)
+            yield from self._catch_up_agent(name, at, target, renderer)
 
     def _iter_agent_checkpoints(self, known: Cursor) -> Iterator[tuple[str, Checkpoint | None, Checkpoint]]:
-        """The sub-agents, each with the place up to which it was delivered; None: it can't be known."""
+        """Yield the sub-agents, each with the checkpoint up to which it was delivered; None if that is unknown."""
         for name, (path, end) in self._positions.streams.items():
             if name == MAIN_STREAM:
                 continue
@@ -155,25 +154,25 @@ class CatchUp:
                 yield name, None, end
 
     def _catch_up_agent(
-        self, name: str, at: Checkpoint | None, end: Checkpoint, scribe: ItemRenderer
+        self, name: str, at: Checkpoint | None, end: Checkpoint, renderer: ItemRenderer
     ) -> Iterator[LiveEvent]:
         path = self._positions.streams[name][0]
         if at is None:
-            yield from self._show_agent(name, scribe, "replaced")
+            yield from self._show_agent(name, renderer, "replaced")
             return
         if at.offset == 0:
             yield to_agent_event(self._positions.members[name], self._build_cursor())
-        yield from self._catch_up_stream(name, path, at, end, scribe)
+        yield from self._catch_up_stream(name, path, at, end, renderer)
 
     def _find_start(self, known: Cursor | None, name: str, path: Path) -> Checkpoint | None:
-        """The place up to which a stream was delivered; None if that is not known, or no longer there."""
+        """Find the checkpoint up to which a stream was delivered; None if it is unknown, or no longer there."""
         spot = known.spots.get(hash_stream_name(self._session.stem, name)) if known else None
         end = self._positions.streams[name][1]
-        found = find_checkpoint(path, spot) if spot is not None else None
-        return found if found is not None and found.offset <= end.offset else None
+        checkpoint = find_checkpoint(path, spot) if spot is not None else None
+        return checkpoint if checkpoint is not None and checkpoint.offset <= end.offset else None
 
     def _catch_up_stream(
-        self, name: str, path: Path, begin: Checkpoint, end: Checkpoint, scribe: ItemRenderer
+        self, name: str, path: Path, begin: Checkpoint, end: Checkpoint, renderer: ItemRenderer
     ) -> Iterator[LiveEvent]:
         if begin.offset >= end.offset:
             return
@@ -182,33 +181,33 @@ class CatchUp:
             for step in iter_checkpoints(path, begin, end):
                 grown = stream.grow(step)
                 self._spots[name] = step
-                yield to_items_event(name, grown, self._build_cursor(), scribe)
-        except TurnlogError:  # replaced just now: whoever follows will be told
+                yield to_items_event(name, grown, self._build_cursor(), renderer)
+        except TurnlogError:  # replaced just now: the follower will report it
             return
         finally:
             stream.close()
 
-    def _start_over(self, reason: str, scribe: ItemRenderer, at_work: frozenset[str]) -> Iterator[LiveEvent]:
+    def _start_over(self, reason: str, renderer: ItemRenderer, at_work: frozenset[str]) -> Iterator[LiveEvent]:
         path, end = self._positions.streams[MAIN_STREAM]
         quiet = {name: at for name, (_, at) in self._positions.streams.items() if name not in at_work}
         self._spots = {**quiet, MAIN_STREAM: end}
         stream = self._open_stream(MAIN_STREAM, path, end)
         try:
-            yield to_items_event(None, stream.list_all_items(), self._build_cursor(), scribe, reason)
+            yield to_items_event(None, stream.list_all_items(), self._build_cursor(), renderer, reason)
         finally:
             stream.close()
         for name, member in self._positions.members.items():
             yield to_agent_event(member, self._build_cursor())
             if name in at_work and name in self._positions.streams:
-                yield from self._show_agent(name, scribe)
+                yield from self._show_agent(name, renderer)
 
-    def _show_agent(self, name: str, scribe: ItemRenderer, reset: str | None = None) -> Iterator[LiveEvent]:
-        """The last items of a sub-agent."""
+    def _show_agent(self, name: str, renderer: ItemRenderer, reset: str | None = None) -> Iterator[LiveEvent]:
+        """Yield the last items of a sub-agent."""
         path, end = self._positions.streams[name]
         stream = self._open_stream(name, path, end)
         try:
             self._spots[name] = end
-            yield to_items_event(name, stream.list_all_items(), self._build_cursor(), scribe, reset)
+            yield to_items_event(name, stream.list_all_items(), self._build_cursor(), renderer, reset)
         except TurnlogError:
             return
         finally:
@@ -222,5 +221,5 @@ class CatchUp:
 
 
 def build_catch_up(follow: SessionFollower) -> CatchUp:
-    """What can be missed of a session up to where it is followed now."""
+    """Build the catch-up of a session to where it is followed now."""
     return CatchUp(follow.path, follow.opening, follow.get_positions(), dict(follow.written))

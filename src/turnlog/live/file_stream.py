@@ -17,7 +17,7 @@ from turnlog.session.timeline.excerpt import Excerpt
 from turnlog.session.timeline.timeline import TimelineItem
 
 CHUNK_BYTES = 1 << 20
-"""So many bytes are taken in at once, or one longer line."""
+"""How many bytes are read at once; a longer line is read whole."""
 _FIRST_TAIL_BYTES = 256 << 10
 _MAX_TAIL_BYTES = 64 << 20
 
@@ -27,15 +27,15 @@ class ItemChange(NamedTuple):
 
     item: TimelineItem
     after: str | None
-    """The key of the item that it follows; None: it is the first."""
+    """The key of the item that it follows; None if it is the first."""
     is_new: bool
 
 
 class ItemsDiff(NamedTuple):
-    """What has changed in a line of items."""
+    """The changes in a sequence of items."""
 
     agent: str | None
-    """A sub-agent whose entries stand inside the file; None: the file's own items."""
+    """A sub-agent whose entries are inside the file; None for the file's own items."""
     changes: list[ItemChange]
     gone: list[str]
     """The keys of items that have become part of others."""
@@ -54,41 +54,41 @@ class FileStream:
         self._window: ItemWindow | None = None
 
     def open_window(self) -> ItemWindow:
-        """The last items up to where the file was followed."""
+        """Return a window on the last items up to where the file was followed."""
         if self._window is None:
             start = self._opening.find_start(self.session, self.agent_id, self.checkpoint.offset)
             self._window = ItemWindow(self.path, start, self.checkpoint.offset, self._opening.kept)
         return self._window
 
     def grow(self, to: Checkpoint) -> list[ItemsDiff]:
-        """Go on to a checkpoint; what has changed."""
+        """Continue to a checkpoint; return what has changed."""
         window = self.open_window()
         before = _group_items(window)
         window.grow(to.offset)
         self.checkpoint = to
         excerpt = window.build_excerpt()
-        found = [
+        diffs = [
             _compare_items(agent, before.get(agent, []), items, excerpt)
             for agent, items in _group_items(window).items()
         ]
         window.drop_old_items()
-        return [grown for grown in found if grown.changes or grown.gone]
+        return [diff for diff in diffs if diff.changes or diff.gone]
 
     def list_all_items(self) -> list[ItemsDiff]:
-        """All that is in the window."""
+        """Return everything in the window."""
         window = self.open_window()
         excerpt = window.build_excerpt()
         return [_compare_items(agent, [], items, excerpt) for agent, items in _group_items(window).items() if items]
 
     def close(self) -> None:
-        """Let go of the window; it is made again when asked for."""
+        """Close the window; it is opened again when needed."""
         if self._window is not None:
             self._window.close()
             self._window = None
 
 
 def _group_items(window: ItemWindow) -> dict[str | None, list[TimelineItem]]:
-    """The items of a file, and those of each sub-agent inside it."""
+    """Group the items: those of the file, and those of each sub-agent inside it."""
     return {None: window.items, **dict(window.iter_agent_items())}
 
 
@@ -107,7 +107,7 @@ def _compare_items(
 
 
 def iter_checkpoints(path: Path, begin: Checkpoint, end: Checkpoint) -> Iterator[Checkpoint]:
-    """The steps from one checkpoint of a file to a later one of the same file."""
+    """Yield the steps from one checkpoint of a file to a later one of the same file."""
     while begin.offset < end.offset:
         tail = read_tail(path, begin, CHUNK_BYTES)
         if tail.reset or not tail.data or tail.checkpoint.offset >= end.offset:
@@ -118,7 +118,7 @@ def iter_checkpoints(path: Path, begin: Checkpoint, end: Checkpoint) -> Iterator
 
 
 def read_activity(path: Path, end: int, *, is_agent: bool) -> Activity:
-    """What the last lines before an offset tell of the work in progress."""
+    """Fold the last lines before an offset into the work in progress."""
     fold = Activity(is_agent=is_agent)
     size = _FIRST_TAIL_BYTES
     try:
@@ -139,15 +139,15 @@ def read_activity(path: Path, end: int, *, is_agent: bool) -> Activity:
 
 
 def find_last_checkpoint(path: Path) -> Checkpoint:
-    """The checkpoint behind the last whole line of a file as it is now; raises OSError."""
+    """Return the checkpoint after the last whole line of a file; raise OSError if it can't be read."""
     fd, status = open_regular_file(path)
     try:
         end, size = status.st_size, _FIRST_TAIL_BYTES
         while end > 0:
             start = max(end - size, 0)
-            found = read_at(fd, start, end - start).rfind(b"\n")
-            if found >= 0:
-                return make_checkpoint(fd, start + found + 1)
+            line_end = read_at(fd, start, end - start).rfind(b"\n")
+            if line_end >= 0:
+                return make_checkpoint(fd, start + line_end + 1)
             end = start
         return make_checkpoint(fd, 0)
     finally:

@@ -1,10 +1,10 @@
-"""Following one session: its file and those of its sub-agents, which appear as they start.
+"""Follow one session: its file and those of its sub-agents, which appear as they start.
 
-    follow = Follow(path, opening)      at the present end of every file
-    follow.poll()                       what has happened since, as happenings
-    follow.cursor()                     how far that is, for whoever comes back
+    follower = SessionFollower(path, opening)      at the present end of every file
+    follower.poll()                                the changes since then
+    follower.build_cursor()                        how far that is, for readers that come back
 
-Files are looked at with `stat`; only whole lines that are new are read. A line that is still being written waits.
+Files are checked with `stat`; only new whole lines are read. A line that is still being written waits.
 """
 
 from __future__ import annotations
@@ -27,15 +27,13 @@ from turnlog.live.states import SessionSigns
 from turnlog.live.window_start import StartFinder
 
 MAIN_STREAM = ""
-"""The name of the session's own stream; the others go by their sub-agent's id."""
+"""The name of the session's own stream; the others are named by their sub-agent's id."""
 _REST_AFTER_SECONDS = 60.0
-"""A sub-agent's file that was not written for so many seconds is looked at less often."""
+"""A sub-agent's file that was not written for this long is checked less often."""
 _REST_POLL_SECONDS = 2.0
 
 
 class StreamDeleted(NamedTuple):
-    """A file was deleted."""
-
     stream: str
 
 
@@ -51,21 +49,21 @@ class ItemsChanged(NamedTuple):
     stream: str
     grown: list[ItemsDiff]
     reset: str | None = None
-    """Why what was shown before is void: the file was truncated, replaced or rewritten."""
+    """Why what was shown before is invalid: the file was truncated, replaced or rewritten."""
 
 
 SessionChange: TypeAlias = StreamDeleted | AgentJoined | ItemsChanged
 
 
 class StreamPositions(NamedTuple):
-    """Where every stream of a session stood at one moment."""
+    """The position of every stream of a session at one moment."""
 
     streams: dict[str, tuple[Path, Checkpoint]]
     members: dict[str, CrewMember]
 
 
 class SessionFollower:
-    """A session that is followed."""
+    """Follows a session."""
 
     def __init__(self, path: Path, opening: StartFinder) -> None:
         self.path = path
@@ -98,7 +96,7 @@ class SessionFollower:
     # -- what happens
 
     def poll(self) -> Iterator[SessionChange]:
-        """What has happened since the last time, one file after the other, at most a chunk of each."""
+        """Yield the changes since the last time, one file after the other, at most a chunk of each."""
         for member in self.crew.find_new_members():
             yield AgentJoined(member)
             self._add_member(member, is_new=True)
@@ -131,52 +129,52 @@ class SessionFollower:
 
     def _grow_stream(self, name: str, stream: FileStream, tail: Tail) -> Iterator[SessionChange]:
         try:
-            found = stream.grow(tail.checkpoint)
-        except TurnlogError:  # it was cut or replaced between two looks at it: the next one will say so
+            diffs = stream.grow(tail.checkpoint)
+        except TurnlogError:  # it was truncated or replaced meanwhile: the next poll will report it
             stream.close()
             return
         self.written[name] = _read_mtime(stream.path)
         self.folds[name].add_all(scan_lines(split_lines(tail.data), tail.start))
-        yield ItemsChanged(name, found)
+        yield ItemsChanged(name, diffs)
 
     def _restart_stream(self, name: str, reason: str) -> Iterator[SessionChange]:
-        """Begin again at the present end of a file, and show its last items."""
+        """Start again at the present end of a file, and show its last items."""
         stream = self.streams[name]
         stream.close()
         self.opening.forget(self.path, stream.agent_id)
         self._gone.discard(name)
         try:
             self._add_stream(name, stream.path, find_last_checkpoint(stream.path))
-            shown = self.streams[name].list_all_items()
+            diffs = self.streams[name].list_all_items()
         except (OSError, TurnlogError):
             return
-        yield ItemsChanged(name, shown, reason)
+        yield ItemsChanged(name, diffs, reason)
 
     def release_resting_streams(self) -> None:
-        """Let go of the windows of sub-agents that were not written for a while."""
+        """Close the windows of sub-agents that were not written for a while."""
         for name, stream in self.streams.items():
             if name != MAIN_STREAM and time.time() - self.written[name] > _REST_AFTER_SECONDS:
                 stream.close()
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Close all streams."""
         for stream in self.streams.values():
             stream.close()
 
     # -- where it stands
 
     def get_positions(self) -> StreamPositions:
-        """Where every stream stands now."""
+        """Return the present position of every stream."""
         streams = {name: (stream.path, stream.checkpoint) for name, stream in self.streams.items()}
         return StreamPositions(streams, dict(self.crew.members))
 
     def build_cursor(self) -> str:
-        """How far everything was followed."""
+        """Return the cursor of the present positions."""
         spots = {name: stream.checkpoint for name, stream in self.streams.items()}
         return build_cursor_text(self.path, spots, self.written)
 
     def read_signs(self) -> SessionSigns:
-        """What is known of the session beside its transcript."""
+        """Return what is known of the session besides its transcript."""
         latest = max(self.written.values())
         summary = self.crew.read_summary_mtime()
         return SessionSigns(
@@ -186,12 +184,12 @@ class SessionFollower:
 
 
 def build_cursor_text(session: Path, spots: dict[str, Checkpoint], written: dict[str, float]) -> str:
-    """The cursor of some streams: of all, or of those that were written last."""
+    """Build the cursor of all streams, or of the latest ones if there are too many."""
     names = sorted(spots, key=lambda name: (name != MAIN_STREAM, -written.get(name, 0.0)))
-    kept = names[:MAX_CURSOR_FILES]
-    watermark = 0 if len(names) <= MAX_CURSOR_FILES else int(written.get(kept[-1], 0.0) * 1e9)
+    included = names[:MAX_CURSOR_FILES]
+    watermark = 0 if len(names) <= MAX_CURSOR_FILES else int(written.get(included[-1], 0.0) * 1e9)
     return encode_cursor(
-        Cursor({hash_stream_name(session.stem, name): to_cursor_spot(spots[name]) for name in kept}, watermark)
+        Cursor({hash_stream_name(session.stem, name): to_cursor_spot(spots[name]) for name in included}, watermark)
     )
 
 

@@ -1,18 +1,18 @@
-"""What a session is doing: from its transcript alone, and better where its client says so itself.
+"""What a session is doing: from its transcript, and more precisely if its client reports it.
 
-    answering      the model is at work
-    running        calls are without a result
+    answering      the model is working
+    running        calls have no result yet
     compacting     the conversation is being summarised
-    waiting        a person is asked something: a question, a plan, or what the client says that it waits for
-    permission     a call is silent for long: it may wait for a person's permission; nothing in a transcript tells
-    finished       the model had the last word
+    waiting        a person must answer: a question, a plan, or what the client says it waits for
+    permission     a call has been silent for long: it may be waiting for permission, which no transcript shows
+    finished       the model has answered
     interrupted    a person stopped it
-    error          the API failed, and no further attempt is made
-    silent         it should be at work, but nothing has been written for long
-    empty          nothing was said yet
+    error          the API failed, and there is no further attempt
+    silent         it should be working, but nothing has been written for long
+    empty          no messages yet
 
-A transcript does not say that a client has ended. One that is registered (`entries.clients`) is open for certain; of
-all others only the time that has passed can tell.
+A transcript doesn't say when a client ends. A registered one (`entries.clients`) is certainly open; for all others,
+only the time that has passed counts.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ StateKind = Literal[
 BoardColumn = Literal["needs", "working", "idle", "ended"]
 
 FINISHED_AFTER = timedelta(seconds=5)
-"""Clients that write no stop reason: a text that nothing follows for so long was the last one."""
+"""For clients that write no stop reason: a text is the last one if nothing follows for this long."""
 SILENT_AFTER = timedelta(minutes=15)
 """Longer than the longest call takes by default."""
 _COMMAND_DONE_AFTER = timedelta(seconds=20)
-"""A slash command that nothing follows for so long has done its work without the model."""
+"""If nothing follows a slash command for this long, it has finished without the model."""
 _WORKING_KINDS = frozenset({"answering", "running", "compacting"})
 _ATTENTION_KINDS = frozenset({"waiting", "permission", "error"})
 MAX_IDLE_AGE = timedelta(minutes=30)
@@ -49,22 +49,22 @@ _MAX_CALL_SILENCE = {
     "mcp": timedelta(seconds=60),
     "other": timedelta(seconds=60),
 }
-"""How long a call of a family may be silent. Families that need no permission, or wait by their nature, aren't here."""
+"""How long a call of a family may be silent. Families that need no permission, or always wait, aren't here."""
 _NEVER_ASKING_MODES = frozenset({"bypassPermissions", "dontAsk", "auto"})
 
 
 class SessionSigns(Struct, frozen=True):
-    """What is known beside the transcript."""
+    """What is known besides the transcript."""
 
     written: datetime | None = None
     """When one of the session's files was last written."""
     is_open: bool = False
-    """A client that runs has registered the session."""
+    """A running client has registered the session."""
     status: str | None = None
-    """What that client says that it is doing: busy, shell, idle, waiting."""
+    """What that client reports: busy, shell, idle or waiting."""
     waiting_for: str | None = None
     is_compacting: bool = False
-    """The client's own side work on a summary was written last."""
+    """The client's own summary was written last."""
 
 
 class SessionState(Struct, frozen=True):
@@ -72,19 +72,19 @@ class SessionState(Struct, frozen=True):
 
     kind: StateKind
     words: str
-    """For people, without the time."""
+    """A description for people, without the time."""
     since: str | None = None
-    """Since when, as the transcript has it."""
+    """The start of the state, as the transcript has it."""
     tools: tuple[str, ...] = ()
-    """What is running."""
+    """The tools that are running."""
     agents: tuple[str, ...] = ()
-    """The sub-agents at work, by what they were asked."""
+    """The sub-agents that are working, by their task."""
     tasks: tuple[str, ...] = ()
-    """Other work that goes on in the background."""
+    """Other work in the background."""
     is_open: bool = False
     context: int = 0
     window: int | None = None
-    """How large the window of its model is; None for a model that is not known."""
+    """The size of the model's context window; None for an unknown model."""
     model: str | None = None
 
 
@@ -92,7 +92,7 @@ NO_SIGNS = SessionSigns()
 
 
 def judge_state(fold: Activity, now: datetime, signs: SessionSigns = NO_SIGNS) -> SessionState:
-    """What a session is doing now."""
+    """Determine what a session is doing now."""
     quiet = _measure_silence(fold, now, signs)
     kind, words, since = _read_transcript_state(fold, quiet, signs)
     kind, words = _apply_client_status(kind, words, quiet, signs)
@@ -113,29 +113,29 @@ def judge_state(fold: Activity, now: datetime, signs: SessionSigns = NO_SIGNS) -
     )
 
 
-def choose_column(found: SessionState, now: datetime, signs: SessionSigns = NO_SIGNS) -> BoardColumn:
-    """Where a session belongs on the board."""
+def choose_column(state: SessionState, now: datetime, signs: SessionSigns = NO_SIGNS) -> BoardColumn:
+    """Choose the column of a session on the board."""
     age = now - signs.written if signs.written else timedelta(0)
-    if found.kind in _ATTENTION_KINDS and (signs.is_open or age < _MAX_ATTENTION_AGE):
+    if state.kind in _ATTENTION_KINDS and (signs.is_open or age < _MAX_ATTENTION_AGE):
         return "needs"
-    if found.kind in _WORKING_KINDS:
+    if state.kind in _WORKING_KINDS:
         return "working"
     return "idle" if signs.is_open or age < MAX_IDLE_AGE else "ended"
 
 
 def _measure_silence(fold: Activity, now: datetime, signs: SessionSigns) -> timedelta:
-    """How long nothing was written."""
+    """Return for how long nothing was written."""
     heard = signs.written or parse_timestamp(fold.heard)
     return max(now - heard, timedelta(0)) if heard else timedelta(0)
 
 
 def _read_transcript_state(fold: Activity, quiet: timedelta, signs: SessionSigns) -> tuple[StateKind, str, str | None]:
-    """What the transcript says."""
+    """Read the state from the transcript."""
     if signs.is_compacting:
         return "compacting", "compacting", fold.heard
     match fold.last:
         case "":
-            return "empty", "nothing said yet", None
+            return "empty", "no messages yet", None
         case "interrupted":
             return "interrupted", "interrupted", fold.since
         case "error":
@@ -150,18 +150,20 @@ def _read_transcript_state(fold: Activity, quiet: timedelta, signs: SessionSigns
         return "running", f"running {fold.prompt}", fold.since
     if fold.retry:
         attempt, most = fold.retry
-        return "answering", f"the API failed; attempt {attempt} of {most}", fold.since
+        return "answering", f"the API failed; retrying (attempt {attempt} of {most})", fold.since
     return "answering", "answering", fold.since
 
 
 def _judge_calls(calls: list[OpenCall], mode: str | None, quiet: timedelta) -> tuple[StateKind, str, str | None]:
-    asked = next((call for call in calls if call.name in TOOLS_WAITING_FOR_PERSON), None)
-    if asked is not None:
-        words = "asks you to approve a plan" if asked.name == "ExitPlanMode" else f"asks: {asked.about}".rstrip(": ")
-        return "waiting", words, asked.since
+    question = next((call for call in calls if call.name in TOOLS_WAITING_FOR_PERSON), None)
+    if question is not None:
+        words = (
+            "asks you to approve a plan" if question.name == "ExitPlanMode" else f"asks: {question.about}".rstrip(": ")
+        )
+        return "waiting", words, question.since
     suspect = next((call for call in calls if _may_wait_for_person(call, mode, quiet)), None)
     if suspect is not None:
-        return "permission", f"may wait for permission: {_format_call(suspect)}", suspect.since
+        return "permission", f"may be waiting for permission: {_format_call(suspect)}", suspect.since
     if len(calls) > 1 and all(find_tool_family(call.name) == "agents" for call in calls):
         return "running", _format_agents_at_work(len(calls)), calls[0].since
     first, more = calls[0], len(calls) - 1
@@ -182,17 +184,17 @@ def _may_wait_for_person(call: OpenCall, mode: str | None, quiet: timedelta) -> 
 
 
 def _apply_client_status(kind: StateKind, words: str, quiet: timedelta, signs: SessionSigns) -> tuple[StateKind, str]:
-    """What the client says itself is believed, where the transcript leaves it open."""
+    """Trust the client's own report where the transcript is ambiguous."""
     if signs.status == "waiting" and kind != "waiting":
-        return "waiting", f"waits for you: {signs.waiting_for}" if signs.waiting_for else "waits for you"
+        return "waiting", f"waiting for you: {signs.waiting_for}" if signs.waiting_for else "waiting for you"
     if signs.status in ("busy", "shell") and kind == "permission":
-        return "running", words.replace("may wait for permission:", "running", 1)
+        return "running", words.replace("may be waiting for permission:", "running", 1)
     if signs.status == "busy" and kind == "finished" and quiet >= FINISHED_AFTER:
-        return "answering", "at work"  # hooks, for example
+        return "answering", "working"  # hooks, for example
     if signs.status == "idle" and kind in (*_WORKING_KINDS, "permission") and quiet >= FINISHED_AFTER:
         return "finished", "finished"
     if kind in (*_WORKING_KINDS, "permission") and quiet >= SILENT_AFTER and not signs.is_open:
-        return "silent", "nothing was written for long"
+        return "silent", "no activity for a while"
     return kind, words
 
 
@@ -209,9 +211,8 @@ def _describe_task(task: BackgroundTask) -> str:
 
 
 def _format_agents_at_work(count: int) -> str:
-    return "a sub-agent is at work" if count == 1 else f"{count} sub-agents are at work"
+    return "a sub-agent is working" if count == 1 else f"{count} sub-agents are working"
 
 
 def get_current_time() -> datetime:
-    """The present time."""
     return datetime.now(UTC)

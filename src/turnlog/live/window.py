@@ -1,7 +1,7 @@
-"""The last items of a file that grows: a session of its own that begins near the end, and that forgets its beginning.
+"""The last items of a growing file: a partial session that starts near the end, and drops its beginning.
 
-What a window shows at some offset is a function of the bytes before it. That is what makes following exact: whoever
-comes back with a cursor gets a window at that place, lets it grow to the present, and has missed nothing.
+What a window contains at some offset is a function of the bytes before it. That makes following exact: a reader that
+comes back with a cursor gets a window at that place, which grows to the present, and has missed nothing.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from turnlog.session.timeline.timeline import LinePlace, TimelineItem
 
 _READ_BLOCK_BYTES = 1 << 20
 KEPT_ITEMS = 160
-"""So many items of a file are kept in view; twice as many before it is cut back to them."""
+"""How many items of a file stay in view; the window is cut back to them when it has twice as many."""
 
 
 class WindowStart(NamedTuple):
-    """Where a window begins."""
+    """Where a window starts."""
 
     offset: int = 0
     turns: int = 0
-    """How many turns stand before it, that of the prompt not counted."""
+    """How many turns come before it, without that of the prompt."""
     prompt: LinePlace | None = None
-    """The line that began the turn in whose midst it begins."""
+    """The line that started the turn, if the window starts in the middle of one."""
 
 
 class FileSlice:
-    """A part of a file as a source: the line of a prompt, and all from a place on up to another."""
+    """A part of a file as a source: the line of a prompt, and a range of the file."""
 
     def __init__(self, file: FileSource, start: WindowStart, end: int) -> None:
         self._file = file
@@ -47,25 +47,25 @@ class FileSlice:
 
     @property
     def places(self) -> tuple[list[int], list[int]]:
-        """Where the parts begin in the slice, and in the file."""
+        """The offsets of the parts in the slice, and in the file."""
         prompt = self.start.prompt
         if prompt is None:
             return [0], [self.start.offset]
         return [0, len(self.lead)], [prompt.offset, self.start.offset]
 
     def read(self, offset: int, size: int) -> bytes:
-        """The bytes at a place."""
+        """Read bytes at an offset of the slice."""
         if offset < len(self.lead):
             return self.lead[offset : offset + size]
         return self._file.read(self.start.offset + offset - len(self.lead), size)
 
     def read_lines(self, offset: int) -> Iterator[bytes]:
-        """The lines from a place on."""
+        """Yield the lines from an offset on."""
         if offset < len(self.lead):
             yield self.lead
             offset = len(self.lead)
         position = self.start.offset + offset - len(self.lead)
-        parts: list[bytes] = []  # of a line that is longer than a block
+        parts: list[bytes] = []  # of a line longer than a block
         while position < self.end:
             block = self._file.read(position, min(_READ_BLOCK_BYTES, self.end - position))
             position += len(block)
@@ -78,11 +78,10 @@ class FileSlice:
             yield rest
 
     def close(self) -> None:
-        """Close the file."""
         self._file.close()
 
     def make_checkpoint(self, offset: int) -> Checkpoint | None:
-        """Nothing: whether the file is still the same is looked at elsewhere."""
+        """Return None: other code checks whether the file is still the same."""
         return None
 
 
@@ -104,13 +103,13 @@ class ItemWindow:
         self.items = self._read_items()
 
     def grow(self, end: int) -> None:
-        """Take in what stands up to another offset."""
+        """Read on up to another offset."""
         self.source.end = end
         self.session.refresh()
         self.items = self._read_items()
 
     def drop_old_items(self) -> None:
-        """Forget the beginning, if there is too much of it."""
+        """Drop the beginning if there are too many items."""
         if len(self.items) <= 2 * self._kept or self.session.agents:
             return
         first = _find_clean_cut(self.items, len(self.items) - self._kept)
@@ -118,15 +117,14 @@ class ItemWindow:
             self._open_slice(build_start_before(self.items, first), self.source.end)
 
     def close(self) -> None:
-        """Let go of the file."""
         self._file.close()
 
     def build_excerpt(self) -> Excerpt:
-        """The lines of the window, for those who show them."""
+        """Return the lines of the window, for rendering."""
         return Excerpt(self.session, *self.source.places)
 
     def iter_agent_items(self) -> Iterator[tuple[str, list[TimelineItem]]]:
-        """The items of the sub-agents that stand inside the file, as the oldest clients have them."""
+        """Yield the items of sub-agents inside the file, as the oldest clients write them."""
         for agent in self.session.agents:
             yield agent.agent_id, self._list_items(self.session.open_agent_session(agent))
 
@@ -135,14 +133,14 @@ class ItemWindow:
         return self._list_items(self.session, frozenset(lost))
 
     def _list_items(self, session: Session, lost: frozenset[int] = frozenset()) -> list[TimelineItem]:
-        """The items of a session; without results whose calls stand before the window."""
+        """List the items of a session, without results whose calls come before the window."""
         sequence = ItemSequence(session)
         for _ in sequence.build_chapters():
             pass
         return [self._place_item(item) for item in sequence.items if not lost.issuperset(at for at, _ in item.lines)]
 
     def _place_item(self, item: TimelineItem) -> TimelineItem:
-        """An item with its places in the file."""
+        """Return an item with its places in the file."""
         starts, places = self.source.places
         prompt, turns = self.source.start.prompt, self.source.start.turns
 
@@ -165,14 +163,14 @@ class ItemWindow:
 
 
 def _find_clean_cut(items: list[TimelineItem], wanted: int) -> int:
-    """The last place up to the wanted one where no line of an earlier item stands behind one of a later item."""
+    """Find the last place up to `wanted` where no line of an earlier item comes after one of a later item."""
     latest = list(accumulate((max(at for at, _ in (*item.lines, *item.results)) for item in items), max))
     earliest = list(accumulate((min(at for at, _ in item.lines) for item in reversed(items)), min))[::-1]
     return next((place for place in range(wanted, 0, -1) if latest[place - 1] < earliest[place]), 0)
 
 
 def build_start_before(items: list[TimelineItem], first: int) -> WindowStart:
-    """The start of a window that shows items from one of them on."""
+    """Return the start of a window that shows the items from `first` on."""
     if first <= 0 or first >= len(items):
         return WindowStart()
     item = items[first]

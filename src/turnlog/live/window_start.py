@@ -1,4 +1,4 @@
-"""Where a window on a file begins: near its end, found in the timeline that is kept of it."""
+"""Where a window on a file starts: near its end, found in the stored timeline."""
 
 from __future__ import annotations
 
@@ -15,48 +15,50 @@ MAX_WHOLE_READ_BYTES = 1 << 20
 
 
 _START_REUSE_BYTES = 8 << 20
-"""A place that was found is good enough until so much was written behind it: a session that grows has a new timeline at
-every moment, and a long one takes a second or more to make."""
+"""A start is reused until this much was written after it: a growing session has a new timeline at every moment, and
+building a long one takes a second or more."""
 
 
 class StartFinder:
-    """Finds where windows begin."""
+    """Finds where windows start."""
 
     def __init__(
         self, timelines: Timelines | None = None, kept: int = KEPT_ITEMS, small: int = MAX_WHOLE_READ_BYTES
     ) -> None:
         self._timelines = timelines
         self._small = small
-        self._found: dict[tuple[Path, str | None], WindowStart] = {}
+        self._starts: dict[tuple[Path, str | None], WindowStart] = {}
         self.kept = kept
 
     def find_start(self, session: Path, agent_id: str | None, end: int) -> WindowStart:
-        """Where the window on a file begins that was followed up to an offset."""
+        """Find where the window starts on a file that was followed up to an offset."""
         if end <= self._small or self._timelines is None:
             return WindowStart()
-        known = self._found.get((session, agent_id))
+        known = self._starts.get((session, agent_id))
         if known is not None and known.offset < end < known.offset + _START_REUSE_BYTES:
             return known
-        found = self._found[session, agent_id] = self._find_in_timeline(self._timelines, session, agent_id, end)
-        return found
+        start = self._starts[session, agent_id] = self._find_in_timeline(self._timelines, session, agent_id, end)
+        return start
 
     def forget(self, session: Path, agent_id: str | None) -> None:
-        """Another file has the name now."""
-        self._found.pop((session, agent_id), None)
+        """Forget the start of a file that was replaced."""
+        self._starts.pop((session, agent_id), None)
 
     def _find_in_timeline(self, timelines: Timelines, session: Path, agent_id: str | None, end: int) -> WindowStart:
         try:
             timeline = timelines.get_timeline(session, agent_id)
         except (TurnlogError, OSError):
             return WindowStart()
-        if any(helper.kind == "inline" for helper in timeline.head.agents):  # they are numbered from the beginning
+        if any(
+            helper.kind == "inline" for helper in timeline.head.agents
+        ):  # inline agents are numbered from the beginning
             return WindowStart()
         at = timeline.find_position_at(None, end - 1)
         return _build_start(timeline, at - self.kept) if at is not None and at > self.kept else WindowStart()
 
 
 def _build_start(timeline: KeptTimeline, first: int) -> WindowStart:
-    """The start of a window that shows the items of the current branch from a position on."""
+    """Return the start of a window that shows the items of the current branch from a position on."""
     item = timeline.read_items(None, first, 1)[0]
     begin, turn = _find_chapter(timeline, first)
     offset = _read_offset(item)
@@ -69,7 +71,7 @@ def _build_start(timeline: KeptTimeline, first: int) -> WindowStart:
 
 
 def _find_chapter(timeline: KeptTimeline, position: int) -> tuple[int, int]:
-    """Where the chapter begins that a position is in, and the number of its turn."""
+    """Return where the chapter of a position starts, and the number of its turn."""
     begin = 0
     for place in timeline.get_branch().chapters:
         chapter = timeline.head.chapters[place]

@@ -1,1 +1,1 @@
-"""Servers that turnlog talks to: their addresses, the proxies on the way, and connections."""
+"""Servers that turnlog talks to: their addresses, proxies, and connections."""

@@ -1,4 +1,4 @@
-"""Connections to servers: directly, or through a proxy; another thread may end them."""
+"""Connections to servers, directly or through a proxy; another thread can end them."""
 
 from __future__ import annotations
 
@@ -16,25 +16,27 @@ DEFAULT_PROXY_PORT = 8080
 def make_connection(
     parts: SplitResult, proxy: SplitResult | None, seconds: float, trust: ssl.SSLContext | None = None
 ) -> http.client.HTTPConnection:
-    """A connection to the server of an address, not yet open; `trust` says which certificates are accepted."""
+    """Create a connection to the server of an address without opening it; `trust` says which certificates to accept."""
     is_safe, host = parts.scheme == "https", parts.hostname or ""
     port = parts.port or (443 if is_safe else 80)
-    at, by = (proxy.hostname or "", proxy.port or DEFAULT_PROXY_PORT) if proxy else (host, port)
+    via_host, via_port = (proxy.hostname or "", proxy.port or DEFAULT_PROXY_PORT) if proxy else (host, port)
     if not is_safe:
-        return http.client.HTTPConnection(at, by, timeout=seconds)
-    made = http.client.HTTPSConnection(at, by, timeout=seconds, context=trust or ssl.create_default_context())
+        return http.client.HTTPConnection(via_host, via_port, timeout=seconds)
+    connection = http.client.HTTPSConnection(
+        via_host, via_port, timeout=seconds, context=trust or ssl.create_default_context()
+    )
     if proxy is not None:
-        made.set_tunnel(host, port, build_proxy_headers(proxy))
-    return made
+        connection.set_tunnel(host, port, build_proxy_headers(proxy))
+    return connection
 
 
 def build_proxy_headers(proxy: SplitResult) -> dict[str, str]:
-    """The headers that only the proxy gets."""
-    pair = encode_basic_credentials(proxy)
-    return {"proxy-authorization": pair} if pair else {}
+    """Build the headers that only the proxy receives."""
+    credentials = encode_basic_credentials(proxy)
+    return {"proxy-authorization": credentials} if credentials else {}
 
 
-def cut_connection(held: socket.socket) -> None:
-    """End a connection that another thread reads from; closing alone would leave it waiting."""
+def cut_connection(connection: socket.socket) -> None:
+    """End a connection that another thread reads from; closing it would leave that thread waiting."""
     with contextlib.suppress(OSError):
-        held.shutdown(socket.SHUT_RDWR)
+        connection.shutdown(socket.SHUT_RDWR)

@@ -1,11 +1,11 @@
 """Session -> spans -> outbox -> tracing backends: each span once, when it is final, with ids from the transcript.
 
-    spans/             session -> spans: which there are, what they say, when they are final
-    wire/              spans -> OTLP -> HTTP
-    targets/           where to, by the environment or by name
-    outbox/            what waits on disk, and its delivery
-    harvest, reading   from a file to the outbox
-    hook … recovery    in the background: what the client starts, and what that leaves to be done
+    spans/                 session -> spans: which exist, what they contain, when they are final
+    wire/                  spans -> OTLP -> HTTP
+    targets/               where to send them, from the environment or by name
+    outbox/                what waits on disk, and its delivery
+    harvest, session_tail  from a file to the outbox
+    hook … recovery        in the background: the hook that Claude Code runs, and the worker that it starts
 
-Why it is so: docs/design/005-trace.md.
+docs/design/005-trace.md explains why.
 """

@@ -1,4 +1,4 @@
-"""From a session to the outbox: the spans that have become final and were never put there before."""
+"""From a session to the outbox: the final spans that have not been put there before."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from turnlog.trace.wire.batch import SpanBatch
 from turnlog.trace.wire.otlp import build_span_batches
 
 _PUT_AT_BYTES = 8 << 20
-"""Batches are put into the outbox when there are this many bytes of them, so that memory stays flat."""
+"""Batches are put into the outbox once they have this many bytes, so that memory stays flat."""
 
 SpanClaims = dict[bytes, bytes]
-"""Spans, each with its trace."""
+"""Span ids, each with the id of its trace."""
 
 
 class HarvestResult(NamedTuple):
-    """What one session brought."""
+    """How many spans of a session were new, waiting and known."""
 
     put: int = 0
     """Spans that were put into the outbox."""
@@ -38,73 +38,71 @@ class HarvestResult(NamedTuple):
     """Lines that could not be read, and were skipped."""
 
     def plus(self, other: HarvestResult) -> HarvestResult:
-        """Both together."""
+        """Add two results."""
         return HarvestResult(*(one + more for one, more in zip(self, other, strict=True)))
 
 
-def harvest_session(path: Path, outbox: Outbox, target: TraceTarget, told: SessionSignals) -> HarvestResult:
-    """Put what has become final in a session into the outbox."""
+def harvest_session(path: Path, outbox: Outbox, target: TraceTarget, signals: SessionSignals) -> HarvestResult:
+    """Put the spans of a session that have become final into the outbox."""
     while True:
         try:
-            return _harvest_once(path, outbox, target, told)
-        except OutboxOvertaken:  # by a process that is at the same session or at a copy of it: each time less is left
+            return _harvest_once(path, outbox, target, signals)
+        except OutboxOvertaken:  # another process handles this session or a copy; less is left each time
             continue
 
 
-def _harvest_once(path: Path, outbox: Outbox, target: TraceTarget, told: SessionSignals) -> HarvestResult:
-    # What is over is read whole: side work that no call started may have come at any time.
-    before = None if told.over else TraceProgress.from_text(outbox.read_progress(target.key, str(path)))
-    seen = read_session_state(path)
-    with closing(read_session_tail(path, before)) as reading:
-        found = reading.build_traces(told)
-        claims = outbox.find_claims(target.key, _iter_final_ids(found))
+def _harvest_once(path: Path, outbox: Outbox, target: TraceTarget, signals: SessionSignals) -> HarvestResult:
+    # A session that is over is read whole, because side work that no call started may have come at any time.
+    before = None if signals.over else TraceProgress.from_text(outbox.read_progress(target.key, str(path)))
+    state = read_session_state(path)
+    with closing(read_session_tail(path, before)) as tail:
+        traces = tail.build_traces(signals)
+        claims = outbox.find_claims(target.key, _iter_final_ids(traces))
         put = known = size = 0
         full: list[SpanBatch] = []
-        for trace in found:
+        for trace in traces:
             fresh, old = select_unsent_nodes(trace, claims)
             put, known = put + len(fresh), known + old
-            made = (
-                build_span_batches(build_target_spans(reading, trace, fresh, target), small=target.is_far)
-                if fresh
-                else []
+            batches = (
+                build_span_batches(build_target_spans(tail, trace, fresh, target), small=target.is_far) if fresh else []
             )
-            full += made
-            size += sum(len(batch.body) for batch in made)
+            full += batches
+            size += sum(len(batch.body) for batch in batches)
             if size > _PUT_AT_BYTES:
                 outbox.put(target.key, full)
                 full, size = [], 0
-        progress = reading.compute_progress(found)
+        progress = tail.compute_progress(traces)
         outbox.put(target.key, full, str(path), progress.to_text() if progress else None)
-        if told.over:
-            remember_finished(outbox, target.key, path, seen)
-        waiting = sum(not node.final for trace in found for node in trace.nodes)
-        return HarvestResult(put, waiting, known, len(reading.session.file.scraps))
+        if signals.over:
+            remember_finished(outbox, target.key, path, state)
+        waiting = sum(not node.final for trace in traces for node in trace.nodes)
+        return HarvestResult(put, waiting, known, len(tail.session.file.scraps))
 
 
 def preview_spans(
-    path: Path, outbox: Outbox, target: TraceTarget, told: SessionSignals, shown: SpanClaims | None = None
+    path: Path, outbox: Outbox, target: TraceTarget, signals: SessionSignals, claimed: SpanClaims | None = None
 ) -> Iterator[Span]:
-    """What `harvest` would put into the outbox; `shown` is kept from one session to the next, for copies."""
-    shown = {} if shown is None else shown
-    with closing(read_session_tail(path, None)) as reading:
-        found = reading.build_traces(told)
-        claims = outbox.find_claims(target.key, _iter_final_ids(found))
-        claims |= {span: shown[span] for span in _iter_final_ids(found) if span in shown}
-        for trace in found:
+    """Yield the spans that `harvest_session` would put into the outbox; share `claimed` between copies of a session."""
+    claimed = {} if claimed is None else claimed
+    with closing(read_session_tail(path, None)) as tail:
+        traces = tail.build_traces(signals)
+        claims = outbox.find_claims(target.key, _iter_final_ids(traces))
+        claims |= {span: claimed[span] for span in _iter_final_ids(traces) if span in claimed}
+        for trace in traces:
             fresh, _ = select_unsent_nodes(trace, claims)
-            shown.update((node.id, trace.id) for node in fresh)
-            yield from build_target_spans(reading, trace, fresh, target)
+            claimed.update((node.id, trace.id) for node in fresh)
+            yield from build_target_spans(tail, trace, fresh, target)
 
 
-def _iter_final_ids(found: Sequence[Trace]) -> Iterator[bytes]:
-    return (node.id for trace in found for node in trace.nodes if node.final)
+def _iter_final_ids(traces: Sequence[Trace]) -> Iterator[bytes]:
+    return (node.id for trace in traces for node in trace.nodes if node.final)
 
 
 def select_unsent_nodes(trace: Trace, claims: SpanClaims) -> tuple[list[SpanNode], int]:
-    """The nodes of a trace that are final and new to a target that has some already, and how many of it those are.
+    """Return the final nodes of a trace that a target doesn't have yet, and how many it has.
 
-    A copy of a session with uuids of its own has the messages and calls of the original: those stay where they are,
-    and a turn of which nothing else is left is not sent at all.
+    A copy of a session with its own uuids shares messages and calls with the original: these stay where they are, and a
+    turn of which nothing else is left is not sent at all.
     """
     final = [node for node in trace.nodes if node.final]
     fresh = [node for node in final if node.id not in claims]
@@ -115,9 +113,9 @@ def select_unsent_nodes(trace: Trace, claims: SpanClaims) -> tuple[list[SpanNode
 
 
 def build_target_spans(
-    reading: SessionTail, trace: Trace, nodes: Sequence[SpanNode], target: TraceTarget
+    tail: SessionTail, trace: Trace, nodes: Sequence[SpanNode], target: TraceTarget
 ) -> Iterator[Span]:
-    """Nodes with all that a target is to be sent of them."""
-    contents = SpanContents(reading.session, target.policy)
+    """Yield nodes as spans, with everything that a target receives."""
+    contents = SpanContents(tail.session, target.policy)
     for node in nodes:
         yield build_span(node, trace, contents, nest=target.nest, user=target.user)

@@ -1,12 +1,12 @@
-"""What the client runs when a turn, a sub-agent or a session ends: it notes that, starts a worker, and is gone.
+"""The program that Claude Code runs when a turn, a sub-agent or a session ends: it leaves a note and starts a worker.
 
     PYTHON -I -S hook.py FOLDER [--config FILE] [--since SECONDS] [--target NAME]…
 
-The client waits for this program, so it is a script of its own that loads nothing of turnlog and hardly anything of
-Python, waits for nobody, says nothing, and never fails. FOLDER is `trace` in turnlog's data folder.
+Claude Code waits for this program, so it is a separate script that imports nothing of turnlog and hardly anything of
+Python, waits for nothing, prints nothing, and never fails. FOLDER is `trace` in turnlog's data folder.
 
-    FOLDER/wakes/<ns>-<pid>.wake       first line: (version, surroundings, since, [targets]); then what the client said
-    FOLDER/wakes/starting-<mark>       a worker was started, and has not looked at the wakes yet
+    FOLDER/wakes/<ns>-<pid>.wake       first line: (version, surroundings, since, [targets]); then the hook's input
+    FOLDER/wakes/starting-<mark>       a worker was started, and has not read the wakes yet
 """
 
 import os
@@ -26,9 +26,9 @@ _TARGET_VARIABLES = (
 )
 
 
-def run_hook(words: list[str]) -> None:
-    """Leave a wake, and see that a worker comes."""
-    options, folder = _parse_options(words[1:]), words[0]
+def run_hook(arguments: list[str]) -> None:
+    """Leave a wake, and make sure that a worker starts."""
+    options, folder = _parse_options(arguments[1:]), arguments[0]
     config = options["--config"][-1:]
     environ = {**os.environ, **({"TURNLOG_CONFIG": config[0]} if config else {})}
     wakes, mark = os.path.join(folder, "wakes"), hash_surroundings(environ)  # noqa: PTH118 - pathlib costs more than the rest
@@ -40,23 +40,23 @@ def run_hook(words: list[str]) -> None:
 
 
 def hash_surroundings(environ: dict[str, str]) -> str:
-    """A mark of the variables that say where spans go: who has others must not send this session's."""
+    """Hash the variables that say where spans go: a worker with different ones must not send this session's spans."""
     chosen = sorted(f"{name}={value}" for name, value in environ.items() if name.startswith(_TARGET_VARIABLES))
-    found = 0xCBF29CE484222325  # FNV-1a: a hash that needs no module
+    digest = 0xCBF29CE484222325  # FNV-1a: a hash that needs no module
     for byte in "\0".join(chosen).encode("utf-8", "surrogateescape"):
-        found = (found ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
-    return f"{found:016x}"
+        digest = (digest ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
+    return f"{digest:016x}"
 
 
-def _parse_options(words: list[str]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {"--config": [], "--since": [], "--target": []}
-    for name, value in zip(words[::2], words[1::2], strict=False):
-        found.setdefault(name, []).append(value)
-    return found
+def _parse_options(arguments: list[str]) -> dict[str, list[str]]:
+    options: dict[str, list[str]] = {"--config": [], "--since": [], "--target": []}
+    for name, value in zip(arguments[::2], arguments[1::2], strict=False):
+        options.setdefault(name, []).append(value)
+    return options
 
 
 def _read_input() -> bytes:
-    """All that the client says."""
+    """Read the hook's input from Claude Code."""
     parts, size = [], 0
     while size < _MAX_INPUT_BYTES and (part := os.read(0, 1 << 16)):
         parts.append(part)
@@ -84,7 +84,7 @@ def _write_wake(wakes: str, data: bytes) -> None:
 
 
 def _is_first(path: str) -> bool:
-    """Whether no worker is on its way: one that is will look for wakes after it has removed this file."""
+    """Whether no worker is starting; one that is will read the wakes after deleting this file."""
     try:
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     except FileExistsError:
@@ -95,7 +95,7 @@ def _is_first(path: str) -> bool:
 
 
 def _start_worker(command: list[str], folder: str, environ: dict[str, str]) -> None:
-    """Start a program that outlives this one, the terminal and the client, and holds nothing of theirs open."""
+    """Start a program that outlives this one, the terminal and Claude Code, and keeps none of their files open."""
     if not hasattr(os, "posix_spawn"):
         _start_on_windows(command, folder, environ)
         return
@@ -104,7 +104,7 @@ def _start_worker(command: list[str], folder: str, environ: dict[str, str]) -> N
     nowhere = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 1, 2)]
     try:
         os.posix_spawn(command[0], command, environ, file_actions=nowhere, setsid=True)
-    except NotImplementedError:  # systems that can't begin a session in this way
+    except NotImplementedError:  # systems that can't start a session this way
         os.posix_spawn(command[0], command, environ, file_actions=nowhere, setpgroup=0)
 
 
@@ -122,4 +122,4 @@ if __name__ == "__main__":
     try:
         run_hook(sys.argv[1:])
     finally:
-        os._exit(0)  # whatever happened; and nothing is left to be tidied up
+        os._exit(0)  # success no matter what happened, and without the time for cleaning up

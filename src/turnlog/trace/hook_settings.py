@@ -1,6 +1,6 @@
-"""Our hooks in the client's settings.json: planned first, then carried out in one step, with a way back.
+"""Our hooks in Claude Code's settings.json: planned first, then applied in one step that can be undone.
 
-<settings>.before-turnlog       the file as it was before the first change; gone again when it was put back
+<settings>.before-turnlog       the file before the first change; deleted when it has been restored
 """
 
 from __future__ import annotations
@@ -29,31 +29,31 @@ from turnlog.trace import hook as hook_script
 
 HOOK_EVENTS = ("Stop", "SubagentStop", "SessionEnd")
 HOOK_TIMEOUT_SECONDS = 10
-"""Seconds; without it the client gives all hooks of SessionEnd together one and a half."""
+"""Without it, Claude Code gives all SessionEnd hooks together one and a half seconds."""
 _OUR_HOOK = re.compile(r"turnlog[\\/]+trace[\\/]+hook\.py")
 _SINCE_OPTION = re.compile(r"--since (\d+)")
 _BYTE_ORDER_MARK = "\ufeff"
 
 
 class HookOptions(NamedTuple):
-    """How the hook is to be called."""
+    """The arguments of the hook."""
 
     folder: Path
     """`trace` in turnlog's data folder."""
     targets: Sequence[str] = ()
     config: Path | None = None
-    """Another file of settings of turnlog than the usual one."""
+    """A settings file of turnlog other than the usual one."""
 
 
 class SettingsPlan(NamedTuple):
-    """What is to become of a file of settings."""
+    """The planned change of a settings file."""
 
     path: Path
-    """Where it really is: links are followed."""
+    """The real path, with links resolved."""
     before: bytes | None
-    """What it holds; None if it is not there."""
+    """Its present content; None if it doesn't exist."""
     after: bytes | None
-    """What it shall hold; None if it shall go."""
+    """Its new content; None if it will be deleted."""
     backup: Path
     makes_backup: bool = False
     drops_backup: bool = False
@@ -65,91 +65,99 @@ class SettingsPlan(NamedTuple):
 
 
 class InstalledHooks(NamedTuple):
-    """Our hooks in a file of settings."""
+    """Our hooks in a settings file."""
 
     events: tuple[str, ...]
     commands: tuple[str, ...]
-    """Each once; more than one if somebody has changed them."""
+    """Without repetitions; more than one if somebody has edited them."""
     targets: tuple[str, ...]
     since: float | None
-    """When they were put there, in seconds since 1970."""
+    """When they were installed, in seconds since 1970."""
     is_disabled: bool
-    """The settings tell the client to run no hooks."""
+    """The settings tell Claude Code to run no hooks."""
 
 
-def build_hook_command(wish: HookOptions, since: int) -> str:
-    """What the client is to run."""
-    words = [sys.executable, "-I", "-S", str(Path(hook_script.__file__)), str(wish.folder), "--since", str(since)]
-    words += ["--config", str(wish.config)] if wish.config else []
-    words += [word for name in wish.targets for word in ("--target", name)]
-    if sys.platform == "win32":  # a shell of either kind takes these
-        return subprocess.list2cmdline([word.replace("\\", "/") for word in words])
-    # Python ends with 2 where the script is gone, and for the client that means: do not stop, go on working.
-    return f"{shlex.join(words)} || :"
+def build_hook_command(options: HookOptions, since: int) -> str:
+    """Build the command that Claude Code runs."""
+    arguments = [
+        sys.executable,
+        "-I",
+        "-S",
+        str(Path(hook_script.__file__)),
+        str(options.folder),
+        "--since",
+        str(since),
+    ]
+    arguments += ["--config", str(options.config)] if options.config else []
+    arguments += [word for name in options.targets for word in ("--target", name)]
+    if sys.platform == "win32":  # both kinds of shell accept this
+        return subprocess.list2cmdline([word.replace("\\", "/") for word in arguments])
+    # Python exits with 2 if the script is missing, and for Claude Code that means: don't stop, continue working.
+    return f"{shlex.join(arguments)} || :"
 
 
 def is_our_hook(text: str) -> bool:
-    """Whether a command is that of our hook, of this installation or another."""
+    """Whether a command runs our hook, of this installation or another."""
     return _OUR_HOOK.search(text) is not None
 
 
 def read_installed_hooks(path: Path) -> InstalledHooks:
-    """What is there of our hooks."""
+    """Read which of our hooks a settings file contains."""
     settings = parse_client_settings(_read_text(_resolve_path(path))[1])
-    found = list(iter_our_hooks(settings, is_our_hook))
-    commands = tuple(dict.fromkeys(str(hook["command"]) for _, hook in found))
+    ours = list(iter_our_hooks(settings, is_our_hook))
+    commands = tuple(dict.fromkeys(str(hook["command"]) for _, hook in ours))
     times = [int(time[1]) for text in commands if (time := _SINCE_OPTION.search(text))]
     names = dict.fromkeys(name for text in commands for name in _list_named_targets(text))
-    events = tuple(dict.fromkeys(event for event, _ in found))
+    events = tuple(dict.fromkeys(event for event, _ in ours))
     return InstalledHooks(
         events, commands, tuple(names), min(times, default=None), settings.get("disableAllHooks") is True
     )
 
 
-def plan_hook_install(path: Path, wish: HookOptions, now: float) -> SettingsPlan:
-    """Put our hooks in place of those of ours that are there; nothing to do if they are the same."""
+def plan_hook_install(path: Path, options: HookOptions, now: float) -> SettingsPlan:
+    """Plan to install our hooks in place of existing ones; there is nothing to do if they are the same."""
     real = _resolve_path(path)
     before, text = _read_text(real)
-    found = list(iter_our_hooks(parse_client_settings(text), is_our_hook))
-    times = [int(time[1]) for _, hook in found if (time := _SINCE_OPTION.search(str(hook["command"])))]
+    installed = list(iter_our_hooks(parse_client_settings(text), is_our_hook))
+    times = [int(time[1]) for _, hook in installed if (time := _SINCE_OPTION.search(str(hook["command"])))]
     ours: HookSetting = {
         "type": "command",
-        "command": build_hook_command(wish, min(times, default=int(now))),
+        "command": build_hook_command(options, min(times, default=int(now))),
         "timeout": HOOK_TIMEOUT_SECONDS,
     }
     backup = _build_backup_path(real)
-    if sorted(found, key=_get_event) == sorted(((event, ours) for event in HOOK_EVENTS), key=_get_event):
+    if sorted(installed, key=_get_event) == sorted(((event, ours) for event in HOOK_EVENTS), key=_get_event):
         return SettingsPlan(real, before, before, backup)
     after = add_client_hooks(
-        remove_client_hooks(text, is_our_hook) if found else text, dict.fromkeys(HOOK_EVENTS, ours)
+        remove_client_hooks(text, is_our_hook) if installed else text, dict.fromkeys(HOOK_EVENTS, ours)
     )
     return SettingsPlan(
-        real, before, _encode_text(before, after), backup, makes_backup=before is not None and not found
+        real, before, _encode_text(before, after), backup, makes_backup=before is not None and not installed
     )
 
 
 def plan_hook_removal(path: Path) -> SettingsPlan:
-    """Take our hooks out; if nothing else was changed meanwhile, the file is again what it was, byte for byte."""
+    """Plan to remove our hooks; if nothing else was changed meanwhile, the file is restored byte for byte."""
     real = _resolve_path(path)
     before, text = _read_text(real)
     backup = _build_backup_path(real)
     if not any(iter_our_hooks(parse_client_settings(text), is_our_hook)):
         return SettingsPlan(real, before, before, backup)
-    left = remove_client_hooks(text, is_our_hook)
-    kept = backup.read_bytes() if backup.is_file() else None
-    if kept is not None and _normalise_settings(_decode_text(kept, backup)) == _normalise_settings(left):
-        return SettingsPlan(real, before, kept, backup, drops_backup=True)
-    if kept is None and not parse_client_settings(left):
+    remaining = remove_client_hooks(text, is_our_hook)
+    original = backup.read_bytes() if backup.is_file() else None
+    if original is not None and _normalise_settings(_decode_text(original, backup)) == _normalise_settings(remaining):
+        return SettingsPlan(real, before, original, backup, drops_backup=True)
+    if original is None and not parse_client_settings(remaining):
         return SettingsPlan(real, before, None, backup)
-    return SettingsPlan(real, before, _encode_text(before, left), backup)
+    return SettingsPlan(real, before, _encode_text(before, remaining), backup)
 
 
 def apply_settings_plan(plan: SettingsPlan) -> None:
-    """Do what is planned; nothing is written if the file was changed meanwhile."""
+    """Apply a plan; write nothing if the file was changed meanwhile."""
     if plan.is_idle:
         return
     if _read_bytes(plan.path) != plan.before:
-        raise TurnlogError(f"{plan.path}: was changed meanwhile; nothing was written, try again")
+        raise TurnlogError(f"{plan.path}: was changed by another program; nothing was written, try again")
     mode = plan.path.stat().st_mode & 0o777 if plan.before is not None else 0o600
     if plan.makes_backup and plan.before is not None:
         durable_write.write_durably(plan.backup, plan.before, mode)
@@ -179,7 +187,7 @@ def _read_bytes(path: Path) -> bytes | None:
 
 
 def _read_text(path: Path) -> tuple[bytes | None, str]:
-    """The bytes of a file, and its text without a byte order mark; raises if it holds no settings."""
+    """Read a file's bytes, and its text without a byte order mark; raise if it doesn't contain settings."""
     data = _read_bytes(path)
     text = _decode_text(data or b"", path)
     try:
@@ -203,23 +211,23 @@ def _encode_text(before: bytes | None, text: str) -> bytes:
 
 
 def _normalise_settings(text: str) -> str:
-    """Settings apart from their layout, and from hooks that are none."""
+    """Normalise settings: ignore their layout and empty hooks."""
     try:
         settings = parse_client_settings(text)
     except TurnlogError:
         return text
     hooks = {event: groups for event, groups in settings.get("hooks", {}).items() if groups}
-    found: dict[str, Any] = {**settings, "hooks": hooks}
-    return json.dumps({name: value for name, value in found.items() if value or name != "hooks"})
+    normal: dict[str, Any] = {**settings, "hooks": hooks}
+    return json.dumps({name: value for name, value in normal.items() if value or name != "hooks"})
 
 
 def _list_named_targets(text: str) -> list[str]:
-    """The targets that a command names."""
+    """List the targets that a command names."""
     try:
-        words = shlex.split(text, posix=sys.platform != "win32")
+        arguments = shlex.split(text, posix=sys.platform != "win32")
     except ValueError:
         return []
-    return [value for name, value in pairwise(words) if name == "--target"]
+    return [value for name, value in pairwise(arguments) if name == "--target"]
 
 
 def _get_event(pair: tuple[str, HookSetting]) -> str:

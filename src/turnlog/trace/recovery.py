@@ -1,8 +1,8 @@
-"""Sessions of which something was never sent: their client crashed, was killed, or left them without a word.
+"""Sessions that were never sent completely: Claude Code crashed, was killed, or left them without a signal.
 
-Plan mode and `/clear` begin a new file, whose first lines may still name the session before it; any other session is
-found by its size, which is more than what is settled of it. A session that somebody may still be writing is not
-taken for one that is over.
+Plan mode and `/clear` start a new file, whose first lines may still name the session before it; other sessions are
+found because their file is longer than the part that was sent. A session that may still be in use is not treated as
+over.
 """
 
 from __future__ import annotations
@@ -23,40 +23,40 @@ from turnlog.trace.session_tail import TraceProgress
 from turnlog.trace.targets.target import TraceTarget
 
 OVER_AFTER_SECONDS = 3600.0
-"""Old clients do not say that they run: a session that nobody wrote for so many seconds is taken to be over."""
+"""Old clients don't register themselves: a session that nobody wrote to for this long counts as over."""
 _LEFT_AFTER_SECONDS = 10.0
-"""The session that another one came from is left behind; but it may be a copy of one that somebody is still at."""
+"""The session that another one came from is over after this time; it may be a copy of one still in use."""
 _FIRST_REGISTERING_VERSION = (2, 1, 325)
-"""Clients from this version on say which sessions they have open. Older ones may; it was not seen."""
+"""From this version on, clients register the sessions that they have open. For older ones that is unknown."""
 
 
 class UnsentSession(NamedTuple):
-    """A session with something to send."""
+    """A session with spans to send."""
 
     path: Path
     targets: tuple[TraceTarget, ...]
-    """Those that lack it."""
+    """The targets that lack them."""
     over: bool
-    """Nobody writes it any more: all of it can be sent."""
+    """Nobody writes to it any more, so all of it can be sent."""
 
 
 def find_unsent_sessions(
     path: Path, outbox: Outbox, targets: Sequence[TraceTarget], config_dir: Path, since: float | None = None
 ) -> list[UnsentSession]:
-    """The sessions beside this one that were not sent to the end, the one before it first.
+    """Find the sessions next to this one that were not sent to the end, the previous one first.
 
-    `since` is when the hook was installed: what is older was never meant to be sent.
+    `since` is when the hook was installed: older sessions were never meant to be sent.
     """
     before = _read_named_session(path)
-    open_ones = {client.session_id for client in list_clients(config_dir)}
-    found = []
+    open_ids = {client.session_id for client in list_clients(config_dir)}
+    unsent = []
     for file in _iter_other_sessions(path, before):
-        if file.session_id in open_ones:
+        if file.session_id in open_ids:
             continue
         over = is_session_over(file.path) or (file.session_id == before and _is_quiet(file.path, _LEFT_AFTER_SECONDS))
         if lacking := [target for target in targets if _is_lacking(outbox, target, file, since, over)]:
-            found.append(UnsentSession(file.path, tuple(lacking), over))
-    return found
+            unsent.append(UnsentSession(file.path, tuple(lacking), over))
+    return unsent
 
 
 def _iter_other_sessions(path: Path, before: str | None) -> Iterator[SessionFile]:
@@ -70,15 +70,15 @@ def _iter_other_sessions(path: Path, before: str | None) -> Iterator[SessionFile
 
 
 def _to_session_file(stray: StraySession, project: Path) -> SessionFile:
-    """A session of which only sub-agents are left, as if its file were there and empty."""
+    """Return a session of which only sub-agents are left, as if its file existed and were empty."""
     written = max((read_last_write_ns(agent.path) or 0 for agent in stray.agents), default=0)
     return SessionFile(str(stray.path), stray.path.stem, project, project.parent.parent, 0, written, False)
 
 
 def _read_named_session(path: Path) -> str | None:
-    """The other session that the first lines of a file name, if any."""
-    found = peek_safely(str(path)).session_id
-    return found if found and found != path.stem and is_session_id(found) else None
+    """Return the other session that the first lines of a file name, if any."""
+    named = peek_safely(str(path)).session_id
+    return named if named and named != path.stem and is_session_id(named) else None
 
 
 def _is_lacking(outbox: Outbox, target: TraceTarget, file: SessionFile, since: float | None, over: bool) -> bool:
@@ -92,7 +92,7 @@ def _is_lacking(outbox: Outbox, target: TraceTarget, file: SessionFile, since: f
 
 
 def is_session_over(path: Path) -> bool:
-    """Whether a session that no client has registered is not being written by one that does not register."""
+    """Whether a session that no client has registered is not in use by one that doesn't register."""
     if _is_quiet(path, OVER_AFTER_SECONDS):
         return True
     return _FIRST_REGISTERING_VERSION <= parse_version(peek_safely(str(path)).last_version) < (999,)

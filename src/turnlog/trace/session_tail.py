@@ -1,7 +1,7 @@
-"""The part of a session that may still have spans to send: from the first turn that was not settled to the end.
+"""The part of a session that may still have spans to send: from the first unsettled turn to the end.
 
-A session of hundreds of megabytes is read whole once; after that each turn costs what the turn costs. Where its end
-can't be understood by itself (it goes on from an older turn, or the file is no longer the same), all of it is read.
+A session of hundreds of megabytes is read whole once; after that, only new turns are read. If the end can't be
+understood by itself (it continues an older turn, or the file has been replaced), the whole file is read.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from turnlog.trace.spans.span_trees import Trace, build_session_traces
 
 
 class TraceProgress(NamedTuple):
-    """How far a session is settled: no span of what stands before this will ever be sent again."""
+    """How far a session is settled: no span before this point will be sent again."""
 
     checkpoint: Checkpoint
     turns: int
-    """How many turns stand before it."""
+    """How many turns come before it."""
     leaf: str | None
-    """The last entry before it that has a uuid: what the next turn hangs on."""
+    """The last uuid before it, which is the parent of the next turn."""
 
     def to_text(self) -> str:
-        """Write it for the outbox."""
+        """Encode it for the outbox."""
         return msgspec.json.encode(self).decode()
 
     @classmethod
     def from_text(cls, text: str | None) -> TraceProgress | None:
-        """Read what `to_text` wrote; None for anything else."""
+        """Decode the text of `to_text`; return None for anything else."""
         try:
             return msgspec.json.decode(text, type=cls) if text else None
         except msgspec.DecodeError:
@@ -49,31 +49,31 @@ class SessionTail(NamedTuple):
 
     session: Session
     base: int
-    """Where in the file the part begins."""
+    """The offset in the file where the part starts."""
     turns: int
-    """How many turns stand before it."""
+    """How many turns come before it."""
     leaf: str | None
     """The last uuid before it."""
 
     @property
     def is_whole(self) -> bool:
-        """Whether all of the file is there."""
+        """Whether this is the whole file."""
         return self.base == 0
 
-    def build_traces(self, told: SessionSignals) -> list[Trace]:
-        """The traces of the turns that are there."""
-        found = build_session_traces(self.session, told, first_turn=self.turns + 1)
-        # In a part, an agent whose call is not there belongs to a turn that is settled.
-        return found if self.is_whole else [trace for trace in found if _is_in_session(self.session, trace)]
+    def build_traces(self, signals: SessionSignals) -> list[Trace]:
+        """Build the traces of the turns in this part."""
+        traces = build_session_traces(self.session, signals, first_turn=self.turns + 1)
+        # In a part, an agent without its call belongs to a turn that is already settled.
+        return traces if self.is_whole else [trace for trace in traces if _is_in_session(self.session, trace)]
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         self.session.close()
 
-    def compute_progress(self, found: list[Trace]) -> TraceProgress | None:
-        """How far the session is settled, once the spans of these traces that are final are in the outbox."""
+    def compute_progress(self, traces: list[Trace]) -> TraceProgress | None:
+        """Return how far the session is settled once the final spans of these traces are in the outbox."""
         session = self.session
-        limit = _find_first_unsettled(session, found)
+        limit = _find_first_unsettled(session, traces)
         offset = session.file.complete if limit is None else limit
         checkpoint = session.file.source.make_checkpoint(offset)
         if checkpoint is None:
@@ -84,9 +84,9 @@ class SessionTail(NamedTuple):
 
 
 def read_session_tail(path: Path, progress: TraceProgress | None) -> SessionTail:
-    """The end of a session from where it is not settled; all of it where that does not do."""
-    if progress is not None and progress.checkpoint.offset and (found := _read_tail(path, progress)):
-        return found
+    """Read the unsettled end of a session; all of it if the end alone is not enough."""
+    if progress is not None and progress.checkpoint.offset and (tail := _read_tail(path, progress)):
+        return tail
     return SessionTail(open_traced_session(path), 0, 0, None)
 
 
@@ -109,13 +109,13 @@ def _read_tail(path: Path, progress: TraceProgress) -> SessionTail | None:
             if _stands_alone(session, progress.leaf):
                 return SessionTail(session, base, progress.turns, progress.leaf)
     except TurnlogError:
-        pass  # cut meanwhile
+        pass  # truncated meanwhile
     source.close()
     return None
 
 
 def _stands_alone(session: Session, leaf: str | None) -> bool:
-    """Whether a part hangs on what was before it only by its beginning, and begins with a turn that has a time."""
+    """Whether a part depends on earlier entries only by its first parent, and starts with a turn that has a time."""
     known = session.file.by_uuid.keys() | {leaf, None}
     if any(entry.parent_uuid not in known for entry in session.file.entries):
         return False
@@ -123,46 +123,43 @@ def _stands_alone(session: Session, leaf: str | None) -> bool:
         return False
     calls = {call.id for call in session.calls}
     keys = [*calls, *(message.key for message in session.messages), *(turn.start.uuid or "@" for turn in session.turns)]
-    if any(key.startswith("@") for key in keys):  # known by their place in the file
+    if any(key.startswith("@") for key in keys):  # identified by their place in the file
         return False
     if any(notice.call_id and notice.call_id not in calls for notice in session.notices):
         return False
     return all(turn.start.timestamp for turn in session.turns[:1])
 
 
-def _find_first_unsettled(session: Session, found: list[Trace]) -> int | None:
-    """Where the first turn begins that is still at work, or waits for an answer."""
-    open_ones = [trace.start.offset for trace in found if not trace.settled and _is_in_session(session, trace)]
+def _find_first_unsettled(session: Session, traces: list[Trace]) -> int | None:
+    """Find where the first turn starts that is still in progress or waits for an answer."""
+    unsettled = [trace.start.offset for trace in traces if not trace.settled and _is_in_session(session, trace)]
     last = session.turns[-1:]
-    waiting = [turn.start.offset for turn in last if not _has_trace(turn, found)]
-    return min([*open_ones, *waiting], default=None)
+    waiting = [turn.start.offset for turn in last if not _has_trace(turn, traces)]
+    return min([*unsettled, *waiting], default=None)
 
 
 def _is_in_session(session: Session, trace: Trace) -> bool:
-    """Whether a trace begins in the session's own file, and not in that of a sub-agent."""
+    """Whether a trace starts in the session's own file, not in that of a sub-agent."""
     entries = session.file.entries
     return trace.start.index < len(entries) and entries[trace.start.index] is trace.start
 
 
-def _has_trace(turn: Turn, found: list[Trace]) -> bool:
-    return any(trace.start is turn.start for trace in found)
+def _has_trace(turn: Turn, traces: list[Trace]) -> bool:
+    return any(trace.start is turn.start for trace in traces)
 
 
 class _OffsetSource(FileSource):
-    """A file from a place on; places are counted from there."""
+    """A file from an offset on; other offsets count from there."""
 
     def __init__(self, path: Path, base: int) -> None:
         super().__init__(path)
         self._base = base
 
     def read(self, offset: int, size: int) -> bytes:
-        """The bytes at a place."""
         return super().read(self._base + offset, size)
 
     def read_lines(self, offset: int) -> Iterator[bytes]:
-        """The lines from a place on, each with its line end."""
         return super().read_lines(self._base + offset)
 
     def make_checkpoint(self, offset: int) -> Checkpoint | None:
-        """What stands before a place, to tell later whether it still does."""
         return super().make_checkpoint(self._base + offset)

@@ -1,7 +1,7 @@
-"""Whether the end of a transcript is there: at Stop the client has said its last word, but often not written it yet.
+"""Whether a transcript is written to its end: at Stop, Claude Code has often not written its last answer yet.
 
-The newest clients tell the hook what that word is, and which prompt it answers. Of others it is known by a text that
-nothing follows for a moment.
+The newest clients tell the hook the last answer and the prompt it belongs to. For others, the end is an answer after
+which nothing is written for a moment.
 """
 
 from __future__ import annotations
@@ -22,52 +22,52 @@ _MAX_TAIL_BYTES = 1 << 24
 _MIN_PAUSE_SECONDS, _MAX_PAUSE_SECONDS = 0.02, 0.2
 
 EndPresence = Literal["there", "passed", "missing"]
-"""Of the end of a transcript: `passed` means that the session went on beyond it."""
+"""Whether a transcript has its expected end; `passed` means that the session has continued after it."""
 
 
 class WaitLimits(NamedTuple):
-    """How long is waited, in seconds."""
+    """How long to wait, in seconds."""
 
     answer: float = 5.0
-    """For the last word of the model."""
+    """For the last answer of the model."""
     duration: float = 1.0
     """For the line that says how long the turn took."""
     quiet: float = 0.3
-    """A text that nothing follows for so long was the last one."""
+    """A text is the last one if nothing follows for this long."""
 
-    def deduct_elapsed(self, made: int) -> WaitLimits:
-        """What is left of it when something was told at a time (in nanoseconds since 1970)."""
-        passed = (time.time_ns() - made) / 1e9
-        return self._replace(answer=min(max(self.answer - passed, 0.0), self.answer))
+    def deduct_elapsed(self, since_ns: int) -> WaitLimits:
+        """Return the limits that are left for a wake of this time (in nanoseconds since 1970)."""
+        elapsed = (time.time_ns() - since_ns) / 1e9
+        return self._replace(answer=min(max(self.answer - elapsed, 0.0), self.answer))
 
 
 class ExpectedEnd(NamedTuple):
-    """What is known of the end of a transcript."""
+    """What is known about the end of a transcript."""
 
     answer: str | None = None
-    """The last text of the model; None: not known."""
+    """The last text of the model; None if unknown."""
     prompt_id: str | None = None
 
 
 class TranscriptEnd(NamedTuple):
-    """The end of a transcript as it stands."""
+    """The present end of a transcript."""
 
     is_rest: bool = False
-    """The last thing said is an answer of the model that asks for no call."""
+    """The last entry is an answer of the model without calls."""
     text: str = ""
     """The text of the last answer."""
     prompts: tuple[str, ...] = ()
-    """The ids of the prompts in it, in order, each once."""
+    """The ids of the prompts in it, in order, without repetitions."""
     has_duration: bool = False
-    """Behind the last answer stands how long the turn took."""
+    """The line that says how long the turn took follows the last answer."""
 
 
 def wait_for_transcript_end(
     path: Path, expected: ExpectedEnd, patience: WaitLimits, enough: Callable[[], bool] = lambda: False
 ) -> EndPresence:
-    """Wait for the end of a transcript: it is there, the session went on beyond it, or it did not come.
+    """Wait for the end of a transcript; return whether it came, was passed, or is missing.
 
-    `enough` says that waiting for more than the answer is of no use.
+    `enough` says that there is no point in waiting for more than the answer.
     """
     verdict = _wait_for_answer(path, expected, patience)
     if verdict == "there":
@@ -76,39 +76,39 @@ def wait_for_transcript_end(
 
 
 def wait_until_quiet(path: Path, patience: WaitLimits) -> bool:
-    """Wait until nothing is being written to a file; whether that came."""
+    """Wait until nothing is being written to a file; return whether that happened."""
     return _wait_until(lambda: _is_quiet(path, patience.quiet), patience.answer)
 
 
 def read_transcript_end(path: Path) -> TranscriptEnd:
-    """The end of a transcript, as far as it is written in whole lines."""
+    """Read the end of a transcript, as far as it consists of whole lines."""
     size = _FIRST_TAIL_BYTES
     while True:
         data, is_whole = _read_tail(path, size)
         file = Transcript.from_bytes(data)
-        said = _list_spoken_entries(file)
-        if said or is_whole or size >= _MAX_TAIL_BYTES:
-            return _build_end(file, said)
+        spoken = _list_spoken_entries(file)
+        if spoken or is_whole or size >= _MAX_TAIL_BYTES:
+            return _build_end(file, spoken)
         size *= 8
 
 
 def _wait_for_answer(path: Path, expected: ExpectedEnd, patience: WaitLimits) -> EndPresence:
-    found: EndPresence = "missing"
-    seen: tuple[int, int] | None = None
+    presence: EndPresence = "missing"
+    state: tuple[int, int] | None = None
 
     def look() -> bool:
-        nonlocal found, seen
+        nonlocal presence, state
         now = _read_file_state(path)
-        if now != seen or found == "there":
-            found, seen = judge_transcript_end(read_transcript_end(path), expected), now
+        if now != state or presence == "there":
+            presence, state = judge_transcript_end(read_transcript_end(path), expected), now
         sure = expected.answer is not None or _is_quiet(path, patience.quiet)
-        return found == "passed" or (found == "there" and sure)
+        return presence == "passed" or (presence == "there" and sure)
 
-    return found if _wait_until(look, patience.answer) else "missing"
+    return presence if _wait_until(look, patience.answer) else "missing"
 
 
 def judge_transcript_end(end: TranscriptEnd, expected: ExpectedEnd) -> EndPresence:
-    """Whether a transcript has the end that is expected."""
+    """Compare the end of a transcript with the expected one."""
     wanted = expected.prompt_id
     if wanted in end.prompts and end.prompts[-1] != wanted:
         return "passed"
@@ -118,18 +118,18 @@ def judge_transcript_end(end: TranscriptEnd, expected: ExpectedEnd) -> EndPresen
 
 
 def _list_spoken_entries(file: Transcript) -> list[Entry]:
-    """What the actor of a file said and was told; old clients write sub-agents into the session's own file."""
-    found = [entry for entry in file.entries if entry.type in ("user", "assistant") and entry.message]
-    return [entry for entry in found if not entry.is_sidechain] or found
+    """List the messages of a file's actor; old clients write sub-agents into the session's own file."""
+    entries = [entry for entry in file.entries if entry.type in ("user", "assistant") and entry.message]
+    return [entry for entry in entries if not entry.is_sidechain] or entries
 
 
-def _build_end(file: Transcript, said: list[Entry]) -> TranscriptEnd:
-    prompts = [text for entry in said if (text := _read_prompt_id(file, entry))]
-    if not said or said[-1].type != "assistant":
+def _build_end(file: Transcript, spoken: list[Entry]) -> TranscriptEnd:
+    prompts = [text for entry in spoken if (text := _read_prompt_id(file, entry))]
+    if not spoken or spoken[-1].type != "assistant":
         return TranscriptEnd(prompts=tuple(dict.fromkeys(prompts)))
-    last = join_messages(said)[-1]
+    last = join_messages(spoken)[-1]
     blocks = read_message_content(file, last)
-    after = file.entries[said[-1].index + 1 :]
+    after = file.entries[spoken[-1].index + 1 :]
     return TranscriptEnd(
         not any(block.get("type") == "tool_use" for block in blocks),
         "".join(str(block.get("text", "")) for block in blocks if block.get("type") == "text"),
@@ -139,12 +139,12 @@ def _build_end(file: Transcript, said: list[Entry]) -> TranscriptEnd:
 
 
 def _read_prompt_id(file: Transcript, entry: Entry) -> str | None:
-    found = file.read_body(entry).get("promptId") if entry.type == "user" else None
-    return found if isinstance(found, str) else None
+    prompt_id = file.read_body(entry).get("promptId") if entry.type == "user" else None
+    return prompt_id if isinstance(prompt_id, str) else None
 
 
 def _read_tail(path: Path, size: int) -> tuple[bytes, bool]:
-    """The whole lines at the end of a file, and whether they are all of it; a file that is not there is empty."""
+    """Read the whole lines at the end of a file, and whether they are all of it; a missing file is empty."""
     try:
         fd, status = open_regular_file(path)
     except OSError:
@@ -168,13 +168,13 @@ def _read_file_state(path: Path) -> tuple[int, int] | None:
 
 def _is_quiet(path: Path, seconds: float) -> bool:
     state = _read_file_state(path)
-    # A clock that was set back must not make a file seem to be written for ever.
+    # A clock that was set back must not make a file seem to be in use forever.
     return state is None or abs(time.time() - state[1] / 1e9) >= seconds
 
 
-def _wait_until(is_so: Callable[[], bool], seconds: float) -> bool:
+def _wait_until(is_met: Callable[[], bool], seconds: float) -> bool:
     deadline, pause = time.monotonic() + seconds, _MIN_PAUSE_SECONDS
-    while not is_so():
+    while not is_met():
         if time.monotonic() >= deadline:
             return False
         time.sleep(pause)

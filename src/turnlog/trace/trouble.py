@@ -1,4 +1,4 @@
-"""What last went wrong in the background, where nobody looks: one line, for whoever asks."""
+"""The last error of the background worker, in one line, for `turnlog trace status`."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ _MAX_TROUBLE_CHARS = 2000
 
 
 class TroubleNote(NamedTuple):
-    """What went wrong, and when."""
+    """An error and its time."""
 
     time: float
     """Seconds since 1970."""
     words: str
 
 
-def write_trouble(folder: Path, words: str | None) -> None:
-    """Keep what went wrong; None: nothing did, and what is kept is forgotten. Never raises."""
+def write_trouble(folder: Path, text: str | None) -> None:
+    """Store an error, or clear it with None; never raise."""
     path = folder / "trouble"
     with suppress(OSError):
-        if words is None:
+        if text is None:
             path.unlink(missing_ok=True)
             return
         temporary = folder / f"trouble-{os.getpid()}.tmp"
-        temporary.write_text(" ".join(words.split())[:_MAX_TROUBLE_CHARS], encoding="utf-8", errors="backslashreplace")
+        temporary.write_text(" ".join(text.split())[:_MAX_TROUBLE_CHARS], encoding="utf-8", errors="backslashreplace")
         temporary.replace(path)
 
 
 def read_last_trouble(folder: Path) -> TroubleNote | None:
-    """What was noted last."""
+    """Read the last error."""
     path = folder / "trouble"
     with suppress(OSError):
         return TroubleNote(path.stat().st_mtime, path.read_text(encoding="utf-8", errors="replace"))
@@ -41,7 +41,7 @@ def read_last_trouble(folder: Path) -> TroubleNote | None:
 
 
 def describe_error(error: BaseException) -> str:
-    """An error in one line."""
+    """Describe an error in one line."""
     if isinstance(error, TurnlogError):
         return str(error)
     return f"{type(error).__name__}: {error}".removesuffix(": ")

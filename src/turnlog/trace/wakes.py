@@ -1,6 +1,6 @@
-"""Wakes: what the hook has left for a worker. One stays until what it asks for is in the outbox.
+"""Wakes: notes that the hook leaves for a worker. A wake stays until its spans are in the outbox.
 
-A wake is only a hint: what one that is lost would have brought is found by `recovery`.
+A wake is only a hint: if one is lost, `recovery` finds the session.
 """
 
 from __future__ import annotations
@@ -17,49 +17,49 @@ from turnlog.entries.layout import scan_folder
 from turnlog.entries.line_decoder import decode_first_object
 
 _MAX_BROKEN_WAKES = 100
-"""So many broken wakes are kept to be looked at."""
+"""How many broken wakes are kept for inspection."""
 _MAX_HEAD_BYTES = 1 << 16
 _STALE_TEMPORARY_NS = 3600 * 10**9
 _EXPIRED_NS = 30 * 86400 * 10**9
-"""A wake of other surroundings for which nobody has come for so long is dropped."""
+"""A wake of other surroundings is dropped if no worker has come for this long."""
 
 
 class Wake(NamedTuple):
-    """What the client said once, and how the hook was called."""
+    """One message of Claude Code, and the arguments of the hook."""
 
     path: Path
     made: int
-    """When, in nanoseconds since 1970."""
+    """In nanoseconds since 1970."""
     surroundings: str
-    """A mark of the variables that say where spans go; see `hook`."""
+    """A hash of the variables that say where spans go; see `hook`."""
     since: float | None
     """When the hook was installed, in seconds since 1970."""
     targets: tuple[str, ...]
-    """The names that the hook was given; none: whatever is configured."""
+    """The target names in the hook's arguments; none means all configured ones."""
     event: str
     transcript: Path
     agent_id: str | None = None
     agent_transcript: Path | None = None
     answer: str | None = None
-    """The last text of the model; None if the client does not tell."""
+    """The last text of the model; None if the client doesn't report it."""
     prompt_id: str | None = None
 
     @property
     def session_id(self) -> str:
-        """The session that it is about."""
+        """The session that the wake is about."""
         return self.transcript.stem
 
 
 class WakeCount(NamedTuple):
-    """How many wakes there are."""
+    """How many wakes are waiting, and how many are broken."""
 
     waiting: int
     broken: int
 
 
 def list_waiting_wakes(folder: Path, surroundings: str) -> list[Wake]:
-    """The wakes for a worker with such surroundings, the oldest first; broken ones are set aside."""
-    found = []
+    """List the wakes for a worker with these surroundings, the oldest first; set broken ones aside."""
+    wakes = []
     for path in _list_wake_files(folder / "wakes"):
         try:
             wake = _read_wake(path)
@@ -69,55 +69,54 @@ def list_waiting_wakes(folder: Path, surroundings: str) -> list[Wake]:
             _move_aside(path, folder / "broken")
             continue
         if wake.surroundings == surroundings:
-            found.append(wake)
+            wakes.append(wake)
         elif time.time_ns() - wake.made > _EXPIRED_NS:
             remove_wakes([wake])
-    return found
+    return wakes
 
 
 def remove_wakes(wakes: Iterable[Wake]) -> None:
-    """Remove wakes: what they asked for is in the outbox."""
+    """Delete wakes whose spans are in the outbox."""
     for wake in wakes:
         with suppress(OSError):
             wake.path.unlink()
 
 
 def set_wakes_aside(wakes: Iterable[Wake], folder: Path) -> None:
-    """Keep wakes that can't be served apart from those that wait."""
+    """Move wakes that can't be served away from those that wait."""
     for wake in wakes:
         _move_aside(wake.path, folder / "broken")
 
 
 def announce_worker(folder: Path, surroundings: str) -> None:
-    """Say that a worker is here: wakes that are left from now on need a further one."""
+    """Announce that a worker is running: wakes from now on need another one."""
     with suppress(OSError):
         (folder / "wakes" / f"starting-{surroundings}").unlink()
 
 
 def count_wakes(folder: Path) -> WakeCount:
-    """How many wait, and how many are set aside."""
     return WakeCount(len(_list_wake_files(folder / "wakes")), len(_list_wake_files(folder / "broken")))
 
 
 def _list_wake_files(folder: Path) -> list[Path]:
-    found = []
+    paths = []
     for item in scan_folder(folder):
         if item.name.endswith(".wake"):
-            found.append(Path(item.path))
+            paths.append(Path(item.path))
         elif item.name.endswith(".tmp"):
             _remove_stale(item)
-    return sorted(found)
+    return sorted(paths)
 
 
 def _remove_stale(item: os.DirEntry[str]) -> None:
-    """Remove what a hook that was killed has left."""
+    """Delete what a killed hook left behind."""
     with suppress(OSError):
         if time.time_ns() - item.stat().st_mtime_ns > _STALE_TEMPORARY_NS:
             Path(item.path).unlink()
 
 
 def _read_wake(path: Path) -> Wake:
-    head, _, said = path.read_bytes().partition(b"\n")
+    head, _, message = path.read_bytes().partition(b"\n")
     if len(head) > _MAX_HEAD_BYTES:
         raise ValueError("the first line is too long")
     try:
@@ -126,8 +125,8 @@ def _read_wake(path: Path) -> Wake:
         raise ValueError("the first line is not ours") from error
     if version != 1:
         raise ValueError("from another version of turnlog")
-    told = decode_first_object(said) or {}
-    transcript = _parse_transcript_path(told.get("transcript_path"))
+    fields = decode_first_object(message) or {}
+    transcript = _parse_transcript_path(fields.get("transcript_path"))
     if transcript is None:
         raise ValueError("names no transcript")
     return Wake(
@@ -136,30 +135,30 @@ def _read_wake(path: Path) -> Wake:
         str(surroundings),
         float(since[0]) if since else None,
         tuple(map(str, targets)),
-        _read_text(told, "hook_event_name") or "",
+        _read_text(fields, "hook_event_name") or "",
         transcript,
-        _read_text(told, "agent_id"),
-        _parse_transcript_path(told.get("agent_transcript_path")),
-        _read_text(told, "last_assistant_message"),
-        _read_text(told, "prompt_id"),
+        _read_text(fields, "agent_id"),
+        _parse_transcript_path(fields.get("agent_transcript_path")),
+        _read_text(fields, "last_assistant_message"),
+        _read_text(fields, "prompt_id"),
     )
 
 
-def _read_text(told: dict[str, Any], name: str) -> str | None:
-    value = told.get(name)
+def _read_text(fields: dict[str, Any], name: str) -> str | None:
+    value = fields.get(name)
     return value if isinstance(value, str) else None
 
 
 def _parse_transcript_path(value: object) -> Path | None:
-    """The path of a transcript; nothing for what can't be one."""
+    """Return the path of a transcript; None if the value can't be one."""
     if not isinstance(value, str) or "\0" in value or not value.endswith(".jsonl"):
         return None
     try:
         os.fsencode(value)
     except UnicodeEncodeError:
         return None
-    found = Path(value)
-    return found if found.is_absolute() else None
+    path = Path(value)
+    return path if path.is_absolute() else None
 
 
 def _move_aside(path: Path, folder: Path) -> None:

@@ -1,9 +1,9 @@
 """The worker: from the wakes of the hook to the backends, in the background.
 
-Sessions are served one after the other, and a session by one worker at a time. First comes what earlier sessions of
-the project never got to send; then the worker waits until the end of the transcript is written, puts what became
-final into the outbox, and only then removes the wakes. What is in the outbox is delivered at the end, to all targets
-side by side: one that does not answer must not hold up another.
+Sessions are served one after the other, and each session by one worker at a time. First the worker sends what earlier
+sessions of the project never sent; then it waits until the transcript is written to its end, puts the final spans into
+the outbox, and only then deletes the wakes. At the end it delivers the outbox to all targets in parallel, because one
+that doesn't answer must not hold up another.
 """
 
 from __future__ import annotations
@@ -33,74 +33,72 @@ from turnlog.trace.wire.poster import Poster
 _LOCK_SLOTS = 256
 _LOCK_TIMEOUT_SECONDS = 60.0
 _GIVE_UP_AFTER_NS = 7 * 86400 * 10**9
-"""A wake that could not be served for so long is set aside."""
+"""A wake that could not be served for this long is set aside."""
 _AFTER_END_NS = 5 * 10**9
-"""A file that was written so long after its session ended is being written again."""
+"""If a file is written this long after its session ended, the session is in use again."""
 
 
 class WorkerJob(NamedTuple):
-    """What a worker works with."""
+    """The parameters of a worker."""
 
     folder: Path
     """`trace` in turnlog's data folder."""
     surroundings: str
-    """Which wakes are meant; see `hook.surroundings`."""
+    """Which wakes to serve; see `hook.hash_surroundings`."""
     targets: Callable[[Sequence[str]], list[TraceTarget]]
-    """The targets of some names; of none: all that are configured."""
+    """Returns the targets with some names; without names, all configured ones."""
     patience: WaitLimits = WaitLimits()
     delivery: float = 600.0
-    """How long a server that does not answer is asked again, in seconds."""
+    """How long to retry a server that doesn't answer, in seconds."""
 
 
 @dataclass
 class WorkerReport:
-    """What a worker did."""
-
     sessions: int = 0
     recovered: int = 0
     put: int = 0
     """Spans that were put into the outbox."""
     troubles: list[str] = field(default_factory=list)
-    """What went wrong, each in one line."""
+    """Errors, one line each."""
 
 
 def run_worker(job: WorkerJob) -> WorkerReport:
-    """Serve all wakes there are, and deliver what is in the outbox."""
+    """Serve all waiting wakes, and deliver the outbox."""
     report = WorkerReport()
     used: dict[str, TraceTarget] = {}
-    left: set[Path] = set()
+    unserved: set[Path] = set()
     announce_worker(job.folder, job.surroundings)
     with Outbox.open(job.folder / OUTBOX_FILE_NAME) as outbox:
-        while groups := _group_by_session(job, left):
+        while groups := _group_by_session(job, unserved):
             for path, group in groups.items():
                 targets = _find_targets(job, group, report)
                 used |= {target.key: target for found in targets.values() for target in found}
                 _SessionService(job, outbox, path, targets, report).serve()
-                # What is still there could not be served; what comes meanwhile is new.
-                left |= {wake.path for wake in group}
+                # Wakes that are still there could not be served; later ones are new.
+                unserved |= {wake.path for wake in group}
     _deliver_all(job, list(used.values()), report)
     return report
 
 
-def _group_by_session(job: WorkerJob, left: set[Path]) -> dict[Path, list[Wake]]:
-    found: dict[Path, list[Wake]] = {}
+def _group_by_session(job: WorkerJob, unserved: set[Path]) -> dict[Path, list[Wake]]:
+    groups: dict[Path, list[Wake]] = {}
     for wake in list_waiting_wakes(job.folder, job.surroundings):
-        if wake.path not in left:
-            found.setdefault(wake.transcript, []).append(wake)
-    return found
+        if wake.path not in unserved:
+            groups.setdefault(wake.transcript, []).append(wake)
+    return groups
 
 
 def _find_targets(
     job: WorkerJob, group: Sequence[Wake], report: WorkerReport
 ) -> dict[tuple[str, ...], list[TraceTarget]]:
-    """The targets by the names that the hook was given; what names none is left for when the settings are right."""
-    found = {}
+    """Return the targets by the names in the wakes; wakes with unknown names wait until the settings are corrected."""
+    targets = {}
     for names in dict.fromkeys(wake.targets for wake in group):
         try:
-            found[names] = job.targets(names)
+            targets[names] = job.targets(names)
         except TurnlogError as error:
             report.troubles.append(describe_error(error))
-    return found
+    return targets
 
 
 @dataclass
@@ -111,21 +109,21 @@ class _SessionService:
     outbox: Outbox
     path: Path
     by_names: dict[tuple[str, ...], list[TraceTarget]]
-    """The targets of the wakes that are to be served: each wake has some names, or none for all."""
+    """The targets of the wakes to serve, by the names in a wake; no names mean all targets."""
     report: WorkerReport
 
     @property
     def targets(self) -> list[TraceTarget]:
-        """All of them, each once."""
+        """All targets, without repetitions."""
         return list({target.key: target for found in self.by_names.values() for target in found}.values())
 
     def serve(self) -> None:
-        """Send what the sessions before it and the session itself have to send."""
+        """Send what earlier sessions and this session have to send."""
         since = [wake.since for wake in self._list_wakes() if wake.since is not None]
         if self.targets:
             self._recover_earlier(min(since, default=None))
         with _hold_session_lock(self.job.folder, self.path) as is_alone:
-            # One that came meanwhile may want other targets; it stays.
+            # A wake that came meanwhile may name other targets; it stays.
             group = [wake for wake in self._list_wakes() if wake.targets in self.by_names] if is_alone else []
             if group and self._harvest_targets(
                 self._read_signals(group) if self.path.exists() and self.targets else None
@@ -141,26 +139,28 @@ class _SessionService:
         ]
 
     def _recover_earlier(self, since: float | None) -> None:
-        """Send what earlier sessions never did; whatever goes wrong there is no concern of this one."""
+        """Send what earlier sessions never sent; errors there must not stop this session."""
         try:
             config_dir = self.path.parents[min(2, len(self.path.parents) - 1)]
-            for found in find_unsent_sessions(self.path, self.outbox, self.targets, config_dir, since):
-                with try_lock_file(_build_lock_path(self.job.folder, found.path)) as is_alone:
+            for unsent in find_unsent_sessions(self.path, self.outbox, self.targets, config_dir, since):
+                with try_lock_file(_build_lock_path(self.job.folder, unsent.path)) as is_alone:
                     if is_alone:
-                        self._recover_session(found)
+                        self._recover_session(unsent)
         except Exception as error:  # noqa: BLE001 - see above
             self.report.troubles.append(describe_error(error))
 
-    def _recover_session(self, found: UnsentSession) -> None:
-        for target in found.targets:
+    def _recover_session(self, unsent: UnsentSession) -> None:
+        for target in unsent.targets:
             try:
-                self.report.put += harvest_session(found.path, self.outbox, target, SessionSignals(over=found.over)).put
-            except Exception as error:  # noqa: BLE001 - the next one may do better
+                self.report.put += harvest_session(
+                    unsent.path, self.outbox, target, SessionSignals(over=unsent.over)
+                ).put
+            except Exception as error:  # noqa: BLE001 - the next target may work
                 self.report.troubles.append(describe_error(error))
         self.report.recovered += 1
 
     def _read_signals(self, group: Sequence[Wake]) -> SessionSignals:
-        """What the client has said, once the transcript has it too."""
+        """Read the signals of Claude Code, once the transcript has caught up with them."""
         patience = self.job.patience
         stop = next((wake for wake in reversed(group) if wake.event == "Stop"), None)
         at_rest = stop is not None and self._is_end_there(stop, stop.transcript)
@@ -180,21 +180,21 @@ class _SessionService:
         return wait_for_transcript_end(path, expected, patience, self._build_end_check(wake)) == "there"
 
     def _build_end_check(self, wake: Wake) -> Callable[[], bool]:
-        """Whether waiting for how long the turn took is of no use."""
+        """Return a check whether there is no point in waiting for the duration of the turn."""
         if wake.event != "Stop":
             return lambda: True
         return lambda: any(other.event == "SessionEnd" for other in self._list_wakes())
 
     def _is_left(self, wake: Wake) -> bool:
-        """Whether nobody has gone on with the session since it ended."""
+        """Whether nobody has continued the session since it ended."""
         return self.path.stat().st_mtime_ns < wake.made + _AFTER_END_NS
 
-    def _harvest_targets(self, told: SessionSignals | None) -> bool:
-        """Put what became final into the outbox; whether all of it is there."""
+    def _harvest_targets(self, signals: SessionSignals | None) -> bool:
+        """Put the final spans into the outbox; return whether all of them are there."""
         is_done = True
-        for target in self.targets if told else []:
+        for target in self.targets if signals else []:
             try:
-                self.report.put += harvest_session(self.path, self.outbox, target, told or SessionSignals()).put
+                self.report.put += harvest_session(self.path, self.outbox, target, signals or SessionSignals()).put
             except Exception as error:  # noqa: BLE001 - the wake stays, and the next worker tries again
                 self.report.troubles.append(describe_error(error))
                 is_done = False
@@ -203,9 +203,9 @@ class _SessionService:
 
 @contextmanager
 def _hold_session_lock(folder: Path, path: Path) -> Iterator[bool]:
-    """Be the only worker at a session; False if that could not be had.
+    """Try to be the only worker of a session; yield False if that fails.
 
-    The other one may be at another session with the same lock, or know other targets, so it is waited for.
+    Another worker may hold the same lock for a different session, or know other targets, so this waits for it.
     """
     deadline = time.monotonic() + _LOCK_TIMEOUT_SECONDS
     while True:
@@ -227,7 +227,7 @@ def _deliver_all(job: WorkerJob, targets: Sequence[TraceTarget], report: WorkerR
         try:
             with Outbox.open(job.folder / OUTBOX_FILE_NAME) as outbox, Poster(target) as poster:
                 deliver_batches(outbox, poster, patience=job.delivery)
-        except Exception as error:  # noqa: BLE001 - the others go on
+        except Exception as error:  # noqa: BLE001 - the others continue
             report.troubles.append(describe_error(error))
 
     threads = [Thread(target=send, args=(target,)) for target in targets]

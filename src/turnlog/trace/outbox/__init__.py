@@ -1,1 +1,1 @@
-"""The outbox: what is to be sent stays on disk until the backend has it."""
+"""The outbox: spans stay on disk until the backend has them."""

@@ -1,8 +1,8 @@
 """Delivery: from the outbox to the backend, one batch after the other, by one process at a time.
 
-A server that does not take something now is left alone for a while that doubles with each failure, up to ten minutes,
-and is random below that: many machines must not come back at the same moment. What it refuses goes into quarantine,
-and the next one is sent. Whatever ends the process in between, everything is there to go on with.
+A server that can't accept something now is left alone for a pause that doubles with each failure, up to ten minutes,
+and is random below that, so that many machines don't come back at the same moment. What it refuses goes into
+quarantine, and the next batch is sent. Whatever ends the process in between, the next one can continue.
 """
 
 from __future__ import annotations
@@ -21,57 +21,53 @@ from turnlog.trace.wire.otlp import halve_batch
 from turnlog.trace.wire.poster import PostAccepted, PostDeferred, PostRefused, PostTooLarge, PostVerdict
 
 FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 1.0, 600.0
-"""Seconds: the most that is waited after the first failure, and after any."""
+"""The longest pauses after the first failure, and after any."""
 _NAP_SECONDS = 5.0
-"""Seconds after which a sleeper looks whether somebody else wants the target to be asked at once."""
+"""After this long, a sleeper checks whether another process wants the target to be tried at once."""
 
 BatchProgress = Callable[[int, int], object]
-"""Is told how many of how many batches are done."""
+"""Called with the number of batches that are done, and their total."""
 
 
 class BatchSender(Protocol):
-    """What brings a request to a target, and says what became of it (`trace.post.Poster`)."""
+    """Sends a request to a target and returns the result (`trace.wire.poster.Poster`)."""
 
     @property
-    def target(self) -> TraceTarget:
-        """Where it goes."""
+    def target(self) -> TraceTarget: ...
 
-    def post(self, body: bytes) -> PostVerdict:
-        """Send one request."""
+    def post(self, body: bytes) -> PostVerdict: ...
 
 
 class DeliveryPace(NamedTuple):
-    """The clocks and the chance that a delivery goes by."""
+    """The clocks and the random numbers of a delivery."""
 
     now: Callable[[], float] = time.time
-    """Seconds since 1970; may be set to another time at any moment."""
+    """Seconds since 1970; the clock may be set to another time at any moment."""
     steady: Callable[[], float] = time.monotonic
-    """Seconds that only ever grow."""
+    """Seconds that only grow."""
     sleep: Callable[[float], object] = time.sleep
     chance: Callable[[], float] = random.random
 
 
 class DeliveryResult(NamedTuple):
-    """What a delivery did."""
-
     batches: int = 0
     spans: int = 0
     refused: int = 0
     """Batches that went into quarantine."""
     refusal: str | None = None
-    """What the server said of the last of these."""
+    """The server's reason for the last of these."""
     rejected: int = 0
-    """Spans that the server said it did not take, in answers that accepted the request."""
+    """Spans that the server rejected in responses that accepted the request."""
     rejection: str | None = None
-    """What it said of the last of these."""
+    """The server's reason for the last of these."""
     failures: int = 0
-    """Attempts that are to be made again."""
+    """Attempts that will be repeated."""
     error: str | None = None
     """Why the last of these failed."""
     left: bool = False
     """Whether something is still pending."""
     busy: bool = False
-    """Whether another process is at it; it takes up what was put before."""
+    """Whether another process is delivering; it also sends what was put before."""
 
 
 def deliver_batches(
@@ -82,27 +78,27 @@ def deliver_batches(
     pace: DeliveryPace | None = None,
     progress: BatchProgress | None = None,
 ) -> DeliveryResult:
-    """Send what is due to a target; keep trying for `patience` seconds if the server does not take it."""
+    """Send what is due to a target; keep trying for `patience` seconds if the server doesn't accept it."""
     target = sender.target
     outbox.name_target(target.key, target.display_name)
-    course = _DeliveryRun(outbox, sender, patience, pace or DeliveryPace(), progress)
+    delivery = _DeliveryRun(outbox, sender, patience, pace or DeliveryPace(), progress)
     while True:
         with try_lock_file(build_lock_path(outbox.path.parent, target.key)) as is_mine:
             if not is_mine:
-                return course.finish_run(busy=True)
-            course.run()
-        # Somebody may have put something while the lock was held, found it taken and left.
-        if course.gave_up or not course.is_due:
-            return course.finish_run(busy=False)
+                return delivery.finish_run(busy=True)
+            delivery.run()
+        # Another process may have put something while we held the lock, and left because the lock was taken.
+        if delivery.gave_up or not delivery.is_due:
+            return delivery.finish_run(busy=False)
 
 
 def build_lock_path(folder: Path, target: str) -> Path:
-    """The file whose lock the one process holds that sends to a target."""
+    """Return the lock file of the process that sends to a target."""
     return folder / f"{sha256(target.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}.lock"
 
 
 class _DeliveryRun:
-    """One delivery: what it has done, and whether it goes on."""
+    """One delivery: its results so far, and whether it continues."""
 
     def __init__(
         self, outbox: Outbox, sender: BatchSender, patience: float, pace: DeliveryPace, progress: BatchProgress | None
@@ -114,7 +110,7 @@ class _DeliveryRun:
         self._deadline = pace.steady() + patience
         self._progress = progress
         self._total = outbox.read_status(self._key).pending_batches if progress is not None else 0
-        self._done = DeliveryResult()
+        self._result = DeliveryResult()
         self.gave_up = False
 
     @property
@@ -123,14 +119,14 @@ class _DeliveryRun:
         return self._outbox.compute_wait(self._key, self._pace.now()) == 0
 
     def finish_run(self, *, busy: bool) -> DeliveryResult:
-        """What came of it."""
+        """Return the result; release disk space if everything was sent."""
         left = self._outbox.compute_wait(self._key, self._pace.now()) is not None
         if not (left or busy):
             self._outbox.shrink()
-        return self._done._replace(busy=busy, left=left)
+        return self._result._replace(busy=busy, left=left)
 
     def run(self) -> None:
-        """Send until nothing is left, or there is no more patience."""
+        """Send until nothing is left, or the patience is used up."""
         pending = self._begin_next()
         while pending is not None or self._rest_until_due():
             if pending is None:
@@ -145,49 +141,49 @@ class _DeliveryRun:
             return pending if pending is not None and self._outbox.begin(pending) else None
 
     def _settle_batch(self, pending: PendingBatch, verdict: PostVerdict) -> PendingBatch | None:
-        """Record what became of a batch, and begin the next one: one wait for the disk."""
+        """Record the result of a batch and begin the next one, with a single wait for the disk."""
         with self._outbox.hold_transaction():
             self._record_verdict(pending, verdict)
             return None if self.gave_up else self._begin_next()
 
     def _record_verdict(self, pending: PendingBatch, verdict: PostVerdict) -> None:
-        done = self._done
+        result = self._result
         match verdict:
-            case PostAccepted(words, rejected):
-                self._outbox.mark_sent(pending, words)
+            case PostAccepted(reason, rejected):
+                self._outbox.mark_sent(pending, reason)
                 rejected = min(rejected, len(pending.batch.spans))
-                self._done = done._replace(
-                    batches=done.batches + 1,
-                    spans=done.spans + len(pending.batch.spans),
-                    rejected=done.rejected + rejected,
-                    rejection=words or done.rejection,
+                self._result = result._replace(
+                    batches=result.batches + 1,
+                    spans=result.spans + len(pending.batch.spans),
+                    rejected=result.rejected + rejected,
+                    rejection=reason or result.rejection,
                 )
             case PostDeferred(reason, after, unsure):
                 self._outbox.postpone_batch(
                     pending, reason, self._pace.now() + self._compute_pause(pending, after), unsure=unsure
                 )
-                self._done = done._replace(failures=done.failures + 1, error=reason)
+                self._result = result._replace(failures=result.failures + 1, error=reason)
                 self.gave_up = self._pace.steady() >= self._deadline
             case PostTooLarge(reason):
                 if (parts := halve_batch(pending.batch)) is not None:
                     self._outbox.replace_by_halves(pending, *parts)
                 else:
                     self._quarantine_batch(pending, reason)
-            case PostRefused(status, words):
-                self._quarantine_batch(pending, f"{status}: {words}")
+            case PostRefused(status, reason):
+                self._quarantine_batch(pending, f"{status}: {reason}")
 
     def _quarantine_batch(self, pending: PendingBatch, error: str) -> None:
         self._outbox.quarantine_batch(pending, error)
-        self._done = self._done._replace(refused=self._done.refused + 1, refusal=error)
+        self._result = self._result._replace(refused=self._result.refused + 1, refusal=error)
 
-    def _compute_pause(self, pending: PendingBatch, wish: float | None) -> float:
-        """How long the server is left alone: as it wishes, else a part of what doubles with each failure."""
-        if wish is not None and wish >= FIRST_PAUSE_SECONDS:
-            return wish
+    def _compute_pause(self, pending: PendingBatch, requested: float | None) -> float:
+        """Return how long to leave the server alone: as requested, else a random part of the growing pause."""
+        if requested is not None and requested >= FIRST_PAUSE_SECONDS:
+            return requested
         return self._pace.chance() * min(MAX_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2.0 ** min(pending.fails, 20))
 
     def _rest_until_due(self) -> bool:
-        """Sleep until something may be due; False if there is nothing, or too little patience for it."""
+        """Sleep until something may be due; return False if there is nothing, or the patience doesn't suffice."""
         wait = None if self.gave_up else self._outbox.compute_wait(self._key, self._pace.now())
         if wait is None:
             return False
@@ -200,5 +196,5 @@ class _DeliveryRun:
 
     def _report_progress(self) -> None:
         if self._progress is not None:
-            finished = self._done.batches + self._done.refused
+            finished = self._result.batches + self._result.refused
             self._progress(finished, max(self._total, finished))

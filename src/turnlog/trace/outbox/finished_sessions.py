@@ -1,7 +1,7 @@
-"""Sessions that were sent to their end, so that nobody looks through them again until they are written to.
+"""Sessions that were sent to their end, so that they aren't searched again until they are written to.
 
-How far a session is settled does not tell: behind that may stand a prompt that nobody answered or a line that is cut
-off, and what is sent only when a session is over (the client's own side work) stands in other files.
+The progress of a session can't say that: an unanswered prompt or a cut-off line may follow it, and what is sent only
+when a session is over (the client's own side work) is in other files.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from turnlog.trace.outbox.outbox import Outbox
 
 
 def read_session_state(path: Path) -> str:
-    """How large a session is and when it was written; empty if it is not there, nor any of its sub-agents."""
+    """Return the size and time of a session's file; empty if neither it nor any of its sub-agents exists."""
     try:
         status = path.stat()
     except OSError:
@@ -22,10 +22,10 @@ def read_session_state(path: Path) -> str:
     return f"{status.st_size} {status.st_mtime_ns}"
 
 
-def remember_finished(outbox: Outbox, target: str, path: Path, seen: str) -> None:
-    """Remember that a session, in the state that it was in before it was read, is over and was read to its end."""
-    if seen:
-        outbox.put(target, [], _build_progress_key(path), seen)
+def remember_finished(outbox: Outbox, target: str, path: Path, state: str) -> None:
+    """Record that a session, in its state before it was read, is over and was read to its end."""
+    if state:
+        outbox.put(target, [], _build_progress_key(path), state)
 
 
 def is_session_finished(outbox: Outbox, target: str, path: Path) -> bool:
@@ -34,5 +34,5 @@ def is_session_finished(outbox: Outbox, target: str, path: Path) -> bool:
 
 
 def _build_progress_key(path: Path) -> str:
-    # Beside the progress of the file itself, under a name that no file has.
+    # Next to the progress of the file itself, under a name that no file has.
     return f"over\n{path}"

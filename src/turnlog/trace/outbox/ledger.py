@@ -1,6 +1,6 @@
-"""The file of the outbox: made when missing, readable by its owner alone, and on the disk when a change returns.
+"""The file of the outbox: created when missing, readable by its owner alone, and synced to disk after every change.
 
-Nothing in it can be made again, so a file that is damaged or of another version is left as it is, with a clear word.
+Nothing in it can be rebuilt, so a file that is damaged or of another version is left as it is, with a clear error.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from turnlog.store.file_lock import enable_write_ahead_log, open_write_transacti
 
 LEDGER_VERSION = 1
 BUSY_TIMEOUT_MS = 30_000
-"""So long a process waits for another one that writes."""
+"""How long a process waits for another one that writes."""
 
 
 def open_ledger(path: Path) -> apsw.Connection:
-    """Open the file of an outbox; make it if there is none."""
+    """Open the file of an outbox; create it if there is none."""
     with explain_ledger_errors(path):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         _make_private(path)
@@ -49,12 +49,12 @@ def _open(path: Path) -> apsw.Connection:
 
 def _build_damage_error(path: Path, error: apsw.Error) -> TurnlogError:
     return TurnlogError(
-        f"{path}: is damaged ({error}); once it is moved away tracing begins anew, and sends again what was sent"
+        f"{path}: is damaged ({error}); move it away to start tracing afresh, which sends earlier spans again"
     )
 
 
 def _make_private(path: Path) -> None:
-    # Only if it is not there: closing a file that SQLite has open takes away its locks.
+    # Only if it doesn't exist: closing a file that SQLite has open releases its locks.
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
 
@@ -63,14 +63,16 @@ def _set_up(db: apsw.Connection, path: Path) -> None:
     db.set_busy_timeout(BUSY_TIMEOUT_MS)
     is_new = db.pragma("user_version") == 0
     if is_new:
-        db.pragma("auto_vacuum", "incremental")  # later it would have no effect
+        db.pragma("auto_vacuum", "incremental")  # has no effect later
     enable_write_ahead_log(db)
     db.pragma("synchronous", "full")
-    db.pragma("cache_size", -8_000)  # KB: claims are hashes, so each session's are all over the file
+    db.pragma("cache_size", -8_000)  # KB: claims are hashes, so those of a session are spread over the whole file
     if is_new:
         _create_schema(db)
     if (version := db.pragma("user_version")) != LEDGER_VERSION:
-        raise TurnlogError(f"{path}: is of another version of turnlog ({version}); use that one, or move the file away")
+        raise TurnlogError(
+            f"{path}: was written by another version of turnlog ({version}); use that version, or move the file away"
+        )
 
 
 def _create_schema(db: apsw.Connection) -> None:
@@ -83,16 +85,16 @@ def _create_schema(db: apsw.Connection) -> None:
 
 @contextmanager
 def explain_ledger_errors(path: Path) -> Iterator[None]:
-    """Say in one line what keeps the file from being read or written."""
+    """Describe in one line why the file can't be read or written."""
     try:
         yield
     except apsw.FullError:
-        raise TurnlogError(f"{path}: the disk is full; nothing is lost, make room and try again") from None
+        raise TurnlogError(f"{path}: the disk is full; nothing was lost, free some space and try again") from None
     except apsw.BusyError:
-        raise Busy(f"{path}: another process writes to it all the time; try again") from None
+        raise Busy(f"{path}: another process keeps writing to it; try again") from None
     except DAMAGE_ERRORS as error:
         raise _build_damage_error(path, error) from None
     except (apsw.ReadOnlyError, apsw.CantOpenError, apsw.IOError, apsw.PermissionsError) as error:
-        raise TurnlogError(f"{path}: can't be written ({error}); nothing is lost") from None
+        raise TurnlogError(f"{path}: can't be written ({error}); nothing was lost") from None
     except OSError as error:
         raise TurnlogError(f"{path}: {error.strerror or error}") from None

@@ -1,14 +1,14 @@
-"""The outbox: what is to be sent, kept on disk until the backend has it.
+"""The outbox: spans to send, stored on disk until the backend has them.
 
-    put      batches, the claims of their spans and the progress of their session, in one transaction
-    begin    before a batch is sent: if its sender dies now, it may have arrived
-    sent     the body goes, the claims stay: no span is ever put a second time
-    later    the server does not take it now; the whole target is left alone for a while
-    refused  the server will never take it: it stays in quarantine, with the server's words
-    halved   the server takes it only in smaller pieces
+    put                 batches, the claims of their spans and the progress of their session, in one transaction
+    begin               before a batch is sent: if its sender dies now, it may have arrived
+    mark_sent           deletes the body and keeps the claims: no span is ever put a second time
+    postpone_batch      the server doesn't accept it now; the whole target is left alone for a while
+    quarantine_batch    the server will never accept it: it stays in quarantine, with the server's reason
+    replace_by_halves   the server accepts it only in smaller pieces
 
-Every change is on the disk when it returns. A process that is killed anywhere loses nothing; the one thing that it can
-double is a batch that was begun and not recorded as sent, and that is counted (`repeats`).
+Every change is on disk when the call returns. A process that is killed anywhere loses nothing; it can only duplicate a
+batch that was begun but not recorded as sent, and these are counted (`repeats`).
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ from turnlog.trace.wire.batch import SpanBatch
 
 OUTBOX_FILE_NAME = "outbox.db"
 MAX_WAITING_BYTES = 1 << 30
-"""So many bytes may wait for one target, quarantine included."""
+"""How many bytes may wait for one target, quarantine included."""
 _SPANS_PER_QUERY = 500
 _MIN_SHRINK_BYTES = 4 << 20
 
 
 class OutboxFull(TurnlogError):
-    """A target did not take anything for so long that no more is kept for it."""
+    """A target has accepted nothing for so long that no more is stored for it."""
 
 
 class OutboxOvertaken(TurnlogError):
-    """Another process has put some of these spans meanwhile: what is left must be found anew."""
+    """Another process has put some of these spans meanwhile: the rest must be found again."""
 
 
 class Outbox(OutgoingBatches):
-    """An open outbox; for one thread, beside others and other processes that have their own."""
+    """An open outbox; each thread and process needs its own."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class Outbox(OutgoingBatches):
 
     @classmethod
     def open(cls, path: Path, cap_bytes: int = MAX_WAITING_BYTES, clock: Callable[[], float] = time.time) -> Outbox:
-        """Open the outbox in a file; make it if there is none."""
+        """Open the outbox in a file; create it if there is none."""
         return cls(open_ledger(path), path, cap_bytes, clock)
 
     def __enter__(self) -> Outbox:
@@ -72,35 +72,34 @@ class Outbox(OutgoingBatches):
         self.close()
 
     def close(self) -> None:
-        """Let go of the file."""
         self._db.close()
 
     def read_progress(self, target: str, path: str) -> str | None:
-        """What was last put as the progress of a file."""
+        """Return the stored progress of a file."""
         sql = "SELECT text FROM progress WHERE target = (SELECT id FROM target WHERE key = ?) AND path = ?"
         with explain_ledger_errors(self.path):
-            found = self._db.execute(sql, (target, _encode_path(path))).get
-        return found if isinstance(found, str) else None
+            progress = self._db.execute(sql, (target, _encode_path(path))).get
+        return progress if isinstance(progress, str) else None
 
     def find_claims(self, target: str, spans: Iterable[bytes]) -> dict[bytes, bytes]:
-        """Which of these spans were put before, each with its trace."""
+        """Find which of these spans were put before, each with its trace."""
         wanted = list(spans)
-        found: dict[bytes, bytes] = {}
+        claims: dict[bytes, bytes] = {}
         with explain_ledger_errors(self.path):
             number = self._db.execute("SELECT id FROM target WHERE key = ?", (target,)).get
             for at in range(0, len(wanted), _SPANS_PER_QUERY):
                 some = wanted[at : at + _SPANS_PER_QUERY]
                 marks = ",".join("?" * len(some))
                 sql = f"SELECT span, trace FROM claim WHERE target = ? AND span IN ({marks})"
-                found.update(self._db.execute(sql, (number, *some)))
-        return found
+                claims.update(self._db.execute(sql, (number, *some)))
+        return claims
 
     def put(
         self, target: str, batches: Sequence[SpanBatch], path: str | None = None, progress: str | None = None
     ) -> None:
-        """Put batches, claim their spans, and keep the progress of the file they come from; all of it or nothing.
+        """Store batches, the claims of their spans, and the progress of their file; all of it or nothing.
 
-        Raises OutboxFull when too much waits already, and Overtaken when a span was put meanwhile.
+        Raises OutboxFull if too much is waiting, and OutboxOvertaken if a span was put meanwhile.
         """
         if not batches and (path is None or progress is None):
             return
@@ -125,7 +124,7 @@ class Outbox(OutgoingBatches):
             self._db.executemany("INSERT INTO claim VALUES (?, ?, ?)", claims)
         except apsw.ConstraintError:
             raise OutboxOvertaken(
-                f"{self.path}: another process has put some of these spans meanwhile; try again"
+                f"{self.path}: another process has stored some of these spans meanwhile; try again"
             ) from None
         for batch in batches:
             self._insert_batch(number, batch, self._clock())
@@ -133,28 +132,28 @@ class Outbox(OutgoingBatches):
             self._db.execute("UPDATE target SET held = NULL, reason = NULL WHERE id = ?", (number,))
 
     def _check_room(self, target: str, number: int, batches: Sequence[SpanBatch]) -> None:
-        kept = self._db.execute("SELECT coalesce(sum(size), 0) FROM batch WHERE target = ?", (number,)).get
-        assert isinstance(kept, int)
-        if batches and kept + sum(len(batch.body) for batch in batches) > self._cap:
+        waiting = self._db.execute("SELECT coalesce(sum(size), 0) FROM batch WHERE target = ?", (number,)).get
+        assert isinstance(waiting, int)
+        if batches and waiting + sum(len(batch.body) for batch in batches) > self._cap:
             raise OutboxFull(
-                f"{self.path}: {kept:,} bytes wait for {target}, and no more than {self._cap:,} are kept; new spans are"
-                " held back until some are sent (`turnlog trace status` says what is in the way)"
+                f"{self.path}: {waiting:,} bytes are waiting for {target}, and the limit is {self._cap:,};"
+                " new spans are held back until some are sent (`turnlog trace status` shows the reason)"
             )
 
     def _hold_back(self, target: str, why: str) -> None:
-        # On a full disk this fails for the same reason; whoever put is told in any case.
+        # On a full disk this fails for the same reason; the caller gets the first error in any case.
         with suppress(TurnlogError), self.hold_transaction():
             row = (self._clock(), to_storable_text(why), self._find_target_id(target))
             self._db.execute("UPDATE target SET held = coalesce(held, ?), reason = ? WHERE id = ?", row)
 
     def _find_target_id(self, target: str) -> int:
         self._db.execute("INSERT INTO target (key) VALUES (?) ON CONFLICT DO NOTHING", (target,))
-        found = self._db.execute("SELECT id FROM target WHERE key = ?", (target,)).get
-        assert isinstance(found, int)
-        return found
+        number = self._db.execute("SELECT id FROM target WHERE key = ?", (target,)).get
+        assert isinstance(number, int)
+        return number
 
     def name_target(self, target: str, shown: str) -> None:
-        """Say how a target is called for people."""
+        """Store the name of a target that people see."""
         with explain_ledger_errors(self.path):
             known = self._db.execute("SELECT shown FROM target WHERE key = ?", (target,)).get
         if known != to_storable_text(shown):
@@ -164,22 +163,22 @@ class Outbox(OutgoingBatches):
                 )
 
     def list_statuses(self) -> list[TargetStatus]:
-        """How it stands with every target that something was ever put for."""
+        """List the status of every target that something was ever put for."""
         with explain_ledger_errors(self.path):
             return list_target_statuses(self._db, self._clock())
 
     def read_status(self, target: str) -> TargetStatus:
-        """How it stands with one target."""
-        found = (item for item in self.list_statuses() if item.key == target)
-        return next(found, TargetStatus(target, target))
+        """Return the status of one target."""
+        statuses = (item for item in self.list_statuses() if item.key == target)
+        return next(statuses, TargetStatus(target, target))
 
     def list_quarantined(self, target: str) -> list[QuarantinedBatch]:
-        """What a target has refused, the oldest first."""
+        """List what a target has refused, the oldest first."""
         with explain_ledger_errors(self.path):
             return list_quarantined_batches(self._db, target)
 
     def shrink(self) -> None:
-        """Give the room of what was sent back to the disk, if it is worth it."""
+        """Release the disk space of sent batches, if it is worth it."""
         with explain_ledger_errors(self.path):
             if self._db.pragma("freelist_count") * self._db.pragma("page_size") > _MIN_SHRINK_BYTES:
                 self._db.execute("PRAGMA incremental_vacuum").fetchall()
@@ -188,9 +187,9 @@ class Outbox(OutgoingBatches):
 def _check_unique(batches: Sequence[SpanBatch]) -> None:
     spans = [span for batch in batches for span in batch.spans]
     if len(set(spans)) < len(spans):
-        raise ValueError("a span stands twice in what is put")
+        raise ValueError("the batches contain a span twice")
 
 
 def _encode_path(path: str) -> bytes:
-    # A name of a file need not be text.
+    # A file name isn't necessarily valid text.
     return path.encode("utf-8", "surrogatepass")

@@ -1,4 +1,4 @@
-"""The batches of the outbox on their way out: what is due, and what became of it."""
+"""The outgoing batches of the outbox: what is due, and what became of it."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from turnlog.trace.outbox.target_status import compute_pause_left, split_span_id
 from turnlog.trace.wire.batch import SpanBatch
 
 LATE_AFTER_TRIES = 5
-"""After so many attempts a batch is tried only when there is no other: it may be what the server stumbles over."""
+"""After this many attempts a batch is only tried if there is no other, because it may be what makes the server fail."""
 _NEXT_BATCH_SQL = (
     "SELECT tries >= ?, place, part, id FROM batch WHERE target = ? AND state = ? ORDER BY place, part LIMIT 1"
 )
 
 
 class PendingBatch(NamedTuple):
-    """A batch whose time has come."""
+    """A batch that is due."""
 
     id: int
     target: str
     batch: SpanBatch
     tries: int
-    """How often it was begun."""
+    """How often sending it was begun."""
     fails: int
     """How often its target has failed since its last success."""
 
@@ -39,11 +39,11 @@ class _NextBatch(NamedTuple):
 
     id: int
     wait: float
-    """Seconds until its target may be asked."""
+    """Seconds until its target may be tried."""
 
 
 class OutgoingBatches:
-    """The batches that wait in an open outbox; for one thread, beside others that have their own."""
+    """The waiting batches of an open outbox; each thread needs its own."""
 
     def __init__(self, db: apsw.Connection, path: Path, clock: Callable[[], float] = time.time) -> None:
         self.path = path
@@ -52,7 +52,7 @@ class OutgoingBatches:
 
     @contextmanager
     def hold_transaction(self) -> Iterator[None]:
-        """Several changes as one: all of them or none, with one wait for the disk."""
+        """Combine several changes: all of them or none, with a single wait for the disk."""
         with explain_ledger_errors(self.path):
             if self._db.in_transaction:
                 yield
@@ -61,24 +61,28 @@ class OutgoingBatches:
                     yield
 
     def find_due_batch(self, target: str, now: float) -> PendingBatch | None:
-        """The oldest batch for a target, unless the target is to be left alone for now."""
+        """Return the oldest batch for a target, unless the target is paused."""
         sql = (
             "SELECT trace, ids, bytes, tries, fails FROM batch JOIN target ON target.id = target"
             " JOIN body ON body.batch = batch.id WHERE batch.id = ?"
         )
         with explain_ledger_errors(self.path):
-            found = self._find_next(target, now)
-            row = self._db.execute(sql, (found.id,)).fetchone() if found is not None and found.wait == 0 else None
-        if found is None or row is None:  # somebody else was faster
+            upcoming = self._find_next(target, now)
+            row = (
+                self._db.execute(sql, (upcoming.id,)).fetchone()
+                if upcoming is not None and upcoming.wait == 0
+                else None
+            )
+        if upcoming is None or row is None:  # another process was faster
             return None
         trace, ids, body, tries, fails = row
-        return PendingBatch(found.id, target, SpanBatch(trace, split_span_ids(ids), body), tries, fails)
+        return PendingBatch(upcoming.id, target, SpanBatch(trace, split_span_ids(ids), body), tries, fails)
 
     def compute_wait(self, target: str, now: float) -> float | None:
-        """In how many seconds the next batch for a target is due; None if there is none."""
+        """Return in how many seconds the next batch for a target is due; None if there is none."""
         with explain_ledger_errors(self.path):
-            found = self._find_next(target, now)
-        return found.wait if found is not None else None
+            upcoming = self._find_next(target, now)
+        return upcoming.wait if upcoming is not None else None
 
     def _find_next(self, target: str, now: float) -> _NextBatch | None:
         row = self._db.execute("SELECT id, since, until FROM target WHERE key = ?", (target,)).fetchone()
@@ -89,13 +93,13 @@ class OutgoingBatches:
             self._db.execute(_NEXT_BATCH_SQL, (LATE_AFTER_TRIES, number, state)).fetchone()
             for state in ("flying", "waiting", "late")
         ]
-        found = min(filter(None, rows), default=None)
-        return _NextBatch(found[-1], compute_pause_left(since, until, now)) if found else None
+        first = min(filter(None, rows), default=None)
+        return _NextBatch(first[-1], compute_pause_left(since, until, now)) if first else None
 
     def begin(self, pending: PendingBatch) -> bool:
-        """Mark a batch as being sent, before it is; False if it is no longer there.
+        """Mark a batch as being sent, before it is; return False if it is no longer there.
 
-        One that is marked already was begun by somebody who died, and may have arrived: it is counted as a repeat.
+        If it is already marked, its sender died and it may have arrived, so it is counted as a repeat.
         """
         sql = (
             "UPDATE batch SET unsure = unsure OR state = 'flying', state = 'flying', tries = tries + 1"
@@ -110,26 +114,26 @@ class OutgoingBatches:
                 )
         return row is not None
 
-    def mark_sent(self, pending: PendingBatch, words: str | None = None) -> None:
-        """The target has it; `words` is what it said if it took only a part."""
+    def mark_sent(self, pending: PendingBatch, warning: str | None = None) -> None:
+        """Record that the target has it; `warning` is its message if it accepted only a part."""
         with self.hold_transaction():
             row = self._db.execute("DELETE FROM batch WHERE id = ? RETURNING target, spans", (pending.id,)).fetchone()
             if row is None:
-                return  # recorded before
+                return  # already recorded
             now = self._clock()
             self._db.execute(
                 "UPDATE target SET sent = sent + 1, sent_spans = sent_spans + ?, succeeded = ?,"
                 " fails = 0, since = NULL, until = NULL WHERE id = ?",
                 (row[1], now, row[0]),
             )
-            if words is not None:
+            if warning is not None:
                 self._db.execute(
                     "UPDATE target SET partials = partials + 1, warned = ?, warning = ? WHERE id = ?",
-                    (now, to_storable_text(words), row[0]),
+                    (now, to_storable_text(warning), row[0]),
                 )
 
     def postpone_batch(self, pending: PendingBatch, error: str, until: float, *, unsure: bool = False) -> None:
-        """The target does not take it now, and is left alone until then; `unsure` if it may have arrived."""
+        """Record that the target doesn't accept it now, and pause until a time; `unsure` if it may have arrived."""
         now = self._clock()
         with self.hold_transaction():
             if not unsure:
@@ -145,7 +149,7 @@ class OutgoingBatches:
             )
 
     def quarantine_batch(self, pending: PendingBatch, error: str) -> None:
-        """The target will never take it: it goes into quarantine, with the server's words."""
+        """Record that the target will never accept it, and quarantine it with the server's reason."""
         now = self._clock()
         with self.hold_transaction():
             self._uncount_repeat(pending)
@@ -159,7 +163,7 @@ class OutgoingBatches:
             )
 
     def replace_by_halves(self, pending: PendingBatch, first: SpanBatch, second: SpanBatch) -> None:
-        """It is too large for the target: two smaller ones take its place."""
+        """Replace a batch that is too large for the target by two smaller ones."""
         with self.hold_transaction():
             self._uncount_repeat(pending)
             sql = "DELETE FROM batch WHERE id = ? RETURNING target, made, place, part, unsure"
@@ -171,7 +175,7 @@ class OutgoingBatches:
                 self._insert_batch(target, half, made, place, f"{part}{name}", unsure)
 
     def _uncount_repeat(self, pending: PendingBatch) -> None:
-        """The server said so itself: what was counted as a repeat when it was begun is none."""
+        """Undo the count of a repeat, because the server itself said that the batch had not arrived."""
         self._db.execute(
             "UPDATE target SET repeats = repeats - 1, repeated_spans = repeated_spans - batch.spans FROM batch"
             " WHERE batch.id = ? AND target.id = batch.target AND batch.state = 'flying' AND batch.unsure",
@@ -179,7 +183,7 @@ class OutgoingBatches:
         )
 
     def requeue(self, target: str) -> int:
-        """Try again what a target has refused; how many batches that are."""
+        """Queue the quarantined batches of a target again; return their number."""
         sql = (
             "UPDATE batch SET state = 'waiting', tries = 0, refused = NULL, error = NULL"
             " WHERE state = 'quarantined' AND target = (SELECT id FROM target WHERE key = ?)"
@@ -189,7 +193,7 @@ class OutgoingBatches:
             return self._db.changes()
 
     def end_pause(self, target: str) -> None:
-        """Leave a target alone no longer."""
+        """End the pause of a target."""
         with self.hold_transaction():
             self._db.execute("UPDATE target SET fails = 0, since = NULL, until = NULL WHERE key = ?", (target,))
 
@@ -207,6 +211,6 @@ class OutgoingBatches:
             self._db.execute("UPDATE batch SET place = ? WHERE id = ?", (last, last))
 
 
-def to_storable_text(words: str) -> str:
-    """Words as SQLite can keep them: no half surrogate pairs."""
-    return words.encode("utf-8", "backslashreplace").decode()
+def to_storable_text(text: str) -> str:
+    """Replace lone surrogates, which SQLite can't store."""
+    return text.encode("utf-8", "backslashreplace").decode()

@@ -1,4 +1,4 @@
-"""How it stands with a target: what it got, what it is still to get, and what keeps it from that."""
+"""The status of a target: what it received, what is waiting for it, and why."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import apsw
 
 
 class TargetStatus(NamedTuple):
-    """One target. Times are seconds since 1970; None if it never happened, or there is none."""
+    """One target. Times are in seconds since 1970; None if there is none."""
 
     key: str
     shown: str
@@ -22,28 +22,28 @@ class TargetStatus(NamedTuple):
     quarantined_batches: int = 0
     quarantined_bytes: int = 0
     refusal: str | None = None
-    """What the server said of the last one of these."""
+    """The server's reason for the last of these."""
     repeats: int = 0
-    """Batches that were sent again, though they may have arrived before."""
+    """Batches that were sent again although they may have arrived before."""
     repeated_spans: int = 0
     partials: int = 0
-    """Batches that the server accepted only in part, as it said."""
+    """Batches that the server said it accepted only in part."""
     oldest: float | None = None
-    """When the oldest pending batch was made."""
+    """When the oldest pending batch was created."""
     last_success: float | None = None
     last_error: str | None = None
     failed: float | None = None
-    """When that was."""
+    """When the last error happened."""
     warning: str | None = None
-    """What the server said of the last batch that it took in part."""
+    """The server's message about the last batch that it accepted in part."""
     warned: float | None = None
     held_back: str | None = None
-    """Why new spans are not taken up."""
+    """Why new spans are held back."""
     held_since: float | None = None
     fails: int = 0
     """Failures since the last success."""
     next_attempt: float | None = None
-    """Before this it is not asked again; None if nothing is pending, or it may be asked at once."""
+    """When it is tried again; None if nothing is pending, or it may be tried at once."""
 
 
 class QuarantinedBatch(NamedTuple):
@@ -56,7 +56,7 @@ class QuarantinedBatch(NamedTuple):
     made: float
     refused: float
     error: str
-    """The server's words."""
+    """The server's reason."""
 
 
 _AMOUNTS_SQL = """
@@ -93,8 +93,8 @@ WHERE key = ? AND state = 'quarantined' ORDER BY place, part
 
 
 def list_target_statuses(db: apsw.Connection, now: float) -> list[TargetStatus]:
-    """How it stands with every target that was ever put something for."""
-    with db:  # both from one moment
+    """List the status of every target that something was ever put for."""
+    with db:  # reads both in one transaction
         amounts = {row[0]: dict(zip(_AMOUNT_FIELDS, row[1:], strict=True)) for row in db.execute(_AMOUNTS_SQL)}
         targets = db.execute(_TARGETS_SQL).fetchall()
     return [_build_status(row, amounts.get(row[0], {}), now) for row in targets]
@@ -102,18 +102,18 @@ def list_target_statuses(db: apsw.Connection, now: float) -> list[TargetStatus]:
 
 def _build_status(row: tuple[Any, ...], amounts: dict[str, Any], now: float) -> TargetStatus:
     _, since, until, *facts = row
-    found = TargetStatus(**dict(zip(_TARGET_FIELDS, facts, strict=True)), **amounts)
-    left = compute_pause_left(since, until, now) if found.pending_batches else 0.0
-    return found._replace(next_attempt=now + left) if left else found
+    status = TargetStatus(**dict(zip(_TARGET_FIELDS, facts, strict=True)), **amounts)
+    left = compute_pause_left(since, until, now) if status.pending_batches else 0.0
+    return status._replace(next_attempt=now + left) if left else status
 
 
 def compute_pause_left(since: float | None, until: float | None, now: float) -> float:
-    """How much is left of a pause; nothing of one that begins in the future, for then the clock was set back."""
+    """Return how much is left of a pause; 0 if it starts in the future, because then the clock was set back."""
     return until - now if since is not None and until is not None and since <= now < until else 0.0
 
 
 def list_quarantined_batches(db: apsw.Connection, target: str) -> list[QuarantinedBatch]:
-    """The batches that a target refused, the oldest first."""
+    """List the batches that a target refused, the oldest first."""
     return [
         QuarantinedBatch(id_, trace, split_span_ids(ids), size, made, refused, error)
         for id_, trace, ids, size, made, refused, error in db.execute(_QUARANTINED_SQL, (target,))
@@ -121,6 +121,6 @@ def list_quarantined_batches(db: apsw.Connection, target: str) -> list[Quarantin
 
 
 def split_span_ids(ids: object) -> tuple[bytes, ...]:
-    """The ids that are kept in one value."""
+    """Split a stored value into span ids."""
     assert isinstance(ids, bytes)
     return tuple(ids[at : at + 8] for at in range(0, len(ids), 8))

@@ -1,1 +1,1 @@
-"""Session -> spans, pure: which there are, what they say, when they are final, and their ids."""
+"""Session -> spans, without I/O: which spans exist, what they contain, when they are final, and their ids."""

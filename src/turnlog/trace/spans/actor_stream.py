@@ -1,7 +1,7 @@
-"""The stream of entries of one actor, cut into turns and stretches.
+"""The entries of one actor, divided into turns and stretches.
 
-Entries are taken in the order of the file, and what was closed never changes again: reading a session in pieces gives
-the same stretches as reading it at once, as long as only what is closed or answered is believed.
+Entries are taken in the order of the file, and what is closed never changes again: reading a session in pieces gives
+the same stretches as reading it at once, as long as only closed or answered work is trusted.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from turnlog.trace.spans.stretches import ActorWork, EndReport, StretchAnswer, T
 _TURN_START_KINDS = frozenset(TURN_KINDS)
 _SPOKEN_TYPES = ("user", "assistant")
 _MAX_CAUSE_STEPS = 1_000
-"""How far up the cause of an answer is looked for; between the two stand attachments and progress reports."""
+"""How far up to search for the cause of an answer; attachments and progress reports may be in between."""
 
 
 class ActorStream:
-    """The work of one actor: of a session without its sub-agents, or of one of those."""
+    """The work of one actor: a session without its sub-agents, or one of those."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class ActorStream:
         self.works: list[ActorWork] = []
         self.notifications: list[TaskNotification] = []
         self.open: WorkStretch | None = None
-        """The stretch that is at work; there is never more than one."""
+        """The stretch in progress; there is never more than one."""
         self._is_agent = is_agent
         self._at: ActorWork | None = None
         self._answer: StretchAnswer | None = None
@@ -64,13 +64,13 @@ class ActorStream:
             self._number_turns(first_turn)
 
     def close(self, *, cut_off: bool) -> None:
-        """Let what is at work be complete: there is reason to expect nothing more of it."""
+        """Close the stretch in progress, because nothing more is expected of it."""
         if self.open is not None:
             self.open.close(cut_off=cut_off)
             self.open = None
 
     def _close_reported(self, before: int | None) -> None:
-        """Close what rests if its end was reported then; reports stand in other files, and only time orders them."""
+        """Close a resting stretch if its end was reported by then; reports are in other files, ordered only by time."""
         while self._ends and (before is None or self._ends[-1].time < before):
             end = self._ends.pop()
             if self.open is not None and (self.open.at_rest or end.certain):
@@ -79,7 +79,7 @@ class ActorStream:
     # -- entries
 
     def _take_entry(self, entry: Entry) -> None:
-        """Give an entry to the turn of its parent, or else to the one that was at work just before."""
+        """Add an entry to the turn of its parent, or else to the previous one in progress."""
         file, index, kind, of = self.session.file, entry.index, entry.type, self._of
         if entry.uuid is None and kind not in _SPOKEN_TYPES and entry.kind is None and entry.subtype is None:
             return
@@ -111,7 +111,7 @@ class ActorStream:
             self._previous = entry
 
     def _begin_turn(self, entry: Entry, prompt: Prompt) -> None:
-        """A turn begins: what was before it is over. A command may do nothing, so only what rests is over for it."""
+        """Start a turn, which ends the work before it; a command may do nothing, so it only ends work that rests."""
         weak = prompt.kind in KINDS_NEEDING_WORK
         if self.open is not None and (self.open.at_rest or not weak):
             self.close(cut_off=False)
@@ -134,7 +134,7 @@ class ActorStream:
     def _add_answer(self, work: ActorWork, entry: Entry) -> None:
         head = entry.message
         if head is None or (head.model == SYNTHETIC_MODEL and not entry.is_api_error_message):
-            return  # nothing, or what the client writes when it goes on after no answer was given
+            return  # empty, or written by the client when it continues without an answer
         work.entries.append(entry)
         key = head.id or entry.uuid or f"@{entry.offset}"
         if key not in self._known:
@@ -142,7 +142,7 @@ class ActorStream:
             self._begin_answer(work, entry, key)
         answer, stretch = self._answer, self.open
         if stretch is None or self._at is not work:
-            return  # written again later
+            return  # a line that was written again later
         calls = self._add_calls(stretch, entry, key)
         if answer is not None and answer.key == key:
             if answer.lines[-1] is not entry:
@@ -171,11 +171,11 @@ class ActorStream:
             work.kept_at = entry.index
 
     def _is_after_rest(self, work: ActorWork, stretch: WorkStretch) -> bool:
-        """Whether an answer comes after a rest; a request that is made again because it broke off is no such thing."""
+        """Whether an answer comes after a rest; repeating a request that broke off doesn't count."""
         return stretch.at_rest and bool(work.waiting or stretch.failed or stretch.interrupted)
 
     def _find_cause(self, entry: Entry, key: str) -> Entry | None:
-        """What an answer answers: the nearest thing said above it, or just before it where that is missing."""
+        """Find what an answer responds to: the nearest message above it, or the previous one if that is missing."""
         rows, index, parent = self.session.file.entries, entry.index, entry.parent
         for _ in range(_MAX_CAUSE_STEPS):
             if not 0 <= parent < index:
@@ -187,9 +187,9 @@ class ActorStream:
         return self._previous
 
     def _add_calls(self, stretch: WorkStretch, entry: Entry, message: str) -> int:
-        """Take the calls of a line; how many it holds."""
-        found = [block for block in entry.message.blocks if block.type == "tool_use"] if entry.message else []
-        for block in found:
+        """Add the calls of a line; return how many it has."""
+        blocks = [block for block in entry.message.blocks if block.type == "tool_use"] if entry.message else []
+        for block in blocks:
             key = block.id or f"@{entry.offset}"
             if key not in self._calls:
                 call = Call(key, block.name or "", entry, message)
@@ -197,7 +197,7 @@ class ActorStream:
                     call.result, call.is_error = self._early[key]
                 self._calls[key] = call, stretch
                 stretch.calls.append(call)
-        return len(found)
+        return len(blocks)
 
     # -- what is said to the model
 
@@ -227,7 +227,7 @@ class ActorStream:
         self._add_input(work, entry, stretch)
 
     def _add_queued_entry(self, work: ActorWork, entry: Entry) -> None:
-        """Something that was typed, or arrived, while the model was at work."""
+        """Add a message that was typed, or arrived, while the model was working."""
         attachment = self.session.read_body(entry).get("attachment")
         prompt = parse_queued_prompt(attachment if isinstance(attachment, dict) else {})
         if prompt.kind == "notification":

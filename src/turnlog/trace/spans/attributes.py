@@ -1,7 +1,7 @@
-"""Nodes -> spans: the attributes by which backends know what a span is, what it used and what it said.
+"""Nodes -> spans: the attributes that tell backends what a span is, what it used and what it contains.
 
-One copy of each payload, in the terms of OpenTelemetry's GenAI conventions, with what Langfuse and OpenInference need
-beside them. Where a convention has no word, `claude_code.*` has.
+Each payload is sent once, in the terms of OpenTelemetry's GenAI conventions, plus what Langfuse and OpenInference need.
+`claude_code.*` covers what the conventions don't.
 """
 
 from __future__ import annotations
@@ -22,31 +22,31 @@ _MAX_TOKENS = 1 << 53
 
 
 def build_usage_attributes(message: Message) -> dict[str, AttributeValue]:
-    """The attributes that say what an answer used, and how far that can be believed."""
-    found: dict[str, AttributeValue] = {}
+    """Build the attributes for the usage of an answer, and how reliable it is."""
+    attributes: dict[str, AttributeValue] = {}
     if message.quality != "final":
-        found["claude_code.usage_quality"] = message.quality
+        attributes["claude_code.usage_quality"] = message.quality
     if message.terms is not None and message.terms.speed == "fast":
-        found["langfuse.observation.model.parameters"] = '{"speed":"fast"}'
+        attributes["langfuse.observation.model.parameters"] = '{"speed":"fast"}'
     if message.tokens is not None:
-        found |= _build_count_attributes(PricedTokens(*map(clamp_count, message.tokens)))
-    return found
+        attributes |= _build_count_attributes(PricedTokens(*map(clamp_count, message.tokens)))
+    return attributes
 
 
 def build_separate_usage_attributes(request: SeparateRequest) -> dict[str, AttributeValue]:
-    """The same for a request that was billed beside an answer."""
+    """Build the same attributes for a request that was billed separately."""
     return _build_count_attributes(PricedTokens(*map(clamp_count, request.tokens)))
 
 
 def clamp_count(number: int) -> int:
-    """A number that fits into 64 bits together with others of its kind."""
+    """Limit a number so that sums of them fit into 64 bits."""
     return max(0, min(number, _MAX_TOKENS))
 
 
 def _build_count_attributes(tokens: PricedTokens) -> dict[str, AttributeValue]:
     written = tokens.cache_write_5m + tokens.cache_write_1h
     total = tokens.input + tokens.cache_read + written
-    found: dict[str, AttributeValue] = {
+    attributes: dict[str, AttributeValue] = {
         "gen_ai.usage.input_tokens": total,
         "gen_ai.usage.output_tokens": tokens.output,
         "gen_ai.usage.cache_read.input_tokens": tokens.cache_read,
@@ -54,8 +54,8 @@ def _build_count_attributes(tokens: PricedTokens) -> dict[str, AttributeValue]:
         "langfuse.observation.usage_details": to_json_text(_split_by_price(tokens)),
     }
     if tokens.cache_write_1h:
-        # Only then: MLflow makes the same out of the counts above, all but the last.
-        used = {
+        # Only then: otherwise MLflow computes the same from the counts above.
+        usage = {
             "input_tokens": total,
             "output_tokens": tokens.output,
             "total_tokens": total + tokens.output,
@@ -63,8 +63,8 @@ def _build_count_attributes(tokens: PricedTokens) -> dict[str, AttributeValue]:
             "cache_creation_input_tokens": written,
             "cache_creation_input_tokens_above_1hr": tokens.cache_write_1h,
         }
-        found["mlflow.chat.tokenUsage"] = to_json_text(used)
-    return found
+        attributes["mlflow.chat.tokenUsage"] = to_json_text(usage)
+    return attributes
 
 
 def _split_by_price(tokens: PricedTokens) -> dict[str, int]:
@@ -79,7 +79,7 @@ def _split_by_price(tokens: PricedTokens) -> dict[str, int]:
 _OPENINFERENCE_KINDS = {"agent": "AGENT", "generation": "LLM", "tool": "TOOL"}
 _ERROR_TYPES = {"error": "tool_error", "denied": "denied", "interrupted": "interrupted"}
 _MAX_ERROR_CHARS = 500
-"""How much of a text tells why a span failed."""
+"""How many characters of a text explain why a span failed."""
 
 SpanAttributes = dict[str, AttributeValue]
 
@@ -87,7 +87,7 @@ SpanAttributes = dict[str, AttributeValue]
 def build_span(
     node: SpanNode, trace: Trace, contents: SpanContents, *, nest: bool = False, user: str | None = None
 ) -> Span:
-    """A node with all that is sent of it."""
+    """Build the span of a node, with everything that is sent."""
     shared = _get_shared_attributes(trace, contents, user)
     attributes = {**shared, **_build_own_attributes(node)}
     match node.kind:
@@ -102,15 +102,15 @@ def build_span(
 
 
 def _get_shared_attributes(trace: Trace, contents: SpanContents, user: str | None) -> SpanAttributes:
-    """What every span of a trace says: some backends look at each span by itself."""
+    """Return the attributes of every span of a trace, because some backends look at each span by itself."""
     if (shared := contents.shared.get((trace.id, user))) is None:
         shared = contents.shared[trace.id, user] = _build_trace_attributes(trace, contents, user)
     return shared
 
 
 def _build_trace_attributes(trace: Trace, contents: SpanContents, user: str | None) -> SpanAttributes:
-    about, session = contents.read_context(trace), trace.session.session_id or ""
-    found: dict[str, AttributeValue | None] = {
+    context, session = contents.read_context(trace), trace.session.session_id or ""
+    attributes: dict[str, AttributeValue | None] = {
         "session.id": session,
         "gen_ai.conversation.id": session,
         "user.id": user,
@@ -119,22 +119,22 @@ def _build_trace_attributes(trace: Trace, contents: SpanContents, user: str | No
         "langfuse.trace.metadata.source": "claude-code",
         "langfuse.trace.metadata.session_id": session,
         "langfuse.trace.metadata.turn_number": str(trace.number) if trace.number else None,
-        "langfuse.trace.metadata.cwd": about.cwd,
-        "langfuse.trace.metadata.git_branch": about.git_branch,
-        "langfuse.trace.metadata.slug": about.slug,
-        "langfuse.version": about.version,
+        "langfuse.trace.metadata.cwd": context.cwd,
+        "langfuse.trace.metadata.git_branch": context.git_branch,
+        "langfuse.trace.metadata.slug": context.slug,
+        "langfuse.version": context.version,
     }
-    return {name: value for name, value in found.items() if value is not None}
+    return {name: value for name, value in attributes.items() if value is not None}
 
 
 def _build_own_attributes(node: SpanNode) -> SpanAttributes:
-    found: SpanAttributes = {
+    attributes: SpanAttributes = {
         "openinference.span.kind": _OPENINFERENCE_KINDS[node.kind],
         "langfuse.observation.type": node.kind,
     }
     if node.times.borrowed or node.times.clamped:
-        found["claude_code.time"] = "borrowed" if node.times.borrowed else "clamped"
-    return found
+        attributes["claude_code.time"] = "borrowed" if node.times.borrowed else "clamped"
+    return attributes
 
 
 # -- agents
@@ -162,7 +162,7 @@ def _fill_agent(node: SpanNode, trace: Trace, contents: SpanContents, attributes
 
 
 def _judge_outcome(stretch: WorkStretch) -> str:
-    """How some work ended, in the words of a turn's outcome."""
+    """Return how a stretch ended, in the terms of a turn's outcome."""
     if stretch.interrupted:
         return "interrupted"
     if stretch.failed:
@@ -177,17 +177,17 @@ def _judge_outcome(stretch: WorkStretch) -> str:
 
 
 def _read_input_text(node: SpanNode, contents: SpanContents) -> str:
-    """What began the work: the prompt, or what was said after a rest."""
-    said = contents.get_texts(node.work).read_parts(node.stretch.start.index)
-    return _join_texts(said.parts) if node.stretch.start.type != "assistant" else ""
+    """Return what started the work: the prompt, or the message after a rest."""
+    start = contents.get_texts(node.work).read_parts(node.stretch.start.index)
+    return _join_texts(start.parts) if node.stretch.start.type != "assistant" else ""
 
 
 def _read_output_text(node: SpanNode, contents: SpanContents) -> str:
-    """The last text that the model gave."""
+    """Return the last text of the model."""
     texts = contents.get_texts(node.work)
     for answer in reversed(node.stretch.answers):
-        if words := _join_texts(_list_answer_parts(texts, answer)):
-            return words
+        if text := _join_texts(_list_answer_parts(texts, answer)):
+            return text
     return ""
 
 
@@ -229,31 +229,31 @@ def _fill_generation(node: SpanNode, contents: SpanContents, attributes: SpanAtt
 def _fill_messages(
     node: SpanNode, answer: StretchAnswer, message: Message, contents: SpanContents, attributes: SpanAttributes
 ) -> None:
-    """What was said since the answer before, and the answer itself."""
+    """Add the messages since the previous answer, and the answer itself."""
     texts = contents.get_texts(node.work)
-    given = []
+    inputs = []
     for entry in answer.inputs:
         parts = texts.read_parts(entry.index).parts
         results = [_to_sent_part(part) for part in parts if part.kind == "tool_call_response"]
         others = [_to_sent_part(part) for part in parts if part.kind != "tool_call_response"]
-        given += [{"role": "tool", "parts": results}] if results else []
-        given += [{"role": "user", "parts": others}] if others else []
-    if given:
-        attributes["gen_ai.input.messages"] = to_json_text(given)
-    brought = [_to_sent_part(part) for part in _list_answer_parts(texts, answer)]
-    said = {"role": "assistant", "parts": brought, "finish_reason": shorten_name(message.stop_reason or "unknown")}
-    attributes["gen_ai.output.messages"] = to_json_text([said])
+        inputs += [{"role": "tool", "parts": results}] if results else []
+        inputs += [{"role": "user", "parts": others}] if others else []
+    if inputs:
+        attributes["gen_ai.input.messages"] = to_json_text(inputs)
+    sent = [_to_sent_part(part) for part in _list_answer_parts(texts, answer)]
+    output = {"role": "assistant", "parts": sent, "finish_reason": shorten_name(message.stop_reason or "unknown")}
+    attributes["gen_ai.output.messages"] = to_json_text([output])
 
 
 def _list_answer_parts(texts: WorkTexts, answer: StretchAnswer) -> list[SpanPart]:
-    """What an answer says; what a line repeats of an earlier one is not doubled."""
-    found: list[SpanPart] = []
+    """List the parts of an answer, without those that a line repeats."""
+    parts: list[SpanPart] = []
     known: set[tuple[str, str]] = set()
     for line in answer.lines:
         fresh = [part for part in texts.read_parts(line.index).parts if (part.kind, part.id or part.text) not in known]
         known.update((part.kind, part.id or part.text) for part in fresh)
-        found += fresh
-    return found
+        parts += fresh
+    return parts
 
 
 def _to_sent_part(part: SpanPart) -> dict[str, object]:
@@ -266,10 +266,10 @@ def _to_sent_part(part: SpanPart) -> dict[str, object]:
 
 
 def _describe_failure(node: SpanNode, answer: StretchAnswer, contents: SpanContents, attributes: SpanAttributes) -> str:
-    """Why a request failed."""
-    said = contents.get_texts(node.work).read_parts(answer.lines[-1].index)
-    kind = attributes["error.type"] = said.error or "api_error"
-    return _join_texts(said.parts)[:_MAX_ERROR_CHARS] or kind
+    """Return why a request failed."""
+    last = contents.get_texts(node.work).read_parts(answer.lines[-1].index)
+    kind = attributes["error.type"] = last.error or "api_error"
+    return _join_texts(last.parts)[:_MAX_ERROR_CHARS] or kind
 
 
 # -- tools
@@ -292,9 +292,9 @@ def _fill_tool(node: SpanNode, contents: SpanContents, attributes: SpanAttribute
         result = answer.text if answer else ""
     attributes["claude_code.outcome"] = outcome
     if not contents.is_silent:
-        asked = texts.find_part(call.line.index, "tool_call", "" if call.id.startswith("@") else call.id)
-        given = asked.value if asked else None
-        attributes["gen_ai.tool.call.arguments"] = given if isinstance(given, str) else to_json_text(given)
+        request = texts.find_part(call.line.index, "tool_call", "" if call.id.startswith("@") else call.id)
+        arguments = request.value if request else None
+        attributes["gen_ai.tool.call.arguments"] = arguments if isinstance(arguments, str) else to_json_text(arguments)
         if call.result is not None:
             attributes["gen_ai.tool.call.result"] = result
     if outcome not in _ERROR_TYPES:

@@ -1,8 +1,8 @@
-"""What spans say: the texts of a turn, redacted and cut, each of them once.
+"""The texts in spans: redacted, shortened, each of them once.
 
-One redactor reads the texts of a turn, or of a sub-agent, in the order of the file and learns the secrets on its way.
-So the marks that stand for them depend on nothing but what came before, however often and in whatever order spans are
-made. A text that several spans show is redacted once.
+One redactor reads the texts of a turn, or of a sub-agent, in the order of the file and learns the secrets on the way.
+So its placeholders depend only on earlier texts, no matter how often and in which order spans are built. A text that
+several spans contain is redacted once.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from turnlog.trace.spans.stretches import ActorWork
 
 ContentLevel = Literal["full", "redacted", "none"]
 REDACTION_MARGIN_CHARS = 16_384
-"""How much more than is sent of a long text is redacted, and thrown away: no secret may survive by being cut in two."""
+"""How much more of a long text is redacted than sent, so that no secret survives by being cut in two."""
 
 
 class ContentPolicy(NamedTuple):
-    """How much a target is told."""
+    """How much content a target receives."""
 
     content: ContentLevel = "redacted"
     limit: int = 20_000
-    """Characters of one value; what is longer is cut."""
+    """How many characters of one value to send; longer ones are cut."""
 
 
 class TraceContext(NamedTuple):
-    """Where a turn was worked on."""
+    """Where a turn took place."""
 
     cwd: str | None
     git_branch: str | None
@@ -43,32 +43,33 @@ class TraceContext(NamedTuple):
 
 
 class SpanContents:
-    """The texts of a session as one target is to have them."""
+    """The texts of a session as one target receives them."""
 
     def __init__(self, session: Session, policy: ContentPolicy = ContentPolicy()) -> None:
         self.session = session
         self.policy = policy
         self.shared: dict[tuple[bytes, str | None], dict[str, AttributeValue]] = {}
-        """What all spans of a trace have in common, once it was put together."""
+        """The attributes that all spans of a trace share, once they are built."""
         self._texts: dict[int, tuple[ActorWork, WorkTexts]] = {}
 
     @property
     def is_silent(self) -> bool:
-        """Whether no text at all is to be told."""
+        """Whether no texts at all are sent."""
         return self.policy.content == "none"
 
     def get_texts(self, work: ActorWork) -> WorkTexts:
-        """The texts of a turn, or of a sub-agent's work."""
+        """Return the texts of a turn, or of a sub-agent's work."""
         if id(work) not in self._texts:
             self._texts[id(work)] = work, WorkTexts(work, self.policy)
         return self._texts[id(work)][1]
 
     def read_context(self, trace: Trace) -> TraceContext:
-        """Where the work of a trace was done; what its first entry does not say, its first answer does."""
+        """Return where the work of a trace took place, from its first entry or else its first answer."""
         work = trace.work
         entries = [work.start, *filter(None, [work.first_answer])]
         slugs = [work.session.read_body(entry).get("slug") for entry in entries]
-        # A redactor of its own, or the marks in a turn's texts would begin with those in its folder's name.
+        # A separate redactor, because otherwise the folder's name would use up the first placeholders of the turn's
+        # texts.
         cutter = _build_cutter(self.policy._replace(content="redacted"))
         return TraceContext(
             None if self.is_silent else _cut_first_text(cutter, [entry.cwd for entry in entries]),
@@ -84,25 +85,25 @@ class WorkTexts:
     def __init__(self, work: ActorWork, policy: ContentPolicy) -> None:
         self._work = work
         self._cutter = _build_cutter(policy)
-        self._said: dict[int, EntryParts] = {}
+        self._entry_parts: dict[int, EntryParts] = {}
         self._parts: dict[int, dict[tuple[str, str], SpanPart]] = {}
         self._next = 0
 
     def read_parts(self, index: int) -> EntryParts:
-        """What the entry at a place of the file says."""
+        """Return the parts of the entry at an index of the file."""
         entries = self._work.entries
-        while index not in self._said and self._next < len(entries):
+        while index not in self._entry_parts and self._next < len(entries):
             entry = entries[self._next]
             prompt = self._work.prompt if entry is self._work.start else None
             raw = read_entry_parts(self._work.session.read_body(entry), prompt)
-            self._said[entry.index] = EntryParts(
+            self._entry_parts[entry.index] = EntryParts(
                 [self._clean_part(part) for part in raw.parts], raw.outcomes, raw.error
             )
             self._next += 1
-        return self._said.get(index) or EntryParts([], {}, None)
+        return self._entry_parts.get(index) or EntryParts([], {}, None)
 
     def find_part(self, index: int, kind: str, call: str) -> SpanPart | None:
-        """What the entry at a place says of a call; one entry may ask for thousands, or answer them."""
+        """Return what an entry says about a call; one entry may contain thousands of calls or results."""
         if index not in self._parts:
             parts = self.read_parts(index).parts
             self._parts[index] = {(part.kind, part.id): part for part in reversed(parts)}
@@ -115,50 +116,50 @@ class WorkTexts:
 
 
 class TextCutter:
-    """Redacts texts and values as far as they are sent, and cuts the rest."""
+    """Redacts texts and values as far as they are sent, and cuts off the rest."""
 
     def __init__(self, limit: int, redactor: Redactor | None) -> None:
         self._limit = limit
         self._redactor = redactor
 
     def cut_text(self, text: str) -> str:
-        """A text as it is sent."""
+        """Return a text as it is sent."""
         limit = self._limit
-        kept = text[: limit + REDACTION_MARGIN_CHARS]
+        start = text[: limit + REDACTION_MARGIN_CHARS]
         if self._redactor is not None:
-            kept = self._redactor.redact_text(kept)
+            start = self._redactor.redact_text(start)
         if len(text) > limit + REDACTION_MARGIN_CHARS:
-            return self._mark_cut(kept[:-REDACTION_MARGIN_CHARS], text)
-        return kept if len(kept) <= limit else self._mark_cut(kept, text)
+            return self._mark_cut(start[:-REDACTION_MARGIN_CHARS], text)
+        return start if len(start) <= limit else self._mark_cut(start, text)
 
     def cut_value(self, value: Any) -> Any:
-        """A JSON value as it is sent: a text if it is too long."""
+        """Return a JSON value as it is sent; a text if it is too long."""
         encoded = to_json_text(value)
         if self._redactor is None:
             return value if len(encoded) <= self._limit else self._mark_cut(encoded, encoded)
         if len(encoded) > self._limit + REDACTION_MARGIN_CHARS:
-            # Not as the text that it becomes: keys, and words before others, tell what is a secret.
+            # Not as JSON text: keys, and the words before others, show what is a secret.
             room = _CharBudget(self._limit + REDACTION_MARGIN_CHARS)
-            kept = to_json_text(self._redactor.redact_value(room.clip_value(value)))
-            return self._mark_cut(kept if room.left else kept[:-REDACTION_MARGIN_CHARS], encoded)
+            start = to_json_text(self._redactor.redact_value(room.clip_value(value)))
+            return self._mark_cut(start if room.left else start[:-REDACTION_MARGIN_CHARS], encoded)
         redacted = self._redactor.redact_value(value)
         if redacted != value:
             value, encoded = redacted, to_json_text(redacted)
         return value if len(encoded) <= self._limit else self._mark_cut(encoded, encoded)
 
-    def _mark_cut(self, kept: str, whole: str) -> str:
+    def _mark_cut(self, start: str, whole: str) -> str:
         digest = sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()
-        return f"{kept[: self._limit]} … [cut: {len(whole)} characters, sha256 {digest}]"
+        return f"{start[: self._limit]} … [cut: {len(whole)} characters, sha256 {digest}]"
 
 
 class _CharBudget:
-    """The beginning of a JSON value, as far as there is room for its characters."""
+    """The beginning of a JSON value, as far as its characters fit."""
 
     def __init__(self, size: int) -> None:
         self.left = size
 
     def clip_value(self, value: Any, depth: int = 0) -> Any:
-        """A value without what there is no more room for."""
+        """Return a value without what no longer fits."""
         if isinstance(value, str):
             value = value[: self.left]
             self.left -= len(value)
@@ -179,7 +180,7 @@ class _CharBudget:
 
 
 class _SilentCutter(TextCutter):
-    """Leaves nothing."""
+    """Removes everything."""
 
     def __init__(self) -> None:
         super().__init__(0, None)

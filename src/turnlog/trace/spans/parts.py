@@ -1,6 +1,7 @@
-"""What an entry says, in the parts that tracing backends know: texts, thoughts, calls and results.
+"""The content of an entry in parts that tracing backends know: texts, thoughts, calls and results.
 
-Pictures and documents become a word with their type and size; signatures and what only the API can read are left out.
+Images and documents become a short text with their type and size; signatures and data that only the API can read are
+left out.
 """
 
 from __future__ import annotations
@@ -23,29 +24,29 @@ TOO_DEEP_TEXT = "[nested too deep]"
 
 
 class SpanPart(NamedTuple):
-    """One block of what was said."""
+    """One block of a message."""
 
     kind: Literal["text", "reasoning", "tool_call", "tool_call_response"]
     text: str = ""
     id: str = ""
-    """The call that it is, or answers."""
+    """The id of the call that it is, or answers."""
     name: str = ""
     value: Any = None
-    """What a call was given."""
+    """The input of a call."""
 
 
 class EntryParts(NamedTuple):
-    """What one entry says."""
+    """The content of one entry."""
 
     parts: list[SpanPart]
     outcomes: dict[str, str]
-    """How each call went that it answers."""
+    """The outcome of each call that it answers."""
     error: str | None
-    """The kind of API error that it tells of."""
+    """The kind of API error that it reports."""
 
 
 def read_entry_parts(body: Body, prompt: Prompt | None = None) -> EntryParts:
-    """What an entry says; of one that starts a turn what was typed."""
+    """Read the parts of an entry; for the start of a turn, the text that was typed."""
     message, attachment = body.get("message"), body.get("attachment")
     if isinstance(message, dict):
         content = message.get("content")
@@ -94,7 +95,7 @@ def _build_part(block: dict[str, Any]) -> SpanPart | None:
 
 
 def _flatten_content(content: object) -> str:
-    """The text of a result, with a word for each block of another kind."""
+    """Return the text of a result, with a short text for each block of another kind."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):
@@ -110,7 +111,7 @@ def _read_block_text(block: object) -> str:
 
 
 def _describe_block(block: dict[str, Any]) -> str:
-    """A word for what is no text."""
+    """Describe a block that is not text."""
     kind, source = block.get("type"), block.get("source")
     name = kind if isinstance(kind, str) else "block"
     if isinstance(source, dict) and isinstance(data := source.get("data"), str):
@@ -130,12 +131,12 @@ def _read_error_kind(body: Body) -> str:
 
 
 def shorten_name(name: str) -> str:
-    """A name that is not longer than names are."""
+    """Truncate a name to a usual length."""
     return name[:_MAX_NAME_CHARS]
 
 
 def to_json_text(value: Any) -> str:
-    """A value as JSON text; half of a surrogate pair stays as it is."""
+    """Encode a value as JSON text; lone surrogates stay as they are."""
     try:
         return _JSON_ENCODER.encode(value).decode()
     except (UnicodeEncodeError, OverflowError, msgspec.MsgspecError, TypeError, RecursionError):

@@ -1,7 +1,7 @@
-"""Spans: what a session did, as tracing backends know it.
+"""Spans: the work of a session in the terms of tracing backends.
 
 A trace is a turn. Its spans are the agent that worked (`agent`), its requests to the model (`generation`) and its
-calls (`tool`); a sub-agent is an agent under the call that started it.
+calls (`tool`); a sub-agent is an agent below the call that started it.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ AttributeValue = str | int | float | bool | Sequence[str]
 
 
 class Span(NamedTuple):
-    """One span with all that is sent of it."""
+    """One span with everything that is sent."""
 
     trace: bytes
     """The id of its trace, 16 bytes."""
     id: bytes
     """Its own id, 8 bytes."""
     parent: bytes | None
-    """The span it is a part of; None for the root of a trace."""
+    """The span that it is part of; None for the root of a trace."""
     kind: SpanKind
     name: str
     start: int
@@ -30,17 +30,17 @@ class Span(NamedTuple):
     end: int
     attributes: dict[str, AttributeValue]
     error: str | None = None
-    """Why it failed; None if it did not."""
+    """Why it failed; None if it didn't."""
     shared: Mapping[str, AttributeValue] = MappingProxyType({})
-    """What all spans of its trace say, as one object; the attributes begin with it."""
+    """The attributes that all spans of its trace share, as one object; `attributes` starts with them."""
 
 
 class SessionSignals(NamedTuple):
-    """What is known of a session beyond its files: what a hook said, or that nobody writes it any more."""
+    """What is known about a session besides its files: signals of a hook, or that nobody writes to it any more."""
 
     at_rest: bool = False
-    """The client has finished its turn (Stop): what has come to rest is complete."""
+    """The client has finished its turn (Stop): work that has come to rest is complete."""
     over: bool = False
-    """Nothing more is to be expected (SessionEnd, or no client runs): everything there is is complete."""
+    """Nothing more is expected (SessionEnd, or no client runs): everything is complete."""
     agents: frozenset[str] = frozenset()
     """Ids of sub-agents that have finished (SubagentStop)."""

@@ -1,7 +1,7 @@
-"""When spans begin and end: nanoseconds, from the timestamps of entries alone.
+"""When spans start and end: nanoseconds, from the timestamps of entries alone.
 
-An entry without a usable time has that of the nearest one before it; a span whose times were borrowed in this way, or
-whose end would come before its start, says so.
+An entry without a usable time has that of the nearest one before it; a span with such a borrowed time, or whose end
+would come before its start, has an attribute that says so.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ from turnlog.session.clock import parse_timestamp
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MAX_NANOSECONDS = 1 << 63
-"""What 64 bits with a sign can hold; nobody works after the year 2262."""
+"""The range of signed 64-bit integers, which ends in the year 2262."""
 
 
 class SpanTimes(NamedTuple):
-    """When a span begins and ends."""
+    """When a span starts and ends."""
 
     start: int
     end: int
     borrowed: bool = False
-    """A time was missing and is that of a neighbour."""
+    """A time was missing, and the time of a neighbour is used."""
     clamped: bool = False
     """The end came before the start, and was moved there."""
 
 
 @lru_cache(4096)
 def to_nanoseconds(text: str | None) -> int | None:
-    """The time that a timestamp names in nanoseconds since 1970; None if it names none that can be sent."""
-    found = parse_timestamp(text)
-    if found is None:
+    """Convert a timestamp to nanoseconds since 1970; return None if it can't be sent."""
+    time = parse_timestamp(text)
+    if time is None:
         return None
-    since = found - _EPOCH
-    time = (since.days * 86_400 + since.seconds) * 1_000_000_000 + since.microseconds * 1_000
-    return time if 0 <= time < _MAX_NANOSECONDS else None
+    elapsed = time - _EPOCH
+    nanoseconds = (elapsed.days * 86_400 + elapsed.seconds) * 1_000_000_000 + elapsed.microseconds * 1_000
+    return nanoseconds if 0 <= nanoseconds < _MAX_NANOSECONDS else None
 
 
 class EntryClock:
@@ -49,18 +49,18 @@ class EntryClock:
         self._before: list[int | None] | None = None
 
     def read_time(self, entry: Entry) -> int | None:
-        """When an entry was written, or the nearest one before it."""
-        found = to_nanoseconds(entry.timestamp)
-        return self._find_earlier_time(entry) if found is None else found
+        """Return when an entry, or the nearest one before it, was written."""
+        time = to_nanoseconds(entry.timestamp)
+        return self._find_earlier_time(entry) if time is None else time
 
     def read_times(self, first: Entry, *others: Entry) -> SpanTimes:
-        """From an entry to the latest of some others; the entries of one span, in the order of the file."""
-        found = [to_nanoseconds(entry.timestamp) for entry in (first, *others)]
-        if not (borrowed := None in found):
-            given = [time for time in found if time is not None]
+        """Return the times of a span from its first entry to the latest of the others, in the order of the file."""
+        stamps = [to_nanoseconds(entry.timestamp) for entry in (first, *others)]
+        if not (borrowed := None in stamps):
+            times = [time for time in stamps if time is not None]
         else:
-            given = [time for entry in (first, *others) if (time := self.read_time(entry)) is not None] or [0]
-        start, end = given[0], max(given[1:], default=given[0])
+            times = [time for entry in (first, *others) if (time := self.read_time(entry)) is not None] or [0]
+        start, end = times[0], max(times[1:], default=times[0])
         return SpanTimes(start, max(start, end), borrowed, end < start)
 
     def _find_earlier_time(self, entry: Entry) -> int | None:

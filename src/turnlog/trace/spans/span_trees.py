@@ -1,8 +1,8 @@
-"""Session -> span trees: which spans there are, how they hang together, and which of them are final.
+"""Session -> span trees: which spans exist, how they are nested, and which of them are final.
 
-One trace for each turn. Its first stretch is the root, an agent span; further stretches are agents below it. Answers
+Each turn is a trace. Its first stretch is the root, an agent span; further stretches are agents below it. Answers
 (generations) and calls (tools) are parts of their stretch, and a sub-agent is an agent below the call that started it.
-What the spans say is left to `attributes` and `content`.
+`attributes` and `content` add what the spans contain.
 """
 
 from __future__ import annotations
@@ -28,23 +28,24 @@ from turnlog.trace.spans.span_times import SpanTimes
 from turnlog.trace.spans.stretches import ActorWork, EndReport, StretchAnswer, WorkStretch
 
 _LAUNCHED_TEXT = "Async agent launched"
-"""What the result says of an agent in the background; in sub-agents' files some clients write nothing else."""
+"""The result text for an agent in the background; in sub-agents' files, some clients write nothing else."""
 
 
 def iter_end_reports(
     agent: SubAgent, call: Call, caller: ActorStream, main: ActorStream, turn: Entry
 ) -> Iterator[EndReport]:
-    """When the end of a sub-agent was reported, and when the session had gone on after that."""
+    """Yield when the end of a sub-agent was reported, and when the session had continued after that."""
     reports = sorted(_iter_report_times(agent, call, caller, main))
     yield from (EndReport(report, certain=False) for report in reports)
-    # An agent that was stopped does not rest. That no line of it is merely late shows when the next turn begins.
+    # An agent that was stopped doesn't rest. Only the start of the next turn shows that none of its lines is merely
+    # late.
     later = (work.start for work in main.works if work.start.index > turn.index and work.is_asked)
-    if reports and (asked := next(later, None)) and (time := main.clock.read_time(asked)) is not None:
+    if reports and (next_turn := next(later, None)) and (time := main.clock.read_time(next_turn)) is not None:
         yield from (EndReport(max(report, time), certain=True) for report in reports)
 
 
 def _iter_report_times(agent: SubAgent, call: Call, caller: ActorStream, main: ActorStream) -> Iterator[int]:
-    """The times of the result of its call, and of notifications."""
+    """Yield the times of the result of its call, and of notifications."""
     if call.result is not None and not _is_launch_result(caller, call):
         yield from _iter_entry_time(caller, call.result)
     for stream in (main,) if caller is main else (main, caller):
@@ -70,40 +71,39 @@ MAIN_AGENT_NAME = "claude-code"
 
 
 class SpanNode(Struct):
-    """A span before it is put into words."""
+    """A span without its content."""
 
     kind: SpanKind
     id: bytes
     parent: bytes | None
     nested: bytes | None
-    """The parent where tools stand below the generation that asked for them."""
+    """The parent if tools are placed below the generation that requested them."""
     name: str
     times: SpanTimes
     final: bool
     work: ActorWork
     stretch: WorkStretch
     answer: StretchAnswer | None = None
-    """What a generation brought."""
+    """The answer of a generation."""
     request: SeparateRequest | None = None
-    """What was billed beside that answer, where the span is for this and not for the answer itself."""
+    """The separately billed request of that answer, if the span is for this request and not for the answer itself."""
     call: Call | None = None
-    """What a tool was asked."""
+    """The call of a tool span."""
     agent: SubAgent | None = None
-    """The sub-agent; None for what the session itself did."""
+    """The sub-agent; None for the work of the session itself."""
 
     @property
     def session(self) -> Session:
-        """Where its entries are."""
+        """The session that contains its entries."""
         return self.work.session
 
     @property
     def start(self) -> int:
-        """When it began, in nanoseconds since 1970."""
+        """When it started, in nanoseconds since 1970."""
         return self.times.start
 
     @property
     def end(self) -> int:
-        """When it ended."""
         return self.times.end
 
 
@@ -112,10 +112,10 @@ class Trace(Struct):
 
     id: bytes
     number: int
-    """The number of the turn; 0 if it is none."""
+    """The number of the turn; 0 if it isn't one."""
     start: Entry
     session: Session
-    """The session itself, also for a sub-agent's trace."""
+    """The session itself, even for a sub-agent's trace."""
     work: ActorWork
     name: str
     nodes: list[SpanNode] = []
@@ -124,7 +124,7 @@ class Trace(Struct):
 
 
 class _CallPlace(NamedTuple):
-    """Where a call stands."""
+    """The place of a call."""
 
     call: Call
     trace: Trace
@@ -132,7 +132,7 @@ class _CallPlace(NamedTuple):
 
 
 class _AgentPlace(NamedTuple):
-    """Where the work of a sub-agent hangs."""
+    """The place of a sub-agent's work in the tree."""
 
     top: bytes
     """The span of its first stretch."""
@@ -141,34 +141,32 @@ class _AgentPlace(NamedTuple):
 
 @pause_garbage_collector()
 def build_session_traces(
-    session: Session, told: SessionSignals = SessionSignals(), *, first_turn: int = 1
+    session: Session, signals: SessionSignals = SessionSignals(), *, first_turn: int = 1
 ) -> list[Trace]:
-    """The traces of a session in the order of the file; those of agents that no call started come last."""
-    # A file whose every line is a side chain may be one that only begins with them: that shows when it is over.
-    entries = session.entries if told.over else [entry for entry in session.entries if not entry.is_sidechain]
-    found = _TraceCollector(session, told, ActorStream(session, entries, first_turn=first_turn))
-    found.add_agents()
-    return [trace for trace in found.all if trace.nodes]
+    """Build the traces of a session in the order of the file; those of agents that no call started come last."""
+    # A file of side-chain lines only may just start with them: that is clear when the session is over.
+    entries = session.entries if signals.over else [entry for entry in session.entries if not entry.is_sidechain]
+    collector = _TraceCollector(session, signals, ActorStream(session, entries, first_turn=first_turn))
+    collector.add_agents()
+    return [trace for trace in collector.all if trace.nodes]
 
 
 class _TraceCollector:
-    """Collects the traces of one session."""
-
-    def __init__(self, session: Session, told: SessionSignals, main: ActorStream) -> None:
+    def __init__(self, session: Session, signals: SessionSignals, main: ActorStream) -> None:
         self.all: list[Trace] = []
         self._session = session
-        self._told = told
+        self._signals = signals
         self._main = main
         self._taken: set[bytes] = set()
         self._places: dict[str, _CallPlace] = {}
-        if told.over or (told.at_rest and main.open is not None and main.open.at_rest):
-            main.close(cut_off=told.over)
+        if signals.over or (signals.at_rest and main.open is not None and main.open.at_rest):
+            main.close(cut_off=signals.over)
         for work in main.works:
             trace = self._add_trace(session, work, f"Turn {work.number}" if work.number else MAIN_AGENT_NAME)
             self._add_work(trace, main, None, work)
 
     def add_agents(self) -> None:
-        """Put each sub-agent below its call; calls of sub-agents have sub-agents in their turn."""
+        """Put each sub-agent below its call; calls of sub-agents may have sub-agents too."""
         waiting = list(self._session.agents)
         while True:
             placed = [agent for agent in waiting if agent.call_id in self._places]
@@ -177,7 +175,7 @@ class _TraceCollector:
             waiting = [agent for agent in waiting if agent.call_id not in self._places]
             for agent in placed:
                 self._add_agent(agent, self._places[agent.call_id or ""])
-        for agent in waiting if self._told.over else ():
+        for agent in waiting if self._signals.over else ():
             self._add_lonely_agent(agent)
 
     # -- sub-agents
@@ -187,17 +185,17 @@ class _TraceCollector:
         if (stream := self._open_agent_stream(agent, ends)) is None:
             return
         resting = stream.open is not None and stream.open.at_rest
-        if self._told.over or (resting and agent.agent_id in self._told.agents):
-            stream.close(cut_off=self._told.over)
+        if self._signals.over or (resting and agent.agent_id in self._signals.agents):
+            stream.close(cut_off=self._signals.over)
         call = _to_global_key(place.stream.session, place.call.id)
         below = _AgentPlace(ids.build_agent_span_id(call, _name_agent(agent)), ids.build_tool_span_id(call))
         for work in stream.works:
             self._add_work(place.trace, stream, agent, work, below)
-        if not (ends or self._told.over or agent.agent_id in self._told.agents):
+        if not (ends or self._signals.over or agent.agent_id in self._signals.agents):
             place.trace.settled = False
 
     def _add_lonely_agent(self, agent: SubAgent) -> None:
-        """An agent that no call started: the client's own side work, or one whose call is not there."""
+        """Add an agent that no call started: the client's own side work, or one whose call is missing."""
         if (stream := self._open_agent_stream(agent, [])) is None:
             return
         stream.close(cut_off=True)
@@ -234,7 +232,7 @@ class _TraceCollector:
         work: ActorWork,
         below: _AgentPlace | None = None,
     ) -> None:
-        """Put the stretches of some work into a trace: the first is the root, or stands below a call."""
+        """Add the stretches of some work to a trace: the first is the root, or below a call."""
         session = stream.session
         top, parent = below or _AgentPlace(ids.build_root_span_id(_build_entry_key(session, work.start)), None)
         name = f"invoke_agent {shorten_name(agent.type or agent.kind) if agent else MAIN_AGENT_NAME}"
@@ -273,7 +271,7 @@ class _TraceCollector:
             trace.settled = trace.settled and stretch.closed
 
     def _add_separate_requests(self, trace: Trace, node: SpanNode) -> None:
-        """Add what was billed beside an answer, such as an advisor's: a generation below that of the answer."""
+        """Add separately billed requests of an answer, such as an advisor's, as generations below the answer's own."""
         answer = node.answer
         if answer is None or not answer.has_iterations:
             return
@@ -285,7 +283,7 @@ class _TraceCollector:
             )
 
     def _add_node(self, trace: Trace, node: SpanNode) -> bool:
-        """Add a node unless it is there already: a line may stand in two files."""
+        """Add a node unless it already exists, because a line may be in two files."""
         if node.id in self._taken:
             return False
         self._taken.add(node.id)
@@ -294,7 +292,7 @@ class _TraceCollector:
 
 
 class _SpanFrame(NamedTuple):
-    """What a span is, apart from its content: the middle of a node."""
+    """A span without its content: the middle fields of a node."""
 
     id: bytes
     parent: bytes
@@ -318,19 +316,19 @@ def _build_tool_frame(stream: ActorStream, call: Call, above: bytes, end: int) -
         start = stream.clock.read_times(call.line).start
         times = SpanTimes(start, max(start, end), borrowed=True)
     own = ids.build_tool_span_id(_to_global_key(stream.session, call.id))
-    asked_by = ids.build_generation_span_id(_to_global_key(stream.session, call.message))
-    return _SpanFrame(own, above, asked_by, f"execute_tool {shorten_name(call.name)}", times)
+    requested_by = ids.build_generation_span_id(_to_global_key(stream.session, call.message))
+    return _SpanFrame(own, above, requested_by, f"execute_tool {shorten_name(call.name)}", times)
 
 
 def _list_entries(stretch: WorkStretch) -> list[Entry]:
-    """What its work consists of, the last entry last."""
+    """List the entries of a stretch's work, the last entry last."""
     lines = [answer.lines[-1] for answer in stretch.answers]
     results = [call.result for call in stretch.calls if call.result is not None]
     return [*lines, *results, stretch.last]
 
 
 def _name_agent(agent: SubAgent) -> str:
-    """What tells an agent from others: its id, or for one inside the session's file its first entry."""
+    """Return what distinguishes an agent: its id, or for one inside the session's file its first entry."""
     return agent.inside[0].uuid or agent.agent_id if agent.inside else agent.agent_id
 
 
@@ -339,5 +337,5 @@ def _build_entry_key(session: Session, entry: Entry) -> str:
 
 
 def _to_global_key(session: Session, key: str) -> str:
-    """A key that is the same everywhere; one that is only a place in a file needs the file's name."""
+    """Return a key that is unique everywhere; one that is only a place in a file needs the session's id."""
     return f"{session.session_id}{key}" if key.startswith("@") else key

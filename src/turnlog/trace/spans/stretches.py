@@ -1,8 +1,8 @@
 """Stretches: the work of a turn, or of a sub-agent, from one rest to the next.
 
 A stretch is what the client's loop does in one go: answers and calls until it comes to rest. It rests at an answer
-without calls, at an API error and at an interruption. Work of the same turn after a rest (a hook that says go on, an
-answer that was too long, a message to a sub-agent) is a stretch of its own.
+without calls, at an API error and at an interruption. Work of the same turn after a rest (a hook that says continue,
+an answer that was too long, a message to a sub-agent) is another stretch.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ class StretchAnswer(Struct):
     key: str
     lines: list[Entry]
     before: Entry | None
-    """What it answers: the entry from which the request ran."""
+    """What it answers: the entry at which the request started."""
     inputs: list[Entry]
-    """What was said to the model since the answer before it."""
+    """The messages to the model since the previous answer."""
     calls: int = 0
-    """How many calls it holds."""
+    """How many calls it contains."""
     final: bool = False
 
     @property
@@ -46,7 +46,7 @@ class StretchAnswer(Struct):
 
 
 class WorkStretch(Struct):
-    """Work from a beginning to a rest."""
+    """Work from a start to a rest."""
 
     start: Entry
     continued: bool
@@ -57,9 +57,9 @@ class WorkStretch(Struct):
     calls: list[Call] = []
     at_rest: bool = False
     closed: bool = False
-    """Nothing that comes later changes it."""
+    """Nothing later changes it."""
     cut_off: bool = False
-    """It was closed because nothing more is to be expected, not by what came after it."""
+    """It was closed because nothing more is expected, not by later entries."""
     failed: bool = False
     """Its last answer is an API error."""
     interrupted: bool = False
@@ -67,37 +67,37 @@ class WorkStretch(Struct):
     duration_ms: int | None = None
 
     def close(self, *, cut_off: bool = False) -> None:
-        """Let nothing change it any more."""
+        """Make the stretch final."""
         self.closed, self.cut_off = True, cut_off
         for answer in self.answers[-1:]:
             answer.final = True
 
 
 class ActorWork(Struct):
-    """A turn, or all that a sub-agent did."""
+    """A turn, or all work of a sub-agent."""
 
     session: Session
     start: Entry
     prompt: Prompt | None
-    """What started it; None for work that goes on from what is not in the file."""
+    """What started it; None for work that continues something outside the file."""
     stretches: list[WorkStretch] = []
     entries: list[Entry] = []
-    """All that was said in it, in the order of the file."""
+    """All its messages, in the order of the file."""
     number: int = 0
-    """Its number among the turns; 0 if it is none."""
+    """Its number among the turns; 0 if it isn't one."""
     first_answer: Entry | None = None
     kept_at: int | None = None
-    """The place of the entry that made it a turn for certain."""
+    """The index of the entry that made it a turn for certain."""
     waiting: list[Entry] = []
-    """What was said to the model since the last answer."""
+    """The messages to the model since the last answer."""
     pending: Entry | None = None
-    """The last thing that was said after a rest."""
+    """The last message after a rest."""
     compacting: bool = False
     """A compaction came after a rest."""
 
     @property
     def is_asked(self) -> bool:
-        """Whether a person certainly asked for it."""
+        """Whether a person certainly requested it."""
         return self.prompt is not None and self.prompt.kind not in KINDS_NEEDING_WORK
 
 
@@ -109,8 +109,8 @@ class TaskNotification(NamedTuple):
 
 
 class EndReport(NamedTuple):
-    """A report from elsewhere that an actor has come to an end."""
+    """A report from elsewhere that an actor has finished."""
 
     time: int
     certain: bool
-    """It has ended even if it does not rest: it was stopped."""
+    """It has ended even if it doesn't rest, because it was stopped."""

@@ -1,1 +1,1 @@
-"""Where spans are sent: addresses, credentials and how much they may tell."""
+"""Where spans are sent: addresses, credentials, and how much content they may include."""

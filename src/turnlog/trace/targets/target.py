@@ -1,4 +1,4 @@
-"""A target: where spans are sent, with which credentials, and how much of a session they may tell."""
+"""A target: where spans are sent, with which credentials, and how much of a session they may include."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from turnlog.network.addresses import format_public_address, is_loopback
 if TYPE_CHECKING:
     from turnlog.trace.spans.content import ContentLevel, ContentPolicy
 
-# Headers that say into which project of a backend something goes, and to whom that is no secret.
+# Headers that choose a project of a backend; these are not secret.
 _PROJECT_HEADERS = (
     "x-project-name",
     "x-mlflow-experiment-id",
@@ -35,45 +35,45 @@ _PUBLIC_HEADERS = frozenset((*_PROJECT_HEADERS, "x-langfuse-ingestion-version", 
 
 @dataclass(frozen=True)
 class TraceTarget:
-    """A backend, or one project of it."""
+    """A backend, or one of its projects."""
 
     name: str
-    """What the user calls it."""
+    """The user's name for it."""
     url: str = field(repr=False)
-    """Where requests are posted to."""
+    """Where requests are posted."""
     headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
-    """What every request says beside what OTLP wants; names in small letters. Credentials are here."""
+    """Additional headers of every request, with lowercase names. They include the credentials."""
     identity: str = ""
-    """What tells two projects of one backend apart and is no secret, such as the public key of Langfuse."""
+    """Distinguishes two projects of one backend without being secret, such as the public key of Langfuse."""
     content: ContentLevel = "redacted"
     """How much of the texts is sent: full, redacted or none."""
     limit: int = 20_000
-    """Characters that are sent of one text."""
+    """How many characters of one text are sent."""
     nest: bool = False
-    """Whether a call stands under the generation that asked for it rather than beside it."""
+    """Whether calls are below the generation that requested them, instead of next to it."""
     user: str | None = None
-    """Whom the sessions belong to."""
+    """Who the sessions belong to."""
     timeout: float = 10.0
-    """Seconds that a server may say nothing."""
+    """How many seconds to wait for a silent server."""
     compress: bool | None = None
-    """Whether requests are compressed; None: yes, but not where that costs more than it saves."""
+    """Whether requests are compressed; None means yes, except where that costs more than it saves."""
     certificate: str | None = None
-    """A file with the certificates that are trusted instead of the usual ones."""
+    """A file with certificates to trust instead of the usual ones."""
     proxy: str | None = field(default=None, repr=False)
-    """The proxy to go through; its address may hold a password."""
+    """The proxy to use; its address may contain a password."""
 
     @property
     def policy(self) -> ContentPolicy:
-        """How much of a session its spans may tell."""
+        """How much of a session its spans may include."""
         from turnlog.trace.spans.content import ContentPolicy
 
         return ContentPolicy(self.content, self.limit)
 
     @cached_property
     def key(self) -> str:
-        """Where it goes, the same for ever: another name, key or password for the same place changes nothing.
+        """An identifier of the place, which stays the same even if the name, key or password changes.
 
-        What is behind the server's name is hashed: some backends have tokens in their paths.
+        Everything after the server's name is hashed, because some backends have tokens in their paths.
         """
         places = (self.headers.get(name, "") for name in _PROJECT_HEADERS)
         parts = "\n".join((urlsplit(self.url).path, self.identity, *places))
@@ -84,33 +84,33 @@ class TraceTarget:
 
     @cached_property
     def is_far(self) -> bool:
-        """Whether what it is sent should be small: not on this machine, unless it is asked for; it may be a tunnel."""
+        """Whether to keep requests small: yes, unless the server is on this machine and compression isn't requested."""
         is_here = self.proxy is None and is_loopback(urlsplit(self.url).hostname or "")
         return bool(self.compress) or not is_here
 
     @property
     def display_name(self) -> str:
-        """Its name and server, for people."""
+        """Its name and server."""
         return f"{self.name} ({format_public_address(urlsplit(self.url))})"
 
     @property
     def has_secrets(self) -> bool:
-        """Whether requests bring credentials."""
+        """Whether requests contain credentials."""
         return any(True for _ in self._iter_secrets())
 
-    def hide_secrets(self, words: str) -> str:
-        """Words of a server without what it was told in confidence."""
+    def hide_secrets(self, text: str) -> str:
+        """Remove the credentials from the text of a server."""
         for secret in sorted({*self._iter_secrets(), *self._iter_path_tokens()}, key=len, reverse=True):
-            words = words.replace(secret, "[secret]")
-        return words
+            text = text.replace(secret, "[secret]")
+        return text
 
     def _iter_secrets(self) -> Iterator[str]:
-        """Every form in which a server could repeat a credential; what is shorter than one is left alone."""
+        """Yield every form in which a server could repeat a credential, unless it is too short to be one."""
         for secret in self._iter_credentials():
             yield from (form for form in (secret, quote(secret, safe=""), unquote(secret)) if len(form) > 3)
 
     def _iter_path_tokens(self) -> Iterator[str]:
-        """What may be a token in the path: servers that don't know an address repeat it."""
+        """Yield possible tokens in the path, because servers repeat an unknown address."""
         return (part for part in urlsplit(self.url).path.split("/") if len(part) > 7 and not part.isalpha())
 
     def _iter_credentials(self) -> Iterator[str]:
@@ -125,7 +125,7 @@ class TraceTarget:
 
 
 def _split_authorization(value: str) -> Iterator[str]:
-    """The token of `Bearer …`; the user and the password of `Basic …`."""
+    """Yield the token of `Bearer …`; the user and the password of `Basic …`."""
     scheme, _, rest = value.partition(" ")
     yield rest
     if scheme.lower() == "basic":

@@ -1,21 +1,21 @@
-"""Targets that variables of the environment name.
+"""Targets in environment variables.
 
-`otel`, as OpenTelemetry has it (what names TRACES wins over what does not):
-    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT    the address as it is
+`otel`, as in OpenTelemetry (variables with TRACES take precedence):
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT    the address, used as it is
     OTEL_EXPORTER_OTLP_ENDPOINT           the address, to which /v1/traces is added
     OTEL_EXPORTER_OTLP[_TRACES]_HEADERS   name=value,name=value, percent-encoded
-    OTEL_EXPORTER_OTLP[_TRACES]_TIMEOUT   milliseconds; 10000 without it
-    OTEL_EXPORTER_OTLP[_TRACES]_COMPRESSION    gzip or none; without it gzip, but not on this machine
-    OTEL_EXPORTER_OTLP[_TRACES]_PROTOCOL       http/protobuf; there is no other
+    OTEL_EXPORTER_OTLP[_TRACES]_TIMEOUT   milliseconds (default: 10000)
+    OTEL_EXPORTER_OTLP[_TRACES]_COMPRESSION    gzip or none (default: gzip, except on this machine)
+    OTEL_EXPORTER_OTLP[_TRACES]_PROTOCOL       only http/protobuf is supported
     OTEL_EXPORTER_OTLP[_TRACES]_CERTIFICATE    a file of certificates to trust
-    OTEL_SDK_DISABLED=true, OTEL_TRACES_EXPORTER=none    there is no such target
+    OTEL_SDK_DISABLED=true, OTEL_TRACES_EXPORTER=none    turn the target off
 
-`langfuse`; each variable may have CC_ before it, which wins:
+`langfuse`; each variable may have the prefix CC_, which takes precedence:
     LANGFUSE_PUBLIC_KEY, LANGFUSE_SECRET_KEY
-    LANGFUSE_BASE_URL or LANGFUSE_HOST    https://cloud.langfuse.com without it
-    LANGFUSE_USER_ID                      whom the sessions belong to
-    TRACE_TO_LANGFUSE                     true: send; without it: only where the target is asked for by its name;
-                                          anything else: nothing is sent to any Langfuse
+    LANGFUSE_BASE_URL or LANGFUSE_HOST    default: https://cloud.langfuse.com
+    LANGFUSE_USER_ID                      who the sessions belong to
+    TRACE_TO_LANGFUSE                     true: send; unset: send only if the target is requested by name;
+                                          anything else: send nothing to any Langfuse
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def has_otel(environ: Environ) -> bool:
 
 
 def build_otel_target(environ: Environ, **choices: Any) -> TraceTarget:
-    """The endpoint of OTEL_EXPORTER_OTLP_*."""
+    """Build the target of OTEL_EXPORTER_OTLP_*."""
     name, value = _read_otel_variable(environ, "ENDPOINT") or ("", "")
     parts = address.parse_target_address(value, name)
     if name == f"{_OTEL_PREFIX}_ENDPOINT":
@@ -64,22 +64,22 @@ def build_otel_target(environ: Environ, **choices: Any) -> TraceTarget:
 
 
 def is_langfuse_allowed(environ: Environ) -> bool | None:
-    """Whether Langfuse may be sent to; None if TRACE_TO_LANGFUSE does not say."""
-    said = environ.get("TRACE_TO_LANGFUSE", "").strip().lower()
-    return said in ("true", "1") if said else None
+    """Whether sending to Langfuse is allowed; None if TRACE_TO_LANGFUSE is not set."""
+    value = environ.get("TRACE_TO_LANGFUSE", "").strip().lower()
+    return value in ("true", "1") if value else None
 
 
 def has_langfuse(environ: Environ) -> bool:
-    """Whether the environment names a project of Langfuse."""
+    """Whether the environment names a Langfuse project."""
     return bool(_read_langfuse_variable(environ, "PUBLIC_KEY") or _read_langfuse_variable(environ, "SECRET_KEY"))
 
 
 def build_langfuse_from_environment(environ: Environ, **choices: Any) -> TraceTarget:
-    """The project of LANGFUSE_*."""
+    """Build the target of LANGFUSE_*."""
     public, secret = _read_langfuse_variable(environ, "PUBLIC_KEY"), _read_langfuse_variable(environ, "SECRET_KEY")
     for key, name in ((public, "LANGFUSE_PUBLIC_KEY"), (secret, "LANGFUSE_SECRET_KEY")):
         if key is None:
-            raise UsageError(f"{name} is not set, and Langfuse wants both keys of a project; set it")
+            raise UsageError(f"{name} is not set; Langfuse needs both keys of a project")
     host = (
         _read_langfuse_variable(environ, "BASE_URL") or _read_langfuse_variable(environ, "HOST") or LANGFUSE_CLOUD_URL
     )
@@ -97,11 +97,11 @@ def build_langfuse_target(
     headers: Environ | None = None,
     **rest: Any,
 ) -> TraceTarget:
-    """A project of Langfuse, by its two keys."""
+    """Build the target of a Langfuse project from its two keys."""
     parts = address.to_langfuse_address(address.parse_target_address(host, where))
     own = {
         "authorization": "Basic " + b64encode(f"{public}:{secret}".encode()).decode(),
-        "x-langfuse-ingestion-version": "4",  # without it what is sent shows only minutes later
+        "x-langfuse-ingestion-version": "4",  # without it, spans appear minutes later
         **(headers or {}),
     }
     url, headers = address.split_credentials(parts, own)
@@ -109,7 +109,7 @@ def build_langfuse_target(
 
 
 def _read_otel_variable(environ: Environ, what: str) -> tuple[str, str] | None:
-    """A variable of OpenTelemetry and what it says; an empty one counts as not set."""
+    """Return a variable of OpenTelemetry and its value; an empty one counts as not set."""
     for name in (f"{_OTEL_PREFIX}_TRACES_{what}", f"{_OTEL_PREFIX}_{what}"):
         if value := environ.get(name, "").strip():
             return name, value
@@ -126,20 +126,20 @@ def _is_true(environ: Environ, name: str) -> bool:
 
 def _parse_headers(environ: Environ) -> dict[str, str]:
     name, value = _read_otel_variable(environ, "HEADERS") or ("", "")
-    found = {}
+    headers = {}
     for part in filter(None, (part.strip() for part in value.split(","))):
-        key, is_pair, said = part.partition("=")
+        key, is_pair, text = part.partition("=")
         if not is_pair:
             raise UsageError(f"{name}: expected name=value,name=value, percent-encoded")
-        found[unquote(key.strip())] = unquote(said.strip())
-    return address.check_headers(found, name)
+        headers[unquote(key.strip())] = unquote(text.strip())
+    return address.check_headers(headers, name)
 
 
 def _check_protocol(environ: Environ) -> None:
     name, value = _read_otel_variable(environ, "PROTOCOL") or ("", "http/protobuf")
     if value != "http/protobuf":
         raise UsageError(
-            f"{name}={value}: only http/protobuf is spoken; set {_OTEL_PREFIX}_TRACES_PROTOCOL and "
+            f"{name}={value}: only http/protobuf is supported; set {_OTEL_PREFIX}_TRACES_PROTOCOL and "
             f"_TRACES_ENDPOINT, or put"
             " environment = false below [trace] in config.toml"
         )
@@ -153,9 +153,9 @@ def _read_timeout(environ: Environ) -> float:
 
 
 def _read_compression(environ: Environ) -> bool | None:
-    if (found := _read_otel_variable(environ, "COMPRESSION")) is None:
+    if (variable := _read_otel_variable(environ, "COMPRESSION")) is None:
         return None
-    name, value = found
+    name, value = variable
     if value not in ("gzip", "none"):
         raise UsageError(f"{name}={value}: expected gzip or none")
     return value == "gzip"

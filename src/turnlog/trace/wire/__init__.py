@@ -1,1 +1,1 @@
-"""Spans on the wire: OTLP in protobuf, posted over HTTP, and what the backend replies."""
+"""Spans on the wire: OTLP in protobuf, posted over HTTP, and the backend's replies."""

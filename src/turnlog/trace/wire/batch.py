@@ -1,4 +1,4 @@
-"""A batch: spans of one trace, encoded to be sent in one request."""
+"""A batch: spans of one trace, encoded for one request."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 
 class SpanBatch(NamedTuple):
-    """What one request brings."""
+    """The content of one request."""
 
     trace: bytes
     spans: tuple[bytes, ...]
-    """The ids of its spans; no span stands in it twice."""
+    """The ids of its spans, without repetitions."""
     body: bytes
     """The request as it is sent: OTLP protobuf, compressed. The same spans give the same bytes."""

@@ -1,7 +1,7 @@
-"""OTLP: spans as the bytes of an ExportTraceServiceRequest, in requests that are not too large.
+"""OTLP: spans as the bytes of an ExportTraceServiceRequest, in requests of limited size.
 
-The encoding depends on nothing but the spans and turnlog's version, so that a request that is sent again is the same
-to the byte. See opentelemetry/proto/trace/v1/trace.proto for the numbers of the fields.
+The encoding depends only on the spans and turnlog's version, so a request that is sent again is identical. See
+opentelemetry/proto/trace/v1/trace.proto for the numbers of the fields.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from turnlog.trace.wire.protobuf import (
 )
 
 MAX_REQUEST_BYTES = 1_000_000
-"""Bytes that a request has at most before it is compressed; a larger span goes alone."""
+"""The maximum size of a request before compression; a larger span is sent alone."""
 
-_GZIP_WINDOW_BITS = 31  # a gzip header without a clock's time, which zlib writes by itself
+_GZIP_WINDOW_BITS = 31  # a gzip header by zlib itself, without a time
 _MIN_INT64, _MAX_INT64 = -(1 << 63), (1 << 63) - 1
 _INTERNAL_KIND, _CLIENT_KIND = 1, 3
 _MAX_CACHED_TEXT_BYTES = 100
@@ -52,38 +52,37 @@ _STATUS_MESSAGE_TAG, _STATUS_ERROR_CODE = encode_tag(2), encode_tag(3, VARINT) +
 
 
 def encode_request(spans: Iterable[Span], version: str = __version__) -> bytes:
-    """The request that brings some spans, not compressed."""
+    """Encode spans as a request, not compressed."""
     return _join_request((part for _, part in _encode_spans(spans)), *_encode_resource_and_scope(version))
 
 
 def compress_body(body: bytes, *, small: bool = True) -> bytes:
-    """A request as it is sent: the same bytes for the same request; not `small`, it is only put into that form."""
+    """Compress a request, always to the same bytes; if not `small`, only wrap it in the gzip format."""
     return zlib.compress(body, 1 if small else 0, _GZIP_WINDOW_BITS)
 
 
 def decompress_body(body: bytes) -> bytes:
-    """A request as it was before it was compressed."""
     return zlib.decompress(body, _GZIP_WINDOW_BITS)
 
 
 def build_span_batches(
     spans: Iterable[Span], largest: int = MAX_REQUEST_BYTES, version: str = __version__, *, small: bool = True
 ) -> list[SpanBatch]:
-    """Spans as requests of one trace each; where a span is given twice, its first form counts."""
+    """Encode spans as requests of one trace each; if a span is given twice, the first version counts."""
     unique: dict[bytes, Span] = {}
     for span in spans:
         unique.setdefault(span.id, span)
-    around = _encode_resource_and_scope(version)
-    room = largest - sum(map(len, around)) - 16
+    frame = _encode_resource_and_scope(version)
+    room = largest - sum(map(len, frame)) - 16
     return [
-        SpanBatch(trace, tuple(ids), compress_body(_join_request(parts, *around), small=small))
-        for trace, found in groupby(unique.values(), key=lambda span: span.trace)
-        for ids, parts in _split_portions(found, room)
+        SpanBatch(trace, tuple(ids), compress_body(_join_request(parts, *frame), small=small))
+        for trace, members in groupby(unique.values(), key=lambda span: span.trace)
+        for ids, parts in _split_portions(members, room)
     ]
 
 
 def _split_portions(spans: Iterable[Span], room: int) -> Iterator[tuple[list[bytes], list[bytes]]]:
-    """Ids and encoded spans that fit into one request."""
+    """Yield ids and encoded spans that fit into one request."""
     ids: list[bytes] = []
     parts: list[bytes] = []
     used = 0
@@ -98,7 +97,7 @@ def _split_portions(spans: Iterable[Span], room: int) -> Iterator[tuple[list[byt
 
 
 def _encode_spans(spans: Iterable[Span]) -> Iterator[tuple[Span, bytes]]:
-    """Spans with their bytes; what spans of a trace share is encoded once."""
+    """Yield spans with their bytes; the shared attributes of a trace are encoded once."""
     shared, head = None, b""
     for span in spans:
         if span.shared is not shared:
@@ -107,12 +106,12 @@ def _encode_spans(spans: Iterable[Span]) -> Iterator[tuple[Span, bytes]]:
 
 
 def halve_batch(batch: SpanBatch) -> tuple[SpanBatch, SpanBatch] | None:
-    """A batch as two of about the same size, or None if it holds one span."""
+    """Split a batch into two of similar size; return None if it contains one span."""
     if len(batch.spans) < 2:
         return None
     resource, scope, parts = _split_request(decompress_body(batch.body))
     half, used, at = sum(map(len, parts)) / 2, len(parts[0]), 1
-    while used + len(parts[at]) / 2 < half:  # at the last one this never holds
+    while used + len(parts[at]) / 2 < half:  # this is never true for the last one
         used += len(parts[at])
         at += 1
     one, two = (compress_body(_join_request(some, resource, scope)) for some in (parts[:at], parts[at:]))
@@ -120,7 +119,7 @@ def halve_batch(batch: SpanBatch) -> tuple[SpanBatch, SpanBatch] | None:
 
 
 def _split_request(body: bytes) -> tuple[bytes, bytes, list[bytes]]:
-    """What stands around the spans of a request of ours, and the spans."""
+    """Split one of our requests into its frame and its spans."""
     ((_, whole),) = _list_chunks(body)
     (_, resource), (_, spans) = _list_chunks(whole)
     (_, scope), *parts = _list_chunks(spans)
@@ -136,7 +135,7 @@ def _list_chunks(message: bytes) -> list[tuple[int, bytes]]:
 
 
 def to_readable_spans(spans: Iterable[Span]) -> list[dict[str, Any]]:
-    """Spans as values for people: what is sent, with ids in hexadecimal and times as dates."""
+    """Convert spans for people: with ids in hexadecimal and times as dates."""
     return [
         {
             "trace": span.trace.hex(),
@@ -173,7 +172,7 @@ def _format_date(time: int) -> str:
 
 @lru_cache(maxsize=4)
 def _encode_resource_and_scope(version: str) -> tuple[bytes, bytes]:
-    """The resource and the scope that the spans of a request belong to."""
+    """Encode the resource and the scope that the spans of a request belong to."""
     resource = {
         "service.name": "claude-code",
         "telemetry.sdk.name": "turnlog",
@@ -189,12 +188,12 @@ def _encode_resource_and_scope(version: str) -> tuple[bytes, bytes]:
 def _join_request(parts: Iterable[bytes], resource: bytes, scope: bytes) -> bytes:
     spans = [scope, *parts]
     size = sum(map(len, spans))
-    around = [resource, _TAG_TWO, encode_varint(size)]
-    return b"".join((_TAG_ONE, encode_varint(sum(map(len, around)) + size), *around, *spans))
+    head = [resource, _TAG_TWO, encode_varint(size)]
+    return b"".join((_TAG_ONE, encode_varint(sum(map(len, head)) + size), *head, *spans))
 
 
 def _encode_span(span: Span, head: bytes) -> bytes:
-    """A span, with the tag that it has in its scope."""
+    """Encode a span, with the tag that it has in its scope."""
     parts = [encode_chunk(_TRACE_ID_TAG, span.trace), encode_chunk(_SPAN_ID_TAG, span.id)]
     if span.parent:
         parts.append(encode_chunk(_PARENT_ID_TAG, span.parent))
@@ -217,24 +216,24 @@ def _encode_span(span: Span, head: bytes) -> bytes:
 
 
 def _encode_attributes(before: bytes, items: Iterable[tuple[str, AttributeValue]]) -> list[bytes]:
-    """Attributes in pieces, to be joined once: most of what is sent are long texts."""
-    found: list[bytes] = []
+    """Encode attributes in pieces, to be joined once, because most of the data is long texts."""
+    pieces: list[bytes] = []
     for key, value in items:
         if isinstance(value, str):
             content = encode_wire_text(value)
             size = len(content)
-            found += (
+            pieces += (
                 (_cached_text_prefix if size < _MAX_CACHED_TEXT_BYTES else _encode_text_prefix)(before, key, size),
                 content,
             )
         else:
             content = _encode_value(value)
-            found += _cached_value_prefix(before, key, len(content)), content
-    return found
+            pieces += _cached_value_prefix(before, key, len(content)), content
+    return pieces
 
 
 def _encode_text_prefix(before: bytes, key: str, size: int) -> bytes:
-    """What stands before a text of some bytes in an attribute."""
+    """Encode what precedes a text of some bytes in an attribute."""
     inner = encode_varint(size)
     return _encode_value_prefix(before, key, 1 + len(inner) + size) + _TAG_ONE + inner
 
@@ -250,7 +249,7 @@ _cached_value_prefix = lru_cache(maxsize=1 << 12)(_encode_value_prefix)
 
 @lru_cache(maxsize=1 << 10)
 def _encode_key(key: str) -> bytes:
-    """The name of an attribute, and the tag of its value."""
+    """Encode the name of an attribute, and the tag of its value."""
     return encode_chunk(_TAG_ONE, encode_wire_text(key)) + _TAG_TWO
 
 
@@ -267,7 +266,7 @@ def _encode_value(value: AttributeValue) -> bytes:
 
 
 def _clamp_int64(number: int) -> int:
-    """A number as 64 bits can hold it; a transcript may have any."""
+    """Limit a number to 64 bits, because a transcript may contain any."""
     return min(max(number, _MIN_INT64), _MAX_INT64)
 
 

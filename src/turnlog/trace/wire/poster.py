@@ -1,8 +1,7 @@
-"""Posting a request to a target, and what its answer means.
+"""Post a request to a target, and judge its response.
 
-One connection is kept alive over many requests. A request is sent once: whether it is sent again is for the caller to
-say, who keeps count of what may have arrived twice. Redirects are not followed, so credentials go nowhere but to the
-server that was named.
+One connection is kept alive for many requests. A request is sent once: the caller decides whether to send it again, and
+counts what may have arrived twice. Redirects are not followed, so credentials only go to the server that was named.
 """
 
 from __future__ import annotations
@@ -33,60 +32,60 @@ _MESSAGE_FIELDS = ("message", "error", "detail", "details", "errorMessage", "err
 
 
 class Rejection(NamedTuple):
-    """Spans that a server says it did not take, in an answer that accepts the request."""
+    """Spans that a server says it rejected, in a response that accepts the request."""
 
     spans: int
     words: str
 
 
 def read_rejection(raw: bytes, kind: str) -> Rejection | None:
-    """What an ExportTraceServiceResponse says of rejected spans; None if it rejects none."""
-    count, said = _read_rejected(raw) if kind in _PROTOBUF_TYPES else _read_rejected_json(raw)
-    words = f"{count} of its spans rejected: {to_printable_line(said) or 'without a reason'}"
-    return Rejection(count, words) if count else None
+    """Read which spans an ExportTraceServiceResponse rejects; return None if it rejects none."""
+    count, reason = _read_rejected(raw) if kind in _PROTOBUF_TYPES else _read_rejected_json(raw)
+    text = f"{count} of its spans were rejected: {to_printable_line(reason) or 'no reason given'}"
+    return Rejection(count, text) if count else None
 
 
 def _read_rejected(raw: bytes) -> tuple[int, str]:
-    found = _parse_fields(_parse_fields(raw).get(1))
-    count = found.get(1)
-    return count if isinstance(count, int) else 0, _decode_text(found.get(2))
+    fields = _parse_fields(_parse_fields(raw).get(1))
+    count = fields.get(1)
+    return count if isinstance(count, int) else 0, _decode_text(fields.get(2))
 
 
 def _read_rejected_json(raw: bytes) -> tuple[int, str]:
-    found = _parse_json(raw)
-    told = found.get("partialSuccess", found.get("partial_success")) if isinstance(found, dict) else None
-    if not isinstance(told, dict):
+    reply = _parse_json(raw)
+    partial = reply.get("partialSuccess", reply.get("partial_success")) if isinstance(reply, dict) else None
+    if not isinstance(partial, dict):
         return 0, ""
-    count = told.get("rejectedSpans", told.get("rejected_spans"))
-    said = told.get("errorMessage", told.get("error_message"))
-    # 64-bit numbers are written as text in the JSON of protobuf.
+    count = partial.get("rejectedSpans", partial.get("rejected_spans"))
+    reason = partial.get("errorMessage", partial.get("error_message"))
+    # Protobuf's JSON writes 64-bit numbers as text.
     is_number = isinstance(count, int) or (isinstance(count, str) and count.isdecimal() and len(count) < 20)
-    return int(count or 0) if is_number else 0, said if isinstance(said, str) else ""
+    return int(count or 0) if is_number else 0, reason if isinstance(reason, str) else ""
 
 
 def read_reply_words(raw: bytes, kind: str) -> str:
-    """The words of a reply, on one line and in visible characters; empty if it says nothing."""
+    """Read the message of a reply, on one line and in printable characters; empty if it has none."""
     if kind in _PROTOBUF_TYPES:
-        said = _decode_text(_parse_fields(raw).get(2))  # a google.rpc.Status
-        if said:
-            return to_printable_line(said)
-    found = _find_message(_parse_json(raw))
-    return to_printable_line(found or _HTML_TAG.sub(" ", raw.decode("utf-8", "replace")))
+        status_message = _decode_text(_parse_fields(raw).get(2))  # a google.rpc.Status
+        if status_message:
+            return to_printable_line(status_message)
+    message = _find_message(_parse_json(raw))
+    return to_printable_line(message or _HTML_TAG.sub(" ", raw.decode("utf-8", "replace")))
 
 
-def _find_message(found: Any, depth: int = 3) -> str:
-    """The text in a JSON reply that people are to read."""
-    if isinstance(found, str) or depth == 0:
-        return found if isinstance(found, str) else ""
-    if isinstance(found, list):
-        return _find_message(found[0], depth - 1) if found else ""
-    if not isinstance(found, dict):
+def _find_message(reply: Any, depth: int = 3) -> str:
+    """Find the text for people in a JSON reply."""
+    if isinstance(reply, str) or depth == 0:
+        return reply if isinstance(reply, str) else ""
+    if isinstance(reply, list):
+        return _find_message(reply[0], depth - 1) if reply else ""
+    if not isinstance(reply, dict):
         return ""
-    return next((said for name in _MESSAGE_FIELDS if (said := _find_message(found.get(name), depth - 1))), "")
+    return next((text for name in _MESSAGE_FIELDS if (text := _find_message(reply.get(name), depth - 1))), "")
 
 
 def to_printable_line(text: str) -> str:
-    """A text on one line, without what can't be seen."""
+    """Put a text on one line, without unprintable characters."""
     return " ".join("".join(char if char.isprintable() else " " for char in text).split())
 
 
@@ -110,11 +109,11 @@ def _parse_json(raw: bytes) -> Any:
 
 MAX_ANSWER_BYTES = 1 << 16
 MAX_WAIT_SECONDS = 86_400.0
-_CONNECTION_ERRORS = (OSError, http.client.HTTPException, UnicodeError)  # the last for names that can't be looked up
+_CONNECTION_ERRORS = (OSError, http.client.HTTPException, UnicodeError)  # the last for host names that can't be encoded
 _SECONDS_TEXT = re.compile(r"\d{1,12}(\.\d+)?")
 _RETRY_STATUSES = frozenset({407, 408, 425, 429})
 _UNSURE_STATUSES = frozenset({500, 502, 504})
-"""Something failed, perhaps after the spans were taken: a gateway does not know what became of a request."""
+"""The server failed, perhaps after it took the spans: a gateway doesn't know what became of a request."""
 _PAGE_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 
 
@@ -122,29 +121,29 @@ class PostAccepted(NamedTuple):
     """The backend has it."""
 
     partial: str | None = None
-    """What it says of spans that it did not take all the same."""
+    """Its message about spans that it rejected all the same."""
     rejected: int = 0
-    """How many these are, as it says."""
+    """How many spans it says it rejected."""
 
 
 class PostDeferred(NamedTuple):
-    """Not now; the same request may be taken another time."""
+    """Not now; the same request may be accepted later."""
 
     reason: str
     after: float | None = None
-    """Seconds after which the server wants to be asked again."""
+    """After how many seconds the server wants another attempt."""
     unsure: bool = False
-    """The request went out whole and no answer came back: it may have arrived."""
+    """The whole request was sent and no response came back: it may have arrived."""
 
 
 class PostTooLarge(NamedTuple):
-    """It would be taken in smaller parts."""
+    """The server would accept it in smaller parts."""
 
     reason: str
 
 
 class PostRefused(NamedTuple):
-    """It would never be taken as it is."""
+    """The server will never accept it as it is."""
 
     status: int
     words: str
@@ -154,13 +153,13 @@ PostVerdict = PostAccepted | PostDeferred | PostTooLarge | PostRefused
 
 
 class Poster:
-    """Posts requests to a target, one after the other; not for several threads."""
+    """Posts requests to a target, one after the other; not thread-safe."""
 
     def __init__(self, target: TraceTarget) -> None:
         self.target = target
         self._parts = urlsplit(target.url)
         self._proxy = urlsplit(target.proxy) if target.proxy else None
-        self._kept: http.client.HTTPConnection | None = None
+        self._connection: http.client.HTTPConnection | None = None
 
     def __enter__(self) -> Poster:
         return self
@@ -169,27 +168,26 @@ class Poster:
         self.close()
 
     def close(self) -> None:
-        """Let go of the connection."""
-        if self._kept is not None:
-            self._kept.close()
-            self._kept = None
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
 
     def post(self, body: bytes) -> PostVerdict:
-        """Send a request (compressed, as a batch holds it) once."""
-        went_out = False
+        """Send a request (compressed, as it is in a batch) once."""
+        was_sent = False
         try:
             connection = self._get_connection()
-            went_out = self._send_request(connection, body)
+            was_sent = self._send_request(connection, body)
             return self._read_verdict(connection)
         except _CONNECTION_ERRORS as error:
             self.close()
-            return PostDeferred(self._describe_fault(error), unsure=went_out)
+            return PostDeferred(self._describe_fault(error), unsure=was_sent)
         except BaseException:
             self.close()
             raise
 
     def _send_request(self, connection: http.client.HTTPConnection, body: bytes) -> bool:
-        """Whether the whole request went out."""
+        """Send a request; return whether all of it was sent."""
         headers = {
             **self.target.headers,
             "content-type": "application/x-protobuf",
@@ -206,7 +204,7 @@ class Poster:
         try:
             connection.request("POST", path, body, headers)
         except (BrokenPipeError, ConnectionResetError, TimeoutError):
-            # A server that finds a request too large may say so and read no further: hear it out.
+            # A server may reject a large request without reading all of it: read its response.
             if not _has_data(connection):
                 raise
             return False
@@ -218,7 +216,7 @@ class Poster:
             try:
                 raw = _read_answer(answer, time.monotonic() + self.target.timeout)
             except _CONNECTION_ERRORS:
-                self.close()  # the status is what counts
+                self.close()  # only the status matters
             if len(raw) > MAX_ANSWER_BYTES:
                 self.close()
             return self._judge_answer(answer, raw[:MAX_ANSWER_BYTES])
@@ -230,27 +228,27 @@ class Poster:
             if rejection is None:
                 return PostAccepted()
             return PostAccepted(self.target.hide_secrets(rejection.words)[:500], rejection.spans)
-        said = self.target.hide_secrets(read_reply_words(raw, kind) or to_printable_line(answer.reason))[:500]
+        reason = self.target.hide_secrets(read_reply_words(raw, kind) or to_printable_line(answer.reason))[:500]
         if 200 <= status < 300:
             return PostRefused(
-                status, f"a page came back where a tracing backend answers; is the address right? {said}"
+                status, f"the server returned a web page, not a tracing response; is the address right? {reason}"
             )
         if status == 413:
-            return PostTooLarge(f"{status}: {said}")
+            return PostTooLarge(f"{status}: {reason}")
         if status in _RETRY_STATUSES or status >= 500:
             after = _parse_retry_after(answer.getheader("retry-after"))
-            return PostDeferred(f"{status}: {said}", after, unsure=status in _UNSURE_STATUSES)
+            return PostDeferred(f"{status}: {reason}", after, unsure=status in _UNSURE_STATUSES)
         if 300 <= status < 400:
-            said = "it wants to send us elsewhere; name that address in the target"
-        return PostRefused(status, said)
+            reason = "the server redirects; set the address that it redirects to in the target"
+        return PostRefused(status, reason)
 
     def _get_connection(self) -> http.client.HTTPConnection:
-        """The connection of the last request if the server still holds it, else a new one."""
-        if self._kept is not None and (self._kept.sock is None or _has_data(self._kept)):
+        """Return the connection of the last request if the server still holds it, else a new one."""
+        if self._connection is not None and (self._connection.sock is None or _has_data(self._connection)):
             self.close()
-        if self._kept is None:
-            self._kept = self._open_connection()
-        return self._kept
+        if self._connection is None:
+            self._connection = self._open_connection()
+        return self._connection
 
     def _open_connection(self) -> http.client.HTTPConnection:
         trust = self._ssl_context if self._parts.scheme == "https" else None
@@ -268,26 +266,26 @@ class Poster:
 
     def _describe_fault(self, error: Exception) -> str:
         if isinstance(error, ssl.SSLCertVerificationError):
-            return f"its certificate is not accepted: {error.verify_message}"
+            return f"its certificate is not trusted: {error.verify_message}"
         if isinstance(error, TimeoutError):
-            return "no answer in time"
+            return "no response in time"
         if isinstance(error, http.client.HTTPException | ConnectionError) and not isinstance(
             error, ConnectionRefusedError
         ):
-            return f"the connection was cut or is no HTTP ({type(error).__name__})"
+            return f"the connection was closed or is not HTTP ({type(error).__name__})"
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
         return self.target.hide_secrets(f"can't be reached: {reason}")[:500]
 
 
 def _has_data(connection: http.client.HTTPConnection) -> bool:
-    """Whether there is something to read; where nothing was asked, that is the end of the connection."""
+    """Whether there is something to read; if nothing was requested, that means the end of the connection."""
     with DefaultSelector() as selector:
         selector.register(connection.sock, EVENT_READ)
         return bool(selector.select(0))
 
 
 def _read_answer(answer: http.client.HTTPResponse, deadline: float) -> bytes:
-    """What an answer says; no more of it than anybody wants to know, and not for ever."""
+    """Read a response up to a size limit and a deadline."""
     parts, size = [], 0
     while size <= MAX_ANSWER_BYTES and (part := answer.read1(MAX_ANSWER_BYTES)):
         parts.append(part)
@@ -298,7 +296,7 @@ def _read_answer(answer: http.client.HTTPResponse, deadline: float) -> bytes:
 
 
 def _parse_retry_after(value: str | None) -> float | None:
-    """Seconds that the server wants us to wait, said as a number or as a date; a day at most."""
+    """Return how many seconds the server wants us to wait, given as a number or a date; at most a day."""
     if value is None:
         return None
     if _SECONDS_TEXT.fullmatch(value):

@@ -1,7 +1,7 @@
 """Protobuf's wire format, as much of it as OTLP needs: written by joining bytes, read field by field.
 
-A message is a row of fields, each a tag (its number and how it is written) and a value. Importing a library for that
-costs more than encoding a whole session.
+A message is a sequence of fields, each a tag (its number and type) and a value. Importing a library for that takes
+longer than encoding a whole session.
 """
 
 from __future__ import annotations
@@ -15,30 +15,30 @@ _FIXED_BYTES = {FIXED64: 8, FIXED32: 4}
 
 @lru_cache(maxsize=1 << 16)
 def encode_varint(number: int) -> bytes:
-    """A number from 0 in as few bytes as it needs."""
-    written = bytearray()
+    """Encode a number from 0 on in as few bytes as possible."""
+    encoded = bytearray()
     while number > 0x7F:
-        written.append(number & 0x7F | 0x80)
+        encoded.append(number & 0x7F | 0x80)
         number >>= 7
-    written.append(number)
-    return bytes(written)
+    encoded.append(number)
+    return bytes(encoded)
 
 
 def encode_tag(field: int, wire: int = CHUNK) -> bytes:
-    """What stands before a value."""
+    """Encode what precedes a value."""
     return encode_varint(field << 3 | wire)
 
 
 def encode_chunk(before: bytes, content: bytes) -> bytes:
-    """A field with a text or a message in it, after its tag."""
+    """Encode a field that contains a text or a message, after its tag."""
     return b"".join((before, encode_varint(len(content)), content))
 
 
 def encode_wire_text(value: str) -> bytes:
-    """A text as it is sent.
+    """Encode a text.
 
-    Half of a surrogate pair, which UTF-8 can't write, becomes U+FFFD, and NUL its picture: a backend that keeps its
-    texts in PostgreSQL fails on it, for ever and with the whole request.
+    A lone surrogate, which UTF-8 can't represent, becomes U+FFFD. NUL becomes its symbol, because a backend that stores
+    texts in PostgreSQL would reject the whole request forever.
     """
     if "\0" in value:
         value = value.replace("\0", "\u2400")
@@ -49,7 +49,7 @@ def encode_wire_text(value: str) -> bytes:
 
 
 def iter_wire_fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """The fields of a message, by their numbers; ValueError if it is none."""
+    """Yield the fields of a message with their numbers; raise ValueError if it is malformed."""
     at, end = 0, len(message)
     while at < end:
         key, at = _read_varint(message, at)
@@ -60,7 +60,7 @@ def iter_wire_fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
             continue
         size, at = _read_varint(message, at) if wire == CHUNK else (_FIXED_BYTES.get(wire, end), at)
         if at + size > end:
-            raise ValueError("it ends within a field")
+            raise ValueError("the message ends within a field")
         yield key >> 3, message[at : at + size]
         at += size
 
@@ -72,4 +72,4 @@ def _read_varint(message: bytes, at: int) -> tuple[int, int]:
         shift += 7
         if message[place] < 0x80:
             return number, place + 1
-    raise ValueError("it ends within a number")
+    raise ValueError("the message ends within a number")

@@ -117,7 +117,9 @@ def test_broken_lines_are_passed_over() -> None:
 
 
 def test_of_many_texts_in_a_file_the_first_are_kept_and_all_counted() -> None:
-    report = scan_file(build_text_needle("x"), ScanTarget(1, "", False, 0), lambda _: iter([line("x") * 100]), kept=5)
+    report = scan_file(
+        build_text_needle("x"), ScanTarget(1, "", False, 0), lambda _: iter([line("x") * 100]), max_sightings=5
+    )
     assert (report.total, len(report.sightings)) == (100, 5)
 
 

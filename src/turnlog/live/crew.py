@@ -63,8 +63,8 @@ class AgentCrew:
     def _read_folder_times(self) -> tuple[object, ...]:
         own = self._session.with_suffix("") / "subagents"
         flows = [item.path for item in scan_folder(own / "workflows")] if (own / "workflows").is_dir() else []
-        beside = self._session.parent
-        folders: list[str | Path] = [own, own / "workflows", *flows, beside, beside / "subagents"]
+        project = self._session.parent
+        folders: list[str | Path] = [own, own / "workflows", *flows, project, project / "subagents"]
         return tuple(map(_read_mtime_ns, folders))
 
     def _find_loose_agents(self) -> AgentsBySession:

@@ -161,7 +161,7 @@ class SessionFollower:
         for stream in self.streams.values():
             stream.close()
 
-    # -- where it stands
+    # -- positions
 
     def get_positions(self) -> StreamPositions:
         """Return the present position of every stream."""

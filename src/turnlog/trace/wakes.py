@@ -28,7 +28,7 @@ class Wake(NamedTuple):
     """One message of Claude Code, and the arguments of the hook."""
 
     path: Path
-    made: int
+    time_ns: int
     """In nanoseconds since 1970."""
     surroundings: str
     """A hash of the variables that say where spans go; see `hook`."""
@@ -70,7 +70,7 @@ def list_waiting_wakes(folder: Path, surroundings: str) -> list[Wake]:
             continue
         if wake.surroundings == surroundings:
             wakes.append(wake)
-        elif time.time_ns() - wake.made > _EXPIRED_NS:
+        elif time.time_ns() - wake.time_ns > _EXPIRED_NS:
             remove_wakes([wake])
     return wakes
 

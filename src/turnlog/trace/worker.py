@@ -131,7 +131,9 @@ class _SessionService:
                 self.report.sessions += 1
                 remove_wakes(group)
             rest = self._list_wakes() if is_alone else []
-            set_wakes_aside([wake for wake in rest if time.time_ns() - wake.made > _GIVE_UP_AFTER_NS], self.job.folder)
+            set_wakes_aside(
+                [wake for wake in rest if time.time_ns() - wake.time_ns > _GIVE_UP_AFTER_NS], self.job.folder
+            )
 
     def _list_wakes(self) -> list[Wake]:
         return [
@@ -176,7 +178,7 @@ class _SessionService:
         if path is None:
             return False
         expected = ExpectedEnd(wake.answer, wake.prompt_id)
-        patience = self.job.patience.deduct_elapsed(wake.made)
+        patience = self.job.patience.deduct_elapsed(wake.time_ns)
         return wait_for_transcript_end(path, expected, patience, self._build_end_check(wake)) == "there"
 
     def _build_end_check(self, wake: Wake) -> Callable[[], bool]:
@@ -187,7 +189,7 @@ class _SessionService:
 
     def _is_left(self, wake: Wake) -> bool:
         """Whether nobody has continued the session since it ended."""
-        return self.path.stat().st_mtime_ns < wake.made + _AFTER_END_NS
+        return self.path.stat().st_mtime_ns < wake.time_ns + _AFTER_END_NS
 
     def _harvest_targets(self, signals: SessionSignals | None) -> bool:
         """Put the final spans into the outbox; return whether all of them are there."""

@@ -57,8 +57,8 @@ def collect_sessions(
         loose = list_loose_agents(project_dir) if files else {}
         for item in files:
             folder = os.path.join(project_dir, item.session_id)  # noqa: PTH118
-            beside = [*_list_files_below(folder, survey), *_list_loose_agent_paths(loose, item.session_id)]
-            paths = [item.file, *beside, *elsewhere.get(item.session_id, ())]
+            own_files = [*_list_files_below(folder, survey), *_list_loose_agent_paths(loose, item.session_id)]
+            paths = [item.file, *own_files, *elsewhere.get(item.session_id, ())]
             yield SessionOnDisk(item, tuple(dict.fromkeys(paths)))
 
 

@@ -265,9 +265,9 @@ class _BatchReader:
     def _read_entry(self, placed: PlacedLine) -> None:
         line, message = placed.line, placed.line.message
         texts = list_search_texts(placed, self.familiar)
-        shown = None if line.tool_use_result is None else find_whole_file_path(line.tool_use_result)
-        if shown is not None:
-            self.task.files.add(shown)
+        shown_path = None if line.tool_use_result is None else find_whole_file_path(line.tool_use_result)
+        if shown_path is not None:
+            self.task.files.add(shown_path)
         model = None
         if line.type == "assistant" and message is not None:
             best = count_line(self.answers, line, self.task.path, placed.offset)
@@ -281,13 +281,15 @@ class _BatchReader:
             texts.append(SearchText("other", moved))
         self.outline.add_placed_line(placed)
         if texts:
-            self._add_texts(placed, texts, model, shown)
+            self._add_texts(placed, texts, model, shown_path)
 
     def _number_model(self, model: str) -> int:
         number = self.models[model] = self.names.get_number("model", model)
         return number
 
-    def _add_texts(self, placed: PlacedLine, texts: list[SearchText], model: int | None, shown: str | None) -> None:
+    def _add_texts(
+        self, placed: PlacedLine, texts: list[SearchText], model: int | None, shown_path: str | None
+    ) -> None:
         """Index the texts of an entry; this runs for every text, so it looks nothing up twice."""
         line, offset, file = placed.line, placed.offset, self.task.file
         time = to_epoch_seconds(line.timestamp)
@@ -300,7 +302,7 @@ class _BatchReader:
                 if text.tool is not None:
                     self._note_call(call, text.tool, line.timestamp, words, paths)
                 else:
-                    self._note_result(call, line.timestamp, text.seen or len(words), failed, shown)
+                    self._note_result(call, line.timestamp, text.seen or len(words), failed, shown_path)
                 tool_id = self.tools.get(call)
             if not words and not paths:
                 continue
@@ -327,11 +329,11 @@ class _BatchReader:
             call.tool = self.tools[key]
             call.started, call.given, call.path = time, len(words), paths[0] if paths else None
 
-    def _note_result(self, key: str, time: str | None, size: int, failed: bool, shown: str | None) -> None:
+    def _note_result(self, key: str, time: str | None, size: int, failed: bool, shown_path: str | None) -> None:
         """Record the result of a call; the first one counts."""
         call = self.calls.get(key)
         if call is None:
             call = self.calls[key] = CallRow(key)
-        call.shown = shown or call.shown
+        call.shown = shown_path or call.shown
         if call.got is None:
             call.ended, call.failed, call.got = time, failed, size

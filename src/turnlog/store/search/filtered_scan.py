@@ -173,11 +173,11 @@ def scan_indexed_files(
         progress,
     )
     findings.is_enough(result.reports)
-    groups = group_scan_reports(db, findings.kept, findings.sieve, options.limit, options.hits)
+    groups = group_scan_reports(db, findings.reports, findings.sieve, options.limit, options.hits)
     if options.context:
         passages = Passages(db, source.read_passage)
         groups = [_add_context(db, passages, group, options.context) for group in groups]
-    total = sum(report.total for report in findings.kept)
+    total = sum(report.total for report in findings.reports)
     left_out = trash.build_left_out((trash.files[item.file] for item in targets if item.file in trash.files), None)
     outcome = SearchOutcome(groups, total, len(findings.sessions), is_bounded=result.left > 0, left_out=left_out)
     return ScanOutcome(outcome, result)
@@ -196,7 +196,7 @@ class _ScanFindings:
         self.db = db
         self.sieve = sieve
         self.options = options
-        self.kept: list[FileScanReport] = []
+        self.reports: list[FileScanReport] = []
         self.sessions: set[int] = set()
         self._checked = 0
 
@@ -205,7 +205,7 @@ class _ScanFindings:
         for report in reports[self._checked :]:
             fitting = self.sieve.sift_report(report)
             if fitting.total:
-                self.kept.append(fitting)
+                self.reports.append(fitting)
                 self.sessions.add(self.db.execute("SELECT session FROM file WHERE id = ?", (report.file,)).get)
         self._checked = len(reports)
         return len(self.sessions) >= self.options.limit

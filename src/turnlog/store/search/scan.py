@@ -85,12 +85,12 @@ def scan_files(
     needle: SearchNeedle,
     targets: Sequence[ScanTarget],
     source: ScanSource = read_target,
-    kept: int = MAX_SIGHTINGS_PER_FILE,
+    max_sightings: int = MAX_SIGHTINGS_PER_FILE,
     is_enough: Callable[[Sequence[FileScanReport]], bool] = lambda _: False,
     progress: ScanProgress = lambda done, total: None,  # noqa: ARG005
 ) -> ScanResult:
     """Scan files in order until `is_enough` says so."""
-    work = _ScanWork(needle, source, kept)
+    work = _ScanWork(needle, source, max_sightings)
     start, total = time.perf_counter(), sum(target.size for target in targets)
     is_interrupted = False
     try:
@@ -108,10 +108,10 @@ def scan_files(
 class _ScanWork:
     """A scan in progress."""
 
-    def __init__(self, needle: SearchNeedle, source: ScanSource, kept: int) -> None:
+    def __init__(self, needle: SearchNeedle, source: ScanSource, max_sightings: int) -> None:
         self.needle = needle
         self.source = source
-        self.kept = kept
+        self.max_sightings = max_sightings
         self.found: list[FileScanReport] = []
         self.failures: list[str] = []
         self.done = 0
@@ -131,7 +131,7 @@ class _ScanWork:
         self.files += len(part)
 
     def _scan_share(self, share: Sequence[ScanTarget]) -> list[FileScanReport]:
-        return [scan_file(self.needle, target, self.source, self.kept) for target in share]
+        return [scan_file(self.needle, target, self.source, self.max_sightings) for target in share]
 
 
 def _split_rounds(targets: Sequence[ScanTarget]) -> Iterator[list[ScanTarget]]:
@@ -159,7 +159,10 @@ def _split_shares(targets: Sequence[ScanTarget]) -> list[list[ScanTarget]]:
 
 
 def scan_file(
-    needle: SearchNeedle, target: ScanTarget, source: ScanSource = read_target, kept: int = MAX_SIGHTINGS_PER_FILE
+    needle: SearchNeedle,
+    target: ScanTarget,
+    source: ScanSource = read_target,
+    max_sightings: int = MAX_SIGHTINGS_PER_FILE,
 ) -> FileScanReport:
     report = FileScanReport(target.file, sightings=[])
     search = _iter_plain_text if target.is_plain else _iter_line_texts
@@ -171,7 +174,7 @@ def scan_file(
                 if match is None:
                     continue
                 report.total += 1
-                if len(report.sightings) < kept:
+                if len(report.sightings) < max_sightings:
                     snippet = build_snippet_around(text.words, match.span(), SNIPPET_CHARS)
                     report.sightings.append(ScanSighting(target.file, place, text.kind, snippet))
     except OSError as error:

@@ -175,10 +175,10 @@ class _SearchEngine:
         elif self.plan.terms:
             self.is_bounded = True
         groups = self._build_groups(rows)
-        shown = [self._add_shown_hits(group) for group in self._choose_best_groups(groups)]
-        unread = sum(hit.snippet is None for group in shown for hit in group.hits)
+        best_groups = [self._add_shown_hits(group) for group in self._choose_best_groups(groups)]
+        unread = sum(hit.snippet is None for group in best_groups for hit in group.hits)
         is_bounded = self.is_bounded or bool(self.cut)
-        return SearchOutcome(shown, len(rows), len(groups), is_bounded, is_scattered, unread, self.cut)
+        return SearchOutcome(best_groups, len(rows), len(groups), is_bounded, is_scattered, unread, self.cut)
 
     def _widen_rows(self, rows: list[IndexTextRow]) -> tuple[list[IndexTextRow], bool]:
         """Add matches by parts of identifiers; if nothing matches, find sessions that contain all terms somewhere.
@@ -316,13 +316,13 @@ class _SearchEngine:
         """Add the texts of a group's best hits; hits with the same text are shown once."""
         known = {hit.id: hit for hit in group.hits}
         rows = sorted(group.rows, key=self._rank_row, reverse=True)
-        shown: dict[str, IndexHit] = {}
+        hits: dict[str, IndexHit] = {}
         for _, row in rows[: 3 * self.options.hits]:
-            if len(shown) == self.options.hits:
+            if len(hits) == self.options.hits:
                 break
             hit = known.get(row[0]) or self._build_hit(row)
-            shown.setdefault(hit.snippet.text if hit.snippet else f"gone {hit.id}", hit)
-        return group._replace(hits=tuple(self._add_context(hit) for hit in shown.values()))
+            hits.setdefault(hit.snippet.text if hit.snippet else f"gone {hit.id}", hit)
+        return group._replace(hits=tuple(self._add_context(hit) for hit in hits.values()))
 
     def _rank_row(self, scored: tuple[float, IndexTextRow]) -> tuple[float, int]:
         score, row = scored

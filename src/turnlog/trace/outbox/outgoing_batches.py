@@ -170,9 +170,9 @@ class OutgoingBatches:
             row = self._db.execute(sql, (pending.id,)).fetchone()
             if row is None:
                 return
-            target, made, place, part, unsure = row
+            target, created, place, part, unsure = row
             for name, half in (("0", first), ("1", second)):
-                self._insert_batch(target, half, made, place, f"{part}{name}", unsure)
+                self._insert_batch(target, half, created, place, f"{part}{name}", unsure)
 
     def _uncount_repeat(self, pending: PendingBatch) -> None:
         """Undo the count of a repeat, because the server itself said that the batch had not arrived."""
@@ -198,12 +198,22 @@ class OutgoingBatches:
             self._db.execute("UPDATE target SET fails = 0, since = NULL, until = NULL WHERE key = ?", (target,))
 
     def _insert_batch(
-        self, number: int, batch: SpanBatch, made: float, place: int | None = None, part: str = "", unsure: int = 0
+        self, number: int, batch: SpanBatch, created: float, place: int | None = None, part: str = "", unsure: int = 0
     ) -> None:
         self._db.execute(
             "INSERT INTO batch (target, state, unsure, place, part, made, spans, size, trace, ids)"
             " VALUES (?, 'waiting', ?, ?, ?, ?, ?, ?, ?, ?)",
-            (number, unsure, place, part, made, len(batch.spans), len(batch.body), batch.trace, b"".join(batch.spans)),
+            (
+                number,
+                unsure,
+                place,
+                part,
+                created,
+                len(batch.spans),
+                len(batch.body),
+                batch.trace,
+                b"".join(batch.spans),
+            ),
         )
         last = self._db.last_insert_rowid()
         self._db.execute("INSERT INTO body VALUES (?, ?)", (last, batch.body))

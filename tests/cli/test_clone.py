@@ -150,7 +150,7 @@ def test_an_unknown_session_and_a_file_that_is_none_are_told(turnlog: Turnlog, s
     other = tmp_path / "notes.jsonl"
     other.write_text("hello\n")
     done = turnlog("clone", other)
-    assert (done.status, "its name is no session id" in done.err) == (2, True)
+    assert (done.status, "the file name is not a session id" in done.err) == (2, True)
 
 
 def test_texts_are_made_shorter_without_a_model_and_the_log_tells_both(

@@ -46,14 +46,14 @@ def test_a_fork_is_a_new_session_and_the_old_one_stays_byte_for_byte(turnlog: Tu
 
 def test_json_says_what_was_made_and_where_it_goes_on(turnlog: Turnlog, session: Path) -> None:
     found = turnlog("fork", SESSION, "--at", "1", "--title", "Again", "--json").json
-    assert (found["made"]["title"], found["point"]) == ("Again", "behind turn 1")
+    assert (found["made"]["title"], found["point"]) == ("Again", "after turn 1")
     assert found["at"] == "10000000-0000-4000-8000-000000000002"
     assert Path(found["made"]["path"]) in made(session.parent)
 
 
 def test_a_dry_run_says_where_it_would_go_on_and_writes_nothing(turnlog: Turnlog, session: Path) -> None:
     done = turnlog("fork", SESSION, "--at", "1", "--dry-run")
-    assert done.lines == ["It would go on behind turn 1.", "Nothing was written: this was a dry run."]
+    assert done.lines == ["It would go on after turn 1.", "Nothing was written: this was a dry run."]
     assert turnlog("fork", SESSION, "--at", "1", "-n", "--json").json["made"] is None
     assert not made(session.parent)
 
@@ -76,9 +76,13 @@ def test_the_tree_shows_what_was_forked_from_what(turnlog: Turnlog, session: Pat
     [
         (["--at", "7"], 2, "the turns of this session are 1 to 2"),
         (["--at", "compaction:2"], 2, "this session has one compaction, number 1"),
-        (["--at", "10000000-0000-4000-8000-00000000000"], 2, "6 entries begin so; give more of it"),
+        (
+            ["--at", "10000000-0000-4000-8000-00000000000"],
+            2,
+            "6 entries have a uuid that starts like this; give more of it",
+        ),
         (["--at", "20000000-0000-4000-8000-000000000001"], 2, "the closest are 10000000-0000-4000-8000-000000000001"),
-        (["--at", HOSTILE], 2, "no entry of this session begins so"),
+        (["--at", HOSTILE], 2, "no entry of this session has a uuid that starts like this"),
         ([], 2, "--at"),
     ],
 )

@@ -53,7 +53,7 @@ def test_an_unknown_session_is_answered_with_the_closest(turnlog: Turnlog, sessi
 def test_the_demo_is_not_changed(turnlog: Turnlog, machine: Machine) -> None:
     done = turnlog("rename", "bee7dbd3", "x")
     assert done.status == 2
-    assert "the made-up sessions of the demo can't be changed" in done.err
+    assert "the demo's sessions can't be changed" in done.err
 
 
 def test_an_open_session_is_renamed_with_a_note(turnlog: Turnlog, machine: Machine, session: Path) -> None:
@@ -61,7 +61,7 @@ def test_an_open_session_is_renamed_with_a_note(turnlog: Turnlog, machine: Machi
     (machine.folder / "sessions" / "1.json").write_text(json.dumps({"pid": os.getpid(), "sessionId": SESSION}))
     done = turnlog("rename", SESSION, "x")
     assert done.status == 0
-    assert f"Note: it is open in a client, process {os.getpid()}." in done.err
+    assert f"Note: it is open in Claude Code, process {os.getpid()}." in done.err
 
 
 def test_nothing_in_a_title_acts_on_the_terminal(turnlog: Turnlog, session: Path) -> None:

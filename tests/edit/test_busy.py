@@ -51,7 +51,7 @@ def test_a_running_client_registers_its_session(session: Path) -> None:
     with process("") as pid:
         register(session, pid=pid)
         assert find_open_signs(find_target(session)) == [
-            OpenSign("registered", f"it is open in a client, process {pid}", pid)
+            OpenSign("registered", f"it is open in Claude Code, process {pid}", pid)
         ]
         register(session, pid=pid, sessionId="another")
         assert find_open_signs(find_target(session)) == []

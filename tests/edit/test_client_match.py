@@ -61,8 +61,8 @@ def test_a_session_that_was_used_since_the_client_of_its_folder_started_may_be_o
         write_since(project.folder / f"{OLD}.jsonl")
         (sign,) = project.signs(OLD)
     assert (sign.kind, sign.pid, sign.is_certain, sign.is_question) == ("client", pid, False, True)
-    assert sign.words == f"a client runs in its folder, process {pid}, and it was used since that started"
-    assert sign.remedy == "end that first, or use --force"
+    assert sign.words == f"Claude Code (process {pid}) runs in its folder, and the session was used after it started"
+    assert sign.remedy == "end that process first, or use --force"
     assert project.signs(OLD) == []
 
 
@@ -73,12 +73,12 @@ def test_a_client_that_only_resumed_a_session_has_written_its_log_or_list(projec
         log.parent.mkdir()
         write_since(log)
         write_since(project.folder / f"{NEW}.jsonl")
-        assert ["used since" in sign.words for sign in project.signs(OLD)] == [True]
+        assert ["used after" in sign.words for sign in project.signs(OLD)] == [True]
 
 
 def test_any_session_of_the_folder_may_be_open_while_a_client_has_written_none(project: Project) -> None:
     with old_client(project.cwd, project.config) as pid:
-        words = f"a client runs in its folder, process {pid}, which does not say what it has open"
+        words = f"Claude Code (process {pid}) runs in its folder and does not say what it has open"
         for name in (OLD, NEW):
             assert project.signs(name) == [OpenSign("client", words, pid)]
         assert find_suspect_sessions([project.target(OLD), project.target(NEW)]) == [
@@ -138,7 +138,7 @@ def test_a_session_that_may_be_open_is_deleted_when_the_user_says_so(project: Pr
     with old_client(project.cwd, project.config) as pid:
         for asked, force in ((False, True), (True, False)):
             path = project.folder / f"{OLD}.jsonl"
-            with pytest.raises(Busy, match=f"{OLD}: a client runs in its folder, process {pid}, .*or use --force"):
+            with pytest.raises(Busy, match=rf"{OLD}: Claude Code \(process {pid}\) runs in its folder.*or use --force"):
                 delete_session(path, trash)
             entry = delete_session(path, trash, asked=asked, force=force)
             trash.restore(entry)

@@ -125,7 +125,7 @@ def test_what_stands_in_the_way_is_not_overwritten_and_nothing_stays(session: Pa
     new = create_uuid()
     session.with_name(f"{new}.jsonl").write_text("mine")
     before = picture(config)
-    with pytest.raises(TurnlogError, match="stands there already"):
+    with pytest.raises(TurnlogError, match="already exists"):
         clone_session(session, new=new)
     assert picture(config).keys() == before.keys()
 
@@ -191,7 +191,7 @@ def test_no_more_than_was_there_at_the_start_is_copied(session: Path) -> None:
 def test_a_file_that_is_no_session_is_told_with_the_reason(tmp_path: Path, data: bytes, reason: str) -> None:
     path = tmp_path / f"{MINE}.jsonl"
     path.write_bytes(data)
-    with pytest.raises(TurnlogError, match=f"this is no session of Claude Code: .*{reason}"):
+    with pytest.raises(TurnlogError, match=f"not a Claude Code session: .*{reason}"):
         clone_session(path)
     assert [item.name for item in tmp_path.iterdir()] == [path.name]
 

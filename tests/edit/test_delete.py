@@ -192,7 +192,7 @@ def test_a_full_trash_disk_deletes_nothing(session: Path, config: Path, tmp_path
 
 def test_a_session_that_was_just_written_is_refused_unless_forced(session: Path, trash: Trash) -> None:
     os.utime(session)
-    with pytest.raises(Busy, match=r"it was written \d s ago; wait until it is quiet, or use --force"):
+    with pytest.raises(Busy, match=r"it was written \d s ago; wait until nothing writes to it, or use --force"):
         delete_session(session, trash)
     assert session.exists()
     delete_session(session, trash, force=True)
@@ -205,7 +205,7 @@ def test_a_session_that_is_open_in_a_client_is_refused_even_if_forced(
     (config / "sessions").mkdir()
     (config / "sessions" / "1.json").write_text(json.dumps({"pid": os.getpid(), "sessionId": MINE}))
     assert [sign.kind for sign in find_open_signs(find_target(session))] == ["registered"]
-    with pytest.raises(Busy, match=r"is open in a client.*end that first"):
+    with pytest.raises(Busy, match=r"is open in Claude Code.*end that process first"):
         delete_session(session, trash, force=True)
 
 
@@ -214,9 +214,9 @@ def test_what_is_no_session_of_the_client_is_refused(tmp_path: Path, trash: Tras
 
     with pytest.raises(UsageError, match="demo"):
         delete_session(next(config_dir().glob("projects/*/????????-*.jsonl")), trash)
-    with pytest.raises(UsageError, match="no session id"):
+    with pytest.raises(UsageError, match="not a session id"):
         delete_session(tmp_path / "notes.jsonl", trash)
-    with pytest.raises(TurnlogError, match="in no projects folder"):
+    with pytest.raises(TurnlogError, match="not in a projects folder"):
         delete_session(conversation("x").write(tmp_path, MINE), trash)
 
 

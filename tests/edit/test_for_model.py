@@ -70,7 +70,7 @@ def test_entries_that_are_left_empty_go_and_what_hung_on_them_hangs_on_their_par
     draft, counts = adapt_to_model(Draft.from_transcript(build.session().file), "other-provider")
     file = draft.to_transcript()
     assert [(entry.uuid, entry.parent_uuid) for entry in file.entries] == [(prompt, None), ("text", prompt)]
-    assert counts["entries that were left empty"] == 1
+    assert counts["entries left empty"] == 1
 
 
 def test_what_the_apis_own_tools_said_becomes_text() -> None:
@@ -90,7 +90,7 @@ def test_a_tool_of_the_api_with_nothing_to_read_goes_with_its_call() -> None:
     call = {"type": "server_tool_use", "id": "s", "name": "advisor", "input": {"query": "secret"}}
     answer = {"type": "advisor_tool_result", "tool_use_id": "s", "content": {"encrypted_content": "Zz"}}
     build.answer(call, answer, {"type": "fallback", "from": {"model": "a"}}, "ONE")
-    assert fitted(build, "claude-opus-5") == (["U one", "A ONE"], {"blocks of the API": 3})
+    assert fitted(build, "claude-opus-5") == (["U one", "A ONE"], {"API blocks": 3})
 
 
 def test_references_to_tools_inside_results_become_text() -> None:
@@ -122,7 +122,7 @@ def test_ids_that_do_not_fit_are_renamed_for_call_and_result_alike_and_stay_apar
     found = [block.get("id") or block["tool_use_id"] for block in blocks(build)]
     assert found[:4] == ["a_b_2", "a_b_3", "a_b", "x" * 64]
     assert found[4:] == found[:4]
-    assert counts["ids of calls"] == 3
+    assert counts["call ids"] == 3
     assert draft.get_value(draft.rows[-1], "sourceToolUseID") == "a_b_2"
 
 
@@ -144,7 +144,7 @@ def test_odd_blocks_ids_and_empty_texts_do_no_harm() -> None:
     build.prompt(None)
     build.lines.append({"type": "user", "message": "no object"})
     draft, counts = adapt_to_model(Draft.from_transcript(build.session().file), "other-provider")
-    assert counts == {"empty texts": 1, "blocks of the API": 1}
+    assert counts == {"empty texts": 1, "API blocks": 1}
     assert len(draft.to_transcript().entries) == 5
 
 

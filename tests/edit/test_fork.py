@@ -179,7 +179,7 @@ def test_a_point_may_be_the_end_of_a_branch_or_the_start_of_a_uuid() -> None:
     assert told(build, "leaf:1") == ["U one", "A ONE", "U two", "A TWO"]
     assert told(build, "leaf:2") == ["U one", "A ONE", "U other", "A OTHER"]
     assert told(build, "fork-3") == ["U one", "A ONE", "U other"]
-    with pytest.raises(UsageError, match="2 entries begin so"):
+    with pytest.raises(UsageError, match="2 entries have a uuid that starts like this"):
         parse_fork_point(build.session(), "fork-")
 
 
@@ -210,9 +210,9 @@ def test_a_call_is_kept_with_its_results() -> None:
         ("compaction:0", "the compactions of this session are 1 to 2"),
         ("compaction:-3", "the compactions of this session are 1 to 2"),
         ("leaf:2", "this session has one leaf, number 1"),
-        ("b2", "is a compaction; compaction:2 goes on just before it"),
-        ("u9", "no entry of this session begins so; the closest are u3, u2, u1"),
-        ("nothing-like-it", "no entry of this session begins so; give the number of a turn"),
+        ("b2", "is a compaction; compaction:2 continues just before it"),
+        ("u9", "no entry of this session has a uuid that starts like this; the closest are u3, u2, u1"),
+        ("nothing-like-it", "no entry of this session has a uuid that starts like this; give the number of a turn"),
         ("turn:1", "give the number of a turn, the uuid of an entry, compaction:K or leaf:K"),
         ("", "give the number of a turn"),
     ],
@@ -234,7 +234,7 @@ def test_progress_and_entries_without_uuid_are_no_points() -> None:
     build = Build()
     build.prompt("one")
     build.progress("p1")
-    with pytest.raises(UsageError, match="report of progress"):
+    with pytest.raises(UsageError, match="is a progress entry"):
         parse_fork_point(build.session(), "p1")
     bare = Build()
     del bare[bare.prompt("one")]["uuid"]

@@ -275,7 +275,7 @@ def test_a_session_that_is_open_is_refused(client: Client, undo: Undo) -> None:
     full(client)
     client.write("sessions/1.json", json.dumps({"pid": os.getpid(), "sessionId": TWO}))
     before = state_of(client.folder)
-    with pytest.raises(Busy, match=f"{TWO}: it is open in a client, process {os.getpid()}; end that first"):
+    with pytest.raises(Busy, match=f"{TWO}: it is open in Claude Code, process {os.getpid()}; end that process first"):
         move_project(client.plan(), undo)
     assert state_of(client.folder) == before
 

@@ -147,7 +147,7 @@ def test_what_is_no_session_of_the_clients_is_refused(session: Path, tmp_path: P
         pack_sessions([tmp_path / "notes.jsonl"], tmp_path / "p")
     stray = tmp_path / f"{MINE}.jsonl"
     stray.write_bytes(session.read_bytes())
-    with pytest.raises(TurnlogError, match="lies in no projects folder"):
+    with pytest.raises(TurnlogError, match="not in a projects folder"):
         pack_sessions([stray], tmp_path / "p")
     with pytest.raises(Changed, match="is gone"):
         pack_sessions([session.with_name("0" * 8 + session.name[8:])], tmp_path / "p")

@@ -46,12 +46,12 @@ def test_force_without_anything_there_keeps_nothing(tmp_path: Path) -> None:
 
 
 def test_a_folder_is_no_place_for_a_file(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="is a folder; name the file"):
+    with pytest.raises(UsageError, match="is a folder; name a file"):
         write_restored_file(tmp_path, b"x", force=True)
 
 
 def test_folders_are_not_made(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="make it first"):
+    with pytest.raises(UsageError, match="create it first"):
         write_restored_file(tmp_path / "no" / "a", b"x")
     assert list(tmp_path.iterdir()) == []
 
@@ -59,7 +59,7 @@ def test_folders_are_not_made(tmp_path: Path) -> None:
 @pytest.mark.skipif(os.name == "nt", reason="no such files there")
 def test_what_is_no_plain_file_is_left_alone(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(UsageError, match="no plain file"):
+    with pytest.raises(UsageError, match="not a regular file"):
         write_restored_file(tmp_path / "pipe", b"x", force=True)
 
 

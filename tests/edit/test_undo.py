@@ -335,7 +335,8 @@ def test_an_open_session_is_not_changed_back(undo: Undo, root: Path) -> None:
     (root.parent / "sessions").mkdir()
     (root.parent / "sessions" / "1.json").write_text(json.dumps({"pid": os.getpid(), "sessionId": MINE}))
     for force in (False, True):
-        with pytest.raises(Busy, match=f"{MINE}: it is open in a client, process {os.getpid()}; end that first"):
+        reason = f"it is open in Claude Code, process {os.getpid()}"
+        with pytest.raises(Busy, match=f"{MINE}: {reason}; end that process first"):
             undo.undo_record(record, force=force)
     (root.parent / "sessions" / "1.json").unlink()
     undo.undo_record(record)

@@ -138,7 +138,7 @@ def said(place: Place, path: Path) -> list[str]:
 def test_a_deleted_session_comes_back_with_what_its_client_wrote_since(place: Place, version: str) -> None:
     with running(place, version) as terminal:
         session = terminal.say("first words")
-        with pytest.raises(Failed, match=f"a client runs in its folder, process {terminal.pid}, and it was used since"):
+        with pytest.raises(Failed, match=rf"\(process {terminal.pid}\) runs in its folder, and the session was used"):
             place.turnlog("delete", session.stem, "--yes")
         place.turnlog("delete", session.stem, "--yes", "--force")
         assert not session.exists()

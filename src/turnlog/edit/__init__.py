@@ -1,1 +1,1 @@
-"""What changes sessions on the disk: one verb a file or folder, each with a way back."""
+"""Edits to sessions on disk: one verb per file or folder, each with a way back."""

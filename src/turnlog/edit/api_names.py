@@ -1,4 +1,4 @@
-"""Ids of calls and names of tools in the letters that an API takes, the same for a call and its result."""
+"""Call ids and tool names in the characters that an API accepts, the same for a call and its result."""
 
 from __future__ import annotations
 
@@ -10,39 +10,39 @@ _MAX_ID_CHARS = 64
 
 
 class ApiNames:
-    """Gives what does not fit another name, and never the same one to two."""
+    """A mapping of call ids and tool names to valid ones; two different names never become the same."""
 
-    def __init__(self, longest: int) -> None:
-        self._longest = longest
+    def __init__(self, max_tool_chars: int) -> None:
+        self._max_tool_chars = max_tool_chars
         self._ids: dict[str, str] = {}
         self._tools: dict[str, str] = {}
 
-    def reserve_id(self, given: object) -> None:
-        """Know an id, so that no other is changed into it."""
-        if isinstance(given, str) and given == _fit_characters(given, _MAX_ID_CHARS):
-            self._ids.setdefault(given, given)
+    def reserve_id(self, identity: object) -> None:
+        """Reserve an id that is already valid, so that no other id is changed into it."""
+        if isinstance(identity, str) and identity == _fit_characters(identity, _MAX_ID_CHARS):
+            self._ids.setdefault(identity, identity)
 
-    def convert_id(self, given: Any) -> Any:
-        """The id of a call as it can be sent."""
-        return _assign_name(given, self._ids, _MAX_ID_CHARS)
+    def convert_id(self, identity: Any) -> Any:
+        """Return the id of a call in a form that can be sent."""
+        return _assign_name(identity, self._ids, _MAX_ID_CHARS)
 
-    def convert_tool_name(self, given: Any) -> Any:
-        """The name of a tool as it can be sent."""
-        return _assign_name(given, self._tools, self._longest)
+    def convert_tool_name(self, name: Any) -> Any:
+        """Return the name of a tool in a form that can be sent."""
+        return _assign_name(name, self._tools, self._max_tool_chars)
 
 
-def _assign_name(given: Any, known: dict[str, str], longest: int) -> Any:
-    if not isinstance(given, str):
-        return given
-    if given not in known:
-        fitted, taken = _fit_characters(given, longest), set(known.values())
-        new, number = fitted, 2
-        while new in taken and new != given:
+def _assign_name(name: Any, known: dict[str, str], max_chars: int) -> Any:
+    if not isinstance(name, str):
+        return name
+    if name not in known:
+        fitted, taken = _fit_characters(name, max_chars), set(known.values())
+        candidate, number = fitted, 2
+        while candidate in taken and candidate != name:
             ending = f"_{number}"
-            new, number = fitted[: longest - len(ending)] + ending, number + 1
-        known[given] = new
-    return known[given]
+            candidate, number = fitted[: max_chars - len(ending)] + ending, number + 1
+        known[name] = candidate
+    return known[name]
 
 
-def _fit_characters(given: str, longest: int) -> str:
-    return _UNSUPPORTED_CHARACTER_PATTERN.sub("_", given)[:longest] or "_"
+def _fit_characters(name: str, max_chars: int) -> str:
+    return _UNSUPPORTED_CHARACTER_PATTERN.sub("_", name)[:max_chars] or "_"

@@ -1,11 +1,11 @@
-"""How edits write session files: they create a session with all that belongs to it, append to one, or replace one.
+"""How edits write session files: they create a session with all its files, append to one, or replace one.
 
-    write_new_session      files that belong to it first, the transcript last: a session exists as a whole or not at all
-    append_to_transcript   one write of whole lines
+    write_new_session      writes other files first and the transcript last: a session exists whole or not at all
+    append_to_transcript   appends whole lines in one write
     replace_transcript     keeps the original bytes for `turnlog undo`; refuses a session that is open elsewhere
 
-A process that is killed while it creates a session leaves files under an id that nothing names, and a note
-(`unfinished_sessions`). Whatever creates the next session in that folder finds the note and removes them.
+A process that is killed while it creates a session leaves files under an id that nothing refers to, and a note
+(`unfinished_sessions`). The next edit that creates a session in that folder finds the note and removes the files.
 """
 
 from __future__ import annotations
@@ -31,30 +31,30 @@ from turnlog.errors import Busy, TurnlogError
 
 _BLOCK_BYTES = 1 << 20
 LineSource = Callable[[], Iterable[bytes]]
-"""Gives the lines of a file, as often as it is asked."""
+"""Returns the lines of a file each time it is called."""
 
 
 class NewSession(NamedTuple):
-    """A session that is to be made."""
+    """A session to be written."""
 
     path: Path
-    """Where its transcript will be; nothing may stand there."""
+    """The path of its transcript, which must not exist yet."""
     root: Path
-    """The folder that nothing may lead out of: a config folder, or the transcript's own."""
+    """The folder that no path may leave: a config folder, or the transcript's own folder."""
     lines: LineSource
     identity: IdRenewer
     files: tuple[CarriedFile, ...] = ()
     title: str | None = None
     read: Callable[[Path], Iterable[bytes]] | None = None
-    """How a file that is carried along is read, if not as it is; line by line where ids are in it."""
+    """Reads a copied file if its content must change; line by line if the file contains ids."""
 
 
 class _IdsUnsettled(Exception):
-    """An id was passed over that turned out to be the session's."""
+    """A pass over all lines kept or renewed an id by mistake, so another pass is needed."""
 
 
 def write_new_session(new: NewSession) -> int:
-    """Write a new session; gives the bytes of its transcript. On any failure nothing of it stays."""
+    """Write a new session and return the size of its transcript in bytes. If anything fails, nothing of it remains."""
     with _keep_note_while_writing(new):
         try:
             _try_to_write(new, new.identity)
@@ -66,62 +66,62 @@ def write_new_session(new: NewSession) -> int:
 
 @contextlib.contextmanager
 def _keep_note_while_writing(new: NewSession) -> Iterator[None]:
-    with contextlib.ExitStack() as held:
+    with contextlib.ExitStack() as stack:
         try:
-            held.enter_context(keep_unfinished_note(new.path, new.root, [file.goal for file in new.files]))
+            stack.enter_context(keep_unfinished_note(new.path, new.root, [file.goal for file in new.files]))
         except OSError as error:
             raise TurnlogError(f"{new.path}: {error.strerror or error}; nothing was written") from None
         yield
 
 
-def _try_to_write(new: NewSession, settled: IdRenewer | None = None) -> None:
-    made: list[Path] = []
+def _try_to_write(new: NewSession, checked: IdRenewer | None = None) -> None:
+    created: list[Path] = []
     try:
         for file in new.files:
-            _create_file(file.goal, _read_carried_content(file, new), new, made)
+            _create_file(file.goal, _read_carried_content(file, new), new, created)
         if new.title is not None and new.root != new.path.parent:
-            beside = encode_json_line({"customTitle": new.title})
-            _create_file(new.path.with_suffix("") / "custom-title.json", [beside], new, made)
-        _create_file(new.path, _iterate_transcript(new, settled), new, made)
+            sidecar_line = encode_json_line({"customTitle": new.title})
+            _create_file(new.path.with_suffix("") / "custom-title.json", [sidecar_line], new, created)
+        _create_file(new.path, _iterate_transcript(new, checked), new, created)
     except BaseException:
-        _remove_created(made)
+        _remove_created(created)
         raise
 
 
-def _iterate_transcript(new: NewSession, settled: IdRenewer | None) -> Iterator[bytes]:
+def _iterate_transcript(new: NewSession, checked: IdRenewer | None) -> Iterator[bytes]:
     yield from new.lines()
-    if settled is not None and not settled.is_complete:
+    if checked is not None and not checked.is_complete:
         raise _IdsUnsettled
 
 
-def _create_file(goal: Path, content: Iterable[bytes], new: NewSession, made: list[Path]) -> None:
-    top = goal.relative_to(new.root).parts[:-1][:1]
-    root = new.root.joinpath(*top)  # `projects` itself may be a link: people keep it on another disk
+def _create_file(path: Path, content: Iterable[bytes], new: NewSession, created: list[Path]) -> None:
+    first_folder = path.relative_to(new.root).parts[:-1][:1]
+    root = new.root.joinpath(*first_folder)  # `projects` itself may be a link: people keep it on another disk
     try:
-        _create_folders(goal.parent, root, made)
-        made.append(goal)  # before it is there: an interrupt may come at any moment
-        writer.create_session_file(goal, content, root=root)
+        _create_folders(path.parent, root, created)
+        created.append(path)  # before it exists: an interrupt can come at any moment
+        writer.create_session_file(path, content, root=root)
     except FileExistsError:
-        made.remove(goal)
-        raise TurnlogError(f"{goal}: stands there already; nothing was written") from None
+        created.remove(path)
+        raise TurnlogError(f"{path}: already exists; nothing was written") from None
     except OSError as error:
-        raise TurnlogError(f"{goal}: {error.strerror or error}; nothing was written") from None
+        raise TurnlogError(f"{path}: {error.strerror or error}; nothing was written") from None
 
 
-def _create_folders(folder: Path, root: Path, made: list[Path]) -> None:
+def _create_folders(folder: Path, root: Path, created: list[Path]) -> None:
     missing = []
     while not folder.exists() and folder != root:
         missing.append(folder)
         folder = folder.parent
     for path in reversed(missing):
         resolve_inside(path, root)
-        made.append(path)
+        created.append(path)
         path.mkdir(mode=0o700, exist_ok=True)
 
 
-def _remove_created(made: list[Path]) -> None:
-    for path in reversed(made):
-        with contextlib.suppress(OSError):  # a folder that somebody else has put something into stays
+def _remove_created(created: list[Path]) -> None:
+    for path in reversed(created):
+        with contextlib.suppress(OSError):  # a folder that now contains someone else's files stays
             if path.is_dir():
                 path.rmdir()
             else:
@@ -129,15 +129,15 @@ def _remove_created(made: list[Path]) -> None:
 
 
 def _read_carried_content(file: CarriedFile, new: NewSession) -> Iterable[bytes]:
-    """The bytes of a file that is carried along, with new ids where it names some."""
-    read = (new.read or _read_pieces)(file.source)
+    """Read a copied file, with new ids if it contains any."""
+    content = (new.read or _read_pieces)(file.source)
     if not file.names_ids:
-        return read
-    return map(new.identity.renew_line if file.source.suffix == ".jsonl" else new.identity.renew_text, read)
+        return content
+    return map(new.identity.renew_line if file.source.suffix == ".jsonl" else new.identity.renew_text, content)
 
 
 def _read_pieces(path: Path) -> Iterator[bytes]:
-    """A transcript line by line, another file in blocks."""
+    """Read a transcript or JSON file line by line, any other file in blocks."""
     fd, _ = open_regular_file(path)
     with os.fdopen(fd, "rb") as source:
         if path.suffix in (".jsonl", ".json"):
@@ -146,25 +146,25 @@ def _read_pieces(path: Path) -> Iterator[bytes]:
             yield block
 
 
-def refuse_busy_session(found: SessionTarget, *, force: bool = False) -> None:
-    """Refuse to change a session in place that is open elsewhere; `force` overrides what is only a suspicion."""
-    told = select_blocking_signs(find_open_signs(found), force=force)
-    if told:
-        raise Busy(f"{found.session_id}: {told[0].words}; {told[0].remedy}, or work on a clone")
+def refuse_busy_session(target: SessionTarget, *, force: bool = False) -> None:
+    """Refuse to change a session in place while it is open elsewhere; `force` overrides what is only a suspicion."""
+    signs = select_blocking_signs(find_open_signs(target), force=force)
+    if signs:
+        raise Busy(f"{target.session_id}: {signs[0].words}; {signs[0].remedy}, or work on a clone")
 
 
 def create_transcript(path: Path, lines: Iterable[bytes], *, root: Path) -> None:
-    """Write a new transcript that no other files belong to; raises `FileExistsError` if the path is taken."""
+    """Write a new transcript without any other files; raises `FileExistsError` if the path is taken."""
     writer.create_session_file(path, lines, root=root)
 
 
-def append_to_transcript(found: SessionTarget, lines: bytes, *, mend: bool) -> None:
-    """Append whole lines to a session, also one that is open elsewhere; without `mend` only behind a complete line."""
-    writer.append_lines(found.path, lines, root=found.root, mend=mend)
+def append_to_transcript(target: SessionTarget, lines: bytes, *, mend: bool) -> None:
+    """Append whole lines to a session, even one that is open elsewhere; without `mend`, only after a complete line."""
+    writer.append_lines(target.path, lines, root=target.root, mend=mend)
 
 
 def replace_transcript(
-    found: SessionTarget,
+    target: SessionTarget,
     lines: LineSource,
     undo: Undo,
     *,
@@ -173,6 +173,6 @@ def replace_transcript(
     expected: Checkpoint | None,
     force: bool = False,
 ) -> UndoRecord:
-    """Put another content in the place of a session's transcript; the original can be had again."""
-    refuse_busy_session(found, force=force)
-    return undo.carry_out(verb, words, [RewriteChange(found.path, lines, found.root, expected)])
+    """Replace the content of a session's transcript; `turnlog undo` can bring the original back."""
+    refuse_busy_session(target, force=force)
+    return undo.carry_out(verb, words, [RewriteChange(target.path, lines, target.root, expected)])

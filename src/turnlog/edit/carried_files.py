@@ -1,10 +1,10 @@
-"""What belongs to a session and goes along when a new one is made from it.
+"""The files that belong to a session and are copied when a new session is made from it.
 
-    carried    sub-agents and their meta files, large outputs, workflows, copies of files, to-dos, tasks
-    left       the title beside it (the new one has its own), caches, logs, shell snapshots; plans are shared by name
+    copied        sub-agents and their meta files, large outputs, workflows, file copies, to-dos, tasks
+    not copied    the title file (the new session has its own), caches, logs, shell snapshots; plans are shared by name
 
-Loose sub-agents of old clients come to lie in the new session's own folder: in the project's folder their names
-would stand for two sessions.
+Loose sub-agents of old clients are copied into the new session's own folder: in the project's folder, their names would
+belong to two sessions.
 """
 
 from __future__ import annotations
@@ -19,43 +19,49 @@ from turnlog.entries.belongings import list_belongings
 
 
 class CarriedFile(NamedTuple):
-    """One file of the source, and where it goes."""
+    """One file of the source session, and the path of its copy."""
 
     source: Path
     goal: Path
     names_ids: bool
-    """Whether ids of entries stand in it, line by line."""
+    """Whether its lines contain ids of entries."""
 
 
-def list_carried_files(found: SessionTarget, new_id: str, project_dir: Path | None = None) -> list[CarriedFile]:
-    """The files of a session that a new one gets copies of; links are left out (`left_out`)."""
-    if found.config_dir is None:
+def list_carried_files(target: SessionTarget, new_id: str, project_dir: Path | None = None) -> list[CarriedFile]:
+    """List the files of a session to copy into a new one, without links (`list_left_out_links`)."""
+    if target.config_dir is None:
         return []
-    mine = list_belongings(found.config_dir, found.path.parent, found.session_id)
-    folder = (project_dir or found.path.parent) / new_id
+    belongings = list_belongings(target.config_dir, target.path.parent, target.session_id)
+    folder = (project_dir or target.path.parent) / new_id
     files = [
-        *_carry_session_files(found, mine.subagents, folder),
-        *_carry_session_files(found, mine.tool_results, folder),
+        *_carry_session_files(target, belongings.subagents, folder),
+        *_carry_session_files(target, belongings.tool_results, folder),
     ]
-    files += _carry_session_files(found, mine.workflows, folder)
-    for path in mine.loose_agents:
+    files += _carry_session_files(target, belongings.workflows, folder)
+    for path in belongings.loose_agents:
         files.append(CarriedFile(path, folder / "subagents" / path.name, True))
         meta = path.with_suffix(".meta.json")
         files += [CarriedFile(meta, folder / "subagents" / meta.name, True)] if meta.exists() else []
-    for kind, paths in (("file-history", mine.file_history), ("tasks", mine.tasks)):
-        base, new = found.config_dir / kind / found.session_id, found.config_dir / kind / new_id
-        files += [CarriedFile(path, new / path.relative_to(base), False) for path in paths]
-    todos = found.config_dir / "todos"
-    files += [CarriedFile(path, todos / path.name.replace(found.session_id, new_id), False) for path in mine.todos]
-    return [file for file in files if _is_own_file(found, file.source)]
+    for kind, paths in (("file-history", belongings.file_history), ("tasks", belongings.tasks)):
+        old_folder, new_folder = target.config_dir / kind / target.session_id, target.config_dir / kind / new_id
+        files += [CarriedFile(path, new_folder / path.relative_to(old_folder), False) for path in paths]
+    todos = target.config_dir / "todos"
+    files += [
+        CarriedFile(path, todos / path.name.replace(target.session_id, new_id), False) for path in belongings.todos
+    ]
+    return [file for file in files if _is_own_file(target, file.source)]
 
 
-def list_left_out_links(found: SessionTarget) -> list[Path]:
-    """The links among what belongs to a session: they are not followed, so what they lead to does not go along."""
-    if found.config_dir is None:
+def list_left_out_links(target: SessionTarget) -> list[Path]:
+    """List the links among a session's files. They are not followed, so what they point to is not copied."""
+    if target.config_dir is None:
         return []
-    own = found.session_id
-    tops = (found.session_dir, found.config_dir / "file-history" / own, found.config_dir / "tasks" / own)
+    session_id = target.session_id
+    tops = (
+        target.session_dir,
+        target.config_dir / "file-history" / session_id,
+        target.config_dir / "tasks" / session_id,
+    )
     return sorted(link for top in tops for link in _find_links(top))
 
 
@@ -67,11 +73,11 @@ def _find_links(top: Path) -> Iterator[Path]:
         yield from (path for name in (*folders, *names) if (path := Path(base, name)).is_symlink())
 
 
-def _is_own_file(found: SessionTarget, path: Path) -> bool:
-    return path.is_file() and not path.is_symlink() and not found.is_reached_by_link(path)
+def _is_own_file(target: SessionTarget, path: Path) -> bool:
+    return path.is_file() and not path.is_symlink() and not target.is_reached_by_link(path)
 
 
-def _carry_session_files(found: SessionTarget, paths: tuple[Path, ...], folder: Path) -> Iterator[CarriedFile]:
+def _carry_session_files(target: SessionTarget, paths: tuple[Path, ...], folder: Path) -> Iterator[CarriedFile]:
     for path in paths:
         names_ids = path.suffix in (".jsonl", ".json")
-        yield CarriedFile(path, folder / path.relative_to(found.session_dir), names_ids)
+        yield CarriedFile(path, folder / path.relative_to(target.session_dir), names_ids)

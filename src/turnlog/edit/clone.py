@@ -1,7 +1,7 @@
-"""Making a new session from another: new ids for everything, and all that belongs to it.
+"""Make a new session from another: new ids for everything, and copies of all files that belong to it.
 
-Without edits the transcript is streamed: whatever its size, no more than a line is in memory. With edits (`draft`) the
-result is judged before anything is written, and refused where it would resume worse than its source.
+Without edits, the transcript is streamed: at most one line is in memory, whatever its size. With edits (`draft`), the
+result is checked before anything is written, and refused if it would resume worse than its source.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ from turnlog.session.session import Session
 
 
 class ClonedSession(NamedTuple):
-    """A session that was made from another."""
+    """A session made from another, and what was copied into it."""
 
     source: SessionTarget
     path: Path
     session_id: str
     title: str
     size: int
-    """The bytes of its transcript."""
+    """The size of its transcript in bytes."""
     files: int
-    """How many files that belong to it were carried along."""
+    """The number of copied files that belong to it."""
     torn_bytes: int = 0
-    """How long the last line of the source is that is cut off, and was left out."""
+    """The length of the source's incomplete last line, which was left out; 0 if there is none."""
     left_out: tuple[Path, ...] = ()
-    """Links among what belongs to the source, which were not followed."""
+    """Links among the source's files, which were not followed."""
 
 
 def clone_session(
@@ -55,23 +55,23 @@ def clone_session(
     read: Callable[[Path], Iterable[bytes]] | None = None,
     apart_from: Collection[str] = (),
 ) -> ClonedSession:
-    """Make a new session from one, as it stands or as an edit left it.
+    """Make a new session from another, unchanged or as edited in `draft`.
 
-    `read` reads what belongs to it, `apart_from` names what the edit is meant to change (see `judged`).
+    `read` reads the files that belong to it; `apart_from` names what the edit is meant to change (see `check_resumes`).
     """
-    found = find_target(path)
-    check_is_session(found)
-    torn = [draft.torn_bytes if draft else 0]
+    target = find_target(path)
+    check_is_session(target)
+    torn_bytes = [draft.torn_bytes if draft else 0]
     draft = draft.without_torn_end() if draft else None
-    identity = IdRenewer(found.session_id, new or create_uuid(), draft.file.by_uuid if draft else ())
-    name = clean_one_line(title, "title", MAX_TITLE_CHARS) if title is not None else _choose_title(found, verb)
-    made = NewSession(
-        found.path.with_name(f"{identity.new}.jsonl"),
-        found.config_dir or found.path.parent,
-        lambda: _build_lines(found, draft, identity, verb, name, torn),
+    identity = IdRenewer(target.session_id, new or create_uuid(), draft.file.by_uuid if draft else ())
+    new_title = clean_one_line(title, "title", MAX_TITLE_CHARS) if title is not None else _choose_title(target, verb)
+    new_session = NewSession(
+        target.path.with_name(f"{identity.new}.jsonl"),
+        target.config_dir or target.path.parent,
+        lambda: _build_lines(target, draft, identity, verb, new_title, torn_bytes),
         identity,
-        tuple(list_carried_files(found, identity.new)),
-        name,
+        tuple(list_carried_files(target, identity.new)),
+        new_title,
         read,
     )
     if draft is not None:
@@ -80,45 +80,54 @@ def clone_session(
             check_resumes(source, draft, apart_from)
         finally:
             source.close_agents()
-    size = write_new_session(made)
+    size = write_new_session(new_session)
     return ClonedSession(
-        found, made.path, identity.new, name, size, len(made.files), torn[0], tuple(list_left_out_links(found))
+        target,
+        new_session.path,
+        identity.new,
+        new_title,
+        size,
+        len(new_session.files),
+        torn_bytes[0],
+        tuple(list_left_out_links(target)),
     )
 
 
-def _choose_title(found: SessionTarget, verb: str) -> str:
-    return compose_copy_title(verb, read_best_title(found.path), found.session_id)
+def _choose_title(target: SessionTarget, verb: str) -> str:
+    return compose_copy_title(verb, read_best_title(target.path), target.session_id)
 
 
 def _build_lines(
-    found: SessionTarget, draft: Draft | None, identity: IdRenewer, verb: str, title: str, torn: list[int]
+    target: SessionTarget, draft: Draft | None, identity: IdRenewer, verb: str, title: str, torn_bytes: list[int]
 ) -> Iterator[bytes]:
-    yield encode_json_line(build_lineage_entry(verb, found.session_id, identity.new)) + b"\n"
-    rest = _stream_lines(found.path, identity, torn) if draft is None else draft.iterate_lines(identity.renew_line)
-    yield next(rest, b"").removeprefix(BOM)  # only at the start of a file do clients pass over it
+    yield encode_json_line(build_lineage_entry(verb, target.session_id, identity.new)) + b"\n"
+    rest = (
+        _stream_lines(target.path, identity, torn_bytes) if draft is None else draft.iterate_lines(identity.renew_line)
+    )
+    yield next(rest, b"").removeprefix(BOM)  # clients skip it only at the start of a file
     yield from rest
     for row in build_title_entries(title, identity.new):
         yield encode_json_line(row) + b"\n"
 
 
-def _stream_lines(path: Path, identity: IdRenewer, torn: list[int]) -> Iterator[bytes]:
-    """The lines of a file, as far as it goes now, with new ids; `Changed` if it does more than grow meanwhile.
+def _stream_lines(path: Path, identity: IdRenewer, torn_bytes: list[int]) -> Iterator[bytes]:
+    """Yield the lines of a file up to its present size, with new ids; raise `Changed` if it is rewritten meanwhile.
 
-    A last line that is cut off is left out, and its length noted.
+    An incomplete last line is left out, and its length is recorded in `torn_bytes`.
     """
     fd, status = open_regular_file(path)
-    left = status.st_size
+    remaining = status.st_size
     with os.fdopen(fd, "rb", 1 << 20) as file:
-        begun = make_checkpoint(fd, status.st_size)
+        checkpoint = make_checkpoint(fd, status.st_size)
         file.seek(0)
         for line in file:
-            left -= len(line)
-            if left < 0:
+            remaining -= len(line)
+            if remaining < 0:
                 break
             if line[-1:] != b"\n" and all(map(is_torn_line, Transcript.from_bytes(line).items)):
-                torn[0] = len(line)
+                torn_bytes[0] = len(line)
                 break
-            new = identity.renew_line(line)
-            yield new if new[-1:] == b"\n" else new + b"\n"
-        if make_checkpoint(fd, status.st_size) != begun:
-            raise Changed(f"{path}: was rewritten while it was read; nothing was written, try again")
+            renewed = identity.renew_line(line)
+            yield renewed if renewed[-1:] == b"\n" else renewed + b"\n"
+        if make_checkpoint(fd, status.st_size) != checkpoint:
+            raise Changed(f"{path}: the file changed while turnlog read it; nothing was written, try again")

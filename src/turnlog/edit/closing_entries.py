@@ -1,7 +1,7 @@
-"""What a session that turnlog made says of itself: where it came from, its title, and which entry to continue.
+"""The entries that turnlog adds to a session it makes: its origin, its title, and the entry to continue from.
 
 The first line is turnlog's own (`"type":"turnlog"`); no client reads it, but `turnlog tree` and `turnlog usage` do.
-Titles and the leaf are the client's own entries. They are at the end, where its list of sessions looks.
+Titles and the leaf are the client's own entries, at the end of the file, where its list of sessions looks for them.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ _COPY_TITLE_PATTERN = re.compile(r"(?:Clone|Fork|Repair)(?: (\d+))? of (.*)", re
 
 
 def build_lineage_entry(verb: str, source: str, new: str) -> Body:
-    """The line that says from which session a new one was made."""
+    """Build the line that names the session from which a new one was made."""
     now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     origin = {"sessionId": source}
     return {"type": "turnlog", "verb": verb, "forkedFrom": origin, "sessionId": new, "timestamp": now}
 
 
 def build_title_entries(title: str, session_id: str) -> list[Body]:
-    """The entries that give a session its title, as the client's `/rename` writes them."""
+    """Build the entries that give a session its title, as the client's `/rename` writes them."""
     return [
         {"type": "custom-title", "customTitle": title, "sessionId": session_id},
         {"type": "agent-name", "agentName": title, "sessionId": session_id},
@@ -34,22 +34,22 @@ def build_title_entries(title: str, session_id: str) -> list[Body]:
 
 
 def build_leaf_entry(leaf: str, prompt: str | None, session_id: str) -> Body:
-    """The entry that names the row from which the newest client goes on."""
-    found: Body = {"type": "last-prompt", "leafUuid": leaf, "sessionId": session_id}
-    return {"type": "last-prompt", "lastPrompt": prompt, **found} if prompt else found
+    """Build the entry that names the row from which the newest client continues."""
+    entry: Body = {"type": "last-prompt", "leafUuid": leaf, "sessionId": session_id}
+    return {"type": "last-prompt", "lastPrompt": prompt, **entry} if prompt else entry
 
 
 def find_last_prompt(session: Session, leaf: str | None) -> str | None:
-    """The last prompt before an entry, worded as in the client's list."""
+    """Return the last prompt before an entry, worded as in the client's list."""
     typed = [turn.text for turn in list_turns_to(session, leaf or "") if turn.prompt.is_typed and turn.text.strip()]
     text = " ".join(typed[-1].split()) if typed else ""
     return (text if len(text) <= _MAX_PROMPT_CHARS else text[:_MAX_PROMPT_CHARS].rstrip() + "…") or None
 
 
 def compose_copy_title(verb: str, title: str | None, source: str) -> str:
-    """What a new session is called: `Clone of …`, and `Clone 2 of …` when it was made from one of these."""
+    """Return the title of a new session: `Clone of …`, or `Clone 2 of …` for a clone of a clone."""
     word, name, number = verb.title(), title or source[:8], 1
-    if made := _COPY_TITLE_PATTERN.fullmatch(name):
-        number, name = int(made[1] or 1) + 1, made[2]
+    if earlier := _COPY_TITLE_PATTERN.fullmatch(name):
+        number, name = int(earlier[1] or 1) + 1, earlier[2]
     text = f"{word} of {name}" if number == 1 else f"{word} {number} of {name}"
     return " ".join("".join(char if char.isprintable() else " " for char in text).split())[:MAX_TITLE_CHARS]

@@ -1,9 +1,9 @@
-"""A session file on its way through edits: a value that edits take and give.
+"""A session file while it is being edited: a value that edits take and return.
 
-A row is a line of the file, or one that an edit made up. Of a row that is changed, only the changed top-level values
-are kept; everything else stays byte for byte what it is in the file, also what nobody understands. Removed rows
-leave no hole: a reference to one leads to that row's own nearest ancestor that stays, never to the line before it,
-which would join two branches.
+A row is a line of the file, or a line that an edit created. A changed row stores only its changed top-level values;
+everything else stays byte for byte as in the file, including what turnlog does not understand. When a row is removed,
+references to it lead to that row's own nearest remaining ancestor, never to the line before it, which would join two
+branches.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _KNOWN_KEYS = {
     "subtype": "subtype",
     "timestamp": "timestamp",
 }
-"""Keys that an entry knows without being read again."""
+"""Keys that an entry knows without decoding its line again."""
 LINK_KEYS = (
     "parentUuid",
     "logicalParentUuid",
@@ -41,41 +41,41 @@ NESTED_LINK_KEYS = ("snapshot", "summarizedTurnPromptUuids")
 
 _LinkFollower = Callable[[str], str | None]
 RowChanges = Mapping[int, Mapping[str, Any]]
-"""Top-level values by the place of a row."""
+"""New top-level values, by the position of the row."""
 
 
 class DraftRow(NamedTuple):
-    """One line of a session on its way."""
+    """One line of a session while it is being edited."""
 
     item: EntryOrScrap | None = None
-    """What it is in the file; None: a line that an edit made up."""
+    """The line in the file; None for a line that an edit created."""
     changed: Mapping[str, Any] = _NO_CHANGES
-    """Top-level keys with their new values, or GONE. Of a made-up line: all of it."""
+    """Top-level keys with their new values, or `REMOVE_KEY`. For a line that an edit created: all of it."""
 
     @property
     def entry(self) -> Entry | None:
-        """The entry of the file; None for scraps and made-up lines."""
+        """The entry in the file; None for scraps and lines that an edit created."""
         return self.item if isinstance(self.item, Entry) else None
 
 
 class Draft(NamedTuple):
-    """A session file on its way through edits."""
+    """A session file with the edits made to it so far."""
 
     file: Transcript
     rows: tuple[DraftRow, ...]
 
     @classmethod
     def from_transcript(cls, file: Transcript) -> Draft:
-        """The file as it stands."""
+        """Start a draft with the unchanged file."""
         return cls(file, tuple(DraftRow(item) for item in file.items))
 
-    # -- what a row says now
+    # -- the current values of a row
 
     def get_value(self, row: DraftRow, key: str) -> Any:
-        """One top-level value of a row, None if it has none."""
+        """Return one top-level value of a row, or None if it has none."""
         if key in row.changed:
-            found = row.changed[key]
-            return None if found is REMOVE_KEY else found
+            value = row.changed[key]
+            return None if value is REMOVE_KEY else value
         if (entry := row.entry) is None:
             return None
         if key in _KNOWN_KEYS and entry.flaw is None:
@@ -83,51 +83,49 @@ class Draft(NamedTuple):
         return self.file.read_body(entry).get(key)
 
     def get_body(self, row: DraftRow) -> Body:
-        """The whole object of a row, as a dict of its own; empty for a scrap."""
+        """Return the whole object of a row as a new dict; empty for a scrap."""
         whole = self.file.read_body(row.entry) if row.entry is not None else {}
         return {key: value for key, value in {**whole, **row.changed}.items() if value is not REMOVE_KEY}
 
     def get_uuid(self, row: DraftRow) -> str | None:
-        """The uuid of a row."""
-        found = self.get_value(row, "uuid")
-        return found if isinstance(found, str) else None
+        uuid = self.get_value(row, "uuid")
+        return uuid if isinstance(uuid, str) else None
 
     def get_parent_uuid(self, row: DraftRow) -> str | None:
-        """The uuid of the row's parent."""
-        found = self.get_value(row, "parentUuid")
-        return found if isinstance(found, str) and found else None
+        uuid = self.get_value(row, "parentUuid")
+        return uuid if isinstance(uuid, str) and uuid else None
 
     def map_entry_places(self) -> dict[int, int]:
-        """The place of each entry's row, by the index of the entry."""
+        """Map the index of each entry to the position of its row."""
         return {row.entry.index: at for at, row in enumerate(self.rows) if row.entry is not None}
 
     # -- edits
 
     def with_changes(self, changes: RowChanges) -> Draft:
-        """With other values in some rows, by their place."""
+        """Return the draft with new values in some rows, by their position."""
         rows = list(self.rows)
         for at, values in changes.items():
             rows[at] = rows[at]._replace(changed={**rows[at].changed, **values})
         return self._replace(rows=tuple(rows))
 
-    def without_rows(self, gone: Collection[int]) -> Draft:
-        """Without some rows, by their place; references to them go to their own nearest ancestor that stays."""
-        if not gone:
+    def without_rows(self, removed: Collection[int]) -> Draft:
+        """Return the draft without some rows; references to them go to their nearest remaining ancestor."""
+        if not removed:
             return self
-        fixed = self.with_changes(_relink_rows(self, frozenset(gone)))
-        return self._replace(rows=tuple(row for at, row in enumerate(fixed.rows) if at not in gone))
+        fixed = self.with_changes(_relink_rows(self, frozenset(removed)))
+        return self._replace(rows=tuple(row for at, row in enumerate(fixed.rows) if at not in removed))
 
     def with_added_lines(self, *bodies: Body) -> Draft:
-        """With lines behind all others."""
+        """Return the draft with new lines at its end."""
         return self._replace(rows=self.rows + tuple(DraftRow(None, body) for body in bodies))
 
     @property
     def torn_bytes(self) -> int:
-        """How long a last line is that is cut off; 0 if there is none."""
+        """The length of an incomplete last line; 0 if there is none."""
         return 0 if (torn := self._torn_line()) is None else torn.size
 
     def without_torn_end(self) -> Draft:
-        """Without a last line that is cut off: in a new file it would get an end, and be a broken line for ever."""
+        """Return the draft without an incomplete last line, which in a new file would stay a broken line for ever."""
         torn = self._torn_line()
         return self if torn is None else self._replace(rows=tuple(row for row in self.rows if row.item is not torn))
 
@@ -137,10 +135,10 @@ class Draft(NamedTuple):
             return None
         return None if self.file.source.read(last.end - 1, 1) == b"\n" else last
 
-    # -- what would be written
+    # -- the result
 
     def iterate_lines(self, finish: Callable[[bytes], bytes] | None = None) -> Iterator[bytes]:
-        """All lines as they would be written; `finish` has the last word on each of them."""
+        """Yield all lines as they would be written; `finish` can change each line last."""
         end = max((item.end for item, _ in self.rows if item is not None), default=0)
         read = _ReadWindow(self.file.source, end).read
         for at, (item, changed) in enumerate(self.rows):
@@ -159,24 +157,29 @@ class Draft(NamedTuple):
             yield raw
 
     def _continues_line(self, at: int) -> bool:
-        """Whether the row behind one stands on the same line in the file, and so it does here."""
-        item, behind = self.rows[at].item, self.rows[at + 1].item if at + 1 < len(self.rows) else None
-        return item is not None and behind is not None and item.end == behind.offset and _is_mid_line(self, behind)
+        """Tell whether the next row is on the same line in the file, so that it stays on the same line here."""
+        item, following = self.rows[at].item, self.rows[at + 1].item if at + 1 < len(self.rows) else None
+        return (
+            item is not None
+            and following is not None
+            and item.end == following.offset
+            and _is_mid_line(self, following)
+        )
 
     def to_transcript(self) -> Transcript:
-        """The result, read again, for views and checks."""
+        """Read the result as a transcript, for views and checks."""
         result = Transcript.from_bytes(b"".join(self.iterate_lines()))
-        result.path = self.file.path  # its id is that of the source for now, and so are its sub-agents
+        result.path = self.file.path  # for now it shares the id and the sub-agents of its source
         return result
 
 
 def is_torn_line(item: EntryOrScrap) -> bool:
-    """Whether a last line without an end is cut off, still being written, or what a crash left: NULs."""
+    """Tell whether a last line without a line end is incomplete: still being written, or NUL bytes after a crash."""
     return isinstance(item, Scrap) and item.kind in ("torn", "padding")
 
 
 class _ReadWindow:
-    """Reads a file that is read from front to back in large pieces."""
+    """A buffered reader for a file that is read from start to end."""
 
     def __init__(self, source: TranscriptSource, end: int) -> None:
         self._source, self._end = source, end
@@ -197,26 +200,28 @@ def _is_mid_line(draft: Draft, item: Entry | Scrap) -> bool:
 # -- references between rows
 
 
-def _relink_rows(draft: Draft, gone: frozenset[int]) -> dict[int, dict[str, Any]]:
-    """New values for all references to rows that go, by the place of the row that refers."""
-    parents = {uuid: draft.get_parent_uuid(draft.rows[at]) for at in gone if (uuid := draft.get_uuid(draft.rows[at]))}
-    # A uuid that is written twice is still there when one of the two goes.
-    stay = {uuid for at, row in enumerate(draft.rows) if at not in gone and (uuid := draft.get_uuid(row))}
-    parents = {uuid: parent for uuid, parent in parents.items() if uuid not in stay}
+def _relink_rows(draft: Draft, removed: frozenset[int]) -> dict[int, dict[str, Any]]:
+    """Return new values for all references to removed rows, by the position of the row that refers."""
+    parents = {
+        uuid: draft.get_parent_uuid(draft.rows[at]) for at in removed if (uuid := draft.get_uuid(draft.rows[at]))
+    }
+    # A uuid that two rows have still exists when one of them is removed.
+    remaining = {uuid for at, row in enumerate(draft.rows) if at not in removed and (uuid := draft.get_uuid(row))}
+    parents = {uuid: parent for uuid, parent in parents.items() if uuid not in remaining}
 
     def follow(uuid: str) -> str | None:
         seen = set()
-        found: str | None = uuid
-        while found is not None and found in parents and found not in seen:
-            seen.add(found)
-            found = parents[found]
-        return None if found in seen else found
+        target: str | None = uuid
+        while target is not None and target in parents and target not in seen:
+            seen.add(target)
+            target = parents[target]
+        return None if target in seen else target
 
-    found = {}
+    row_changes = {}
     for at, row in enumerate(draft.rows):
-        if at not in gone and (changes := _relink_row(draft, row, parents, follow)):
-            found[at] = changes
-    return found
+        if at not in removed and (changes := _relink_row(draft, row, parents, follow)):
+            row_changes[at] = changes
+    return row_changes
 
 
 def _relink_row(draft: Draft, row: DraftRow, parents: Container[str], follow: _LinkFollower) -> dict[str, Any]:
@@ -241,12 +246,14 @@ def _relink_row(draft: Draft, row: DraftRow, parents: Container[str], follow: _L
     return changes
 
 
-def _relink_preserved(draft: Draft, facts: Body, gone: Container[str], follow: _LinkFollower) -> Body:
-    """What a compaction kept word for word, without the rows that go: one that is missing would lose them all."""
+def _relink_preserved(draft: Draft, facts: Body, removed: Container[str], follow: _LinkFollower) -> Body:
+    """Remove rows from what a compaction preserved: if a named row is missing, the client drops all of them."""
     messages, segment = facts.get("preservedMessages"), facts.get("preservedSegment")
     if isinstance(messages, dict):
         lists = {
-            key: [one for one in value if one not in gone] for key, value in messages.items() if isinstance(value, list)
+            key: [one for one in value if one not in removed]
+            for key, value in messages.items()
+            if isinstance(value, list)
         }
         anchor = messages.get("anchorUuid")
         fixed = {**messages, **lists, "anchorUuid": follow(anchor) if isinstance(anchor, str) else anchor}
@@ -256,38 +263,41 @@ def _relink_preserved(draft: Draft, facts: Body, gone: Container[str], follow: _
     if (
         isinstance(segment, dict)
         and (uuids := _list_segment_uuids(draft, segment))
-        and any(uuid in gone for uuid in uuids)
+        and any(uuid in removed for uuid in uuids)
     ):
         anchor = segment.get("anchorUuid")
-        kept = {
+        preserved = {
             "anchorUuid": follow(anchor) if isinstance(anchor, str) else anchor,
-            "uuids": [uuid for uuid in uuids if uuid not in gone],
+            "uuids": [uuid for uuid in uuids if uuid not in removed],
         }
-        return {**{key: value for key, value in facts.items() if key != "preservedSegment"}, "preservedMessages": kept}
+        return {
+            **{key: value for key, value in facts.items() if key != "preservedSegment"},
+            "preservedMessages": preserved,
+        }
     return facts
 
 
 def _list_segment_uuids(draft: Draft, segment: Body) -> list[str]:
-    """The uuids from the head of a preserved segment to its tail; none if they don't hang together."""
+    """List the uuids from the head of a preserved segment to its tail; none if they are not connected."""
     parents = {draft.get_uuid(row): draft.get_parent_uuid(row) for row in draft.rows}
     head, at = segment.get("headUuid"), segment.get("tailUuid")
-    found: list[str] = []
-    while isinstance(at, str) and at in parents and at not in found:
-        found.append(at)
+    uuids: list[str] = []
+    while isinstance(at, str) and at in parents and at not in uuids:
+        uuids.append(at)
         if at == head:
-            return found[::-1]
+            return uuids[::-1]
         at = parents[at]
     return []
 
 
 def _may_have_references(draft: Draft, row: DraftRow) -> bool:
-    """Whether a row has other references than to its parent; most lines need not be read for that."""
+    """Tell whether a row can refer to anything but its parent; most lines need not be decoded for that."""
     kind = draft.get_value(row, "type")
     return kind not in ("assistant", "progress", "attachment")
 
 
 def _relink_value(value: Any, parents: Container[str], follow: _LinkFollower) -> Any:
-    """A value with all uuids in it followed; those that lead nowhere go from lists."""
+    """Replace all uuids in a value with those they lead to; lists lose uuids that lead nowhere."""
     if isinstance(value, str):
         return follow(value) if value in parents else value
     if isinstance(value, list):

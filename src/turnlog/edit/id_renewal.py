@@ -1,9 +1,8 @@
-"""New ids for a session: its own, and that of every entry, with all references to them.
+"""New ids for a session: its own id and that of every entry, with all references to them.
 
-A session and its copy would otherwise be told apart by nothing: the client counts a message once by its uuid, and an
-entry that refers to another must find the one of its own file. What people and models said stays as it is, letter by
-letter, also where an id stands in it; so do signatures, and the ids of messages, requests and calls: those are the
-API's.
+Otherwise nothing would distinguish a session from its copy: the client counts a message once by its uuid, and an entry
+that refers to another must find the one in its own file. What people and models said stays exactly as it is, even where
+it contains an id. So do signatures and the ids of messages, requests and calls, which are the API's.
 """
 
 from __future__ import annotations
@@ -29,29 +28,29 @@ from turnlog.entries.patch import (
 UNTOUCHED_TEXT_KEYS = frozenset(
     "message content lastPrompt summary rendered renderedInHumanTurn customTitle aiTitle".split()
 )
-"""Top-level values that are texts, in which nothing is replaced."""
+"""Top-level values that are texts, in which no id is replaced."""
 _KEYS_WITHOUT_IDS = UNTOUCHED_TEXT_KEYS | frozenset(
     "type subtype version cwd gitBranch timestamp isSidechain userType requestId isMeta toolUseID slug level entrypoint"
     " permissionMode agentId requestRef origin isCompactSummary isVisibleInTranscriptOnly parentToolUseID"
     " sourceToolUseID promptSource turnOrigin requestedModel effort".split()
 )
-"""Top-level values in which there are no ids of entries; most of all bytes are in them."""
+"""Top-level values that contain no ids of entries; most bytes of a file are in them."""
 _OWN_ID_KEYS = frozenset({"uuid", "promptId", *LINK_KEYS})
 _REFERENCE_KEYS = frozenset(LINK_KEYS) - {"parentUuid"}
-"""Top-level links that may name something elsewhere: an entry of another session, or an id that was made up."""
+"""Top-level links that may refer elsewhere: to an entry of another session, or to an invented id."""
 _SESSION_ID_KEYS = frozenset({"sessionId", "session_id"})
 _SESSION_PATH_KEYS = frozenset({"persistedOutputPath", "outputFile", "realParentDir"})
-"""Keys of paths into the session's own folders, wherever they stand."""
+"""Keys of paths into the session's own folders, at any depth."""
 _ID_HINTS = {"data": (b'"uuid"',), "attachment": (b"uuid", b"Uuid", b"UUID", b"essageId"), "toolUseResult": ()}
-"""Values that nearly every file has: without one of these in them, or the session's id, they name no entry."""
+"""Hints for values that nearly every file has: without a hint or the session's id, they refer to no entry."""
 _LINK_KEY_PATTERN = re.compile(r"(?:uuids?|Uuids?|UUID|[mM]essageId)$")
 _FOREIGN_ID_KEYS = frozenset({"ownerAccountUuid", "ownerOrganizationUuid", "commandUuid"})
-"""Keys that look like those of references to entries, and are none."""
+"""Keys that look like references to entries but are not."""
 _DROPPED_KEYS = ("forkedFrom",)
-"""What a copy no longer says of itself: it was made from its source, and that says from what it was forked."""
+"""Keys that a copy drops: it was made from its source, and the source says what it was forked from."""
 _MIN_ID_VALUE_BYTES = 30
 _MAX_ID_VALUE_BYTES = 600
-"""A shorter value holds no id, a longer string holds a text."""
+"""A shorter value contains no id, and a longer string is a text."""
 _QUOTED_UUID_BYTES = 38
 _UUID_PATTERN = re.compile(rb"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
 _LINKED_ID_PATTERN = re.compile(
@@ -63,7 +62,7 @@ _split_list = msgspec.json.Decoder(list[Raw]).decode
 
 
 class IdRenewer:
-    """Gives every id of a session and its sub-agents a new one, the same wherever it stands."""
+    """Gives every id of a session and its sub-agents a new one, the same wherever the id occurs."""
 
     def __init__(self, old: str, new: str, uuids: Iterable[str] = ()) -> None:
         self.old, self.new = old, new
@@ -71,38 +70,38 @@ class IdRenewer:
         self._old, self._new = old.encode(), new.encode()
         self._old_quoted = encode_json_line(old)
         self._fresh = {_NIL_UUID: Raw(_NIL_UUID), encode_json_line(old): self._session}
-        self._left: set[bytes] = set()
+        self._unrenewed: set[bytes] = set()
         self._owned: set[bytes] = set()
-        """The ids that an entry was seen to have."""
+        """The ids that belong to an entry."""
         self._referred: set[bytes] = set()
-        """The ids that were given new ones because something refers to them."""
+        """The ids that were renewed because something refers to them."""
         self._foreign: set[bytes] = set()
-        """The ids that nothing of the session has, as a first pass has shown; they stay."""
+        """The ids that no entry of the session has, as a first pass found; they stay."""
         for uuid in uuids:
             self._owned.add(encode_json_line(uuid))
             self._renew_id(encode_json_line(uuid))
 
     @property
     def is_complete(self) -> bool:
-        """Whether each id was rightly renewed or passed over, as all lines have shown; else all must be done again."""
-        return self._left.isdisjoint(self._fresh) and self._referred <= self._owned
+        """Whether every id was renewed or kept correctly; if not, all lines must be renewed again."""
+        return self._unrenewed.isdisjoint(self._fresh) and self._referred <= self._owned
 
     def reset_mistakes(self) -> None:
-        """Forget what was wrong, before all lines are given once more."""
-        self._left.clear()
+        """Correct the mistakes of the first pass, before all lines are renewed again."""
+        self._unrenewed.clear()
         self._foreign |= self._referred - self._owned
         for quoted in self._foreign:
             self._fresh.pop(quoted, None)
         self._referred.clear()
 
     def renew_uuid(self, old: str) -> str:
-        """The new uuid of an entry."""
+        """Return the new uuid of an entry."""
         return bytes(self._renew_id(encode_json_line(old)))[1:-1].decode()
 
     def renew_line(self, raw: bytes) -> bytes:
-        """A line of the session's files with new ids."""
+        """Return a line of the session's files with new ids."""
         parts = read_raw_values(raw)
-        if not parts:  # no entry
+        if not parts:  # not an entry
             return self.renew_text(raw)
         for key in parts.keys() - _KEYS_WITHOUT_IDS:
             value = parts[key]
@@ -121,20 +120,20 @@ class IdRenewer:
         return get_blank_before(raw) + join_raw_values(parts) + get_blank_behind(raw)
 
     def renew_text(self, raw: bytes) -> bytes:
-        """Bytes that are no entry, or several: all ids in them that are the session's get their new ones."""
+        """Renew the session's ids in bytes that are not a single entry."""
         linked = _LINKED_ID_PATTERN.sub(
-            lambda found: found[1] + bytes(self._renew_top_level(found["key"].decode(), found["id"])), raw
+            lambda match: match[1] + bytes(self._renew_top_level(match["key"].decode(), match["id"])), raw
         )
-        return _UUID_PATTERN.sub(lambda found: self._renew_known(b'"' + found[0] + b'"')[1:-1], linked)
+        return _UUID_PATTERN.sub(lambda match: self._renew_known(b'"' + match[0] + b'"')[1:-1], linked)
 
     def _renew_id(self, quoted: bytes) -> Raw:
-        found = self._fresh.get(quoted)
-        if found is None:
-            found = self._fresh[quoted] = Raw(f'"{create_uuid()}"'.encode())
-        return found
+        renewed = self._fresh.get(quoted)
+        if renewed is None:
+            renewed = self._fresh[quoted] = Raw(f'"{create_uuid()}"'.encode())
+        return renewed
 
     def _renew_top_level(self, key: str, quoted: bytes) -> Raw:
-        """The new id for the value of a top-level key that holds one."""
+        """Return the new id for the value of a top-level key that contains one."""
         if key in _REFERENCE_KEYS:
             return self._renew_link(quoted)
         if key == "uuid":
@@ -142,7 +141,7 @@ class IdRenewer:
         return self._renew_id(quoted)
 
     def _renew_link(self, quoted: bytes) -> Raw:
-        """The new id for one that something refers to; it stays where no entry has it."""
+        """Return the new id for one that is referred to; an id that no entry has stays."""
         if quoted in self._foreign:
             return Raw(quoted)
         if quoted in (_NIL_UUID, self._old_quoted):
@@ -152,12 +151,12 @@ class IdRenewer:
         return self._renew_id(quoted)
 
     def _renew_known(self, quoted: bytes) -> bytes:
-        """The new id for one that is the session's; others stay."""
-        found = self._fresh.get(quoted)
-        if found is None:
-            self._left.add(quoted)
+        """Return the new id for one that belongs to the session; others stay."""
+        renewed = self._fresh.get(quoted)
+        if renewed is None:
+            self._unrenewed.add(quoted)
             return quoted
-        return bytes(found)
+        return bytes(renewed)
 
     def _renew_nested(self, key: str, parts: RawValues) -> None:
         value = bytes(parts[key])
@@ -167,20 +166,20 @@ class IdRenewer:
                 parts[key] = Raw(new)
 
     def _may_name_entry(self, key: str, value: bytes) -> bool:
-        """Whether a top-level value may name entries; a look at most values is enough."""
+        """Tell whether a top-level value may refer to entries, without decoding it."""
         hints = _ID_HINTS.get(key)
         if hints is None:
             return _UUID_PATTERN.search(value) is not None or any(hint in value for hint in _ID_HINTS["attachment"])
         return any(hint in value for hint in hints) or self._old in value
 
     def _renew_value(self, key: str, value: bytes) -> bytes:
-        """A nested value with new ids; long strings are texts."""
+        """Return a nested value with new ids; long strings are texts and stay."""
         first = value[:1]
         if first == b'"':
             is_link = _LINK_KEY_PATTERN.search(key) is not None and key not in _FOREIGN_ID_KEYS
             if len(value) == _QUOTED_UUID_BYTES and _UUID_PATTERN.fullmatch(value, 1, _QUOTED_UUID_BYTES - 1):
                 return bytes(self._renew_link(value)) if is_link else self._renew_known(value)
-            if is_link:  # an id that is no uuid: hand-made, or not an entry's
+            if is_link:  # an id that is not a uuid: written by hand, or not an entry's
                 return self._renew_known(value)
             is_path = key in _SESSION_PATH_KEYS and len(value) < _MAX_ID_VALUE_BYTES and self._old in value
             return value.replace(self._old, self._new) if is_path else value
@@ -212,6 +211,6 @@ class IdRenewer:
 
 
 def create_uuid() -> str:
-    """An id for a new session or entry: a random uuid of version 4, as the client makes them."""
+    """Return an id for a new session or entry: a random uuid of version 4, as the client creates them."""
     text = os.urandom(16).hex()
     return f"{text[:8]}-{text[8:12]}-4{text[13:16]}-{_UUID_VARIANT_DIGITS[text[16]]}{text[17:20]}-{text[20:]}"

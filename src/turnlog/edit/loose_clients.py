@@ -1,8 +1,8 @@
-"""Running clients that say nowhere which session they have open: old ones, under Node.
+"""Running clients that do not report which session they have open: old ones, under Node.
 
 Such a client has the process title `claude` and no arguments, registers nothing, and opens its transcript only while
-it writes a line. What can be seen: its working folder, when it started and, on Linux, its environment. Linux tells
-all of that in /proc; elsewhere `ps` and `lsof` are asked. On Windows nothing of it can be seen.
+it writes a line. What turnlog can see is its working folder, when it started and, on Linux, its environment. Linux
+has all of that in /proc; elsewhere turnlog runs `ps` and `lsof`. On Windows it sees nothing.
 """
 
 from __future__ import annotations
@@ -27,50 +27,50 @@ _DELETED_SUFFIX = " (deleted)"
 
 
 class LooseClient(NamedTuple):
-    """A running client of which it is not known which session it has open."""
+    """A running client whose open session is not known."""
 
     pid: int
     parent: int
-    """The process that started it."""
+    """The id of the process that started it."""
     started: float
     folders: tuple[str, ...]
-    """Its working folder, by every name that it may know it by; empty if that can't be seen."""
+    """Its working folder, under every name that it may use; empty if turnlog can't see it."""
     config_dir: Path | None = None
-    """None if that can't be seen."""
+    """None if turnlog can't see it."""
     writing: frozenset[str] = frozenset()
-    """The files that it has open for writing, as far as they were looked at."""
+    """The files that it has open for writing, as far as turnlog looked."""
 
 
 class ProcessesHidden(Exception):
-    """This system does not show its processes."""
+    """The system does not list its processes."""
 
 
 def find_running_clients() -> list[LooseClient]:
-    """All clients of this user that run, registered or not; raises `ProcessesHidden`."""
+    """Find all running clients of this user, registered or not; raises `ProcessesHidden`."""
     if sys.platform == "win32":  # pragma: no cover - needs that system
         return []
     return list(_read_proc() if (_PROC_FOLDER / "self" / "stat").exists() else ask_ps())
 
 
-def is_client_process(words: list[str], title: str = "") -> bool:
-    """Whether a command line, or the name of a process, is a client's."""
+def is_client_process(arguments: list[str], title: str = "") -> bool:
+    """Tell whether a command line or a process name is that of a client."""
     if title in _CLIENT_NAMES:
         return True
-    name = PurePosixPath(words[0]).name if words else ""
-    is_script = name in _RUNTIME_NAMES and any(word.endswith(_CLIENT_SCRIPTS) for word in words[1:4])
+    name = PurePosixPath(arguments[0]).name if arguments else ""
+    is_script = name in _RUNTIME_NAMES and any(word.endswith(_CLIENT_SCRIPTS) for word in arguments[1:4])
     return name in _CLIENT_NAMES or is_script
 
 
 def read_process_config_dir(pid: int) -> Path | None:
-    """The config folder that a process works with, by its environment; None if that can't be seen."""
+    """Return the config folder that a process uses, from its environment; None if turnlog can't see it."""
     try:
-        words = (_PROC_FOLDER / str(pid) / "environ").read_bytes().split(b"\0")
+        lines = (_PROC_FOLDER / str(pid) / "environ").read_bytes().split(b"\0")
     except OSError:
         return None
-    given = dict(word.partition(b"=")[::2] for word in words)
-    if folder := given.get(b"CLAUDE_CONFIG_DIR"):
+    variables = dict(word.partition(b"=")[::2] for word in lines)
+    if folder := variables.get(b"CLAUDE_CONFIG_DIR"):
         return Path(os.fsdecode(folder))
-    return Path(os.fsdecode(given[b"HOME"])) / ".claude" if given.get(b"HOME") else None
+    return Path(os.fsdecode(variables[b"HOME"])) / ".claude" if variables.get(b"HOME") else None
 
 
 # -- Linux
@@ -80,16 +80,16 @@ def _read_proc() -> Iterator[LooseClient]:
     booted = _read_boot_time()
     for item in scan_folder(_PROC_FOLDER):
         if item.name.isdecimal() and int(item.name) != os.getpid():
-            with contextlib.suppress(OSError, ValueError, IndexError):  # it may end at any moment
+            with contextlib.suppress(OSError, ValueError, IndexError):  # a process can end at any moment
                 if (found := _read_process(int(item.name), booted)) is not None:
                     yield found
 
 
 def _read_process(pid: int, booted: float) -> LooseClient | None:
     folder = _PROC_FOLDER / str(pid)
-    words = [os.fsdecode(word) for word in (folder / "cmdline").read_bytes().split(b"\0") if word]
+    arguments = [os.fsdecode(word) for word in (folder / "cmdline").read_bytes().split(b"\0") if word]
     is_ours = folder.stat().st_uid == os.geteuid() or os.geteuid() == 0
-    if not is_ours or not is_client_process(words, (folder / "comm").read_text(errors="replace").strip()):
+    if not is_ours or not is_client_process(arguments, (folder / "comm").read_text(errors="replace").strip()):
         return None
     fields = (folder / "stat").read_bytes().rsplit(b")", 1)[1].split()
     started = booted + int(fields[19]) / os.sysconf("SC_CLK_TCK")
@@ -97,9 +97,9 @@ def _read_process(pid: int, booted: float) -> LooseClient | None:
 
 
 def _read_process_folders(process: Path) -> tuple[str, ...]:
-    """The working folder of a process, and the name that it had when the process started.
+    """Return the working folder of a process, and the name that it had when the process started.
 
-    One that has ended, and of which only the number is left, has none: that raises.
+    Raises if the process has ended and only its number is left.
     """
     try:
         cwd = os.fspath((process / "cwd").readlink())
@@ -107,12 +107,12 @@ def _read_process_folders(process: Path) -> tuple[str, ...]:
         return ()
     folders = [cwd.removesuffix(_DELETED_SUFFIX)]
     with contextlib.suppress(OSError):
-        words = (process / "environ").read_bytes().split(b"\0")
-        begun = next((os.fsdecode(word[4:]) for word in words if word.startswith(b"PWD=/")), None)
-        # Who renames a project's folder takes the client's working folder along; the client itself goes on with the
-        # old name. A PWD that leads elsewhere is another program's.
-        if begun and not Path(begun).exists():
-            folders.append(begun)
+        variables = (process / "environ").read_bytes().split(b"\0")
+        started_in = next((os.fsdecode(word[4:]) for word in variables if word.startswith(b"PWD=/")), None)
+        # When a project's folder is renamed, the client's working folder moves along, but the client still uses the old
+        # name. A PWD that exists belongs to another program.
+        if started_in and not Path(started_in).exists():
+            folders.append(started_in)
     return tuple(folders)
 
 
@@ -127,15 +127,15 @@ def _read_boot_time() -> float:
 
 
 def ask_ps() -> Iterator[LooseClient]:
-    """The clients that `ps` lists; `lsof` says where they work, and what they have open for writing."""
-    listed = _run_program(["ps", "-x", "-ww", "-o", "pid=,ppid=,etime=,args="])
-    if listed is None:
-        raise ProcessesHidden("`ps` could not be asked")
+    """Find clients with `ps`, and their working folders and files open for writing with `lsof`."""
+    output = _run_program(["ps", "-x", "-ww", "-o", "pid=,ppid=,etime=,args="])
+    if output is None:
+        raise ProcessesHidden("`ps` does not work")
     now = time.time()
-    for line in listed.splitlines():
-        pid, parent, elapsed, *words = [*line.split(), "", "", ""]
-        words = [word for word in words if word]
-        if pid.isdecimal() and parent.isdecimal() and int(pid) != os.getpid() and is_client_process(words):
+    for line in output.splitlines():
+        pid, parent, elapsed, *arguments = [*line.split(), "", "", ""]
+        arguments = [word for word in arguments if word]
+        if pid.isdecimal() and parent.isdecimal() and int(pid) != os.getpid() and is_client_process(arguments):
             folders, writing = _ask_lsof(int(pid))
             age = parse_elapsed(elapsed)
             started = 0.0 if age is None else now - age
@@ -143,7 +143,7 @@ def ask_ps() -> Iterator[LooseClient]:
 
 
 def parse_elapsed(text: str) -> float | None:
-    """The seconds that `[[days-]hours:]minutes:seconds` means; None if it is nothing of that kind."""
+    """Convert `[[days-]hours:]minutes:seconds` to seconds; None if the text has another form."""
     days, _, clock = text.rpartition("-")
     parts = clock.split(":")
     if not all(part.isdecimal() for part in (*parts, days or "0")):
@@ -155,12 +155,12 @@ def parse_elapsed(text: str) -> float | None:
 
 
 def _ask_lsof(pid: int) -> tuple[tuple[str, ...], frozenset[str]]:
-    told = _run_program(["lsof", "-w", "-p", str(pid), "-F", "fan"])
-    return parse_lsof(told.splitlines()) if told is not None else ((), frozenset())
+    output = _run_program(["lsof", "-w", "-p", str(pid), "-F", "fan"])
+    return parse_lsof(output.splitlines()) if output is not None else ((), frozenset())
 
 
 def parse_lsof(lines: Iterable[str]) -> tuple[tuple[str, ...], frozenset[str]]:
-    """The working folder, and the files that are open for writing, from what `lsof -F fan` prints."""
+    """Read the working folder and the files open for writing from the output of `lsof -F fan`."""
     folders: list[str] = []
     writing: set[str] = set()
     name = access = ""
@@ -177,13 +177,13 @@ def parse_lsof(lines: Iterable[str]) -> tuple[tuple[str, ...], frozenset[str]]:
     return tuple(folders), frozenset(writing)
 
 
-def _run_program(words: list[str]) -> str | None:
-    """What a program prints; None if it can't be asked."""
+def _run_program(command: list[str]) -> str | None:
+    """Return what a program prints; None if it can't be run."""
     env = {**os.environ, "LC_ALL": "C"}
     try:
-        done = subprocess.run(
-            words, capture_output=True, env=env, text=True, errors="replace", timeout=_MAX_WAIT_SECONDS, check=False
+        result = subprocess.run(
+            command, capture_output=True, env=env, text=True, errors="replace", timeout=_MAX_WAIT_SECONDS, check=False
         )
     except (OSError, subprocess.SubprocessError):
         return None
-    return done.stdout or None
+    return result.stdout or None

@@ -1,15 +1,15 @@
-"""Whether a session is open in a running client, and what tells so.
+"""Signs that a session is open in a running client.
 
     registered   `<config>/sessions/<pid>.json` of newer clients names it, and the process runs
     command      a process was started with its id, as in `claude --resume <id>`, and not for a copy of it in another
                  config folder (Linux)
-    handle       a process has a file of it open for writing (Linux); clients open it for each write only
-    growth       a file of it was written within the last seconds
-    elsewhere    registered by a process of another machine or container that shares the folder: nobody can ask it
-    client       a client runs in its folder that does not say which session it has open, and it may be this one
-    unseen       the processes of this system can't be listed
+    handle       a process has one of its files open for writing (Linux); clients open it only for each write
+    growth       one of its files was written within the last seconds
+    elsewhere    a process on another machine or in a container that shares the folder registered it
+    client       a client that does not report its session runs in its folder and may have this one open
+    unseen       turnlog can't list the processes of this system
 
-The first three are certain, the others a reason to wait or to ask.
+The first three are certain; the others are a reason to wait or to ask.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from turnlog.entries.layout import is_session_id, scan_folder
 from turnlog.entries.slug import make_slug
 
 _SLACK_SECONDS = 2.0
-"""How far the start of a process may be off: Linux counts it from the start of the machine, in whole seconds."""
+"""How far the start time of a process may be off: Linux counts it from boot, in whole seconds."""
 _TAIL_BYTES = 1 << 16
 _ANSWER_MARKS = (b'"type":"assistant"', b'"type": "assistant"')
 
@@ -40,31 +40,31 @@ class ClientMatch(NamedTuple):
     client: LooseClient
     words: str
     is_writing: bool = False
-    """Whether it has a file of the session open for writing, which is sure."""
+    """Whether it has a file of the session open for writing, which is certain."""
 
 
-def match_clients(found: SessionTarget, running: Iterable[LooseClient]) -> list[ClientMatch]:
-    """The clients that may have a session open, those with a reason first."""
-    near = [client for client in _select_unregistered(found, running) if _works_in(client, found)]
+def match_clients(target: SessionTarget, running: Iterable[LooseClient]) -> list[ClientMatch]:
+    """List the clients that may have a session open, those that write to it first."""
+    near = [client for client in _select_unregistered(target, running) if _works_in(client, target)]
     if not near:
         return []
-    others = _list_sibling_write_times(found)
-    matches = [match for client in near if (match := _match_client(client, found, others, len(near))) is not None]
+    others = _list_sibling_write_times(target)
+    matches = [match for client in near if (match := _match_client(client, target, others, len(near))) is not None]
     return sorted(matches, key=lambda match: not match.is_writing)
 
 
-def _select_unregistered(found: SessionTarget, running: Iterable[LooseClient]) -> list[LooseClient]:
-    """Without clients of which it is known what they have open, and without what those have started."""
-    if found.config_dir is None:
+def _select_unregistered(target: SessionTarget, running: Iterable[LooseClient]) -> list[LooseClient]:
+    """Return the clients whose open session is unknown, without those that a known client started."""
+    if target.config_dir is None:
         return []
-    known = {client.pid for client in list_clients(found.config_dir)}
+    known = {client.pid for client in list_clients(target.config_dir)}
     return [client for client in running if known.isdisjoint((client.pid, client.parent))]
 
 
-def _works_in(client: LooseClient, found: SessionTarget) -> bool:
-    """Whether the session is one of those that a client offers; where that can't be seen, it may be."""
-    is_elsewhere = client.config_dir is not None and not _is_same_path(client.config_dir, found.config_dir)
-    is_there = not client.folders or any(make_slug(folder) == found.path.parent.name for folder in client.folders)
+def _works_in(client: LooseClient, target: SessionTarget) -> bool:
+    """Tell whether a client offers this session; if turnlog can't see that, it may."""
+    is_elsewhere = client.config_dir is not None and not _is_same_path(client.config_dir, target.config_dir)
+    is_there = not client.folders or any(make_slug(folder) == target.path.parent.name for folder in client.folders)
     return is_there and not is_elsewhere
 
 
@@ -72,31 +72,31 @@ def _is_same_path(one: Path, other: Path | None) -> bool:
     return other is not None and os.path.realpath(one) == os.path.realpath(other)
 
 
-def _match_client(client: LooseClient, found: SessionTarget, others: list[float], near: int) -> ClientMatch | None:
-    file, folder = os.path.realpath(found.path), os.path.realpath(found.session_dir) + os.sep
+def _match_client(client: LooseClient, target: SessionTarget, others: list[float], near: int) -> ClientMatch | None:
+    file, folder = os.path.realpath(target.path), os.path.realpath(target.session_dir) + os.sep
     if any(name == file or name.startswith(folder) for name in client.writing):
         return ClientMatch(client, f"process {client.pid} has it open for writing", is_writing=True)
     since = client.started - _SLACK_SECONDS
-    if _find_last_touch(found) >= since:
-        words = f"a client runs in its folder, process {client.pid}, and it was used since that started"
+    if _find_last_touch(target) >= since:
+        words = f"Claude Code (process {client.pid}) runs in its folder, and the session was used after it started"
         return ClientMatch(client, words)
     if sum(written >= since for written in others) >= near:
         return None
-    where = "in its folder" if client.folders else "in a folder that can't be seen"
-    return ClientMatch(client, f"a client runs {where}, process {client.pid}, which does not say what it has open")
+    where = "in its folder" if client.folders else "in an unknown folder"
+    return ClientMatch(client, f"Claude Code (process {client.pid}) runs {where} and does not say what it has open")
 
 
-def _find_last_touch(found: SessionTarget) -> float:
-    """When the transcript, or what a client writes when it resumes one, was written last."""
-    config, own = found.config_dir or found.path.parent, found.session_id
-    paths = (found.path, config / "debug" / f"{own}.txt", config / "todos" / f"{own}-agent-{own}.json")
+def _find_last_touch(target: SessionTarget) -> float:
+    """Return when a client last wrote the transcript, or a file that it writes when it resumes one."""
+    config, own = target.config_dir or target.path.parent, target.session_id
+    paths = (target.path, config / "debug" / f"{own}.txt", config / "todos" / f"{own}-agent-{own}.json")
     return max(map(_get_write_time, paths))
 
 
-def _list_sibling_write_times(found: SessionTarget) -> list[float]:
-    """When the other sessions of the folder were written that hold answers."""
-    files = [Path(item.path) for item in scan_folder(found.path.parent) if item.name.endswith(".jsonl")]
-    others = [path for path in files if is_session_id(path.stem) and path.stem != found.session_id]
+def _list_sibling_write_times(target: SessionTarget) -> list[float]:
+    """List when the other sessions of the folder that contain answers were last written."""
+    files = [Path(item.path) for item in scan_folder(target.path.parent) if item.name.endswith(".jsonl")]
+    others = [path for path in files if is_session_id(path.stem) and path.stem != target.session_id]
     return [_get_write_time(path) for path in others if _has_answer(path)]
 
 
@@ -116,23 +116,23 @@ def _get_write_time(path: Path) -> float:
 
 
 RECENT_WRITE_SECONDS = 5.0
-"""A file that was written so many seconds ago may be written again."""
+"""A file written within this time may be written again."""
 _SESSION_OPTIONS = {b"--resume", b"-r", b"--session-id"}
 _PROC_FOLDER = Path("/proc")
 _OPEN_FLAGS_PATTERN = re.compile(rb"^flags:\s*([0-7]+)", re.MULTILINE)
 
 
 class OpenSign(NamedTuple):
-    """Something that tells of an open session."""
+    """A sign that a session is open."""
 
     kind: str
     words: str
-    """For people: `process 4711 has it open`."""
+    """A clause for messages: `process 4711 has it open`."""
     pid: int | None = None
 
     @property
     def is_certain(self) -> bool:
-        """Whether a process was seen that has the session open."""
+        """Whether a process certainly has the session open."""
         return self.kind in ("registered", "command", "handle")
 
     @property
@@ -142,89 +142,89 @@ class OpenSign(NamedTuple):
 
     @property
     def remedy(self) -> str:
-        """What to do about it, for people."""
+        """What the user can do about it."""
         if self.is_certain:
-            return "end that first"
-        quiet = "end that first" if self.kind == "client" else "wait until it is quiet"
-        return f"{quiet}, or use --force"
+            return "end that process first"
+        step = "end that process first" if self.kind == "client" else "wait until nothing writes to it"
+        return f"{step}, or use --force"
 
 
-def find_open_signs(found: SessionTarget, now: float | None = None) -> list[OpenSign]:
-    """All that tells that a session is open, the surest first; empty if nothing does."""
-    told = [
-        *_find_registered_signs(found),
-        *_find_process_signs(found),
-        *_find_growth_signs(found, time.time() if now is None else now),
+def find_open_signs(target: SessionTarget, now: float | None = None) -> list[OpenSign]:
+    """Find all signs that a session is open, certain ones first."""
+    signs = [
+        *_find_registered_signs(target),
+        *_find_process_signs(target),
+        *_find_growth_signs(target, time.time() if now is None else now),
     ]
-    seen = {sign.pid for sign in told if sign.is_certain}
-    told += [
+    certain_pids = {sign.pid for sign in signs if sign.is_certain}
+    signs += [
         sign
-        for sign in _find_loose_client_signs(found, _list_running_clients())
-        if sign.pid is None or sign.pid not in seen
+        for sign in _find_loose_client_signs(target, _list_running_clients())
+        if sign.pid is None or sign.pid not in certain_pids
     ]
-    return sorted(told, key=lambda sign: not sign.is_certain)
+    return sorted(signs, key=lambda sign: not sign.is_certain)
 
 
-def select_blocking_signs(told: Iterable[OpenSign], *, force: bool = False, asked: bool = False) -> list[OpenSign]:
-    """The signs that forbid a change: the certain ones, and doubts that the user has not put aside.
+def select_blocking_signs(signs: Iterable[OpenSign], *, force: bool = False, asked: bool = False) -> list[OpenSign]:
+    """Return the signs that prevent a change: certain ones, and doubts that the user has not dismissed.
 
-    `force` puts all doubts aside; `asked` those of which only the user can know.
+    `force` dismisses all doubts; `asked` dismisses those that only the user can resolve.
     """
-    return [sign for sign in told if sign.is_certain or not (force or (asked and sign.is_question))]
+    return [sign for sign in signs if sign.is_certain or not (force or (asked and sign.is_question))]
 
 
-def find_recent_writes(found: SessionTarget) -> list[OpenSign]:
-    """What tells that a session was written just now, without a look at any process."""
-    return list(_find_growth_signs(found, time.time()))
+def find_recent_writes(target: SessionTarget) -> list[OpenSign]:
+    """Find signs that a session was written just now, without looking at processes."""
+    return list(_find_growth_signs(target, time.time()))
 
 
 def find_suspect_sessions(targets: Iterable[SessionTarget]) -> list[SessionTarget]:
-    """The sessions that `signs` may say more of than that they were just written, by one look at all processes."""
-    known = list(targets)
-    if not known:
+    """Select the sessions that `find_open_signs` may report as open, with a single look at all processes."""
+    sessions = list(targets)
+    if not sessions:
         return []
-    registries = {found.config_dir / "sessions" for found in known if found.config_dir is not None}
+    registries = {target.config_dir / "sessions" for target in sessions if target.config_dir is not None}
     files = [item.path for folder in registries for item in scan_folder(folder) if item.name.endswith(".json")]
     named = {str(read_client_file(path).get("sessionId")).lower().encode() for path in files}
-    opened: set[str] = set()
+    open_files: set[str] = set()
     for item in scan_folder(_PROC_FOLDER):
         if item.name.isdecimal() and int(item.name) != os.getpid():
             named |= _read_command_words(int(item.name))
-            opened |= set(_list_open_files(int(item.name)))
+            open_files |= set(_list_open_files(int(item.name)))
     running = _list_running_clients()
     return [
-        found
-        for found in known
-        if found.session_id.lower().encode() in named
-        or _has_open_file(found, opened)
-        or _find_loose_client_signs(found, running)
+        target
+        for target in sessions
+        if target.session_id.lower().encode() in named
+        or _has_open_file(target, open_files)
+        or _find_loose_client_signs(target, running)
     ]
 
 
 def _list_running_clients() -> list[LooseClient] | None:
-    """The clients that run; None if that can't be seen."""
+    """List the running clients; None if turnlog can't see them."""
     try:
         return find_running_clients()
     except ProcessesHidden:
         return None
 
 
-def _find_loose_client_signs(found: SessionTarget, running: list[LooseClient] | None) -> list[OpenSign]:
-    """The clients that do not say what they have open, and may have this session."""
-    if found.config_dir is None:
+def _find_loose_client_signs(target: SessionTarget, running: list[LooseClient] | None) -> list[OpenSign]:
+    """Find clients that do not report their session and may have this one open."""
+    if target.config_dir is None:
         return []
     if running is None:
-        return [OpenSign("unseen", "whether a client has it open can't be seen here, because `ps` does not work")]
-    matches = match_clients(found, running)
+        return [OpenSign("unseen", "turnlog can't see whether Claude Code has it open, because `ps` does not work")]
+    matches = match_clients(target, running)
     return [OpenSign("handle" if match.is_writing else "client", match.words, match.client.pid) for match in matches]
 
 
 def _read_command_words(pid: int) -> set[bytes]:
     try:
-        words = (_PROC_FOLDER / str(pid) / "cmdline").read_bytes().lower().split(b"\0")
+        arguments = (_PROC_FOLDER / str(pid) / "cmdline").read_bytes().lower().split(b"\0")
     except OSError:
         return set()
-    return {part for word in words for part in (word, word.partition(b"=")[2])}
+    return {text for argument in arguments for text in (argument, argument.partition(b"=")[2])}
 
 
 def _list_open_files(pid: int) -> Iterator[str]:
@@ -233,30 +233,30 @@ def _list_open_files(pid: int) -> Iterator[str]:
             yield str(Path(item.path).readlink())
 
 
-def _has_open_file(found: SessionTarget, opened: set[str]) -> bool:
-    file, folder = os.path.realpath(found.path), os.path.realpath(found.session_dir) + os.sep
-    return file in opened or any(path.startswith(folder) for path in opened)
+def _has_open_file(target: SessionTarget, open_files: set[str]) -> bool:
+    file, folder = os.path.realpath(target.path), os.path.realpath(target.session_dir) + os.sep
+    return file in open_files or any(path.startswith(folder) for path in open_files)
 
 
-def _find_registered_signs(found: SessionTarget) -> Iterator[OpenSign]:
-    for client in list_clients(found.config_dir) if found.config_dir else ():
-        if client.session_id != found.session_id:
+def _find_registered_signs(target: SessionTarget) -> Iterator[OpenSign]:
+    for client in list_clients(target.config_dir) if target.config_dir else ():
+        if client.session_id != target.session_id:
             continue
         if client.is_here:
-            yield OpenSign("registered", f"it is open in a client, process {client.pid}", client.pid)
+            yield OpenSign("registered", f"it is open in Claude Code, process {client.pid}", client.pid)
         else:
-            words = f"a client of another machine or container registered it ({client.path})"
+            words = f"Claude Code on another machine or in a container registered it ({client.path})"
             yield OpenSign("elsewhere", words, client.pid)
 
 
-def _find_process_signs(found: SessionTarget) -> Iterator[OpenSign]:
-    """What the processes of this user show; nothing where there is no /proc."""
+def _find_process_signs(target: SessionTarget) -> Iterator[OpenSign]:
+    """Find signs in the processes of this user; none without /proc."""
     own = os.getpid()
-    file, folder = os.path.realpath(found.path), os.path.realpath(found.session_dir) + os.sep
+    file, folder = os.path.realpath(target.path), os.path.realpath(target.session_dir) + os.sep
     for item in scan_folder(_PROC_FOLDER):
         if not item.name.isdecimal() or (pid := int(item.name)) == own:
             continue
-        if _was_started_with(pid, found.session_id) and not _has_session_elsewhere(pid, found):
+        if _was_started_with(pid, target.session_id) and not _has_session_elsewhere(pid, target):
             yield OpenSign("command", f"process {pid} was started with its id", pid)
         elif _writes_to_session(pid, file, folder):
             yield OpenSign("handle", f"process {pid} has it open for writing", pid)
@@ -264,23 +264,23 @@ def _find_process_signs(found: SessionTarget) -> Iterator[OpenSign]:
 
 def _was_started_with(pid: int, session_id: str) -> bool:
     try:
-        words = (_PROC_FOLDER / str(pid) / "cmdline").read_bytes().split(b"\0")
+        arguments = (_PROC_FOLDER / str(pid) / "cmdline").read_bytes().split(b"\0")
     except OSError:
         return False
     wanted = session_id.lower().encode()
-    for word, following in zip(words, [*words[1:], b""], strict=True):
-        name, _, value = word.partition(b"=")
+    for argument, following in zip(arguments, [*arguments[1:], b""], strict=True):
+        name, _, value = argument.partition(b"=")
         if name in _SESSION_OPTIONS and wanted in (value.lower(), following.lower()):
             return True
     return False
 
 
-def _has_session_elsewhere(pid: int, found: SessionTarget) -> bool:
-    """Whether a process was started for another config folder, in which there is a session with the same id."""
+def _has_session_elsewhere(pid: int, target: SessionTarget) -> bool:
+    """Tell whether a process was started for another config folder that has a session with the same id."""
     folder = read_process_config_dir(pid)
-    if folder is None or found.config_dir is None or os.path.realpath(folder) == os.path.realpath(found.config_dir):
+    if folder is None or target.config_dir is None or os.path.realpath(folder) == os.path.realpath(target.config_dir):
         return False
-    return any(Path(item.path, f"{found.session_id}.jsonl").is_file() for item in scan_folder(folder / "projects"))
+    return any(Path(item.path, f"{target.session_id}.jsonl").is_file() for item in scan_folder(folder / "projects"))
 
 
 def _writes_to_session(pid: int, file: str, folder: str) -> bool:
@@ -294,10 +294,10 @@ def _writes_to_session(pid: int, file: str, folder: str) -> bool:
     return False
 
 
-def _find_growth_signs(found: SessionTarget, now: float) -> Iterator[OpenSign]:
-    """A file of the session that was written just now, be it a sub-agent's."""
-    files = [str(found.path)]
-    files += [item.path for item in scan_folder(found.session_dir / "subagents") if item.name.endswith(".jsonl")]
+def _find_growth_signs(target: SessionTarget, now: float) -> Iterator[OpenSign]:
+    """Find a file of the session, or of its sub-agents, that was written just now."""
+    files = [str(target.path)]
+    files += [item.path for item in scan_folder(target.session_dir / "subagents") if item.name.endswith(".jsonl")]
     times = []
     for name in files:
         with contextlib.suppress(OSError):

@@ -1,8 +1,8 @@
-"""A session without its secrets: every string of every entry, and every file that belongs to it.
+"""A session without its secrets: turnlog redacts every string of every entry, and every file that belongs to it.
 
-All of it is read twice: a secret that a rule finds once is then replaced wherever it stands, also before. Thinking
-whose text changed goes: its signature would no longer fit, and the API would refuse it. So does a line that is no
-entry and holds a secret.
+Everything is read twice: a secret that a rule finds once is then replaced everywhere, including earlier text. Thinking
+whose text changed is removed, because its signature would no longer match and the API would refuse it. So is a line
+that is not an entry and contains a secret.
 """
 
 from __future__ import annotations
@@ -25,95 +25,95 @@ _THINKING_TYPES = ("thinking", "redacted_thinking")
 
 
 def learn_session_secrets(draft: Draft, files: Iterable[CarriedFile], redactor: Redactor) -> None:
-    """Take note of every secret in a session and in what belongs to it."""
-    first = redactor.make_rehearsal()
+    """Record every secret in a session and its files, so that `redact_draft` replaces it everywhere."""
+    rehearsal = redactor.make_rehearsal()
     for row in draft.rows:
         if isinstance(row.item, Scrap):
-            _holds_secret(draft.file.read_raw(row.item), first)
+            _holds_secret(draft.file.read_raw(row.item), rehearsal)
         else:
-            first.redact_entry_body(draft.get_body(row))
+            rehearsal.redact_entry_body(draft.get_body(row))
     for file in files:
-        for _ in redact_file(file.source, first):
+        for _ in redact_file(file.source, rehearsal):
             pass
 
 
 def redact_draft(draft: Draft, redactor: Redactor) -> Draft:
-    """A draft without secrets; they should have been learned before."""
+    """Return a draft without the secrets that `learn_session_secrets` recorded."""
     changes: dict[int, dict[str, Any]] = {}
-    gone: set[int] = set()
+    removed: set[int] = set()
     for at, row in enumerate(draft.rows):
         if isinstance(row.item, Scrap):
             if _holds_secret(draft.file.read_raw(row.item), redactor):
-                gone.add(at)
+                removed.add(at)
             continue
         body = draft.get_body(row)
-        found = redact_body(body, redactor, at + 1)
+        values = redact_body(body, redactor, at + 1)
         if row.entry is not None and find_repeated_keys(draft.file.read_raw(row.entry)):
-            found = {
+            values = {
                 **redactor.make_rehearsal().redact_entry_body(body),
-                **found,
-            }  # written anew: no earlier value of a key stays
-        if found:
-            changes[at] = found
-        if (found and is_emptied_entry(body, found)) or _has_unread_secret(draft, row, found, redactor):
-            gone.add(at)
-    return draft.with_changes(changes).without_rows(gone)
+                **values,
+            }  # all keys, so that no earlier value of a repeated key stays
+        if values:
+            changes[at] = values
+        if (values and is_emptied_entry(body, values)) or _has_unread_secret(draft, row, values, redactor):
+            removed.add(at)
+    return draft.with_changes(changes).without_rows(removed)
 
 
 def _holds_secret(raw: bytes, redactor: Redactor) -> bool:
-    """Whether bytes that are no entry hold a secret; zero bytes, as a power cut leaves them, don't make them binary."""
-    seen = raw.replace(b"\0", b" ")
-    return redactor.redact_file_data(seen) != seen
+    """Tell whether bytes that are not an entry contain a secret; NUL bytes after a power cut don't make them binary."""
+    text = raw.replace(b"\0", b" ")
+    return redactor.redact_file_data(text) != text
 
 
-def _has_unread_secret(draft: Draft, row: DraftRow, found: dict[str, Any], redactor: Redactor) -> bool:
-    """Whether an entry that could not be read as a whole holds a secret where nothing was read."""
+def _has_unread_secret(draft: Draft, row: DraftRow, values: dict[str, Any], redactor: Redactor) -> bool:
+    """Tell whether an entry that could not be decoded completely contains a secret in the undecoded part."""
     if row.entry is None or row.entry.flaw is None:
         return False
     raw = draft.file.read_raw(row.entry)
-    return _holds_secret(patch_entry(raw, found) if found else raw, redactor)
+    return _holds_secret(patch_entry(raw, values) if values else raw, redactor)
 
 
 def redact_body(body: Body, redactor: Redactor, line: int | None = None) -> dict[str, Any]:
-    """The top-level values of an entry that are others without secrets."""
+    """Return the top-level values of an entry that redaction changes."""
     new = redactor.redact_entry_body(body, line)
     message, old = new.get("message"), body.get("message")
     if isinstance(message, dict) and isinstance(old, dict) and isinstance(message.get("content"), list):
         pairs = zip(message["content"], old["content"], strict=True)
         new["message"] = {
             **message,
-            "content": [block for block, was in pairs if block == was or not _is_thinking(was)],
+            "content": [block for block, original in pairs if block == original or not _is_thinking(original)],
         }
-    found = {key: value for key, value in new.items() if body.get(key) != value}
-    return found | {key: REMOVE_KEY for key in body if key not in new}
+    changed = {key: value for key, value in new.items() if body.get(key) != value}
+    return changed | {key: REMOVE_KEY for key in body if key not in new}
 
 
 def _is_thinking(block: object) -> bool:
     return isinstance(block, dict) and block.get("type") in _THINKING_TYPES
 
 
-def is_emptied_entry(body: Body, found: dict[str, Any]) -> bool:
-    """Whether nothing is left of what an entry said."""
-    now, was = found.get("message"), body.get("message")
-    if not isinstance(now, dict) or not isinstance(was, dict):
+def is_emptied_entry(body: Body, values: dict[str, Any]) -> bool:
+    """Tell whether redaction removed the whole content of an entry."""
+    message, original = values.get("message"), body.get("message")
+    if not isinstance(message, dict) or not isinstance(original, dict):
         return False
-    return now.get("content") == [] and was.get("content") != []
+    return message.get("content") == [] and original.get("content") != []
 
 
 def redact_line(raw: bytes, redactor: Redactor) -> bytes:
-    """A line of a transcript without secrets; one that is no entry and holds some becomes empty."""
+    """Redact a line of a transcript; a line that is not an entry and contains a secret becomes empty."""
     body = decode_first_object(raw)
     if body is None or not raw.strip().endswith(b"}"):
         return b"\n" if _holds_secret(raw, redactor) else raw
-    found = redact_body(body, redactor)
+    values = redact_body(body, redactor)
     if find_repeated_keys(raw):
-        found = {**redactor.make_rehearsal().redact_entry_body(body), **found}
-    line = patch_entry(raw, found) if found else raw
+        values = {**redactor.make_rehearsal().redact_entry_body(body), **values}
+    line = patch_entry(raw, values) if values else raw
     return b"\n" if _is_flawed_line(raw) and _holds_secret(line, redactor) else line
 
 
 def _is_flawed_line(raw: bytes) -> bool:
-    """Whether a line can't be decoded in the ordinary way, so that not all of it was read."""
+    """Tell whether a line can't be decoded in the ordinary way, so that part of it was not read."""
     try:
         decode_entry(raw)
     except DECODE_ERRORS:
@@ -122,7 +122,7 @@ def _is_flawed_line(raw: bytes) -> bool:
 
 
 def redact_file(path: Path, redactor: Redactor) -> Iterator[bytes]:
-    """A file that belongs to a session without secrets."""
+    """Redact a file that belongs to a session."""
     fd, _ = open_regular_file(path)
     with os.fdopen(fd, "rb") as file:
         if path.suffix == ".jsonl":

@@ -1,4 +1,4 @@
-"""Writing a version of a file to a place that the user named, never over anything without keeping it."""
+"""Write a version of a file to a path that the user named, and keep a copy of what was there."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ _KEPT_SUFFIX = ".before-restore"
 
 
 class RestoredFile(NamedTuple):
-    """What was written."""
+    """The file that was written, and the copy of the earlier one."""
 
     place: Path
     kept: Path | None
-    """The copy of what was there before."""
+    """The copy of the file that was there before."""
 
 
 def write_restored_file(place: Path, data: bytes, *, force: bool = False) -> RestoredFile:
-    """Write a file; one that is there is only replaced by force, and a copy of it stays beside it."""
+    """Write a file. An existing file is replaced only with `force`, and a copy of it is kept beside it."""
     real = Path(os.path.realpath(place))
     if real.is_dir():
-        raise UsageError(f"{place}: is a folder; name the file to write")
+        raise UsageError(f"{place}: is a folder; name a file")
     if not real.parent.is_dir():
-        raise UsageError(f"{place}: there is no folder {real.parent}; make it first")
-    there = os.path.lexists(real)
-    if there and not real.is_file():
-        raise UsageError(f"{place}: is no plain file; name another place")
-    if there and not force:
-        raise UsageError(f"{place}: is there already; --force replaces it and keeps a copy")
-    kept = _keep_copy(real) if there else None
+        raise UsageError(f"{place}: the folder {real.parent} does not exist; create it first")
+    exists = os.path.lexists(real)
+    if exists and not real.is_file():
+        raise UsageError(f"{place}: not a regular file; choose another path")
+    if exists and not force:
+        raise UsageError(f"{place}: already exists; --force replaces it and keeps a copy")
+    copy = _keep_copy(real) if exists else None
     replace_file(real, data, root=real.parent, mode=0o644)
-    return RestoredFile(place, kept)
+    return RestoredFile(place, copy)
 
 
 def _keep_copy(place: Path) -> Path:
-    """Copy a file to a free name beside it."""
+    """Copy a file to an unused name beside it."""
     for number in count():
         copy = place.with_name(f"{place.name}{_KEPT_SUFFIX}{f'-{number}' if number else ''}")
         try:

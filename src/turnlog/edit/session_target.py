@@ -1,4 +1,4 @@
-"""The session file that a verb is about to write to."""
+"""The session file that an edit is about to write to."""
 
 from __future__ import annotations
 
@@ -22,38 +22,38 @@ class SessionTarget(NamedTuple):
     path: Path
     session_id: str
     config_dir: Path | None
-    """The config folder that it lies in; None for a file elsewhere, to which nothing else belongs."""
+    """Its config folder; None for a file elsewhere, which has no other files."""
 
     @property
     def root(self) -> Path:
-        """The folder that no link may lead out of: all projects, or the file's own."""
+        """The folder that no link may leave: all projects, or the file's own folder."""
         return self.path.parent if self.config_dir is None else self.config_dir / "projects"
 
     @property
     def session_dir(self) -> Path:
-        """The folder beside it, whether it exists or not."""
+        """The folder beside the transcript, which need not exist."""
         return self.path.with_suffix("")
 
     def is_reached_by_link(self, path: Path) -> bool:
-        """Whether a path below the folder beside it is reached by a link only, and so is not the session's."""
+        """Tell whether a path in the session's folder is reached only through a link, so it is not the session's."""
         return self.session_dir.is_symlink() and path != self.session_dir and path.is_relative_to(self.session_dir)
 
 
 def find_target(path: Path) -> SessionTarget:
-    """Give the session file at a path; refuses the demo and what the client would not take for a session."""
+    """Return the session file at a path; refuses the demo and files that the client would not treat as a session."""
     if is_demo(path):
-        raise UsageError("the made-up sessions of the demo can't be changed or added to; name a session of your own")
+        raise UsageError("the demo's sessions can't be changed; name one of your own")
     if path.suffix != ".jsonl" or not is_session_id(path.stem):
-        raise UsageError(f"{path}: its name is no session id, so it is no session of the client's")
-    # Not resolved: a link must be seen as one. But `..` and the current folder must not hide where it lies.
+        raise UsageError(f"{path}: the file name is not a session id, so Claude Code does not list it as a session")
+    # Not resolved: a link must still look like one. But `..` and the current folder must not hide where it is.
     whole = Path(os.path.abspath(path))  # noqa: PTH100
     projects = whole.parent.parent
     return SessionTarget(whole, whole.stem, projects.parent if projects.name == "projects" else None)
 
 
-def check_is_session(found: SessionTarget) -> None:
-    """Refuse a file that is no session of the client's, with the reason; mostly a look at its beginning is enough."""
-    fd, status = open_regular_file(found.path)
+def check_is_session(target: SessionTarget) -> None:
+    """Refuse a file that is not a session of the client, with the reason; usually its beginning is enough to tell."""
+    fd, status = open_regular_file(target.path)
     try:
         head = read_at(fd, 0, _HEAD_BYTES)
     finally:
@@ -62,30 +62,30 @@ def check_is_session(found: SessionTarget) -> None:
         head = head[: head.rfind(b"\n") + 1]
     if explain_foreign_file(Transcript.from_bytes(head)) is None and head:
         return
-    file = Transcript.open(found.path)
+    file = Transcript.open(target.path)
     try:
         if reason := explain_foreign_file(file):
-            raise Unreadable(f"{found.path}: this is no session of Claude Code: {reason}")
+            raise Unreadable(f"{target.path}: not a Claude Code session: {reason}")
     finally:
         file.close()
 
 
-def clean_one_line(text: str, what: str, longest: int) -> str:
-    """A title or tag as it may be written: on one line, and nothing in it that can't be seen."""
-    plain = " ".join(text.split())
-    if not plain:
-        raise UsageError(f"the {what} is empty")
-    if len(plain) > longest:
-        raise UsageError(f"the {what} has {len(plain):,} characters; {longest} are the most")
-    if bad := next((char for char in plain if not char.isprintable()), None):
-        raise UsageError(f"the {what} holds U+{ord(bad):04X}, which can't be shown; leave it out")
-    return plain
+def clean_one_line(text: str, label: str, max_chars: int) -> str:
+    """Return a title or tag on one line; refuses characters that can't be displayed."""
+    line = " ".join(text.split())
+    if not line:
+        raise UsageError(f"the {label} is empty")
+    if len(line) > max_chars:
+        raise UsageError(f"the {label} has {len(line):,} characters; the limit is {max_chars}")
+    if bad := next((char for char in line if not char.isprintable()), None):
+        raise UsageError(f"the {label} contains U+{ord(bad):04X}, which can't be displayed; remove it")
+    return line
 
 
-def check_changeable(found: SessionTarget) -> None:
-    """Refuse a session that is reached by a link out of its config folder, unless all projects are kept elsewhere."""
-    if found.config_dir is None:
-        raise TurnlogError(f"{found.path}: lies in no projects folder of the client's; nothing belongs to it")
-    homes = [os.path.realpath(folder) for folder in (found.config_dir, found.root)]
-    if not any(Path(os.path.realpath(found.path.parent)).is_relative_to(home) for home in homes):
-        raise TurnlogError(f"{found.path}: a link leads out of {found.config_dir}; nothing was changed")
+def check_changeable(target: SessionTarget) -> None:
+    """Refuse a session reached by a link that leaves its config folder, unless all projects are stored elsewhere."""
+    if target.config_dir is None:
+        raise TurnlogError(f"{target.path}: not in a projects folder of Claude Code, so no other files belong to it")
+    homes = [os.path.realpath(folder) for folder in (target.config_dir, target.root)]
+    if not any(Path(os.path.realpath(target.path.parent)).is_relative_to(home) for home in homes):
+        raise TurnlogError(f"{target.path}: a link leads out of {target.config_dir}; nothing was changed")

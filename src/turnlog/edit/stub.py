@@ -1,7 +1,7 @@
-"""A stub: what a client wrote to the old place of a session that was moved or deleted while it had it open.
+"""A stub: what a client wrote to the old path of a session that was moved or deleted while it was open.
 
-The client keeps the conversation in memory and only appends. So the file it makes anew begins in the middle: its first
-entry goes on from one that only the original has. Original and stub, one behind the other, are the whole session.
+The client keeps the conversation in memory and only appends. So the new file starts in the middle: its first entry
+continues one that only the original has. The original followed by the stub is the whole session.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _BLOCK_BYTES = 1 << 20
 
 
 def is_continuation(stub: Path, original: Path) -> bool:
-    """Whether a file is the continuation of another: all that it builds on, and lacks, is in the other."""
+    """Tell whether a file continues another: every parent that it lacks is in the other."""
     if not (_is_plain_file(stub) and _is_plain_file(original) and stub.suffix == original.suffix == ".jsonl"):
         return False
     try:
@@ -48,13 +48,13 @@ def _continues_transcript(stub: Transcript, original: Transcript) -> bool:
 
 
 def _find_first_entry(linked: list[Entry]) -> Entry:
-    """The first entry in the order of the conversation: a client may write an answer before its prompt."""
+    """Return the first entry in conversation order: a client may write an answer before its prompt."""
     known = {entry.uuid for entry in linked}
     return next((entry for entry in linked if entry.parent_uuid not in known), linked[0])
 
 
 def begins_with_file(path: Path, original: Path) -> bool:
-    """Whether a file is another one with something behind it, or equal to it."""
+    """Tell whether a file starts with the whole content of another."""
     if not (_is_plain_file(path) and _is_plain_file(original)) or path.stat().st_size < original.stat().st_size:
         return False
     with path.open("rb") as one, original.open("rb") as other:
@@ -65,7 +65,7 @@ def begins_with_file(path: Path, original: Path) -> bool:
 
 
 def join_stub_lines(original: Path, stub: bytes) -> Iterator[bytes]:
-    """The bytes of the original with the stub behind it, on lines of their own."""
+    """Yield the bytes of the original, then the stub on lines of its own."""
     fd, _ = open_regular_file(original)
     last = b""
     with os.fdopen(fd, "rb") as file:

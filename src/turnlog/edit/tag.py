@@ -1,4 +1,4 @@
-"""Giving a session a tag, or taking it away, by an entry as the client's list of sessions understands it."""
+"""Tag a session or remove its tag, with an entry that the client's list of sessions understands."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ MAX_TAG_CHARS = 100
 
 
 def tag_session(path: Path, word: str | None, undo: Undo | None = None) -> AppendResult:
-    """Give a session a tag; None takes it away; with `undo` in a way that can be taken back."""
+    """Tag a session; None removes its tag. With `undo`, `turnlog undo` can reverse it."""
     value = "" if word is None else clean_one_line(word.strip().removeprefix("#"), "tag", MAX_TAG_CHARS)
-    found = find_target(path)
+    target = find_target(path)
     return append_session_entries(
-        found, value, {"type": "tag", "tag": value, "sessionId": found.session_id}, undo=undo, verb="tag"
+        target, value, {"type": "tag", "tag": value, "sessionId": target.session_id}, undo=undo, verb="tag"
     )

@@ -1,9 +1,9 @@
-"""A note beside a session that is being made, so that what a killed process left of it is found again and removed.
+"""A note beside a session that is being written, so that what a killed process left of it can be found and removed.
 
     <project>/.turnlog-making-<new id>     {session_id, pid, procStart, pidDomain, todos}
 
-A session's transcript is written last. So a note without a transcript, whose process is gone, means that all files
-under the new id are copies that nothing will ever name. Whoever makes the next session in the folder removes them.
+A session's transcript is written last. So if there is a note but no transcript, and the process has ended, all files
+under the new id are copies that nothing refers to. The next edit that creates a session in the folder removes them.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from turnlog.entries.layout import MAKING_NOTE_PREFIX, list_unfinished_ids
 from turnlog.entries.patch import encode_json_line
 
 _MAX_AGE_SECONDS = 86_400.0
-"""A note of another machine that shares the folder is taken for a dead one after so long."""
+"""A note from another machine that shares the folder counts as abandoned after this time."""
 
 
 @contextlib.contextmanager
 def keep_unfinished_note(transcript: Path, root: Path, goals: Iterable[Path] = ()) -> Iterator[None]:
-    """Keep a note while a session is made of some files; first remove what others have left in its folder."""
+    """Keep a note while a session is written; first remove what other processes left in its folder."""
     remove_unfinished(transcript.parent, root)
     note = transcript.with_name(MAKING_NOTE_PREFIX + transcript.stem)
     todos = [goal.name for goal in goals if goal.parent == root / "todos"]
     body = {"session_id": transcript.stem, "pid": os.getpid(), **read_process_identity(os.getpid()), "todos": todos}
     try:
-        # Not by way of a temporary file: nobody would find that again. A note without words speaks for nobody. The id
-        # is new, so a note of this name is ours, and goes whenever an interrupt comes.
+        # Not through a temporary file, which nobody would find again. An empty note protects nothing. The id is new, so
+        # a note with this name is ours and can be removed at any interrupt.
         with os.fdopen(os.open(note, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             file.write(encode_json_line(body) + b"\n")
         yield
@@ -44,7 +44,7 @@ def keep_unfinished_note(transcript: Path, root: Path, goals: Iterable[Path] = (
 
 
 def remove_unfinished(folder: Path, root: Path) -> list[str]:
-    """Remove what killed processes left of sessions that they were making in a folder; gives the ids."""
+    """Remove what killed processes left of sessions that they were writing in a folder; return the ids."""
     removed = []
     for session_id in list_unfinished_ids(folder):
         note = folder / (MAKING_NOTE_PREFIX + session_id)
@@ -62,16 +62,16 @@ def remove_unfinished(folder: Path, root: Path) -> list[str]:
 
 
 def _is_being_made(note: Path) -> bool:
-    said: dict[str, Any] = read_client_file(str(note))
-    pid, theirs = said.get("pid"), said.get("pidDomain")
+    fields: dict[str, Any] = read_client_file(str(note))
+    pid, domain = fields.get("pid"), fields.get("pidDomain")
     with contextlib.suppress(OSError):
-        if said and theirs != read_process_domain():  # nobody can ask it
+        if fields and domain != read_process_domain():  # its process can't be checked
             return time.time() - note.lstat().st_mtime < _MAX_AGE_SECONDS
-    return type(pid) is int and 0 < pid < 1 << 31 and is_process_alive(pid, said.get("procStart"))
+    return type(pid) is int and 0 < pid < 1 << 31 and is_process_alive(pid, fields.get("procStart"))
 
 
 def _find_copies(folder: Path, root: Path, session_id: str) -> Iterator[Path]:
-    """The files and folders that bear the id of a session that was never finished."""
+    """Find the files and folders under the id of a session that was never finished."""
     yield folder / session_id
     if root != folder:
         yield root / "file-history" / session_id
@@ -80,7 +80,7 @@ def _find_copies(folder: Path, root: Path, session_id: str) -> Iterator[Path]:
 
 
 def _find_todos(note: Path, root: Path, session_id: str) -> Iterator[Path]:
-    """The to-do lists that were to be made: all sessions share their folder, so only the note knows their names."""
+    """Find its to-do lists: all sessions share their folder, so only the note knows their names."""
     names = read_client_file(str(note)).get("todos")
     for name in names if isinstance(names, list) else ():
         if isinstance(name, str) and session_id in name and name == PurePath(name).name:

@@ -1,1 +1,1 @@
-"""Sessions that go on from another point, in another form, or with another model."""
+"""Sessions that continue from another point, in another form, or with another model."""

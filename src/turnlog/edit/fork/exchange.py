@@ -1,7 +1,7 @@
-"""What is said in a resumed conversation, one entry for each answer and for each thing said to the model.
+"""The conversation that a client would resume, with one entry for each answer and each text sent to the model.
 
-The same joining as in `session.resume.conversation`, but of entries instead of messages: what is said keeps the entry
-it came with, and its blocks the form they have in the file.
+Messages are joined as in `session.resume.conversation`, but as entries: each message keeps the entry that it came from,
+and its blocks keep the form they have in the file.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ class SpokenEntry(NamedTuple):
 
     entry: Entry
     message: Body | None = None
-    """Its message, where that is another one than in the file."""
+    """Its message, if that differs from the one in the file."""
 
 
 class _SpokenPart(NamedTuple):
-    """What one entry says."""
+    """The blocks that one entry adds to the conversation."""
 
     entry: Entry
     role: str
@@ -38,12 +38,12 @@ class _SpokenPart(NamedTuple):
     is_changed: bool
 
     def collect_ids(self, kind: str) -> set[Any]:
-        """The ids of its calls, or of those that its results answer."""
+        """Collect the ids of its calls, or the call ids of its results."""
         return _collect_ids(self.blocks, kind)
 
 
 class _MessageGroup(NamedTuple):
-    """Entries that are one message."""
+    """The entries of one message."""
 
     role: str
     parts: list[_SpokenPart]
@@ -54,36 +54,36 @@ class _MessageGroup(NamedTuple):
 
 
 def list_spoken_entries(rows: Iterable[Entry], file: Transcript) -> Iterator[SpokenEntry]:
-    """What is said in these rows, in the order in which it is sent."""
+    """Yield the messages of these rows, in the order in which they are sent."""
     groups = _group_messages(
-        _drop_unanswered([said for row in rows if (said := _build_part(row, file.read_body(row))) and said.blocks])
+        _drop_unanswered([part for row in rows if (part := _build_part(row, file.read_body(row))) and part.blocks])
     )
     last = max((at for at, group in enumerate(groups) if group.role == "assistant"), default=-1)
     calls: set[Any] = set()
     for at, group in enumerate(groups):
         if group.role == "assistant":
-            behind = groups[at + 1].blocks if at + 1 < len(groups) else []
+            following = groups[at + 1].blocks if at + 1 < len(groups) else []
             calls = _collect_ids(group.blocks, "tool_use")
-            yield from _build_answer_entries(group, calls - _collect_ids(behind, "tool_result"), is_last=at == last)
+            yield from _build_answer_entries(group, calls - _collect_ids(following, "tool_result"), is_last=at == last)
         else:
             yield from _build_user_entries(group, calls)
             calls = set()
 
 
 def _build_part(row: Entry, body: Body) -> _SpokenPart | None:
-    """What an entry says, with its blocks as they are in the file; None when that is nothing."""
-    said = build_message_part(row, body, as_sent=False)
-    if said is None or not said.blocks:
+    """Return the blocks that an entry sends, in the form they have in the file; None if it sends none."""
+    part = build_message_part(row, body, as_sent=False)
+    if part is None or not part.blocks:
         return None
     if row.type not in ("user", "assistant"):
-        return _SpokenPart(row, "user", said.blocks, None, {"role": "user", "content": said.blocks}, True)
+        return _SpokenPart(row, "user", part.blocks, None, {"role": "user", "content": part.blocks}, True)
     message = dict(body["message"])
     content = message.get("content")
     if isinstance(content, str):
         blocks = [{"type": "text", "text": content}]
-        return _SpokenPart(row, said.role, blocks, said.identity, message, said.role == "assistant")
-    blocks = [block for block in content or [] if _is_sent_block(block, said.role)]
-    return _SpokenPart(row, said.role, blocks, said.identity, message, blocks != content)
+        return _SpokenPart(row, part.role, blocks, part.identity, message, part.role == "assistant")
+    blocks = [block for block in content or [] if _is_sent_block(block, part.role)]
+    return _SpokenPart(row, part.role, blocks, part.identity, message, blocks != content)
 
 
 def _is_sent_block(block: object, role: str) -> bool:
@@ -105,38 +105,38 @@ def _get_block_id(block: Json, key: str) -> object:
 
 
 def _drop_unanswered(parts: list[_SpokenPart]) -> list[_SpokenPart]:
-    """Without entries whose calls all lack a result, except in the last message."""
-    results = {identity for said in parts if said.role == "user" for identity in said.collect_ids("tool_result")}
-    last = next((said for said in reversed(parts) if said.role == "assistant"), None)
-    return [said for said in parts if _keeps_part(said, results) or said is last or _is_same_message(said, last)]
+    """Drop entries whose calls all lack a result, except in the last message."""
+    results = {identity for part in parts if part.role == "user" for identity in part.collect_ids("tool_result")}
+    last = next((part for part in reversed(parts) if part.role == "assistant"), None)
+    return [part for part in parts if _keeps_part(part, results) or part is last or _is_same_message(part, last)]
 
 
-def _keeps_part(said: _SpokenPart, results: set[Any]) -> bool:
-    calls = said.collect_ids("tool_use") if said.role == "assistant" else set()
+def _keeps_part(part: _SpokenPart, results: set[Any]) -> bool:
+    calls = part.collect_ids("tool_use") if part.role == "assistant" else set()
     return not calls or not calls.isdisjoint(results)
 
 
-def _is_same_message(said: _SpokenPart, other: _SpokenPart | None) -> bool:
-    return other is not None and said.identity is not None and said.identity == other.identity
+def _is_same_message(part: _SpokenPart, other: _SpokenPart | None) -> bool:
+    return other is not None and part.identity is not None and part.identity == other.identity
 
 
 def _group_messages(parts: list[_SpokenPart]) -> list[_MessageGroup]:
-    """The messages: the entries of an answer wherever they stand, and all that is said between two answers."""
-    found: list[_MessageGroup] = []
-    for said in parts:
-        if said.role != "assistant":
-            _add_user_parts(found, [said])
-        elif (group := _find_answer(found, said)) is not None:
-            group.parts.append(said)
+    """Group entries into messages: all entries of an answer, and everything said between two answers."""
+    joined: list[_MessageGroup] = []
+    for part in parts:
+        if part.role != "assistant":
+            _add_user_parts(joined, [part])
+        elif (group := _find_answer(joined, part)) is not None:
+            group.parts.append(part)
         else:
-            found.append(_MessageGroup("assistant", [said]))
-    heard: list[_MessageGroup] = []
-    for group in found:
+            joined.append(_MessageGroup("assistant", [part]))
+    sent: list[_MessageGroup] = []
+    for group in joined:
         if group.role == "user":
-            _add_user_parts(heard, group.parts)
+            _add_user_parts(sent, group.parts)
         elif any(block["type"] not in _THINKING_TYPES for block in group.blocks):
-            heard.append(group)
-    return heard
+            sent.append(group)
+    return sent
 
 
 def _add_user_parts(groups: list[_MessageGroup], parts: list[_SpokenPart]) -> None:
@@ -146,55 +146,55 @@ def _add_user_parts(groups: list[_MessageGroup], parts: list[_SpokenPart]) -> No
         groups.append(_MessageGroup("user", list(parts)))
 
 
-def _find_answer(groups: list[_MessageGroup], said: _SpokenPart) -> _MessageGroup | None:
-    """The answer that an entry goes on with, unless a prompt stands in between."""
+def _find_answer(groups: list[_MessageGroup], part: _SpokenPart) -> _MessageGroup | None:
+    """Find the answer that an entry continues, unless a prompt is in between."""
     for group in reversed(groups):
         if group.role == "user" and not _collect_ids(group.blocks, "tool_result"):
             return None
-        if group.role == "assistant" and _is_same_message(said, group.parts[0]):
+        if group.role == "assistant" and _is_same_message(part, group.parts[0]):
             return group
     return None
 
 
 def _build_user_entries(group: _MessageGroup, calls: set[Any]) -> Iterator[SpokenEntry]:
-    """What is said to the model: results of the answer just before come first, others are none."""
-    seen: set[Any] = set()
-    for said in sorted(group.parts, key=lambda one: not one.collect_ids("tool_result")):
+    """Yield what is said to the model: results of the preceding answer come first, other results are dropped."""
+    answered: set[Any] = set()
+    for part in sorted(group.parts, key=lambda item: not item.collect_ids("tool_result")):
         blocks = []
-        for block in said.blocks:
+        for block in part.blocks:
             if block["type"] == "tool_result":
                 identity = _get_block_id(block, "tool_use_id")
-                if identity not in calls or identity in seen:
+                if identity not in calls or identity in answered:
                     continue
-                seen.add(identity)
+                answered.add(identity)
             blocks.append(block)
         if blocks:
-            is_changed = said.is_changed or blocks != said.blocks
-            yield SpokenEntry(said.entry, {**said.message, "content": blocks} if is_changed else None)
+            is_changed = part.is_changed or blocks != part.blocks
+            yield SpokenEntry(part.entry, {**part.message, "content": blocks} if is_changed else None)
 
 
 def _build_answer_entries(group: _MessageGroup, unanswered: set[Any], *, is_last: bool) -> Iterator[SpokenEntry]:
-    """An answer as one entry, without calls that were never answered; of the last one they are an entry of their own.
+    """Yield an answer as one entry, without calls that have no result; those of the last answer form a second entry.
 
-    Clients make up results for such calls, or drop them with the texts beside them, each in its own way.
+    Clients invent results for such calls, or drop them together with the texts beside them, each in its own way.
     """
     first, last = group.parts[0], group.parts[-1]
     blocks = _join_answer_blocks(group.parts)
-    left = [block for block in blocks if block["type"] == "tool_use" and _get_block_id(block, "id") in unanswered]
-    kept = [block for block in blocks if not any(block is one for one in left)]
+    open_calls = [block for block in blocks if block["type"] == "tool_use" and _get_block_id(block, "id") in unanswered]
+    content = [block for block in blocks if not any(block is one for one in open_calls)]
     message = {**first.message, **last.message}
-    is_changed = len(group.parts) > 1 or first.is_changed or kept != first.blocks
+    is_changed = len(group.parts) > 1 or first.is_changed or content != first.blocks
     if not isinstance(message.get("id"), str) or not message["id"]:
         message["id"], is_changed = f"msg_{(first.entry.uuid or '').replace('-', '')}", True
-    if any(block["type"] not in _THINKING_TYPES for block in kept) or (kept and is_last):
-        yield SpokenEntry(first.entry, {**message, "content": kept} if is_changed else None)
-    if left and is_last:
-        yield SpokenEntry(last.entry, {**message, "content": left})
+    if any(block["type"] not in _THINKING_TYPES for block in content) or (content and is_last):
+        yield SpokenEntry(first.entry, {**message, "content": content} if is_changed else None)
+    if open_calls and is_last:
+        yield SpokenEntry(last.entry, {**message, "content": open_calls})
 
 
 def _join_answer_blocks(parts: list[_SpokenPart]) -> list[Json]:
-    """The blocks of an answer, in the order in which they are sent."""
+    """Join the blocks of an answer, in the order in which they are sent."""
     blocks = list(parts[0].blocks)
-    for said in parts[1:]:
-        blocks = extend_answer(blocks, said.blocks)
+    for part in parts[1:]:
+        blocks = extend_answer(blocks, part.blocks)
     return drop_open_server_calls(blocks)

@@ -1,9 +1,10 @@
-"""Going on from any point of a session: what leads to it stays, what came after it and other branches go.
+"""Continue from any point of a session: what leads to it stays; what came after it and other branches are removed.
 
-Everything that the point descends from is kept, over earlier compactions too, so that the fork can be forked again at
-any of its own points. Compactions that came later or on other branches go with their summaries: what they had replaced
-is what is resumed. Beside the line of descent stay the rows that the client puts back (parallel calls, their results,
-notes), and rows that say nothing but belong to kept ones: attachments, progress, snapshots of files.
+All ancestors of the point are kept, across earlier compactions too, so that the fork can be forked again at any of its
+own points. Compactions that came later or on other branches are removed with their summaries, so the client resumes
+what they had replaced. Besides the ancestors, two kinds of rows stay: those that the client puts back beside the chain
+(parallel calls, their results, notes), and those that say nothing but belong to kept rows (attachments, progress, file
+snapshots).
 """
 
 from __future__ import annotations
@@ -28,19 +29,19 @@ LAST_WINS_TYPES = frozenset(
     "custom-title ai-title agent-name agent-color agent-setting tag mode permission-mode cost-state atis-latch"
     " worktree-state pr-link".split()
 )
-"""Metadata of which the last one counts."""
+"""Metadata types of which only the last entry counts."""
 _SPEAKING_KINDS = ("queued_command", "local_command")
 _FILE_HISTORY_TYPES = ("file-history-snapshot", "file-history-delta")
 
 
 class UncompactedRows(ResumeRows):
-    """The rows of a file as if no compaction had dropped any of them, and the line of descent through them."""
+    """The rows of a file as if no compaction had dropped any, and the line of ancestors through them."""
 
     def _apply_compaction(self) -> None:
-        """Drop nothing."""
+        """Override the parent class to drop nothing."""
 
     def iterate_segments(self, leaf: str) -> Iterator[list[Entry]]:
-        """The chains that lead to a row, from one compaction to the next, the last first; each with its boundary."""
+        """Yield the chains that lead to a row, one per compaction, the last first; each includes its boundary."""
         seen: set[RowKey] = set()
         key: RowKey = leaf
         while key is not None and key not in seen:
@@ -58,7 +59,7 @@ class UncompactedRows(ResumeRows):
             key = self._find_continued_key(chain[-1]) if is_boundary(chain[-1]) else None
 
     def _find_continued_key(self, boundary: Entry) -> RowKey:
-        """What a compaction continues: what it names or, if that is not there, what was written just before it."""
+        """Find the row that a compaction continues: the one it names or, if that is missing, the one just before."""
         named = self.file.read_body(boundary).get("logicalParentUuid")
         if isinstance(named, str) and named in self.up:
             return named
@@ -66,14 +67,14 @@ class UncompactedRows(ResumeRows):
         return earlier[-1] if earlier else None
 
 
-def fork_session(session: Session, draft: Draft, at: ForkPoint) -> Draft:
-    """A session that ends with a point."""
+def fork_session(session: Session, draft: Draft, point: ForkPoint) -> Draft:
+    """Return a draft that ends at a point."""
     line = UncompactedRows(session.file)
-    if at.leaf not in line.up:
-        raise UsageError(f"{at.leaf}: the client can't read this entry; `turnlog doctor` says why")
-    if line.rows[at.leaf].is_sidechain:
-        raise UsageError(f"{at.leaf}: belongs to a sub-agent; a session goes on from an entry of its own")
-    segments = list(line.iterate_segments(at.leaf))
+    if point.leaf not in line.up:
+        raise UsageError(f"{point.leaf}: Claude Code can't read this entry; `turnlog doctor` says why")
+    if line.rows[point.leaf].is_sidechain:
+        raise UsageError(f"{point.leaf}: belongs to a sub-agent; name an entry of the session itself")
+    segments = list(line.iterate_segments(point.leaf))
     chain = [row for part in reversed(segments) for row in part]
     whole = add_side_rows(line, [row for row in chain if not is_boundary(row)])
     kept = {row.index for rows in (chain, whole) for row in rows}
@@ -82,44 +83,48 @@ def fork_session(session: Session, draft: Draft, at: ForkPoint) -> Draft:
     last = max(kept)
     kept |= _find_companions(session, kept, last)
     places = draft.map_entry_places()
-    staying = {places[index] for index in kept if index in places}
-    gone = set(range(len(draft.rows))) - staying
-    mended = {places[index]: {"parentUuid": parent} for index, parent in parents.items()}
-    ended = draft.with_changes(mended).with_changes(_make_leaf_newest(line, places, kept, at.leaf)).without_rows(gone)
-    return ended.with_added_lines(
-        build_leaf_entry(at.leaf, find_last_prompt(session, at.leaf), session.session_id or "")
+    kept_places = {places[index] for index in kept if index in places}
+    removed = set(range(len(draft.rows))) - kept_places
+    parent_changes = {places[index]: {"parentUuid": parent} for index, parent in parents.items()}
+    shortened = (
+        draft.with_changes(parent_changes)
+        .with_changes(_make_leaf_newest(line, places, kept, point.leaf))
+        .without_rows(removed)
+    )
+    return shortened.with_added_lines(
+        build_leaf_entry(point.leaf, find_last_prompt(session, point.leaf), session.session_id or "")
     )
 
 
 def check_fork_resumes(session: Session, forked: Transcript) -> None:
-    """Refuse a fork that the client would not resume, or that breaks a rule which its session keeps."""
+    """Refuse a fork that the client would not resume, or that breaks a rule that its source keeps."""
     before, after = judge_session(session), judge_session(Session(forked))
     if not after.resumes:
-        raise Refused(f"{session.path}: the client would not resume it from there; nothing was written")
+        raise Refused(f"{session.path}: Claude Code would not resume it from there; nothing was written")
     known = {rule.name for rule in before.broken}
     for rule in after.broken:
         if rule.severity == "error" and rule.name not in known:
-            raise Refused(f"{session.path}: from there {rule.text} [{rule.name}]; nothing was written")
+            raise Refused(f"{session.path}: in a fork from there, {rule.text} [{rule.name}]; nothing was written")
 
 
 def _list_preserved_rows(line: UncompactedRows, boundary: Entry) -> list[Entry]:
-    """The rows that a compaction kept word for word."""
+    """List the rows that a compaction preserved."""
     if not is_boundary(boundary):
         return []
     facts = line.file.read_body(boundary).get("compactMetadata")
     messages = facts.get("preservedMessages") if isinstance(facts, dict) else None
     if not isinstance(messages, dict):
         return []
-    named = [uuid for value in messages.values() if isinstance(value, list) for uuid in value]
-    return [line.rows[uuid] for uuid in named if isinstance(uuid, str) and uuid in line.rows]
+    uuids = [uuid for value in messages.values() if isinstance(value, list) for uuid in value]
+    return [line.rows[uuid] for uuid in uuids if isinstance(uuid, str) and uuid in line.rows]
 
 
 def _find_companions(session: Session, kept: set[int], last: int) -> set[int]:
-    """What belongs to the kept rows and says nothing, and the metadata of the session as it was at that point."""
+    """Find entries that belong to kept rows but say nothing, and the session's metadata as it was at that point."""
     entries = session.file.entries
     uuids = {entries[index].uuid for index in kept} - {None}
     sides = _find_side_chains(session, kept)
-    found: set[int] = set()
+    companions: set[int] = set()
     states: dict[str, list[int]] = {}
     for entry in entries:
         if entry.index in kept or entry.is_lost:
@@ -127,19 +132,19 @@ def _find_companions(session: Session, kept: set[int], last: int) -> set[int]:
         if entry.type in LAST_WINS_TYPES:
             states.setdefault(entry.type or "", []).append(entry.index)
         elif entry.uuid in uuids and entry.uuid is not None:  # written twice
-            found.add(entry.index)
+            companions.add(entry.index)
         elif entry.index < last and (
             entry.index in sides if entry.is_sidechain else _belongs_to_rows(session, entry, uuids)
         ):
-            found.add(entry.index)
+            companions.add(entry.index)
             uuids |= {entry.uuid} - {None}
-    for indexes in states.values():  # a state that was first told later is better than none
-        found |= {index for index in indexes if index < last} or {indexes[0]}
-    return found
+    for indexes in states.values():  # a state first recorded later is better than none
+        companions |= {index for index in indexes if index < last} or {indexes[0]}
+    return companions
 
 
 def _belongs_to_rows(session: Session, entry: Entry, uuids: set[RowKey]) -> bool:
-    """Whether an entry outside the line of descent is about kept rows."""
+    """Tell whether an entry that is not an ancestor belongs to kept rows."""
     if entry.type in ("user", "assistant", "last-prompt") or is_boundary(entry):
         return False
     if entry.type in _FILE_HISTORY_TYPES:
@@ -150,20 +155,20 @@ def _belongs_to_rows(session: Session, entry: Entry, uuids: set[RowKey]) -> bool
 
 
 def _find_side_chains(session: Session, kept: set[int]) -> set[int]:
-    """The entries of sub-agents inside the file, of those that a kept call started."""
+    """Find the entries of sub-agents inside the file that a kept call started."""
     calls = {call.id: call for call in session.calls}
-    found: set[int] = set()
+    indexes: set[int] = set()
     for agent in session.agents:
         call = calls.get(agent.call_id or "")
         if not agent.is_incomplete and (call is None or call.line.index in kept):
-            found.update(entry.index for entry in agent.inside)
-    return found
+            indexes.update(entry.index for entry in agent.inside)
+    return indexes
 
 
 def _repair_parents(line: UncompactedRows, segments: list[list[Entry]]) -> Iterator[tuple[int, str | None]]:
-    """Rows with the parent that the client takes: where a ring begins, and for one that is not in the file.
+    """Yield the parents that the client uses where a loop starts or a parent is not in the file.
 
-    That one it finds by time, so it could be another when rows go.
+    The client finds a missing parent by time, so it might choose another one after rows are removed.
     """
     for chain in segments:
         if line.up[chain[0].uuid] in line.rows and not is_boundary(chain[0]):
@@ -174,7 +179,7 @@ def _repair_parents(line: UncompactedRows, segments: list[list[Entry]]) -> Itera
 
 
 def _attach_rows(line: UncompactedRows, whole: list[Entry], kept: set[int]) -> Iterator[tuple[int, str | None]]:
-    """Rows that hang on none that stays, with the row before them: a root could be taken for the leaf."""
+    """Yield the preceding row as parent for rows whose parent is removed: the client might take a root for the leaf."""
     for before, row in pairwise(whole):
         above = line.rows.get(line.up[row.uuid])
         if above is None or above.index not in kept:
@@ -184,7 +189,7 @@ def _attach_rows(line: UncompactedRows, whole: list[Entry], kept: set[int]) -> I
 def _make_leaf_newest(
     line: UncompactedRows, places: dict[int, int], kept: set[int], leaf: str
 ) -> dict[int, dict[str, str]]:
-    """A later time for the last row where another has a later one: old clients go on from the newest."""
+    """Return a later time for the last row if another row has a later one: old clients continue from the newest."""
     below = line.find_descendants([leaf])
     times = [
         time

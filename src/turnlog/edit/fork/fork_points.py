@@ -1,7 +1,7 @@
-"""Points of a session that it can be gone on from: a turn, an entry, the end of a branch, or just before a compaction.
+"""Points of a session to continue from: a turn, an entry, the end of a branch, or just before a compaction.
 
-A point names the last thing that is kept. A turn ends with the last entry of its work; a compaction that was asked for
-behind it is no part of that work.
+A point names the last entry to keep. A turn ends with the last entry of its work; a compaction requested after it is
+not part of that work.
 """
 
 from __future__ import annotations
@@ -23,36 +23,34 @@ _MAX_CLOSE_MATCHES = 3
 
 
 class ForkPoint(NamedTuple):
-    """Where a new session goes on."""
+    """The point where a new session continues."""
 
     leaf: str
-    """The uuid of the last entry that is kept."""
+    """The uuid of the last entry to keep."""
     words: str
-    """What it is, for people."""
+    """A description for messages: `after turn 3`."""
 
 
-def parse_fork_point(session: Session, wanted: str) -> ForkPoint:
-    """The point that a word means."""
-    text = wanted.strip()
+def parse_fork_point(session: Session, point: str) -> ForkPoint:
+    """Find the point that a text names."""
+    text = point.strip()
     if numbered := _NUMBERED_POINT_PATTERN.fullmatch(text):
         return (_find_before_compaction if numbered[1] == "compaction" else _find_end_of_branch)(session, numbered[2])
     if _TURN_PATTERN.fullmatch(text):
         return _find_end_of_turn(session, int(text))
     if ":" in text or not text:
-        raise UsageError(f"--at {wanted}: {_POINT_FORMS}")
+        raise UsageError(f"--at {point}: {_POINT_FORMS}")
     return _find_entry(session, text)
 
 
 def _find_end_of_turn(session: Session, number: int) -> ForkPoint:
     if not 1 <= number <= len(session.turns):
         raise UsageError(f"--at {number}: {_describe_range('turn', len(session.turns))}")
-    return ForkPoint(
-        _require_uuid(find_last_entry_of_turn(session, session.turns[number - 1])), f"behind turn {number}"
-    )
+    return ForkPoint(_require_uuid(find_last_entry_of_turn(session, session.turns[number - 1])), f"after turn {number}")
 
 
 def find_last_entry_of_turn(session: Session, turn: Turn) -> Entry:
-    """The last entry of a turn's work, before a compaction behind which the turn did not go on."""
+    """Find the last entry of a turn's work, before a compaction after which the turn did not continue."""
     last, seen = turn.last, set()
     while last.index not in seen:
         seen.add(last.index)
@@ -67,12 +65,12 @@ def find_last_entry_of_turn(session: Session, turn: Turn) -> Entry:
 
 
 def _find_before_compaction(session: Session, number: str) -> ForkPoint:
-    found = session.compactions
-    at = _resolve_number(number, len(found), "compaction")
-    before = session.graph.find_continued_row(found[at].boundary)
+    compactions = session.compactions
+    at = _resolve_number(number, len(compactions), "compaction")
+    before = session.graph.find_continued_row(compactions[at].boundary)
     if before is None:
-        raise UsageError(f"--at compaction:{number}: nothing is left of what was before it")
-    return ForkPoint(_require_uuid(before), f"just before compaction {at + 1} of {len(found)}")
+        raise UsageError(f"--at compaction:{number}: what was before it is not in the file")
+    return ForkPoint(_require_uuid(before), f"just before compaction {at + 1} of {len(compactions)}")
 
 
 def _find_end_of_branch(session: Session, number: str) -> ForkPoint:
@@ -82,7 +80,7 @@ def _find_end_of_branch(session: Session, number: str) -> ForkPoint:
 
 
 def _resolve_number(number: str, count: int, kind: str) -> int:
-    """The place that a number means; -1 is the last one."""
+    """Return the position that a number means; -1 is the last one."""
     at = count if number == "last" else int(number) + (count + 1 if number.startswith("-") else 0)
     if not 1 <= at <= count:
         raise UsageError(f"--at {kind}:{number}: {_describe_range(kind, count)}")
@@ -97,21 +95,22 @@ def _describe_range(kind: str, count: int) -> str:
 
 
 def _find_entry(session: Session, start: str) -> ForkPoint:
-    """An entry by its uuid or the start of it."""
+    """Find an entry by its uuid or the start of it."""
     rows = {row.uuid: row for row in session.graph.rows if row.uuid and row.type in GRAPH_TYPES and not row.is_lost}
-    found = [rows[start]] if start in rows else [row for uuid, row in rows.items() if uuid.startswith(start.lower())]
-    if len(found) > 1:
-        raise UsageError(f"--at {start}: {len(found)} entries begin so; give more of it")
-    if not found:
+    matches = [rows[start]] if start in rows else [row for uuid, row in rows.items() if uuid.startswith(start.lower())]
+    if len(matches) > 1:
+        raise UsageError(f"--at {start}: {len(matches)} entries have a uuid that starts like this; give more of it")
+    if not matches:
         raise UsageError(
-            f"--at {start}: no entry of this session begins so{_describe_closest(start, list(rows))}; {_POINT_FORMS}"
+            f"--at {start}: no entry of this session has a uuid that starts like this"
+            f"{_describe_closest(start, list(rows))}; {_POINT_FORMS}"
         )
-    if is_boundary(found[0]):
-        number = session.graph.compactions.index(found[0]) + 1
-        raise UsageError(f"--at {start}: is a compaction; compaction:{number} goes on just before it")
-    if found[0].type == "progress":
-        raise UsageError(f"--at {start}: is a report of progress, which no conversation can end with")
-    return ForkPoint(_require_uuid(found[0]), f"behind the {found[0].name} entry {found[0].uuid}")
+    if is_boundary(matches[0]):
+        number = session.graph.compactions.index(matches[0]) + 1
+        raise UsageError(f"--at {start}: is a compaction; compaction:{number} continues just before it")
+    if matches[0].type == "progress":
+        raise UsageError(f"--at {start}: is a progress entry; a conversation can't end with one")
+    return ForkPoint(_require_uuid(matches[0]), f"after the {matches[0].name} entry {matches[0].uuid}")
 
 
 def _describe_closest(start: str, uuids: list[str]) -> str:
@@ -122,5 +121,5 @@ def _describe_closest(start: str, uuids: list[str]) -> str:
 
 def _require_uuid(row: Entry) -> str:
     if row.uuid is None:
-        raise UsageError("--at: the entry that it ends with has no uuid, so nothing can go on from there")
+        raise UsageError("--at: the last entry there has no uuid, so no session can continue from it")
     return row.uuid

@@ -1,12 +1,12 @@
 """The form of a session that every version of the client resumes completely: `--portable`.
 
-Old clients go up from the newest entry by parents alone. They lose parallel calls, everything above an entry of a type
-they don't know, and what a compaction preserved. So only what would be resumed stays, written out as one line in the
-order in which it is sent: one entry for each answer, its results directly behind it, ever later times. Prompts that
+Old clients follow parents upwards from the newest entry. They lose parallel calls, everything above an entry of a type
+they don't know, and what a compaction preserved. So only what would be resumed stays, written as a single chain in the
+order in which it is sent: one entry for each answer, its results directly after it, ever later times. Prompts that
 were typed while the model worked and the output of local commands become plain user entries.
 
-What is lost: what was not part of the conversation any more (other branches, what compactions replaced), reports of
-progress, side chains inside the file, and attachments, by which newer clients remind the model of files and modes.
+The result lacks other branches, what compactions replaced, progress entries, sidechains inside the file, and
+attachments, with which newer clients remind the model of files and modes.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from turnlog.session.session import Session
 
 
 class DraftReading(NamedTuple):
-    """A transcript of a draft."""
+    """A draft read as a transcript."""
 
     file: Transcript
     places: dict[int, int]
-    """The place of the row that an entry comes from, by the index of the entry."""
+    """The position of the row that an entry comes from, by the index of the entry."""
 
 
 def reread_draft(draft: Draft) -> DraftReading:
-    """Read a draft; one without any change is the file that it was made from."""
+    """Read a draft as a transcript; an unchanged draft is its own source file."""
     if [row.item for row in draft.rows] == draft.file.items and not any(row.changed for row in draft.rows):
         return DraftReading(draft.file, draft.map_entry_places())
     lines = list(draft.iterate_lines())
@@ -62,24 +62,24 @@ _WITHOUT_SYSTEM_KEYS = {"subtype": REMOVE_KEY, "content": REMOVE_KEY, "level": R
 
 
 def linearise_draft(session: Session, draft: Draft, leaf: str | None = None) -> Draft:
-    """Only what would be resumed, as one line that every client follows to its top."""
+    """Reduce a draft to what would be resumed, as one chain that every client follows to its top."""
     read = reread_draft(draft)
     rows = build_resume_thread(read.file, leaf).rows
-    told = list(list_spoken_entries(rows, read.file))
-    if not told:
+    entries = list(list_spoken_entries(rows, read.file))
+    if not entries:
         raise Refused(f"{session.path}: nothing in it would be sent to a model, so there is nothing to write")
-    line = _LinearRows(draft, read)
+    chain = _LinearRows(draft, read)
     if (boundary := _find_boundary(read, rows)) is not None:
-        line.add_entry(boundary, _drop_preserved_facts(read.file.read_body(boundary)))
-    for said in told:
-        line.add_spoken_entry(said)
+        chain.add_entry(boundary, _drop_preserved_facts(read.file.read_body(boundary)))
+    for spoken in entries:
+        chain.add_spoken_entry(spoken)
     prompt = find_last_prompt(session, rows[-1].uuid)
-    end = build_leaf_entry(line.last or "", prompt, session.session_id or "")
-    return draft._replace(rows=(*line.rows, *line.select_metadata())).with_added_lines(end)
+    leaf_entry = build_leaf_entry(chain.last or "", prompt, session.session_id or "")
+    return draft._replace(rows=(*chain.rows, *chain.select_metadata())).with_added_lines(leaf_entry)
 
 
 class _LinearRows:
-    """Rows, each the child of the one before it and later than that."""
+    """Rows that are each the child of the one before, with a later time."""
 
     def __init__(self, draft: Draft, read: DraftReading) -> None:
         self._draft, self._read = draft, read
@@ -90,7 +90,7 @@ class _LinearRows:
         self._answer: str | None = None
 
     def add_entry(self, entry: Entry, changes: Body) -> None:
-        """Put an entry behind the others."""
+        """Append an entry to the chain."""
         row = self._draft.rows[self._read.places[entry.index]]
         uuid = entry.uuid if entry.uuid and entry.uuid not in self._uuids else create_uuid()
         time = to_epoch_milliseconds(self._draft.get_value(row, "timestamp"))
@@ -105,23 +105,23 @@ class _LinearRows:
         self._uuids.add(uuid)
         self.last = uuid
 
-    def add_spoken_entry(self, said: SpokenEntry) -> None:
-        """Put an answer, or what was said to the model, behind the others."""
-        changes: Body = {} if said.message is None else {"message": said.message}
-        if said.entry.type == "attachment":
+    def add_spoken_entry(self, spoken: SpokenEntry) -> None:
+        """Append an answer, or what was said to the model, to the chain."""
+        changes: Body = {} if spoken.message is None else {"message": spoken.message}
+        if spoken.entry.type == "attachment":
             changes |= {"type": "user", **_WITHOUT_ATTACHMENT_KEYS}
-        elif said.entry.type == "system":
+        elif spoken.entry.type == "system":
             changes |= {"type": "user", **_WITHOUT_SYSTEM_KEYS}
-        body = self._read.file.read_body(said.entry)
+        body = self._read.file.read_body(spoken.entry)
         for key in LINK_KEYS:
             if key in body and key != "parentUuid":
                 changes[key] = self._answer if key == "sourceToolAssistantUUID" and self._answer else REMOVE_KEY
-        self.add_entry(said.entry, changes)
-        if said.entry.type == "assistant":
+        self.add_entry(spoken.entry, changes)
+        if spoken.entry.type == "assistant":
             self._answer = self.last
 
     def select_metadata(self) -> list[DraftRow]:
-        """The last of each kind of metadata, and the snapshots of files that belong to what stays."""
+        """Select the last entry of each kind of metadata, and the file snapshots that belong to kept rows."""
         last: dict[str, DraftRow] = {}
         owned: list[DraftRow] = []
         for entry in self._read.file.entries:
@@ -134,7 +134,7 @@ class _LinearRows:
 
 
 def _find_boundary(read: DraftReading, rows: list[Entry]) -> Entry | None:
-    """The compaction that the conversation begins with: its summary hangs on it."""
+    """Find the compaction that the conversation starts with: it is an ancestor of the summary."""
     summary = next((row for row in rows if row.is_compact_summary), None)
     above = read.file.entries[summary.parent] if summary is not None and summary.parent >= 0 else None
     seen: set[int] = set()
@@ -145,7 +145,9 @@ def _find_boundary(read: DraftReading, rows: list[Entry]) -> Entry | None:
 
 
 def _drop_preserved_facts(body: Body) -> Body:
-    """What changes in a compaction that nothing stands before: what it preserved is written out behind it."""
+    """Return the changes to a compaction with nothing before it: what it preserved is written out after it."""
     facts = body.get("compactMetadata")
-    left = {key: value for key, value in facts.items() if key not in _PRESERVED_KEYS} if isinstance(facts, dict) else {}
-    return {"logicalParentUuid": None, "compactMetadata": left}
+    remaining = (
+        {key: value for key, value in facts.items() if key not in _PRESERVED_KEYS} if isinstance(facts, dict) else {}
+    )
+    return {"logicalParentUuid": None, "compactMetadata": remaining}

@@ -1,8 +1,9 @@
-"""A session that another model, or another provider's, can go on with: `--for-model`.
+"""A session that another model, or a model of another provider, can continue: `--for-model`.
 
-What it would refuse goes: thinking that another model signed (for another provider all thinking), blocks that only the
-API itself can have written, names and ids that it does not take. Blocks of tools that the API carried out become the
-text that they hold. Images and documents stay: whether a model takes them is not known here.
+What that model would refuse is removed or changed: thinking that another model signed (for another provider, all
+thinking), blocks that only the API itself can write, and names and ids that it does not accept. Blocks of tools that
+the API ran become the text that they contain. Images and documents stay, because turnlog does not know whether a model
+accepts them.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ Json = dict[str, Any]
 _PLAIN_BLOCK_TYPES = ("text", "image", "document", "tool_use", "tool_result", "search_result")
 """Blocks that every provider has a form for."""
 _API_ONLY_KEYS = ("cache_control", "citations")
-"""Keys of plain blocks that mean something to the API that wrote them, or to one request, only."""
+"""Keys of plain blocks that mean something only to the API that wrote them, or only in one request."""
 _DIRECT_CALLER = {"type": "direct"}
-"""The caller of a call that no program of the API made."""
+"""The caller of a call that the model made itself, not a program of the API."""
 _ANSWER_ONLY_KEYS = ("container", "context_management")
 _TEXT_KEYS = (
     "text",
@@ -40,52 +41,52 @@ _TEXT_KEYS = (
     "tool_name",
     "error_code",
 )
-"""Keys of unknown blocks under which there is text for people."""
+"""Keys of unknown blocks whose values are readable text."""
 _MAX_NESTING = 6
 _MAX_NAME_CHARS = 128
 _MAX_OTHER_NAME_CHARS = 64
 
 
 class AdaptedDraft(NamedTuple):
-    """A draft that another model can go on with, and what that took."""
+    """A draft that another model can continue, and how much was changed for that."""
 
     draft: Draft
     counts: Mapping[str, int]
-    """How many of what went or changed, in words."""
+    """The number of removed or changed things, by description."""
 
 
 def adapt_to_model(draft: Draft, model: str) -> AdaptedDraft:
-    """Take out of a session what a model would refuse."""
-    wanted = model.strip()
-    if not wanted or len(wanted.split()) > 1:
+    """Remove or change what a model would refuse."""
+    name = model.strip()
+    if not name or len(name.split()) > 1:
         raise UsageError(f"--for-model {model!r}: give the name of a model, or {OTHER_PROVIDER}")
-    fitting = _ModelAdapter(draft, None if wanted == OTHER_PROVIDER else parse_model_name(wanted).key)
-    changes = dict(fitting.list_changes())
-    gone = {place for place, values in changes.items() if values.get("message", {}).get("content") == []}
-    for place in gone:
-        fitting.counts["entries that were left empty"] += 1
+    adapter = _ModelAdapter(draft, None if name == OTHER_PROVIDER else parse_model_name(name).key)
+    changes = dict(adapter.list_changes())
+    emptied = {place for place, values in changes.items() if values.get("message", {}).get("content") == []}
+    for place in emptied:
+        adapter.counts["entries left empty"] += 1
         del changes[place]
     return AdaptedDraft(
-        draft.with_changes(changes).without_rows(gone),
-        {words: count for words, count in fitting.counts.items() if count},
+        draft.with_changes(changes).without_rows(emptied),
+        {description: count for description, count in adapter.counts.items() if count},
     )
 
 
 class _ModelAdapter:
-    """The blocks of one draft, looked at with one model in mind."""
+    """Adapts the blocks of one draft to one model; None stands for another provider."""
 
     def __init__(self, draft: Draft, model: str | None) -> None:
         self._draft = draft
         self._model = model
         self.counts: Counter[str] = Counter()
         self._names = ApiNames(_MAX_NAME_CHARS if model is not None else _MAX_OTHER_NAME_CHARS)
-        self._told: dict[str, list[str]] = {}
-        """What the tools of the API gave back, by the id of the call."""
+        self._api_results: dict[str, list[str]] = {}
+        """The texts that tools of the API returned, by the id of the call."""
         for row in draft.rows:
             self._note_ids(row)
 
     def _note_ids(self, row: DraftRow) -> None:
-        """Take note of ids that stay as they are, and of what the tools of the API gave back."""
+        """Record ids that stay as they are, and the texts that tools of the API returned."""
         heads = row.entry.message.blocks if row.entry is not None and row.entry.message is not None else []
         for head in heads:
             if head.type == "tool_use":
@@ -94,10 +95,10 @@ class _ModelAdapter:
             message = self._get_message(row) or {"content": []}
             for block in message["content"]:
                 if isinstance(block, dict) and block.get("tool_use_id") and block.get("type") not in _PLAIN_BLOCK_TYPES:
-                    self._told[str(block["tool_use_id"])] = _collect_texts(block.get("content"))
+                    self._api_results[str(block["tool_use_id"])] = _collect_texts(block.get("content"))
 
     def _get_message(self, row: DraftRow) -> Body | None:
-        """The message of a row; None where it has none, or one that is a mere text."""
+        """Return the message of a row; None if it has none, or if its content is a plain text."""
         head = row.entry.message if row.entry is not None else None
         if row.changed.get("type", row.entry.type if row.entry is not None else None) not in ("user", "assistant"):
             return None
@@ -107,15 +108,15 @@ class _ModelAdapter:
         return message if isinstance(message, dict) and isinstance(message.get("content"), list) else None
 
     def list_changes(self) -> Iterator[tuple[int, Body]]:
-        """Another message for each row that has to change, by its place; with no content where nothing is left."""
+        """Yield a new message for each row that must change, by its position; empty content if nothing remains."""
         for place, row in enumerate(self._draft.rows):
             if (message := self._get_message(row)) is None:
                 continue
             model = message.get("model")
             content = [
-                kept
+                adapted
                 for block in message["content"]
-                if (kept := self._adapt_block(block, model if isinstance(model, str) else None)) is not None
+                if (adapted := self._adapt_block(block, model if isinstance(model, str) else None)) is not None
             ]
             fixed = {**message, "content": content}
             for key in _ANSWER_ONLY_KEYS:
@@ -125,13 +126,13 @@ class _ModelAdapter:
                 yield place, {"message": fixed, **self._rename_ids(row)}
 
     def _rename_ids(self, row: DraftRow) -> Body:
-        """Further ids of calls that an entry names."""
+        """Return new values for the other call ids in an entry."""
         keys = ("sourceToolUseID", "toolUseID", "parentToolUseID")
         values = {key: self._draft.get_value(row, key) for key in keys}
         return {key: new for key, value in values.items() if (new := self._names.convert_id(value)) != value}
 
     def _adapt_block(self, block: object, model: str | None) -> object:
-        """A block as the model takes it, or None."""
+        """Return a block in a form that the model accepts, or None to remove it."""
         if not isinstance(block, dict):
             return block
         kind = block.get("type")
@@ -152,28 +153,30 @@ class _ModelAdapter:
         return None
 
     def _to_text_block(self, block: Json) -> Json | None:
-        """An unknown block as the text that it holds; a call without a readable result goes with it."""
+        """Convert an unknown block to its text; a call without a readable result is removed."""
         is_call = "input" in block
-        words = _collect_texts(block.get("input") if is_call else block)
-        if is_call and not self._told.get(str(block.get("id"))):
-            words = []
-        self.counts["blocks of the API turned into text" if words else "blocks of the API"] += 1
+        texts = _collect_texts(block.get("input") if is_call else block)
+        if is_call and not self._api_results.get(str(block.get("id"))):
+            texts = []
+        self.counts["API blocks turned into text" if texts else "API blocks"] += 1
         title = f"[{block.get('name') or block.get('type')}]"
-        return {"type": "text", "text": "\n".join([title, *words])} if words else None
+        return {"type": "text", "text": "\n".join([title, *texts])} if texts else None
 
     def _adapt_call(self, block: Json) -> Json:
         identity, tool = self._names.convert_id(block.get("id")), self._names.convert_tool_name(block.get("name"))
-        self.counts["ids of calls"] += identity != block.get("id")
-        self.counts["names of tools"] += tool != block.get("name")
+        self.counts["call ids"] += identity != block.get("id")
+        self.counts["tool names"] += tool != block.get("name")
         return {**block, **({"id": identity} if "id" in block else {}), **({"name": tool} if "name" in block else {})}
 
     def _adapt_result(self, block: Json) -> Json:
-        found = dict(block)
+        result = dict(block)
         if "tool_use_id" in block:
-            found["tool_use_id"] = self._names.convert_id(block["tool_use_id"])
+            result["tool_use_id"] = self._names.convert_id(block["tool_use_id"])
         if isinstance(content := block.get("content"), list):
-            found["content"] = [kept for inner in content if (kept := self._adapt_block(inner, None)) is not None]
-        return found
+            result["content"] = [
+                adapted for inner in content if (adapted := self._adapt_block(inner, None)) is not None
+            ]
+        return result
 
     def _drop_extras(self, block: Json) -> Json:
         extras = [
@@ -186,15 +189,15 @@ class _ModelAdapter:
 
 
 def _collect_texts(value: object, depth: int = 0) -> list[str]:
-    """The texts for people in a block of unknown make."""
+    """Collect the readable texts of an unknown block."""
     if isinstance(value, str):
         return [value.strip()] if value.strip() else []
     if depth == _MAX_NESTING:
         return []
     if isinstance(value, list):
-        return [word for inner in value for word in _collect_texts(inner, depth + 1)]
+        return [text for inner in value for text in _collect_texts(inner, depth + 1)]
     if not isinstance(value, dict):
         return []
-    found = [word for key in _TEXT_KEYS for word in _collect_texts(value.get(key), depth + 1)]
+    texts = [text for key in _TEXT_KEYS for text in _collect_texts(value.get(key), depth + 1)]
     inner = value.get("content")
-    return found + (_collect_texts(inner, depth + 1) if not isinstance(inner, str) or not found else [])
+    return texts + (_collect_texts(inner, depth + 1) if not isinstance(inner, str) or not texts else [])

@@ -25,7 +25,7 @@ def test_people_see_what_is_measured_what_is_estimated_and_how(turnlog: Turnlog,
     assert "measured   the last request held 30,378 tokens (15.2% of the window)" in done.lines
     assert "estimated  the next one would hold 30,413 tokens (15.2% of the window)" in done.lines
     assert "Estimated: everything else, at 0.350 tokens per byte of text, the median of 8 steps" in done.out
-    assert "Advice: go on. The next request fills 18% of what fits before the client compacts." in done.lines
+    assert "Advice: go on. The next request fills 18% of what fits before Claude Code compacts." in done.lines
 
 
 def test_tables_tell_the_parts_the_turns_the_heaviest_and_the_presets(turnlog: Turnlog, machine: Machine) -> None:

@@ -190,7 +190,7 @@ def test_code_never_reaches_the_model_and_comes_back_letter_by_letter() -> None:
     [
         ("", "empty"),
         ("   \n", "empty"),
-        (WITH_CODE.replace(CODE, "⟦code 1⟧") + " And more.", "no shorter"),
+        (WITH_CODE.replace(CODE, "⟦code 1⟧") + " And more.", "not shorter"),
         (f"{GOOD} `the_fix`", "code is missing"),
         (f"{GOOD} `the_fix`\n⟦code 1⟧\n⟦code 1⟧", "code is missing"),
         ("⟦code 1⟧ `total()` ignores 15% in src/carts.py; `the_fix`", "lost src/cart.py"),
@@ -211,13 +211,13 @@ def test_an_answer_that_lost_something_is_asked_for_again_and_then_not_taken(ans
 
 def test_a_text_that_looks_like_our_own_lines_is_left_alone() -> None:
     model = ScriptedModel()
-    assert "holds ⟦" in (reasons(compress_turns(talk(LONG + " ⟦code 1⟧"), ALL, 0.35, model))[0] or "")
+    assert "contains ⟦" in (reasons(compress_turns(talk(LONG + " ⟦code 1⟧"), ALL, 0.35, model))[0] or "")
     assert model.requests == []
 
 
 def test_an_answer_that_was_cut_is_not_taken() -> None:
     cut = ModelAnswer(({"type": "text", "text": GOOD},), "max_tokens")
-    assert reasons(compress_turns(talk(LONG), ALL, 0.35, ScriptedModel(then=cut))) == ["the answer was cut"]
+    assert reasons(compress_turns(talk(LONG), ALL, 0.35, ScriptedModel(then=cut))) == ["the answer was cut off"]
 
 
 def test_a_failure_leaves_one_text_as_it_was_and_not_the_others() -> None:

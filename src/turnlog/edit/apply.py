@@ -49,7 +49,7 @@ class NewSession(NamedTuple):
     """Reads a copied file if its content must change; line by line if the file contains ids."""
 
 
-class _IdsUnsettled(Exception):
+class _IdRenewalIncomplete(Exception):
     """A pass over all lines kept or renewed an id by mistake, so another pass is needed."""
 
 
@@ -58,7 +58,7 @@ def write_new_session(new: NewSession) -> int:
     with _keep_note_while_writing(new):
         try:
             _try_to_write(new, new.identity)
-        except _IdsUnsettled:
+        except _IdRenewalIncomplete:
             new.identity.reset_mistakes()
             _try_to_write(new)
     return new.path.stat().st_size
@@ -91,7 +91,7 @@ def _try_to_write(new: NewSession, checked: IdRenewer | None = None) -> None:
 def _iterate_transcript(new: NewSession, checked: IdRenewer | None) -> Iterator[bytes]:
     yield from new.lines()
     if checked is not None and not checked.is_complete:
-        raise _IdsUnsettled
+        raise _IdRenewalIncomplete
 
 
 def _create_file(path: Path, content: Iterable[bytes], new: NewSession, created: list[Path]) -> None:

@@ -88,8 +88,12 @@ def _match_client(client: LooseClient, target: SessionTarget, others: list[float
 
 def _find_last_touch(target: SessionTarget) -> float:
     """Return when a client last wrote the transcript, or a file that it writes when it resumes one."""
-    config, own = target.config_dir or target.path.parent, target.session_id
-    paths = (target.path, config / "debug" / f"{own}.txt", config / "todos" / f"{own}-agent-{own}.json")
+    config, session_id = target.config_dir or target.path.parent, target.session_id
+    paths = (
+        target.path,
+        config / "debug" / f"{session_id}.txt",
+        config / "todos" / f"{session_id}-agent-{session_id}.json",
+    )
     return max(map(_get_write_time, paths))
 
 
@@ -251,10 +255,10 @@ def _find_registered_signs(target: SessionTarget) -> Iterator[OpenSign]:
 
 def _find_process_signs(target: SessionTarget) -> Iterator[OpenSign]:
     """Find signs in the processes of this user; none without /proc."""
-    own = os.getpid()
+    own_pid = os.getpid()
     file, folder = os.path.realpath(target.path), os.path.realpath(target.session_dir) + os.sep
     for item in scan_folder(_PROC_FOLDER):
-        if not item.name.isdecimal() or (pid := int(item.name)) == own:
+        if not item.name.isdecimal() or (pid := int(item.name)) == own_pid:
             continue
         if _was_started_with(pid, target.session_id) and not _has_session_elsewhere(pid, target):
             yield OpenSign("command", f"process {pid} was started with its id", pid)
@@ -267,10 +271,10 @@ def _was_started_with(pid: int, session_id: str) -> bool:
         arguments = (_PROC_FOLDER / str(pid) / "cmdline").read_bytes().split(b"\0")
     except OSError:
         return False
-    wanted = session_id.lower().encode()
+    id_bytes = session_id.lower().encode()
     for argument, following in zip(arguments, [*arguments[1:], b""], strict=True):
         name, _, value = argument.partition(b"=")
-        if name in _SESSION_OPTIONS and wanted in (value.lower(), following.lower()):
+        if name in _SESSION_OPTIONS and id_bytes in (value.lower(), following.lower()):
             return True
     return False
 

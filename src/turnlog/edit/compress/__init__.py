@@ -1,1 +1,1 @@
-"""Making the texts of older turns shorter, and summing them up."""
+"""Shorten the texts of older turns, and summarise them."""

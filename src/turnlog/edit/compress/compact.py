@@ -1,11 +1,11 @@
-"""Putting a summary in the place of a whole conversation, with the two lines that the client itself writes.
+"""Replace a conversation with a summary, in the two lines that the client itself writes.
 
     system/compact_boundary     parentUuid null; what came before (logicalParentUuid), which rows are kept, tokens
     user, isCompactSummary      the summary, with the client's own words around it
 
-Nothing goes: what the summary stands for is still in the file, only no longer sent. The last turns may be kept word
-for word: their rows stay where they are, the boundary names them, and the newest client sends them behind the summary.
-Older clients (before 2.1.215) know nothing of kept rows; for them the result must be made linear afterwards.
+Nothing is deleted: what the summary replaces is still in the file, but no longer sent. The last turns can be kept word
+for word: their rows stay where they are, the boundary names them, and the newest client sends them after the summary.
+Clients before 2.1.215 don't know about kept rows; for them the result must be made linear afterwards.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from turnlog.edit.closing_entries import build_leaf_entry
 from turnlog.edit.draft import Draft
 from turnlog.entries.entry import Body, Entry
 from turnlog.errors import UsageError
-from turnlog.session.clock import parse_timestamp as parsed
+from turnlog.session.clock import parse_timestamp
 from turnlog.session.session import Session
 from turnlog.session.window.pieces import count_text_bytes
 from turnlog.session.window.window_fill import WindowFill, compute_window_fill, estimate_text_tokens
@@ -45,15 +45,15 @@ KEPT_MESSAGES_TEXT = (
     "was written without seeing them, so something it says has not happened yet may already have happened in them."
 )
 SUMMARY_DELAY = timedelta(milliseconds=1)
-"""Old clients (2.1.29) go on from the row with the newest time; that must be the summary, not the boundary."""
+"""Old clients (2.1.29) continue from the row with the newest time; that must be the summary, not the boundary."""
 _ENVELOPE_KEYS = ("userType", "entrypoint", "cwd", "sessionId", "version", "gitBranch", "slug")
 
 Summariser = Callable[[Session, Sequence[Entry]], str]
-"""Sums up some rows of a session: `recap`, or a model (`summary`)."""
+"""Summarises some rows of a session: `build_recap`, or a model (`summary`)."""
 
 
 class DividedConversation(NamedTuple):
-    """A conversation in two: what a summary will stand for, and what is kept."""
+    """A conversation in two parts: what a summary replaces, and what is kept."""
 
     summarised: list[Entry]
     kept: list[Entry]
@@ -65,25 +65,25 @@ class CompactedDraft(NamedTuple):
     draft: Draft
     summary: str
     turns: int
-    """How many turns the summary stands for."""
+    """The number of turns that the summary replaces."""
     kept: int
-    """How many turns are kept word for word."""
+    """The number of turns that are kept word for word."""
     before: int
-    """Tokens of the conversation before, as far as they are known."""
+    """Tokens of the conversation before, measured if possible."""
     after: int
 
 
 def divide_conversation(session: Session, keep: int) -> DividedConversation:
-    """The conversation that would be resumed, divided before its last turns; UsageError if nothing is to sum up."""
+    """Divide the resumed conversation before its last turns; UsageError if nothing is left to summarise."""
     rows = session.build_thread().rows
     turns = list(dict.fromkeys(turn.number for row in rows if (turn := session.find_turn(row)) is not None))
     if not 0 <= keep < max(len(turns), 1):
         raise UsageError(
-            f"{keep} turns can't be kept: the conversation has {len(turns)}, and one must be left to sum up"
+            f"can't keep {keep} turns: the conversation has {len(turns)}, and at least one must be summarised"
         )
-    wanted = frozenset(turns[len(turns) - keep :])
-    at = next((at for at, row in enumerate(rows) if _find_turn_number(session, row) in wanted), len(rows))
-    return DividedConversation(rows[:at], [row for row in rows[at:] if row.uuid])
+    kept_turns = frozenset(turns[len(turns) - keep :])
+    cut = next((cut for cut, row in enumerate(rows) if _find_turn_number(session, row) in kept_turns), len(rows))
+    return DividedConversation(rows[:cut], [row for row in rows[cut:] if row.uuid])
 
 
 def compact_draft(
@@ -95,7 +95,7 @@ def compact_draft(
     now: datetime | None = None,
     uuid: Callable[[], str] = lambda: str(uuid4()),
 ) -> CompactedDraft:
-    """Sum up a conversation but for its last turns; `transcript` is where the result will stand."""
+    """Summarise a conversation except for its last turns; `transcript` is the path of the result."""
     session = Session(draft.to_transcript())
     parts = divide_conversation(session, keep)
     text = summarise(session, parts.summarised).strip()
@@ -126,11 +126,11 @@ def compact_draft(
 
 
 def render_summary_text(summary: str, tools: Sequence[str], transcript: Path | None, *, kept: bool) -> str:
-    """A summary with what the client says around it."""
-    named = f"{TOOLS_USED_TEMPLATE.format(', '.join(sorted(tools)))}\n" if tools else ""
+    """Put the client's own words around a summary."""
+    tool_note = f"{TOOLS_USED_TEMPLATE.format(', '.join(sorted(tools)))}\n" if tools else ""
     details = f"{DETAILS_TEMPLATE.format(transcript)}\n" if transcript is not None else ""
-    behind = f"\n\n{KEPT_MESSAGES_TEXT}" if kept else ""
-    return f"{SUMMARY_INTRODUCTION}\n\n{named}Summary:\n{summary}\n\n{details}{CONTINUE_TEXT}{behind}"
+    kept_note = f"\n\n{KEPT_MESSAGES_TEXT}" if kept else ""
+    return f"{SUMMARY_INTRODUCTION}\n\n{tool_note}Summary:\n{summary}\n\n{details}{CONTINUE_TEXT}{kept_note}"
 
 
 def _build_boundary(uuid: str, before: str | None, facts: Body, envelope: Body, time: str) -> Body:
@@ -165,7 +165,7 @@ def _build_summary(uuid: str, boundary: str, content: str, prompt_id: str, envel
 
 
 def _build_preserved_facts(anchor: str, uuids: Sequence[str]) -> Body:
-    """How a boundary names the rows that are kept, in both of the client's ways."""
+    """Name the kept rows in both of the client's ways."""
     if not uuids:
         return {}
     return {
@@ -176,13 +176,13 @@ def _build_preserved_facts(anchor: str, uuids: Sequence[str]) -> Body:
 
 def _copy_envelope(session: Session, last: Entry) -> Body:
     body = session.read_body(last)
-    found = {key: body[key] for key in _ENVELOPE_KEYS if key in body}
-    return {**found, "sessionId": session.session_id}
+    fields = {key: body[key] for key in _ENVELOPE_KEYS if key in body}
+    return {**fields, "sessionId": session.session_id}
 
 
 def _choose_time(session: Session, now: datetime) -> datetime:
-    """Now, or just behind the newest row if that comes from a clock that is ahead."""
-    newest = parsed(session.span[1])
+    """Return the current time, or a time just after the newest row if that comes from a clock that is ahead."""
+    newest = parse_timestamp(session.span[1])
     return max(now, newest + SUMMARY_DELAY) if newest is not None and newest.year < 9000 else now
 
 
@@ -206,14 +206,14 @@ def _list_tool_names(session: Session, rows: Sequence[Entry]) -> list[str]:
 
 
 def _estimate_tokens_after(fill: WindowFill, kept: Sequence[Entry], content: str) -> int:
-    """What the conversation takes afterwards, estimated."""
+    """Estimate the tokens of the conversation after the compaction."""
     lines = {row.index for row in kept}
     pieces = sum(fill.estimate_tokens(piece) for piece in fill.pieces if piece.row.index in lines)
     return fill.unseen + pieces + estimate_text_tokens(count_text_bytes(content), fill.rate)
 
 
 def _count_dropped_tokens(session: Session) -> int:
-    """Tokens that earlier compactions have dropped, as the last of them says."""
+    """Return the tokens that earlier compactions dropped, as recorded by the last of them."""
     if not session.compactions:
         return 0
     facts = session.read_body(session.compactions[-1].boundary).get("compactMetadata")

@@ -1,9 +1,9 @@
-"""Making the texts of older turns shorter, with a model or without one.
+"""Shorten the texts of older turns, with a model or without one.
 
-What is made shorter: what the model said in these turns and, if wanted, what was typed. Thinking, calls and results
-stay as they are, and so does code inside of a text. A text stays as it was if it is short already, if the model fails,
-or if what comes back is no shorter or has lost a name, a path, a number or code: `shorten` and `extract` see to that.
-Nothing is written here: the result says which entries would get which message.
+This shortens what the model said in these turns and, on request, the prompts. Thinking, calls and results stay as they
+are, and so does code inside a text. A text stays unchanged if it is already short, if the model fails, or if the new
+text is not shorter or has lost a name, a path, a number or code; `model_shortener` and `extract` check that. Nothing is
+written here: the result says which entries would get which message.
 """
 
 from __future__ import annotations
@@ -29,88 +29,87 @@ from turnlog.session.session import Session
 from turnlog.session.usage.prices import SYNTHETIC_MODEL
 
 SMALL_MODEL = "claude-haiku-5-5"
-"""The model that is asked when none is named."""
+"""The default model."""
 MIN_TEXT_CHARS = 240
-"""Texts with fewer characters, code not counted, stay as they are."""
+"""Texts with fewer characters, not counting code, stay as they are."""
 MAX_PARALLEL_REQUESTS = 4
-"""So many requests at a time."""
+"""The maximum number of requests at a time."""
 
 MessageObject = Mapping[str, Any]
 Shortener = Callable[[str], ShortenedText]
 CompressProgress = Callable[[int, int], object]
-"""Is told how many of how many texts are done."""
+"""Called with the number of finished texts and the total."""
 
 
 class TextSlot(NamedTuple):
-    """A place in a session where a text stands that may become shorter."""
+    """The position of a text that may be shortened."""
 
     entry: int
     """The index of its entry."""
     block: int | None
-    """Which block of its content; None: the content is the text."""
+    """The position of the block in the content; None if the content is the text."""
     turn: int
     role: str
     text: str
 
 
 class CompressedText(NamedTuple):
-    """What became of a text."""
+    """A text and its shorter version, if there is one."""
 
     slot: TextSlot
     short: str | None
     reason: str | None
-    """Why it stayed as it was."""
+    """The reason why the text is unchanged."""
 
     @property
     def text_after(self) -> str:
-        """The text as it is now."""
+        """The shorter text, or the original if it is unchanged."""
         return self.slot.text if self.short is None else self.short
 
 
 @dataclass(frozen=True)
 class CompressionResult:
-    """What compressing some turns comes to."""
+    """The result of compressing some turns."""
 
     changes: dict[int, dict[str, Any]]
-    """Entries by index, each with its new `message`."""
+    """The new `message` of each changed entry, by its index."""
     pieces: tuple[CompressedText, ...]
     """All texts of these turns, in the order of the file."""
     turns: tuple[int, ...]
     to: float
-    """The part that was wanted."""
+    """The requested length as a share of the original."""
     model: str | None
-    """The model that was asked; None: none was."""
+    """The model that shortened the texts; None if none did."""
     used: Mapping[str, int]
-    """Tokens that its answers took, by the API's names."""
+    """Tokens that its answers used, by the API's names."""
 
     @property
     def shortened_texts(self) -> list[CompressedText]:
-        """The texts that became shorter."""
         return [piece for piece in self.pieces if piece.short is not None]
 
     @property
     def unshortened_texts(self) -> list[CompressedText]:
-        """The texts that should have become shorter and did not; short ones are not among them."""
+        """The texts that should have become shorter and did not; texts that were already short are not among them."""
         return [piece for piece in self.pieces if piece.short is None and piece.reason != SHORT_ALREADY_REASON]
 
     @property
     def chars_before(self) -> int:
-        """The characters of all texts of these turns."""
+        """The characters of all texts of these turns before compression."""
         return sum(len(piece.slot.text) for piece in self.pieces)
 
     @property
     def chars_after(self) -> int:
-        """The same, now."""
+        """The characters of all texts of these turns after compression."""
         return sum(len(piece.text_after) for piece in self.pieces)
 
     @property
     def ratio(self) -> float:
-        """The part that was reached, of all texts of these turns."""
+        """The length of all texts of these turns as a share of the original."""
         return self.chars_after / self.chars_before if self.chars_before else 1.0
 
 
-SHORT_ALREADY_REASON = "short already"
-SHORTENED_BEFORE_REASON = "was shortened without a model before"
+SHORT_ALREADY_REASON = "already short"
+SHORTENED_BEFORE_REASON = "already shortened without a model"
 
 
 def compress_turns(
@@ -126,32 +125,31 @@ def compress_turns(
     progress: CompressProgress | None = None,
     current: Callable[[Entry], Any] | None = None,
 ) -> CompressionResult:
-    """What becomes of the texts of some turns; without a model, sentences are left out.
+    """Shorten the texts of some turns; without a model, sentences are left out.
 
-    `current` gives the message that an entry has now, None if the entry is gone: other edits may have come before.
-    A model that takes no key stops all; any other failure leaves a text as it was. An interrupt ends all requests.
+    `current` returns the message that an entry has now, or None if an earlier edit removed the entry. A rejected key
+    stops everything; any other failure leaves a text unchanged. An interrupt ends all requests.
     """
     turns = list_chosen_turns(bands, len(session.turns))
-    now = current or (lambda entry: session.read_body(entry).get("message"))
+    read_message = current or (lambda entry: session.read_body(entry).get("message"))
     messages: dict[int, MessageObject] = {}
-    slots = list(_find_slots(session, frozenset(turns), prompts, now, messages))
+    slots = list(_find_slots(session, frozenset(turns), prompts, read_message, messages))
     cancel, meter = Cancel(), MeteredModel(model) if model else None
-    made = _shorten_slots(
+    shortened = _shorten_slots(
         slots, _build_shortener(meter, name, to, shortest, cancel), jobs if meter else 1, cancel, progress
     )
-    pieces = tuple(CompressedText(slot, *made[slot.text]) for slot in slots)
+    pieces = tuple(CompressedText(slot, *shortened[slot.text]) for slot in slots)
     changes, used = _build_message_changes(pieces, messages), meter.used_tokens if meter else {}
     return CompressionResult(changes, pieces, tuple(turns), to, name if meter else None, used)
 
 
-def apply_compression(draft: Draft, found: CompressionResult) -> Draft:
-    """A draft with the shorter texts."""
+def apply_compression(draft: Draft, result: CompressionResult) -> Draft:
     places = draft.map_entry_places()
-    return draft.with_changes({places[index]: values for index, values in found.changes.items() if index in places})
+    return draft.with_changes({places[index]: values for index, values in result.changes.items() if index in places})
 
 
 def build_message_reader(draft: Draft) -> Callable[[Entry], Any]:
-    """What entries say in a draft, for `compress`."""
+    """Return a function that reads the current message of an entry in a draft, for `compress_turns`."""
     places = draft.map_entry_places()
     return lambda entry: draft.get_value(draft.rows[places[entry.index]], "message") if entry.index in places else None
 
@@ -163,7 +161,7 @@ def _find_slots(
     session: Session,
     turns: frozenset[int],
     prompts: bool,
-    now: Callable[[Entry], Any],
+    read_message: Callable[[Entry], Any],
     messages: dict[int, MessageObject],
 ) -> Iterator[TextSlot]:
     for entry in session.entries:
@@ -172,7 +170,7 @@ def _find_slots(
         turn = session.find_turn(entry)
         if turn is None or turn.number not in turns:
             continue
-        message = now(entry)
+        message = read_message(entry)
         if isinstance(message, dict):
             messages[entry.index] = message
             yield from _find_text_slots(entry, message, turn.number)
@@ -197,20 +195,20 @@ def _find_text_slots(entry: Entry, message: MessageObject, turn: int) -> Iterato
 
 
 def _get_plain_text(block: Any) -> str | None:
-    """The text of a block; one with citations names places in itself and stays as it is."""
+    """Return the text of a block; one with citations refers to positions in itself and stays as it is."""
     if not isinstance(block, dict) or block.get("type") != "text" or block.get("citations"):
         return None
     text = block.get("text")
     return text if isinstance(text, str) else None
 
 
-# -- making them shorter
+# -- shortening
 
 
-def _build_shortener(model: Model | None, name: str, to: float, shortest: int, cancel: Cancel) -> Shortener:
-    def one(text: str) -> ShortenedText:
+def _build_shortener(model: Model | None, name: str, to: float, min_chars: int, cancel: Cancel) -> Shortener:
+    def shorten(text: str) -> ShortenedText:
         prose = len(text) - sum(unit.end - unit.start for unit in split_units(text) if unit.kind == "code")
-        if prose < shortest:
+        if prose < min_chars:
             return ShortenedText(None, SHORT_ALREADY_REASON)
         if model is None:
             return _shorten_by_extract(text, round(prose * to))
@@ -221,28 +219,32 @@ def _build_shortener(model: Model | None, name: str, to: float, shortest: int, c
         except ModelError as error:
             return ShortenedText(None, f"the model failed: {error}")
 
-    return one
+    return shorten
 
 
 def _shorten_by_extract(text: str, size: int) -> ShortenedText:
     if is_extracted_text(text):
         return ShortenedText(None, SHORTENED_BEFORE_REASON)
-    found = extract_sentences(text, size)
-    return ShortenedText(found.text) if found else ShortenedText(None, "leaving out sentences makes it no shorter")
+    extract = extract_sentences(text, size)
+    return (
+        ShortenedText(extract.text)
+        if extract
+        else ShortenedText(None, "leaving out sentences does not make it shorter")
+    )
 
 
 def _shorten_slots(
-    slots: Sequence[TextSlot], one: Shortener, jobs: int, cancel: Cancel, progress: CompressProgress | None
+    slots: Sequence[TextSlot], shorten: Shortener, jobs: int, cancel: Cancel, progress: CompressProgress | None
 ) -> dict[str, ShortenedText]:
-    """What becomes of each text; equal ones are asked for once."""
-    wanted = list(dict.fromkeys(slot.text for slot in slots))
+    """Shorten each text; equal texts are shortened once."""
+    texts = list(dict.fromkeys(slot.text for slot in slots))
     pool = ThreadPoolExecutor(max(1, jobs), thread_name_prefix="compress")
     try:
-        futures: dict[Future[ShortenedText], str] = {pool.submit(one, text): text for text in wanted}
-        for done, future in enumerate(as_completed(futures), 1):
+        futures: dict[Future[ShortenedText], str] = {pool.submit(shorten, text): text for text in texts}
+        for count, future in enumerate(as_completed(futures), 1):
             future.result()
             if progress is not None:
-                progress(done, len(wanted))
+                progress(count, len(texts))
         return {text: future.result() for future, text in futures.items()}
     except BaseException:
         cancel.set()
@@ -254,16 +256,16 @@ def _shorten_slots(
 def _build_message_changes(
     pieces: Sequence[CompressedText], messages: Mapping[int, MessageObject]
 ) -> dict[int, dict[str, Any]]:
-    found: dict[int, dict[str, Any]] = {}
+    changes: dict[int, dict[str, Any]] = {}
     for piece in pieces:
         index, at = piece.slot.entry, piece.slot.block
         if piece.short is None:
             continue
-        message = found.setdefault(index, {"message": dict(messages[index])})["message"]
+        message = changes.setdefault(index, {"message": dict(messages[index])})["message"]
         if at is None:
             message["content"] = piece.short
         else:
             content = list(message["content"])
             content[at] = {**content[at], "text": piece.short}
             message["content"] = content
-    return found
+    return changes

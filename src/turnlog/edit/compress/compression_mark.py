@@ -1,8 +1,8 @@
-"""The mark that a compressed session bears: which turns were made shorter, and by how much.
+"""The mark in a compressed session: which turns were shortened, and by how much.
 
-It stands where the compressed turns end, as a notice of the client's own kind (`system`, `informational`): the client
-shows it, does not send it, and reads on above it, which it does not do at the boundary of a compaction. Where nothing
-follows these turns, or an answer hangs beside what follows, it is a line of turnlog's own, which no client reads.
+It follows the compressed turns as a notice of the client's own kind (`system`, `informational`): the client shows it,
+does not send it, and continues to read above it, unlike at a compaction boundary. If nothing follows these turns, or
+an answer is beside what follows, it is a line of turnlog's own, which no client reads.
 """
 
 from __future__ import annotations
@@ -16,40 +16,42 @@ from turnlog.session.session import Session
 _SHARED_KEYS = ("cwd", "sessionId", "version", "gitBranch", "userType", "entrypoint")
 
 
-def mark_compression(session: Session, draft: Draft, found: CompressionResult) -> Draft:
-    """A compressed draft with the mark that says so; the same draft if no text became shorter."""
-    if not found.shortened_texts:
+def mark_compression(session: Session, draft: Draft, result: CompressionResult) -> Draft:
+    """Add the mark to a compressed draft; return the same draft if no text became shorter."""
+    if not result.shortened_texts:
         return draft
-    words = describe_compression(found)
-    facts: Body = {"turns": list(found.turns), "texts": len(found.shortened_texts), "model": found.model}
-    facts |= {"charactersBefore": found.chars_before, "charactersAfter": found.chars_after}
-    place = _find_place_behind(session, draft, max(found.turns))
-    if place is None:
-        return draft.with_added_lines({"type": "turnlog", "verb": "compress", "content": words, "compressed": facts})
-    return _insert_mark(draft, place, words, facts)
+    description = describe_compression(result)
+    facts: Body = {"turns": list(result.turns), "texts": len(result.shortened_texts), "model": result.model}
+    facts |= {"charactersBefore": result.chars_before, "charactersAfter": result.chars_after}
+    position = _find_place_after(session, draft, max(result.turns))
+    if position is None:
+        return draft.with_added_lines(
+            {"type": "turnlog", "verb": "compress", "content": description, "compressed": facts}
+        )
+    return _insert_mark(draft, position, description, facts)
 
 
-def describe_compression(found: CompressionResult) -> str:
-    """What was done, for people."""
-    amount = f"{len(found.shortened_texts):,} texts of turns {min(found.turns)} to {max(found.turns)}"
-    how = f"shortened by {found.model}" if found.model else "shortened by leaving sentences out"
-    size = f"{found.chars_before:,} to {found.chars_after:,} characters"
-    return f"turnlog compressed the conversation above: {amount}, {size}, {how}. The source has the whole texts."
+def describe_compression(result: CompressionResult) -> str:
+    """Describe the compression in a sentence."""
+    amount = f"{len(result.shortened_texts):,} texts of turns {min(result.turns)} to {max(result.turns)}"
+    how = f"shortened by {result.model}" if result.model else "shortened by leaving sentences out"
+    size = f"{result.chars_before:,} to {result.chars_after:,} characters"
+    return f"turnlog compressed the conversation above: {amount}, {size}, {how}. The source has the full texts."
 
 
-def _find_place_behind(session: Session, draft: Draft, last: int) -> int | None:
-    """The place of the row that begins the turn behind the compressed ones, if a line can be put before it."""
+def _find_place_after(session: Session, draft: Draft, last: int) -> int | None:
+    """Find the position of the row that starts the turn after the compressed ones, if a line can go before it."""
     if last >= len(session.turns):
         return None
     start = session.turns[last].start
     at = draft.map_entry_places().get(start.index)
     if at is None or start.parent < 0 or draft.get_parent_uuid(draft.rows[at]) != start.parent_uuid:
         return None
-    beside = (session.file.entries[index] for index in session.graph.list_children(start.parent))
-    return None if any(entry.type == "assistant" for entry in beside) else at
+    siblings = (session.file.entries[index] for index in session.graph.list_children(start.parent))
+    return None if any(entry.type == "assistant" for entry in siblings) else at
 
 
-def _insert_mark(draft: Draft, at: int, words: str, facts: Body) -> Draft:
+def _insert_mark(draft: Draft, at: int, description: str, facts: Body) -> Draft:
     row = draft.rows[at]
     body, uuid = draft.get_body(row), create_uuid()
     shared = {key: body[key] for key in _SHARED_KEYS if key in body}
@@ -59,7 +61,7 @@ def _insert_mark(draft: Draft, at: int, words: str, facts: Body) -> Draft:
         **shared,
         "type": "system",
         "subtype": "informational",
-        "content": words,
+        "content": description,
         "level": "info",
         "isMeta": False,
         "timestamp": body.get("timestamp"),

@@ -1,9 +1,10 @@
-"""Making a text shorter without a model, by leaving out sentences.
+"""Shorten a text without a model, by leaving out sentences.
 
-No word is written anew. Sentences whose words are central to the text come first (SumBasic: the words of a chosen
-sentence count less from then on); the first one of a text and of a paragraph, and those with marks, count more. Code
-stays as it is, a heading stays with what stands below it. At the end a line says how many sentences were left out, and
-names the marks that only they held: nothing that has a name gets lost. The same text gives the same result, always.
+No word is rewritten. Sentences whose words are central to the text come first (SumBasic: the words of a chosen
+sentence count less from then on); the first sentence of the text, the first of each paragraph, and those with key terms
+count more. Code stays as it is, and a heading stays with what is below it. A line at the end says how many sentences
+were left out and lists the key terms that only they contained, so no name gets lost. The result is always the same for
+the same text.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _COMMON_WORDS = frozenset(
 )
 _NOTE_PATTERN = re.compile(r"\[Shortened by turnlog without a model: \d+ of \d+ sentences left out\.[^\n]*\]\s*\Z")
 NOTE_CHARS = 80
-"""About how many characters the last line has without names."""
+"""The approximate length of the last line without names."""
 
 
 class TextExtract(NamedTuple):
@@ -37,20 +38,20 @@ class TextExtract(NamedTuple):
 
 
 def is_extracted_text(text: str) -> bool:
-    """Whether sentences were left out of a text before."""
+    """Tell whether sentences were already left out of a text."""
     return _NOTE_PATTERN.search(text) is not None
 
 
 def extract_sentences(text: str, size: int) -> TextExtract | None:
-    """The text in about so many characters, code not counted; None if that makes it no shorter."""
-    every = split_units(text)
-    choice = _UnitChoice(text, every, size)
-    kept = choice.choose_units()
+    """Shorten a text to about `size` characters, not counting code; None if that does not make it shorter."""
+    units = split_units(text)
+    choice = _UnitChoice(text, units, size)
+    kept_units = choice.choose_units()
     total = len(choice.prose)
-    left_out = sum(1 for unit in choice.prose if unit not in kept)
+    left_out = sum(1 for unit in choice.prose if unit not in kept_units)
     if not left_out:
         return None
-    body = join_units(text, [unit for unit in every if unit in kept], every)
+    body = join_units(text, [unit for unit in units if unit in kept_units], units)
     note = _build_note(left_out, total, find_lost_terms(find_key_terms(text), body))
     short = f"{body}\n\n{note}"
     return TextExtract(short, left_out, total) if len(short) < len(text) else None
@@ -64,30 +65,30 @@ def _build_note(left_out: int, total: int, names: Sequence[str]) -> str:
 class _UnitChoice:
     """Chooses units until a size is reached."""
 
-    def __init__(self, text: str, every: Sequence[TextUnit], size: int) -> None:
-        self._text, self._every = text, every
-        self._headings = _map_headings(every)
-        self.prose = [unit for unit in every if unit.kind not in ("code", "heading")]
+    def __init__(self, text: str, units: Sequence[TextUnit], size: int) -> None:
+        self._text, self._units = text, units
+        self._headings = _map_headings(units)
+        self.prose = [unit for unit in units if unit.kind not in ("code", "heading")]
         self._words = {unit: _extract_words(text[unit.start : unit.end]) for unit in self.prose}
         counts = Counter(word for words in self._words.values() for word in words)
         total = sum(counts.values()) or 1
         self._weight = {word: count / total for word, count in counts.items()}
-        self._names = {unit: frozenset(find_key_terms(text[unit.start : unit.end])) for unit in every}
-        self._kept = {unit for unit in every if unit.kind == "code"}
+        self._names = {unit: frozenset(find_key_terms(text[unit.start : unit.end])) for unit in units}
+        self._kept = {unit for unit in units if unit.kind == "code"}
         self._held = frozenset[str]().union(*(self._names[unit] for unit in self._kept))
         open_names = frozenset[str]().union(*self._names.values()) - self._held
         self._left = size - NOTE_CHARS - sum(len(name) + 2 for name in open_names)
         self._bonus = self._compute_bonuses()
 
     def choose_units(self) -> set[TextUnit]:
-        """The units that stay."""
+        """Return the units to keep."""
         heap = [(-self._score_unit(unit), unit.start, unit) for unit in self.prose]
         heapify(heap)
         while heap:
             _, start, unit = heap[0]
             now = (-self._score_unit(unit), start, unit)
             if len(heap) > 1 and now > min(heap[1:3]):
-                heapreplace(heap, now)  # words of others that were chosen since made it less central
+                heapreplace(heap, now)  # units chosen since then share its words, so it is less central now
                 continue
             heappop(heap)
             cost = self._measure_cost(unit)
@@ -97,14 +98,14 @@ class _UnitChoice:
 
     def _keep_unit(self, unit: TextUnit, cost: int) -> None:
         self._left -= cost
-        for one in filter(None, (unit, self._headings.get(unit))):
-            self._kept.add(one)
-            self._held |= self._names[one]
+        for part in filter(None, (unit, self._headings.get(unit))):
+            self._kept.add(part)
+            self._held |= self._names[part]
         for word in self._words[unit]:
             self._weight[word] **= 2
 
     def _measure_cost(self, unit: TextUnit) -> int:
-        """How many characters more the result has with a unit: its names need not be listed any more."""
+        """Return how many characters a unit adds to the result: its names need not be listed any more."""
         heading = self._headings.get(unit)
         parts = [unit] if heading is None or heading in self._kept else [heading, unit]
         names = frozenset[str]().union(*(self._names[part] for part in parts)) - self._held
@@ -116,29 +117,29 @@ class _UnitChoice:
         return central * self._bonus[unit]
 
     def _compute_bonuses(self) -> dict[TextUnit, float]:
-        found: dict[TextUnit, float] = {}
+        bonuses: dict[TextUnit, float] = {}
         for at, unit in enumerate(self.prose):
             place = 2.0 if at == 0 else 1.0
             before = self._text[self.prose[at - 1].end : unit.start] if at else "\n\n"
             first = 1.2 if before.count("\n") > 1 else 1.0
-            found[unit] = place * first * (1 + 0.25 * min(4, len(self._names[unit])))
-        return found
+            bonuses[unit] = place * first * (1 + 0.25 * min(4, len(self._names[unit])))
+        return bonuses
 
 
-def _map_headings(every: Sequence[TextUnit]) -> dict[TextUnit, TextUnit]:
-    """The heading above each unit."""
-    found: dict[TextUnit, TextUnit] = {}
+def _map_headings(units: Sequence[TextUnit]) -> dict[TextUnit, TextUnit]:
+    """Map each unit to the heading above it."""
+    headings: dict[TextUnit, TextUnit] = {}
     heading: TextUnit | None = None
-    for unit in every:
+    for unit in units:
         if unit.kind == "heading":
             heading = unit
         elif heading is not None:
-            found[unit] = heading
-    return found
+            headings[unit] = heading
+    return headings
 
 
 def _extract_words(text: str) -> frozenset[str]:
-    """What a text is about; of scripts without blanks, pairs of letters."""
+    """Return the words that say what a text is about; for scripts without spaces, pairs of characters."""
     pairs = (run[0][at : at + 2] for run in _IDEOGRAPH_PATTERN.finditer(text) for at in range(len(run[0]) - 1))
     words = (word.lower() for word in _WORD_PATTERN.findall(_IDEOGRAPH_PATTERN.sub(" ", text)))
     return frozenset(pairs) | (frozenset(words) - _COMMON_WORDS)

@@ -1,8 +1,8 @@
-"""What must survive when a text is made shorter: names, paths, numbers, addresses, and code.
+"""Key terms: what must survive when a text is shortened, such as names, paths, numbers, addresses and code.
 
-A mark is a piece of a text that somebody may look for later or that another program understands: what stands between
-backticks, addresses, paths and file names, identifiers (with dots, capitals inside, underscores or brackets), options,
-hashes and numbers. The number before an item of a list is none.
+A key term is a part of a text that somebody may look for later or that another program understands: anything between
+backticks, addresses, paths and file names, identifiers (with dots, inner capitals, underscores or brackets), options,
+hashes and numbers. The number before a list item does not count.
 """
 
 from __future__ import annotations
@@ -30,38 +30,38 @@ _KEY_TERM_PATTERN = re.compile(
     """,
     re.VERBOSE,
 )
-# Runs are bounded where others may follow that begin with the same characters: else a long text of the wrong kind would
-# be walked through again from each of its places.
+# Runs have a maximum length where others may follow that start with the same characters; otherwise the pattern would
+# scan an unsuitable long text again from each position.
 _NUMBERING_PATTERN = re.compile(r"^[ \t]*\d{1,4}[.)](?=\s)", re.MULTILINE)
 _ABBREVIATIONS = frozenset({"e.g", "i.e", "z.B", "d.h", "u.a", "a.m", "p.m"})
 
 
 def find_key_terms(text: str) -> list[str]:
-    """The marks of a text, each once, in order, without backticks."""
-    bare = _NUMBERING_PATTERN.sub(lambda found: " " * len(found[0]), text)
-    names = (found[0].strip("`").strip() for found in _KEY_TERM_PATTERN.finditer(bare))
-    return [name for name in dict.fromkeys(names) if name and name not in _ABBREVIATIONS]
+    """List the key terms of a text, each once, in order, without backticks."""
+    unnumbered = _NUMBERING_PATTERN.sub(lambda match: " " * len(match[0]), text)
+    terms = (match[0].strip("`").strip() for match in _KEY_TERM_PATTERN.finditer(unnumbered))
+    return [term for term in dict.fromkeys(terms) if term and term not in _ABBREVIATIONS]
 
 
-def find_lost_terms(names: Iterable[str], text: str) -> list[str]:
-    """Those of some marks that a text does not hold."""
-    there = frozenset(find_key_terms(text))  # most are found like this, without looking through the text for each
-    return [name for name in names if name not in there and not has_term(text, name)]
+def find_lost_terms(terms: Iterable[str], text: str) -> list[str]:
+    """List the key terms that a text does not contain."""
+    present = frozenset(find_key_terms(text))  # finds most of them without a search for each
+    return [term for term in terms if term not in present and not has_term(text, term)]
 
 
-def has_term(text: str, name: str) -> bool:
-    """Whether a text holds a mark, and not only as a part of something longer."""
-    start = text.find(name)
+def has_term(text: str, term: str) -> bool:
+    """Tell whether a text contains a key term, and not only as part of something longer."""
+    start = text.find(term)
     while start >= 0:
-        end = start + len(name)
+        end = start + len(term)
         if not (_is_inside_word(text, start) or _is_inside_word(text, end) or _continues_number(text, end)):
             return True
-        start = text.find(name, start + 1)
+        start = text.find(term, start + 1)
     return False
 
 
 def _is_inside_word(text: str, at: int) -> bool:
-    """Whether the characters before and at a place belong to one word."""
+    """Tell whether the characters before and at a position belong to one word."""
     return 0 < at < len(text) and _is_word_character(text[at - 1]) and _is_word_character(text[at])
 
 

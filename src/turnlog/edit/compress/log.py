@@ -1,4 +1,4 @@
-"""What compressing has changed, as a Markdown document for people: every text before and after."""
+"""A Markdown report of a compression: every text before and after."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ _BACKTICK_RUN_PATTERN = re.compile(r"`{3,}")
 _SPEAKER_LABELS = {"assistant": "answer", "user": "prompt"}
 
 
-def render_compress_log(found: CompressionResult, title: str = "") -> str:
-    """The document. What it quotes stands in code blocks, so that nothing in it becomes a part of the document."""
-    return "\n".join(_render_lines(found, " ".join(title.split()))) + "\n"
+def render_compress_log(result: CompressionResult, title: str = "") -> str:
+    """Render the report; quoted texts are in code blocks, so that nothing in them becomes part of the document."""
+    return "\n".join(_render_lines(result, " ".join(title.split()))) + "\n"
 
 
-def _render_lines(found: CompressionResult, title: str) -> Iterator[str]:
-    how = f"with the model {found.model}" if found.model else "without a model: sentences were left out"
+def _render_lines(result: CompressionResult, title: str) -> Iterator[str]:
+    how = f"with the model {result.model}" if result.model else "without a model: sentences were left out"
     yield f"# Compressed: {title}" if title else "# Compressed"
     yield ""
-    yield f"Turns {_format_turn_numbers(found.turns)}, {how}."
+    yield f"Turns {_format_turn_numbers(result.turns)}, {how}."
     yield (
-        f"{len(found.shortened_texts)} of {len(found.pieces)} texts are shorter: {found.chars_before:,} "
+        f"{len(result.shortened_texts)} of {len(result.pieces)} texts are shorter: {result.chars_before:,} "
         f"characters before, "
-        f"{found.chars_after:,} after, {found.ratio:.0%}; wanted: {found.to:.0%}."
+        f"{result.chars_after:,} after, {result.ratio:.0%}; target: {result.to:.0%}."
     )
-    if found.used:
-        asked, said = found.used.get("input_tokens", 0), found.used.get("output_tokens", 0)
-        yield f"The model took {asked:,} tokens of input and gave {said:,}."
-    for piece in found.shortened_texts:
+    if result.used:
+        sent, received = result.used.get("input_tokens", 0), result.used.get("output_tokens", 0)
+        yield f"The model used {sent:,} input tokens and {received:,} output tokens."
+    for piece in result.shortened_texts:
         yield from _render_change(piece)
-    if found.unshortened_texts:
-        yield from ("", "## Kept as they were", "")
-        for piece in found.unshortened_texts:
+    if result.unshortened_texts:
+        yield from ("", "## Unchanged", "")
+        for piece in result.unshortened_texts:
             yield f"- {_describe_place(piece)}, {len(piece.slot.text):,} characters: {_to_one_line(piece.reason or '')}"
 
 
@@ -52,7 +52,7 @@ def _describe_place(piece: CompressedText) -> str:
 
 
 def _format_turn_numbers(numbers: tuple[int, ...]) -> str:
-    """Numbers with runs put together: 1–3, 7."""
+    """Join consecutive numbers: 1–3, 7."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and runs[-1][-1] == number - 1:

@@ -1,6 +1,6 @@
-"""A summary of a conversation without a model: what was asked, which files were touched, what was run and answered.
+"""A summary of a conversation without a model: what was asked and answered, which files were touched, what was run.
 
-It is an outline taken from the session word for word, and says so. What was decided, and why, it can't tell.
+It is an outline that quotes the session, and says so. It can't say what was decided, or why.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from turnlog.session.turns import Turn
 from turnlog.session.usage.prices import SYNTHETIC_MODEL
 
 RECAP_NOTE = (
-    "This outline was taken from the session word for word, without a model. It tells what was said and done, not why."
+    "This outline quotes the session word for word; no model wrote it. It shows what was said and done, not why."
 )
 MAX_PROMPT_CHARS, MAX_ANSWER_CHARS, MAX_LAST_ANSWER_CHARS, MAX_COMMAND_CHARS, MAX_EARLIER_SUMMARY_CHARS = (
     600,
@@ -27,13 +27,13 @@ MAX_PROMPT_CHARS, MAX_ANSWER_CHARS, MAX_LAST_ANSWER_CHARS, MAX_COMMAND_CHARS, MA
     160,
     6_000,
 )
-"""Characters that are shown of each prompt, answer, the last answer, a command, and an earlier summary."""
+"""The maximum characters of each prompt, each answer, the last answer, a command, and an earlier summary."""
 MAX_LISTED_COMMANDS = 20
 _SHELL_TOOLS = frozenset({"Bash", "PowerShell"})
 
 
 def build_recap(session: Session, rows: Sequence[Entry]) -> str:
-    """The outline of some rows."""
+    """Return the outline of some rows."""
     parts = [
         RECAP_NOTE,
         _render_earlier_summary(session, rows),
@@ -45,24 +45,28 @@ def build_recap(session: Session, rows: Sequence[Entry]) -> str:
 
 
 def _render_earlier_summary(session: Session, rows: Sequence[Entry]) -> str:
-    """What an earlier compaction has summed up."""
+    """Quote the summary of an earlier compaction."""
     texts = (_extract_text(session, row) for row in rows if row.is_compact_summary)
     text = next(filter(None, texts), "").partition("Summary:\n")
-    found = text[2] or text[0]
+    summary = text[2] or text[0]
     return (
-        f"Before that (from an earlier summary):\n{shorten_middle(found, MAX_EARLIER_SUMMARY_CHARS)}" if found else ""
+        f"Before that (from an earlier summary):\n{shorten_middle(summary, MAX_EARLIER_SUMMARY_CHARS)}"
+        if summary
+        else ""
     )
 
 
 def _render_turns(session: Session, rows: Sequence[Entry]) -> str:
-    """What was asked and answered, turn by turn."""
+    """List what was asked and answered, turn by turn."""
     turns: dict[int, tuple[Turn, list[Entry]]] = {}
     for row in rows:
         if (turn := session.find_turn(row)) is not None:
             turns.setdefault(turn.number, (turn, []))[1].append(row)
     last = max(turns, default=0)
     lines = (
-        line for turn, own in turns.values() for line in _render_turn(session, turn, own, is_last=turn.number == last)
+        line
+        for turn, turn_rows in turns.values()
+        for line in _render_turn(session, turn, turn_rows, is_last=turn.number == last)
     )
     text = "\n".join(lines)
     return f"What was asked and answered:\n{text}" if text else ""
@@ -80,12 +84,12 @@ def _render_turn(session: Session, turn: Turn, rows: Sequence[Entry], *, is_last
     if answer and is_last:
         yield f"   Answered:\n{shorten_middle(answer, MAX_LAST_ANSWER_CHARS)}"
     elif answer:
-        found = extract_sentences(answer, MAX_ANSWER_CHARS) if len(answer) > MAX_ANSWER_CHARS else None
-        yield f"   Answered: {_shorten_to_line(found.text if found else answer, MAX_ANSWER_CHARS * 2)}"
+        extract = extract_sentences(answer, MAX_ANSWER_CHARS) if len(answer) > MAX_ANSWER_CHARS else None
+        yield f"   Answered: {_shorten_to_line(extract.text if extract else answer, MAX_ANSWER_CHARS * 2)}"
 
 
 def _describe_asker(turn: Turn) -> str:
-    """How a turn's beginning is headed: only what a person said was asked."""
+    """Return the label of a turn's start: only what a person said was asked."""
     if turn.prompt.is_typed:
         return "Asked"
     if turn.kind == "notification":
@@ -99,25 +103,25 @@ def _is_filler_answer(session: Session, row: Entry) -> bool:
 
 
 def _render_files(session: Session, rows: Sequence[Entry]) -> str:
-    lines = {row.index for row in rows}
-    found = list_touched_files(session.file, [call for call in session.calls if call.line.index in lines])
-    told = [
-        f"- {file.path}: {_format_times(file.reads, 'read')}, {_format_times(file.writes, 'changed')}" for file in found
+    indexes = {row.index for row in rows}
+    files = list_touched_files(session.file, [call for call in session.calls if call.line.index in indexes])
+    items = [
+        f"- {file.path}: {_format_times(file.reads, 'read')}, {_format_times(file.writes, 'changed')}" for file in files
     ]
-    return "\n".join(["Files:", *told]) if told else ""
+    return "\n".join(["Files:", *items]) if items else ""
 
 
 def _render_commands(session: Session, rows: Sequence[Entry]) -> str:
-    lines = {row.index for row in rows}
-    calls = [call for call in session.calls if call.name in _SHELL_TOOLS and call.line.index in lines][
+    indexes = {row.index for row in rows}
+    calls = [call for call in session.calls if call.name in _SHELL_TOOLS and call.line.index in indexes][
         -MAX_LISTED_COMMANDS:
     ]
-    told = [
+    items = [
         f"- {_shorten_to_line(command, MAX_COMMAND_CHARS)}{' (failed)' if call.is_error else ''}"
-        for call, given in zip(calls, read_call_inputs(session.file, calls), strict=True)
-        if isinstance(given, dict) and isinstance(command := given.get("command"), str)
+        for call, arguments in zip(calls, read_call_inputs(session.file, calls), strict=True)
+        if isinstance(arguments, dict) and isinstance(command := arguments.get("command"), str)
     ]
-    return "\n".join(["Last commands:", *told]) if told else ""
+    return "\n".join(["Last commands:", *items]) if items else ""
 
 
 def _extract_text(session: Session, row: Entry) -> str:

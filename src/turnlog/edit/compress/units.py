@@ -1,6 +1,6 @@
-"""A text in pieces that can stand or go as a whole: code, headings, items of lists, tables, sentences.
+"""Units of a text that are kept or left out as a whole: code, headings, list items, tables, sentences.
 
-The pieces and the blanks between them are the text, letter by letter.
+The units and the blanks between them make up the text, character by character.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _ABBREVIATION_PATTERN = re.compile(r"(?:\b(?:e\.g|i\.e|z\.B|d\.h|u\.a|etc|vs|cf|
 
 
 class TextUnit(NamedTuple):
-    """A piece of a text."""
+    """A unit of a text, by its position."""
 
     kind: UnitKind
     start: int
@@ -30,24 +30,24 @@ class TextUnit(NamedTuple):
 
 
 def split_units(text: str) -> list[TextUnit]:
-    """The pieces of a text in order; all between them is blank."""
-    found: list[TextUnit] = []
+    """Split a text into units, in order; everything between them is blank."""
+    units: list[TextUnit] = []
     for kind, start, end in _split_blocks(text):
         if kind == "sentence":
-            found += _split_sentences(text, start, end)
-        elif piece := _trim_unit(text, kind, start, end):
-            found.append(piece)
-    return found
+            units += _split_sentences(text, start, end)
+        elif unit := _trim_unit(text, kind, start, end):
+            units.append(unit)
+    return units
 
 
-def join_units(text: str, kept: Sequence[TextUnit], every: Sequence[TextUnit]) -> str:
-    """The text of some units, with what stood between them; where some are left out, the widest of the blanks there."""
-    wanted, parts = set(kept), list[str]()
+def join_units(text: str, kept: Sequence[TextUnit], units: Sequence[TextUnit]) -> str:
+    """Join units with the blanks between them; where some are left out, with the widest of the blanks there."""
+    kept_set, parts = set(kept), list[str]()
     blanks, last = list[str](), 0
-    for unit in every:
+    for unit in units:
         blanks.append(text[last : unit.start])
         last = unit.end
-        if unit in wanted:
+        if unit in kept_set:
             parts += [_choose_widest_blank(blanks) if parts else "", text[unit.start : unit.end]]
             blanks = []
     return "".join(parts)
@@ -61,34 +61,36 @@ def _choose_widest_blank(blanks: Sequence[str]) -> str:
 
 
 def _split_blocks(text: str) -> Iterator[TextUnit]:
-    """Lines that belong together."""
+    """Yield blocks of lines that belong together."""
     kind: UnitKind | None = None
     start, end, fence = 0, 0, ""
     for line in _LINE_PATTERN.finditer(text):
-        words = line[0]
+        content = line[0]
         if fence:
             end = line.end()
-            if words.strip().startswith(fence) and not words.strip().strip(fence[0]):
+            if content.strip().startswith(fence) and not content.strip().strip(fence[0]):
                 yield TextUnit("code", start, end)
                 kind, fence = None, ""
             continue
-        now = _classify_line(words, kind)
-        if kind is not None and (now != kind or (now in ("heading", "item") and not _continues_item(words, kind))):
+        line_kind = _classify_line(content, kind)
+        if kind is not None and (
+            line_kind != kind or (line_kind in ("heading", "item") and not _continues_item(content, kind))
+        ):
             yield TextUnit(kind, start, end)
             kind = None
-        if now is None:
+        if line_kind is None:
             continue
         if kind is None:
-            kind, start = now, line.start()
+            kind, start = line_kind, line.start()
         end = line.end()
-        if now == "code" and (opened := _FENCE_PATTERN.match(words)):
+        if line_kind == "code" and (opened := _FENCE_PATTERN.match(content)):
             fence = opened[1]
     if kind is not None:
         yield TextUnit(kind, start, end)
 
 
 def _classify_line(line: str, before: UnitKind | None) -> UnitKind | None:
-    """What a line is; None for a blank one."""
+    """Return the kind of a line; None for a blank one."""
     if not line.strip():
         return None
     if _FENCE_PATTERN.match(line):
@@ -103,22 +105,25 @@ def _classify_line(line: str, before: UnitKind | None) -> UnitKind | None:
 
 
 def _continues_item(line: str, before: UnitKind | None) -> bool:
-    """Whether a line belongs to the item of a list above it."""
+    """Tell whether a line belongs to the list item above it."""
     return before == "item" and line[:1] in " \t" and not _LIST_ITEM_PATTERN.match(line)
 
 
 def _split_sentences(text: str, start: int, end: int) -> Iterator[TextUnit]:
-    """The sentences of a paragraph."""
-    begin, ticks, seen = start, 0, start
-    for found in _SENTENCE_END_PATTERN.finditer(text, start, end):
-        ticks, seen = ticks + text.count("`", seen, found.end()), found.end()
-        if ticks % 2 or _is_abbreviation(text, found.start(), found.end()) or _is_lowercase_next(text, found.end()):
+    begin, ticks, counted = start, 0, start
+    for end_match in _SENTENCE_END_PATTERN.finditer(text, start, end):
+        ticks, counted = ticks + text.count("`", counted, end_match.end()), end_match.end()
+        if (
+            ticks % 2
+            or _is_abbreviation(text, end_match.start(), end_match.end())
+            or _is_lowercase_next(text, end_match.end())
+        ):
             continue
-        if piece := _trim_unit(text, "sentence", begin, found.end()):
-            yield piece
-        begin, ticks = found.end(), 0
-    if piece := _trim_unit(text, "sentence", begin, end):
-        yield piece
+        if unit := _trim_unit(text, "sentence", begin, end_match.end()):
+            yield unit
+        begin, ticks = end_match.end(), 0
+    if unit := _trim_unit(text, "sentence", begin, end):
+        yield unit
 
 
 def _is_abbreviation(text: str, start: int, end: int) -> bool:
@@ -126,14 +131,14 @@ def _is_abbreviation(text: str, start: int, end: int) -> bool:
 
 
 def _is_lowercase_next(text: str, at: int) -> bool:
-    """Whether the next letter is a small one: then no sentence ends here."""
-    found = _NEXT_CHARACTER_PATTERN.match(text, at)
-    return found is not None and found[0][-1].islower()
+    """Tell whether the next letter is lower-case: then no sentence ends here."""
+    match = _NEXT_CHARACTER_PATTERN.match(text, at)
+    return match is not None and match[0][-1].islower()
 
 
 def _trim_unit(text: str, kind: UnitKind, start: int, end: int) -> TextUnit | None:
-    """A unit without the blanks around it; what is indented stays so."""
-    words = text[start:end]
-    right = end - (len(words) - len(words.rstrip()))
-    left = start if kind in ("item", "code", "table") else start + len(words) - len(words.lstrip())
+    """Return a unit without the blanks around it; indented lines stay indented."""
+    content = text[start:end]
+    right = end - (len(content) - len(content.rstrip()))
+    left = start if kind in ("item", "code", "table") else start + len(content) - len(content.lstrip())
     return TextUnit(kind, left, right) if left < right else None

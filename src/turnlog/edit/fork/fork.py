@@ -196,7 +196,7 @@ def _make_leaf_newest(
         for key, row in line.rows.items()
         if row.index in kept and key not in below and (time := line.read_time_ms(row))
     ]
-    own, end = line.read_time_ms(line.rows[leaf]), max(times, default=0)
-    if own is None or own >= end:
+    leaf_time, latest = line.read_time_ms(line.rows[leaf]), max(times, default=0)
+    if leaf_time is None or leaf_time >= latest:
         return {}
-    return {places[line.rows[leaf].index]: {"timestamp": to_iso_time(parse_timestamp(end + 1)) or ""}}
+    return {places[line.rows[leaf].index]: {"timestamp": to_iso_time(parse_timestamp(latest + 1)) or ""}}

@@ -146,10 +146,10 @@ class _ModelAdapter:
         return self._drop_extras(self._adapt_call(block) if kind == "tool_use" else self._adapt_result(block))
 
     def _adapt_thinking(self, block: Json, model: str | None) -> Json | None:
-        own = self._model is not None and model is not None and parse_model_name(model).key == self._model
-        if own and find_thinking_fault(block) is None:
+        is_same_model = self._model is not None and model is not None and parse_model_name(model).key == self._model
+        if is_same_model and find_thinking_fault(block) is None:
             return block
-        self.counts["thinking of another model" if not own else "thinking without a valid signature"] += 1
+        self.counts["thinking of another model" if not is_same_model else "thinking without a valid signature"] += 1
         return None
 
     def _to_text_block(self, block: Json) -> Json | None:

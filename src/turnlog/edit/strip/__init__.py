@@ -1,1 +1,1 @@
-"""Taking out of a session what fills its context."""
+"""Remove from a session what fills its context."""

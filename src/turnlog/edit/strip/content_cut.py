@@ -1,6 +1,6 @@
-"""Shortening what calls were given and gave back: texts, lists of texts, images; never half of anything encoded.
+"""Shorten the inputs and results of calls: texts, lists of texts, images; encoded data is never cut in half.
 
-Nothing here makes a value longer, and what was shortened once is not shortened again.
+Nothing here makes a value longer, and nothing is shortened twice.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ _BASE64_PATTERN = re.compile(
     r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{60,}+(?:\r?\n[A-Za-z0-9+/]{60,}+)*+(?:\r?\n[A-Za-z0-9+/]+)?={0,2}"
 )
 _MIN_BASE64_CHARS = 256
-"""A shorter run of letters is no base64 worth the name."""
+"""A shorter run of letters is probably not base64."""
 _PATH_KEYS = frozenset({"file_path", "notebook_path", "path", "filePath"})
-"""Names are worth nothing when they are cut."""
+"""Keys of paths, which are useless when cut."""
 _MAX_NESTING = 100
-"""What is nested deeper stays as it is."""
+"""Values nested deeper stay as they are."""
 
 
-def cut_text(value: str, longest: int) -> str:
-    """The head and the tail of a text; what is base64 in it goes as a whole."""
-    return value if len(value) <= longest + MAX_MARK_CHARS else cut_text_middle(drop_base64(value), longest)
+def cut_text(value: str, max_chars: int) -> str:
+    """Return the head and the tail of a text; base64 in it is removed as a whole."""
+    return value if len(value) <= max_chars + MAX_MARK_CHARS else cut_text_middle(drop_base64(value), max_chars)
 
 
 def drop_base64(value: str) -> str:
-    """A text without the base64 in it."""
+    """Remove base64 from a text."""
     return _BASE64_PATTERN.sub(_mark_base64, value) if len(value) >= _MIN_BASE64_CHARS else value
 
 
@@ -41,22 +41,22 @@ def _mark_base64(run: re.Match[str]) -> str:
     return run[0] if size < _MIN_BASE64_CHARS else f"{CUT_MARK}{size:,} characters of base64 cut]"
 
 
-def cut_input(value: Any, longest: int) -> Any:
-    """The input of a call in its own shape, with its long texts shortened."""
-    return _map_value(value, lambda found: cut_text(found, longest) if len(found) > MIN_CUTTABLE_CHARS else found)
+def cut_input(value: Any, max_chars: int) -> Any:
+    """Shorten the long texts in the input of a call; its structure stays."""
+    return _map_value(value, lambda text: cut_text(text, max_chars) if len(text) > MIN_CUTTABLE_CHARS else text)
 
 
-def cut_copy(value: Any, longest: int) -> Any:
-    """The client's own copy of a result, in its own shape."""
-    return _map_value(value, lambda found: cut_text(found, longest), longest)
+def cut_copy(value: Any, max_chars: int) -> Any:
+    """Shorten the client's own copy of a result; its structure stays."""
+    return _map_value(value, lambda text: cut_text(text, max_chars), max_chars)
 
 
 def drop_pictures(value: Any) -> Any:
-    """The client's own copy of a result without the images in it."""
+    """Remove images from the client's own copy of a result."""
     return _map_value(value, drop_base64)
 
 
-def _map_value(value: Any, change: Any, longest: int | None = None, depth: int = 0) -> Any:
+def _map_value(value: Any, change: Any, max_list_chars: int | None = None, depth: int = 0) -> Any:
     if isinstance(value, str):
         return change(value)
     if not isinstance(value, dict | list) or depth == _MAX_NESTING:
@@ -65,25 +65,25 @@ def _map_value(value: Any, change: Any, longest: int | None = None, depth: int =
         return {
             key: inner
             if key in _PATH_KEYS and isinstance(inner, str)
-            else _map_value(inner, change, longest, depth + 1)
+            else _map_value(inner, change, max_list_chars, depth + 1)
             for key, inner in value.items()
         }
-    items = [_map_value(inner, change, longest, depth + 1) for inner in value]
-    return items if longest is None else _cut_list(items, longest)
+    items = [_map_value(inner, change, max_list_chars, depth + 1) for inner in value]
+    return items if max_list_chars is None else _cut_list(items, max_list_chars)
 
 
-def _cut_list(items: list[Any], longest: int) -> list[Any]:
-    """The head and the tail of a long list of texts."""
-    if not all(isinstance(item, str) for item in items) or sum(map(len, items)) <= longest + MAX_MARK_CHARS:
+def _cut_list(items: list[Any], max_chars: int) -> list[Any]:
+    """Return the head and the tail of a long list of texts."""
+    if not all(isinstance(item, str) for item in items) or sum(map(len, items)) <= max_chars + MAX_MARK_CHARS:
         return items
-    head = _count_fitting(items, longest - longest // 3)
-    tail = _count_fitting(items[head:][::-1], longest // 3)
+    head = _count_fitting(items, max_chars - max_chars // 3)
+    tail = _count_fitting(items[head:][::-1], max_chars // 3)
     cut = len(items) - head - tail
     return [*items[:head], f"{CUT_MARK}{cut:,} lines cut]", *items[len(items) - tail :]]
 
 
 def _count_fitting(items: list[str], room: int) -> int:
-    """How many of some texts have so many characters together."""
+    """Count how many texts fit into a number of characters."""
     count = 0
     for item in items:
         room -= len(item)
@@ -93,39 +93,39 @@ def _count_fitting(items: list[str], room: int) -> int:
     return count
 
 
-def cut_content(value: Any, longest: int) -> Any:
-    """The content of a result: a text, or blocks."""
+def cut_content(value: Any, max_chars: int) -> Any:
+    """Shorten the content of a result: a text, or blocks."""
     if isinstance(value, str):
-        return cut_text(value, longest)
+        return cut_text(value, max_chars)
     if not isinstance(value, list):
         return value
-    return [_cut_block(block, longest) for block in value]
+    return [_cut_block(block, max_chars) for block in value]
 
 
-def _cut_block(block: Any, longest: int) -> Any:
+def _cut_block(block: Any, max_chars: int) -> Any:
     if not isinstance(block, dict):
         return block
     if block.get("type") in PICTURE_TYPES:
-        return replace_picture(block) if len(encode_json_line(block)) > longest else block
+        return replace_picture(block) if len(encode_json_line(block)) > max_chars else block
     if block.get("type") == "text" and isinstance(block.get("text"), str):
-        return {**block, "text": cut_text(block["text"], longest)}
+        return {**block, "text": cut_text(block["text"], max_chars)}
     return block
 
 
 def replace_picture(block: Json) -> Json:
-    """What stands in the place of an image or a document."""
+    """Build the text that replaces an image or a document."""
     source = block.get("source")
     fields = source if isinstance(source, dict) else {}
     data, kind = fields.get("data"), fields.get("media_type")
     size = f", {len(data) * 3 // 4:,} bytes" if isinstance(data, str) else ""
     name = kind if isinstance(kind, str) and len(kind) < MAX_MARK_CHARS // 2 else block["type"]
-    instead = {"type": "text", "text": f"{CUT_MARK}{name}{size}, was removed]"}
-    return instead if len(encode_json_line(instead)) < len(encode_json_line(block)) else block
+    placeholder = {"type": "text", "text": f"{CUT_MARK}{name}{size}, was removed]"}
+    return placeholder if len(encode_json_line(placeholder)) < len(encode_json_line(block)) else block
 
 
-def build_placeholder(value: Any, words: str) -> Any:
-    """What stands in the place of a whole content, if it is shorter."""
-    instead = f"{CUT_MARK}{words}]"
+def build_placeholder(value: Any, reason: str) -> Any:
+    """Build the text that replaces a whole content, if it is shorter."""
+    placeholder = f"{CUT_MARK}{reason}]"
     if isinstance(value, str) and value.startswith(CUT_MARK) and len(value) <= MAX_MARK_CHARS:
         return value
-    return instead if len(encode_json_line(instead)) < len(encode_json_line(value)) else value
+    return placeholder if len(encode_json_line(placeholder)) < len(encode_json_line(value)) else value

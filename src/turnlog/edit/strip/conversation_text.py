@@ -1,4 +1,4 @@
-"""Rows of a conversation as plain text, for somebody who sums them up: who said what, which tools, what came back."""
+"""Render rows of a conversation as plain text for a summary: who said what, which tools ran, what they returned."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ from turnlog.session.resume.parts import Json, build_message_part
 from turnlog.session.session import Session
 
 RESULT_CHAR_STEPS = (2000, 600, 150)
-"""So many characters of each call and result are shown, fewer if the whole is too long."""
+"""The maximum characters of each call and result; the next limit applies if the whole text is too long."""
 
 
-def render_conversation_text(session: Session, rows: Sequence[Entry], longest: int) -> str:
-    """The rows as text of at most so many characters; results are cut first, then the middle of all."""
+def render_conversation_text(session: Session, rows: Sequence[Entry], max_chars: int) -> str:
+    """Render rows in a limited number of characters; results are shortened first, then the middle of the whole text."""
     text = ""
-    for cut in RESULT_CHAR_STEPS:
-        text = "\n\n".join(_render_lines(session, rows, cut))
-        if len(text) <= longest:
+    for max_result_chars in RESULT_CHAR_STEPS:
+        text = "\n\n".join(_render_lines(session, rows, max_result_chars))
+        if len(text) <= max_chars:
             return text
-    head, tail = longest // 4, longest - longest // 4
-    return f"{text[:head]}\n\n[… {len(text) - longest:,} characters left out …]\n\n{text[-tail:]}"
+    head, tail = max_chars // 4, max_chars - max_chars // 4
+    return f"{text[:head]}\n\n[… {len(text) - max_chars:,} characters left out …]\n\n{text[-tail:]}"
 
 
-def _render_lines(session: Session, rows: Sequence[Entry], cut: int) -> Iterator[str]:
+def _render_lines(session: Session, rows: Sequence[Entry], max_chars: int) -> Iterator[str]:
     for row in rows:
         body = session.read_body(row)
-        found = build_message_part(row, body, as_sent=False)
-        name = _name_speaker(row, body) if found else ""
-        for block in found.blocks if found else ():
-            if text := _render_block(block, cut):
+        part = build_message_part(row, body, as_sent=False)
+        name = _name_speaker(row, body) if part else ""
+        for block in part.blocks if part else ():
+            if text := _render_block(block, max_chars):
                 yield f"{name}: {text}"
 
 
 def _name_speaker(row: Entry, body: Body) -> str:
-    """Who says what a row says: a summary must not take other agents' words for the user's."""
+    """Name the speaker of a row, so that a summary does not mistake other agents' words for the user's."""
     if row.type == "assistant":
         return "ASSISTANT"
     attachment = body.get("attachment")
@@ -59,20 +59,20 @@ def _name_speaker(row: Entry, body: Body) -> str:
     )
 
 
-def _render_block(block: Json, cut: int) -> str:
+def _render_block(block: Json, max_chars: int) -> str:
     kind = block["type"]
     if kind == "text":
         return str(block.get("text") or "").strip()
     if kind == "tool_use":
-        return f"[calls {block.get('name')}] {shorten_middle(_to_json_text(block.get('input')), cut)}"
+        return f"[calls {block.get('name')}] {shorten_middle(_to_json_text(block.get('input')), max_chars)}"
     if kind == "tool_result":
         failed = " with an error" if block.get("is_error") else ""
-        return f"[result{failed}] {shorten_middle(to_result_text(block.get('content')), cut)}"
+        return f"[result{failed}] {shorten_middle(to_result_text(block.get('content')), max_chars)}"
     return "" if "thinking" in kind else f"[{kind}]"
 
 
 def shorten_middle(text: str, size: int) -> str:
-    """The beginning and the end of a text, if it is longer than so many characters."""
+    """Return the head and the tail of a text that is longer than `size` characters."""
     text = text.strip()
     if len(text) <= size:
         return text

@@ -1,11 +1,11 @@
-"""What becomes of each piece of a conversation when it is stripped, and which entries are noise.
+"""The fate of each piece of a conversation when it is stripped, and the entries that are noise.
 
-A piece that several wishes reach has the hardest fate of them. Whatever is wished, calls and results stay pairs:
+If several rules apply to a piece, the strictest wins. Whatever the options say, calls and results stay paired:
 
 - a call without a result is never touched: nobody knows what it did;
-- a call is not removed but shortened when its result stands beside something that was said, when another call in its
-  row has no result, and when it is the last thing that the model did without a word, because the session goes on there;
-- thinking stays in an answer that is not finished, and goes with an answer of which nothing else is left.
+- a call is shortened instead of removed if its result is next to something that was said, if another call in its row
+  has no result, or if it is the last thing that the model did without a word, because the session continues there;
+- thinking stays in an unfinished answer, and is removed with an answer of which nothing else is left.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ NOISE_TYPES = frozenset(
     "progress file-history-snapshot file-history-delta attribution-snapshot"
     " api-request api-request-shape api-request-blob".split()
 )
-"""Entries that are never sent, and that no client needs to resume: noise."""
+"""Noise: entries that are never sent and that no client needs to resume."""
 REPEATED_TYPES = frozenset(
     "ai-title custom-title agent-name mode permission-mode last-prompt tools-used cost-state atis-latch".split()
 )
-"""Entries that are written again and again: only the last of each type counts."""
+"""Entries that are written again and again; only the last of each type counts."""
 HOOK_OUTPUT_TYPES = frozenset(
     "hook_success hook_blocking_error hook_non_blocking_error hook_error_during_execution hook_cancelled"
     " hook_system_message".split()
 )
-"""Attachments that tell what a hook printed. What a hook gave the model as context is not among them."""
+"""Attachments with the output of a hook. Context that a hook gave the model is not among them."""
 
 FATE_STAYS, FATE_SHORTENED, FATE_REPLACED, FATE_GONE = range(4)
 MAX_CALLS_OF_ONE_AGE = 25
-"""So many calls of one turn have the same age."""
+"""The number of calls in one turn that have the same age."""
 _READ_TOOLS = frozenset({"Read", "NotebookRead"})
 _WRITE_TOOLS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
 
 
 def list_noise_entries(entries: Iterable[Entry]) -> list[Entry]:
-    """The entries that can go, in the order of the file."""
+    """List the entries that can be removed, in the order of the file."""
     rows = [entry for entry in entries if not entry.is_lost]
     last = {entry.type: entry.index for entry in rows if entry.type in REPEATED_TYPES}
     return [entry for entry in rows if _is_noise(entry) or (entry.type in last and last[entry.type] != entry.index)]
@@ -51,47 +51,47 @@ def _is_noise(entry: Entry) -> bool:
 
 
 class Fate(NamedTuple):
-    """What becomes of a piece."""
+    """The fate of a piece when a session is stripped."""
 
     degree: int = FATE_STAYS
-    """STAYS, SHORTENED (of an image: a placeholder), REPLACED by a placeholder, or GONE."""
+    """One of the `FATE_…` values; a shortened image becomes a placeholder."""
     longest: int = 0
-    """How many characters of each shortened text stay."""
+    """The maximum characters of each shortened text."""
     why: str = ""
-    """The wish: tools, duplicates, stale_reads, thinking, images or noise."""
+    """The option that decided: tools, duplicates, stale_reads, thinking, images or noise."""
 
     @property
     def hardness(self) -> tuple[int, int]:
-        """What fates are compared by."""
+        """The key by which fates are compared."""
         return self.degree, -self.longest
 
 
 WHOLE_FATE = Fate()
 
 
-def decide_fates(found: Sequence[ContextPiece], wishes: StripOptions) -> list[Fate]:
-    """What becomes of each piece of one conversation; `found` is in its order."""
-    judge = _FateJudge(found, wishes)
-    given = [judge.decide_fate(at, piece) for at, piece in enumerate(found)]
+def decide_fates(pieces: Sequence[ContextPiece], options: StripOptions) -> list[Fate]:
+    """Decide the fate of each piece of one conversation; the pieces must be in its order."""
+    judge = _FateJudge(pieces, options)
+    fates = [judge.decide_fate(at, piece) for at, piece in enumerate(pieces)]
     speaking = {
-        _get_message_key(piece.row) for piece, fate in zip(found, given, strict=True) if _is_spoken(piece, fate)
+        _get_message_key(piece.row) for piece, fate in zip(pieces, fates, strict=True) if _is_spoken(piece, fate)
     }
-    emptied = {_get_message_key(piece.row) for piece in found if piece.group == "calls"} - speaking
+    emptied = {_get_message_key(piece.row) for piece in pieces if piece.group == "calls"} - speaking
     return [
         Fate(FATE_GONE, 0, fate.why or "tools")
         if piece.group == "thinking" and _get_message_key(piece.row) in emptied
         else fate
-        for piece, fate in zip(found, given, strict=True)
+        for piece, fate in zip(pieces, fates, strict=True)
     ]
 
 
-def find_calls_without_copy(found: Sequence[ContextPiece], wishes: StripOptions) -> set[str]:
-    """The calls whose result loses the client's own copy because of its age."""
-    if wishes.copies is None:
+def find_calls_without_copy(pieces: Sequence[ContextPiece], options: StripOptions) -> set[str]:
+    """Find the calls whose result loses the client's own copy because of its age."""
+    if options.copies is None:
         return set()
-    ages, held = PieceAges(found), _ProtectedPieces(found)
-    own = (call for call in held.answered if wishes.find_rule(held.names[call]) is not None)
-    return {call for call in own if ages.get_call_age(call) >= wishes.copies}
+    ages, protected = PieceAges(pieces), _ProtectedPieces(pieces)
+    calls = (call for call in protected.answered if options.find_rule(protected.names[call]) is not None)
+    return {call for call in calls if ages.get_call_age(call) >= options.copies}
 
 
 def _is_spoken(piece: ContextPiece, fate: Fate) -> bool:
@@ -99,44 +99,49 @@ def _is_spoken(piece: ContextPiece, fate: Fate) -> bool:
 
 
 def _get_message_key(row: Entry) -> str:
-    """What tells a message from others."""
+    """Return a key that distinguishes a message from others."""
     return (row.message.id if row.message else None) or f"@{row.index}"
 
 
 class _FateJudge:
-    """All that must be known of a conversation to decide about one of its pieces."""
+    """The facts about a conversation that decide the fate of each piece."""
 
-    def __init__(self, found: Sequence[ContextPiece], wishes: StripOptions) -> None:
-        self._wishes = wishes
-        self._ages = PieceAges(found)
-        self._held = _ProtectedPieces(found)
-        self._repeated = _find_duplicates(found) if wishes.duplicates else set()
-        self._replaced = self._repeated | (_find_stale_reads(found) if wishes.stale_reads else set())
-        self._rules = {name: wishes.find_rule(name) for name in set(self._held.names.values())}
-        images = [at for at, piece in enumerate(found) if piece.group == "images"]
-        self._old = set() if wishes.images is None else set(images[: max(0, len(images) - wishes.images)])
+    def __init__(self, pieces: Sequence[ContextPiece], options: StripOptions) -> None:
+        self._options = options
+        self._ages = PieceAges(pieces)
+        self._protected = _ProtectedPieces(pieces)
+        self._repeated = _find_duplicates(pieces) if options.duplicates else set()
+        self._replaced = self._repeated | (_find_stale_reads(pieces) if options.stale_reads else set())
+        self._rules = {name: options.find_rule(name) for name in set(self._protected.names.values())}
+        images = [at for at, piece in enumerate(pieces) if piece.group == "images"]
+        self._old = set() if options.images is None else set(images[: max(0, len(images) - options.images)])
 
     def decide_fate(self, at: int, piece: ContextPiece) -> Fate:
         if piece.group == "thinking":
             return self._decide_thinking(piece)
-        if piece.group == "attachments" and self._wishes.noise and piece.kind in HOOK_OUTPUT_TYPES:
+        if piece.group == "attachments" and self._options.noise and piece.kind in HOOK_OUTPUT_TYPES:
             return Fate(FATE_GONE, 0, "noise")
-        found = Fate(FATE_SHORTENED, 0, "images") if at in self._old else WHOLE_FATE
-        return max(found, self._decide_call(piece), key=lambda fate: fate.hardness) if piece.call else found
+        fate = Fate(FATE_SHORTENED, 0, "images") if at in self._old else WHOLE_FATE
+        return max(fate, self._decide_call(piece), key=lambda candidate: candidate.hardness) if piece.call else fate
 
     def _decide_thinking(self, piece: ContextPiece) -> Fate:
-        stays = self._wishes.thinking is None or self._ages.get_turn_age(piece) < self._wishes.thinking
+        stays = self._options.thinking is None or self._ages.get_turn_age(piece) < self._options.thinking
         return (
-            WHOLE_FATE if stays or _get_message_key(piece.row) == self._held.working else Fate(FATE_GONE, 0, "thinking")
+            WHOLE_FATE
+            if stays or _get_message_key(piece.row) == self._protected.working
+            else Fate(FATE_GONE, 0, "thinking")
         )
 
     def _decide_call(self, piece: ContextPiece) -> Fate:
-        """What becomes of a call, its result, or an image in that."""
-        if piece.call not in self._held.answered or (rule := self._rules[self._held.names[piece.call]]) is None:
+        """Decide the fate of a call, its result, or an image in the result."""
+        if (
+            piece.call not in self._protected.answered
+            or (rule := self._rules[self._protected.names[piece.call]]) is None
+        ):
             return WHOLE_FATE
         age = self._ages.get_call_age(piece.call)
         is_too_old = rule.gone is not None and age >= rule.gone
-        if is_too_old and piece.call not in self._held.calls:
+        if is_too_old and piece.call not in self._protected.calls:
             return Fate(FATE_GONE, 0, "tools")
         if piece.group != "calls" and piece.call in self._replaced:
             return Fate(FATE_REPLACED, 0, "duplicates" if piece.call in self._repeated else "stale_reads")
@@ -144,111 +149,113 @@ class _FateJudge:
             return self._shorten_piece(piece, rule.get_max_chars(age) or 0)
         return WHOLE_FATE
 
-    def _shorten_piece(self, piece: ContextPiece, longest: int) -> Fate:
-        """Shortened, if there is anything to shorten; an image as a whole or not at all."""
+    def _shorten_piece(self, piece: ContextPiece, max_chars: int) -> Fate:
+        """Shorten a piece if that saves anything; an image is replaced as a whole or not at all."""
         return (
             WHOLE_FATE
-            if piece.group == "images" and piece.stored <= longest
-            else Fate(FATE_SHORTENED, longest, "tools")
+            if piece.group == "images" and piece.stored <= max_chars
+            else Fate(FATE_SHORTENED, max_chars, "tools")
         )
 
 
 class PieceAges:
-    """How many turns ago a piece was said: 0 in the last turn.
+    """The age of pieces in turns: 0 in the last turn.
 
-    An agent may work for hundreds of calls on one prompt. Of such a turn the last `MAX_CALLS_OF_ONE_AGE` calls have
-    the turn's own age, those before them count as the turn before, and so on; else nothing in it would ever be old.
+    An agent may make hundreds of calls for one prompt. In such a turn the last `MAX_CALLS_OF_ONE_AGE` calls have the
+    turn's own age, those before them count as the turn before, and so on; otherwise nothing in it would ever be old.
     """
 
-    def __init__(self, found: Iterable[ContextPiece]) -> None:
-        found = list(found)
-        turns = sorted({piece.turn for piece in found}, reverse=True)
+    def __init__(self, pieces: Iterable[ContextPiece]) -> None:
+        pieces = list(pieces)
+        turns = sorted({piece.turn for piece in pieces}, reverse=True)
         self._all = {number: age for age, number in enumerate(turns)}
-        self._of_call = _compute_call_ages(found)
+        self._of_call = _compute_call_ages(pieces)
 
     def get_turn_age(self, piece: ContextPiece) -> int:
-        """Among all turns."""
+        """Return the age of a piece among all turns."""
         return self._all[piece.turn]
 
     def get_call_age(self, call: str) -> int:
-        """Among the turns that have calls; a result is as old as its call."""
+        """Return the age of a call among the turns that have calls; a result is as old as its call."""
         return self._of_call[call]
 
 
-def _compute_call_ages(found: Sequence[ContextPiece]) -> dict[str, int]:
-    """The age of each call; parallel calls, which one message makes, have the same age."""
+def _compute_call_ages(pieces: Sequence[ContextPiece]) -> dict[str, int]:
+    """Compute the age of each call; parallel calls of one message have the same age."""
     latest: dict[str, ContextPiece] = {}
-    for piece in found:
+    for piece in pieces:
         if piece.group == "calls" and piece.turn >= (latest[piece.call].turn if piece.call in latest else 0):
             latest[piece.call] = piece
     newest_first = sorted(latest.values(), key=lambda piece: piece.turn)[::-1]
     ages: dict[str, int] = {}
-    age, count, before = -1, 0, None
+    age, count, previous = -1, 0, None
     for piece in newest_first:
-        is_same_message = before is not None and _get_message_key(before.row) == _get_message_key(piece.row)
-        if before is None or before.turn != piece.turn or (count >= MAX_CALLS_OF_ONE_AGE and not is_same_message):
+        is_same_message = previous is not None and _get_message_key(previous.row) == _get_message_key(piece.row)
+        if previous is None or previous.turn != piece.turn or (count >= MAX_CALLS_OF_ONE_AGE and not is_same_message):
             age, count = age + 1, 0
         ages[piece.call] = age
-        count, before = count + 1, piece
+        count, previous = count + 1, piece
     return ages
 
 
 class _ProtectedPieces:
-    """What must stay, whatever is wished."""
+    """Pieces that must stay, whatever the options say."""
 
-    def __init__(self, found: Sequence[ContextPiece]) -> None:
+    def __init__(self, pieces: Sequence[ContextPiece]) -> None:
         rows: dict[int, list[ContextPiece]] = {}
-        for piece in found:
+        for piece in pieces:
             rows.setdefault(piece.row.index, []).append(piece)
-        self.names = {piece.call: piece.kind for piece in found if piece.group == "calls"}
-        """The calls, with their tools."""
-        results = {piece.call for piece in found if piece.group == "results"}
+        self.names = {piece.call: piece.kind for piece in pieces if piece.group == "calls"}
+        """The tool of each call."""
+        results = {piece.call for piece in pieces if piece.group == "results"}
         self.answered = results & self.names.keys()
         self.calls: set[str] = set()
-        """Calls that are not removed."""
+        """Calls that must not be removed."""
         for row in rows.values():
             calls = {piece.call for piece in row if piece.call}
             is_mixed = any(piece.group == "results" for piece in row) and any(not piece.call for piece in row)
             if is_mixed or not calls <= self.answered:
                 self.calls |= calls
-        self.working = self._protect_end(found)
-        """The answer that is not finished when the session ends: it only thinks, or its calls are being worked on."""
+        self.working = self._protect_end(pieces)
+        """The key of the answer that is unfinished at the end: it only thinks, or its calls are still running."""
 
-    def _protect_end(self, found: Sequence[ContextPiece]) -> str | None:
-        last = next((piece for piece in reversed(found) if piece.row.type == "assistant"), None)
+    def _protect_end(self, pieces: Sequence[ContextPiece]) -> str | None:
+        last = next((piece for piece in reversed(pieces) if piece.row.type == "assistant"), None)
         if last is None:
             return None
-        message = [piece for piece in found if _get_message_key(piece.row) == _get_message_key(last.row)]
+        message = [piece for piece in pieces if _get_message_key(piece.row) == _get_message_key(last.row)]
         calls = {piece.call for piece in message if piece.group == "calls"}
         if not any(piece.group == "answers" for piece in message):
             self.calls |= calls
-        if found[-1].call:
-            self.calls |= {piece.call for piece in found if piece.row.index == found[-1].row.index}
-        is_at_work = found[-1].call in calls or not calls <= self.answered or {p.group for p in message} == {"thinking"}
+        if pieces[-1].call:
+            self.calls |= {piece.call for piece in pieces if piece.row.index == pieces[-1].row.index}
+        is_at_work = (
+            pieces[-1].call in calls or not calls <= self.answered or {p.group for p in message} == {"thinking"}
+        )
         return _get_message_key(last.row) if is_at_work else None
 
 
-def _find_duplicates(found: Sequence[ContextPiece]) -> set[str]:
-    """The calls whose result a later call with the same input has again."""
-    last: dict[int, str] = {}
-    gone = set()
-    for piece in found:
+def _find_duplicates(pieces: Sequence[ContextPiece]) -> set[str]:
+    """Find the calls whose result a later call with the same input repeats."""
+    latest: dict[int, str] = {}
+    repeated = set()
+    for piece in pieces:
         if piece.group == "results" and piece.twin and not piece.failed:
-            if last.get(piece.twin, piece.call) != piece.call:
-                gone.add(last[piece.twin])
-            last[piece.twin] = piece.call
-    return gone
+            if latest.get(piece.twin, piece.call) != piece.call:
+                repeated.add(latest[piece.twin])
+            latest[piece.twin] = piece.call
+    return repeated
 
 
-def _find_stale_reads(found: Sequence[ContextPiece]) -> set[str]:
-    """The calls that have read a file that was written, or read as a whole, later."""
+def _find_stale_reads(pieces: Sequence[ContextPiece]) -> set[str]:
+    """Find the calls that read a file which was later written, or read as a whole."""
     reads: dict[str, set[str]] = {}
-    gone: set[str] = set()
-    for piece in found:
+    stale: set[str] = set()
+    for piece in pieces:
         if piece.group != "results" or piece.failed or not piece.path:
             continue
         if piece.kind in _WRITE_TOOLS or (piece.kind in _READ_TOOLS and not piece.partial):
-            gone |= reads.pop(piece.path, set()) - {piece.call}
+            stale |= reads.pop(piece.path, set()) - {piece.call}
         if piece.kind in _READ_TOOLS:
             reads.setdefault(piece.path, set()).add(piece.call)
-    return gone
+    return stale

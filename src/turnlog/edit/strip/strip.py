@@ -1,8 +1,8 @@
-"""Stripping: calls, results, thinking, images and noise go, and the session still resumes as the same conversation.
+"""Strip a session: remove calls, results, thinking, images and noise so that it still resumes as the same conversation.
 
-What goes is decided on the session as it was read (`strip_plan`, by the rules of `edit.strip.fates`); here it is
-done. A row of which nothing is left goes. What was said stays word for word, in all branches. Sub-agents are left
-alone, in their own files and in this one. Stripping again with the same wishes changes nothing.
+`strip_plan` decides what to remove, by the rules of `fates`, on the session as it was read; this module carries it out.
+A row of which nothing remains is removed. What was said stays word for word, in all branches. Sub-agents stay
+unchanged, in their own files and in this one. Stripping again with the same options changes nothing.
 """
 
 from __future__ import annotations
@@ -26,116 +26,116 @@ from turnlog.session.window.window_fill import WindowFill, compute_window_fill, 
 
 
 class RuleSavings(NamedTuple):
-    """What one rule has stripped."""
+    """What one rule stripped."""
 
     rule: str
-    """One of `tally.RULES`."""
+    """A key of `STRIP_RULES`."""
     calls: int
     results: int
     copies: int
-    """The client's own copies of results, which are never sent."""
+    """The number of the client's own copies of results, which are never sent."""
     images: int
     thinking: int
     rows: int
-    """Rows that went as a whole."""
+    """Rows that were removed completely."""
     bytes: int
-    """Of the file."""
+    """Bytes of the file."""
     tokens: int
-    """Of the next request, estimated."""
+    """Estimated tokens of the next request."""
 
 
 @dataclass(frozen=True)
 class StripReport:
-    """What stripping did to a session."""
+    """The effect of stripping a session."""
 
     rules: tuple[RuleSavings, ...]
-    """The rules that found something."""
+    """The rules that removed or shortened something."""
     bytes_before: int
     bytes_after: int
     tokens_before: int | None
-    """What the next request would hold, estimated; None where nothing would be resumed."""
+    """Estimated tokens of the next request; None if nothing would be resumed."""
     tokens_after: int | None
-    """As `turnlog context` tells it for the same preset."""
+    """The number that `turnlog context` shows for the same preset."""
     rows_before: int
     rows_after: int
 
 
 class StripResult(NamedTuple):
-    """A session without what was not wanted."""
+    """A stripped session, and what was removed from it."""
 
     draft: Draft
     report: StripReport
 
 
-def strip_session(session: Session, draft: Draft, wishes: StripOptions, leaf: str | None = None) -> StripResult:
-    """Strip a session; `leaf` is the entry that it goes on from, if not the one that the client would choose."""
+def strip_session(session: Session, draft: Draft, options: StripOptions, leaf: str | None = None) -> StripResult:
+    """Strip a session; `leaf` is the entry to continue from, if not the one that the client would choose."""
     tally = StripTally()
-    chosen = plan_strip(session, wishes, leaf)
-    changes, gone = _edit_rows(session, draft, chosen, tally)
-    if wishes.noise:
-        gone |= _find_noise(session, draft, chosen, tally)
-    after = draft.with_changes(changes).with_changes(_rename_leaf(session, draft, gone))
-    after = after.with_changes(rehang_rows(after, gone, chosen.thread, chosen.leaf)).without_rows(gone)
-    return StripResult(after, _build_report(session, draft, after, wishes, leaf, tally))
+    plan = plan_strip(session, options, leaf)
+    changes, removed = _edit_rows(session, draft, plan, tally)
+    if options.noise:
+        removed |= _find_noise(session, draft, plan, tally)
+    stripped = draft.with_changes(changes).with_changes(_rename_leaf(session, draft, removed))
+    stripped = stripped.with_changes(rehang_rows(stripped, removed, plan.thread, plan.leaf)).without_rows(removed)
+    return StripResult(stripped, _build_report(session, draft, stripped, options, leaf, tally))
 
 
 def _edit_rows(
-    session: Session, draft: Draft, chosen: StripPlan, tally: StripTally
+    session: Session, draft: Draft, plan: StripPlan, tally: StripTally
 ) -> tuple[dict[int, dict[str, Any]], set[int]]:
-    """New values for rows, and the rows of which nothing is left, by their place."""
+    """Return new values for rows, and the rows of which nothing remains, by their position."""
     changes: dict[int, dict[str, Any]] = {}
-    gone: set[int] = set()
+    removed: set[int] = set()
     places = draft.map_entry_places()
     for entry in session.entries:
         at = places.get(entry.index)
         if at is None or entry.flaw is not None or not _can_change(entry):
             continue
-        own = StripTally()
-        left = strip_row(entry, draft.get_body(draft.rows[at]), chosen, own)
-        if left.is_gone and chosen.leaf is entry:
+        row_tally = StripTally()
+        result = strip_row(entry, draft.get_body(draft.rows[at]), plan, row_tally)
+        if result.is_gone and plan.leaf is entry:
             continue
-        tally.add_tally(own)
-        if left.is_gone:
-            gone.add(at)
-        elif left.changes:
-            changes[at] = left.changes
-    return changes, gone
+        tally.add_tally(row_tally)
+        if result.is_gone:
+            removed.add(at)
+        elif result.changes:
+            changes[at] = result.changes
+    return changes, removed
 
 
 def _can_change(entry: Entry) -> bool:
     return entry.type in ("user", "assistant") and entry.message is not None and isinstance(entry.message.content, list)
 
 
-def _find_noise(session: Session, draft: Draft, chosen: StripPlan, tally: StripTally) -> set[int]:
-    """The places of noise; where the session goes on is always known afterwards as it was before."""
-    places, gone = draft.map_entry_places(), set()
-    needed = {entry.index for entry in (_find_leaf_entry(session), chosen.leaf) if entry}
+def _find_noise(session: Session, draft: Draft, plan: StripPlan, tally: StripTally) -> set[int]:
+    """Find the positions of noise, but keep the entries that say where the session continues."""
+    places, removed = draft.map_entry_places(), set()
+    needed = {entry.index for entry in (_find_leaf_entry(session), plan.leaf) if entry}
     for entry in list_noise_entries(session.file.entries):
         if entry.index in places and entry.index not in needed:
-            gone.add(places[entry.index])
+            removed.add(places[entry.index])
             tally.count_row("noise", entry.size)
-    return gone
+    return removed
 
 
 def _find_leaf_entry(session: Session) -> Entry | None:
-    """The last entry that names where to go on; later ones of its type may name nothing."""
+    """Find the last entry that names the leaf; later ones of its type may name nothing."""
     prompts = (entry for entry in reversed(session.file.entries) if entry.type == "last-prompt" and not entry.is_lost)
     return next((entry for entry in prompts if session.read_body(entry).get("leafUuid")), None)
 
 
-def _rename_leaf(session: Session, draft: Draft, gone: set[int]) -> dict[int, dict[str, Any]]:
-    """Where to go on, if the row that is named goes: the client goes on from a later one below it.
+def _rename_leaf(session: Session, draft: Draft, removed: set[int]) -> dict[int, dict[str, Any]]:
+    """Name a new leaf if the named row is removed: the client continues from a later row below it.
 
-    From its ancestor the client would go on to what is later below that, and this may be another branch.
+    From its ancestor, the client would continue to the latest row below that, which may be in another branch.
     """
-    naming, places = _find_leaf_entry(session), draft.map_entry_places()
-    if naming is None or naming.index not in places:
+    leaf_entry, places = _find_leaf_entry(session), draft.map_entry_places()
+    if leaf_entry is None or leaf_entry.index not in places:
         return {}
-    named = session.file.by_uuid.get(str(session.read_body(naming)["leafUuid"]), -1)
-    if places.get(named, -1) not in gone:
+    leaf_index = session.file.by_uuid.get(str(session.read_body(leaf_entry)["leafUuid"]), -1)
+    if places.get(leaf_index, -1) not in removed:
         return {}
     try:
-        return {places[naming.index]: {"leafUuid": session.find_leaf().uuid}}
+        return {places[leaf_entry.index]: {"leafUuid": session.find_leaf().uuid}}
     except Refused:
         return {}
 
@@ -144,20 +144,20 @@ def _rename_leaf(session: Session, draft: Draft, gone: set[int]) -> dict[int, di
 
 
 def _build_report(
-    session: Session, before: Draft, after: Draft, wishes: StripOptions, leaf: str | None, tally: StripTally
+    session: Session, before: Draft, after: Draft, options: StripOptions, leaf: str | None, tally: StripTally
 ) -> StripReport:
     try:
-        found = compute_window_fill(session, leaf)
+        fill = compute_window_fill(session, leaf)
     except Refused:
-        found = None
-    tokens = _estimate_tokens_by_rule(found, wishes) if found else Counter[str]()
+        fill = None
+    tokens = _estimate_tokens_by_rule(fill, options) if fill else Counter[str]()
     rules = (_build_savings(rule, tally, tokens[rule]) for rule in STRIP_RULES)
     return StripReport(
-        tuple(saved for saved in rules if any(saved[1:])),
+        tuple(savings for savings in rules if any(savings[1:])),
         sum(map(len, before.iterate_lines())),
         sum(map(len, after.iterate_lines())),
-        found.estimate if found else None,
-        estimate_strip_effect(wishes, found, session.file.entries).after if found else None,
+        fill.estimate if fill else None,
+        estimate_strip_effect(options, fill, session.file.entries).after if fill else None,
         len(before.rows),
         len(after.rows),
     )
@@ -168,14 +168,13 @@ def _build_savings(rule: str, tally: StripTally, tokens: int) -> RuleSavings:
     return RuleSavings(rule, calls, results, copies, images, thinking, rows, size, tokens)
 
 
-def _estimate_tokens_by_rule(found: WindowFill, wishes: StripOptions) -> Counter[str]:
-    """Estimated tokens by rule."""
+def _estimate_tokens_by_rule(fill: WindowFill, options: StripOptions) -> Counter[str]:
     saved: Counter[str] = Counter()
-    for piece, fate, left in zip(
-        found.pieces, decide_fates(found.pieces, wishes), estimate_remaining(found.pieces, wishes), strict=True
+    for piece, fate, remaining in zip(
+        fill.pieces, decide_fates(fill.pieces, options), estimate_remaining(fill.pieces, options), strict=True
     ):
         if fate.degree:
             saved[get_rule_name(fate)] += (
-                found.estimate_tokens(piece) - estimate_text_tokens(left.size, found.rate) - left.fixed
+                fill.estimate_tokens(piece) - estimate_text_tokens(remaining.size, fill.rate) - remaining.fixed
             )
     return saved

@@ -1,8 +1,8 @@
-"""What becomes of each block of a file when it is stripped, all branches at once.
+"""The fate of each block of a file when it is stripped, in all branches.
 
-The conversation that would be resumed decides about its own blocks, just as `turnlog context` tells. Beside it are the
-other branches, and what stands before a compaction: each block there has the age that it has in its own branch, counted
-through compactions; one that several branches share has the mildest of their fates.
+The conversation that would be resumed decides about its own blocks, as `turnlog context` shows. In other branches and
+before a compaction, each block has the age that it has in its own branch, counted across compactions. A block that
+several branches share gets the mildest of their fates.
 """
 
 from __future__ import annotations
@@ -29,43 +29,43 @@ from turnlog.session.window.pieces import ContextPiece, list_pieces_of_rows
 THINKING_TYPES = frozenset({"thinking", "redacted_thinking"})
 
 _FatesByKey = dict[tuple[str, str | int], Fate]
-"""By group and the id of the call, or the index of the row."""
+"""Fates by group and the id of the call, or the index of the row."""
 
 
 class StripPlan(NamedTuple):
-    """What becomes of the blocks of a file."""
+    """The fate of each block of a file."""
 
     calls: dict[str, Fate]
-    """By the id of the call."""
+    """Fates by the id of the call."""
     results: dict[str, Fate]
     copies: dict[str, Fate]
-    """The client's own copies of results, by the id of the call."""
+    """Fates of the client's own copies of results, by the id of the call."""
     thinking: dict[int, Fate]
-    """By the index of the row."""
+    """Fates by the index of the row."""
     pictures: set[tuple[int, int]]
-    """Images that go because newer ones are enough: the index of the row, and the place among its images."""
+    """Images to remove because newer ones are enough: the index of the row, and the position among its images."""
     thread: list[Entry]
-    """What would be resumed, in its order; empty if nothing would."""
+    """The entries that would be resumed, in order; empty if nothing would be."""
     leaf: Entry | None
-    """Where the session goes on; this row stays, whatever it is."""
+    """The entry where the session continues; this row always stays."""
 
 
-def plan_strip(session: Session, wishes: StripOptions, leaf: str | None = None) -> StripPlan:
-    """Decide about all blocks of a file."""
-    end, thread = _find_resumed_thread(session, leaf)
-    found = _ConversationLines(session)
-    given: _FatesByKey = {}
-    for line in found.iterate_lines(end, thread):
-        _merge_fates(given, _judge_line(line, wishes))
-    _pair_fates(given, found.flawed, _list_call_ids(end) | _list_call_ids(_find_only_user(session)))
+def plan_strip(session: Session, options: StripOptions, leaf: str | None = None) -> StripPlan:
+    """Decide the fate of all blocks of a file."""
+    leaf_entry, thread = _find_resumed_thread(session, leaf)
+    lines = _ConversationLines(session)
+    fates: _FatesByKey = {}
+    for line in lines.iterate_lines(leaf_entry, thread):
+        _merge_fates(fates, _judge_line(line, options))
+    _pair_fates(fates, lines.flawed, _list_call_ids(leaf_entry) | _list_call_ids(_find_only_user(session)))
     return StripPlan(
-        {str(key): fate for (group, key), fate in given.items() if group == "calls"},
-        {str(key): fate for (group, key), fate in given.items() if group == "results"},
-        {str(key): fate for (group, key), fate in given.items() if group == "copies"},
-        {int(key): fate for (group, key), fate in given.items() if group == "thinking"},
-        _find_old_pictures(session, thread, wishes.images),
+        {str(key): fate for (group, key), fate in fates.items() if group == "calls"},
+        {str(key): fate for (group, key), fate in fates.items() if group == "results"},
+        {str(key): fate for (group, key), fate in fates.items() if group == "copies"},
+        {int(key): fate for (group, key), fate in fates.items() if group == "thinking"},
+        _find_old_pictures(session, thread, options.images),
         thread,
-        end,
+        leaf_entry,
     )
 
 
@@ -76,52 +76,56 @@ def _find_resumed_thread(session: Session, leaf: str | None) -> tuple[Entry | No
         return None, []
 
 
-def _judge_line(line: list[ContextPiece], wishes: StripOptions) -> _FatesByKey:
-    found: _FatesByKey = {}
-    bare = find_calls_without_copy(line, wishes)
-    for piece, fate in zip(line, decide_fates(line, wishes), strict=True):
+def _judge_line(line: list[ContextPiece], options: StripOptions) -> _FatesByKey:
+    fates: _FatesByKey = {}
+    without_copy = find_calls_without_copy(line, options)
+    for piece, fate in zip(line, decide_fates(line, options), strict=True):
         if piece.group in ("calls", "results"):
-            _set_milder(found, (piece.group, piece.call), fate)
+            _set_milder(fates, (piece.group, piece.call), fate)
             _set_milder(
-                found, ("copies", piece.call), Fate(FATE_GONE, 0, "copies") if piece.call in bare else WHOLE_FATE
+                fates,
+                ("copies", piece.call),
+                Fate(FATE_GONE, 0, "copies") if piece.call in without_copy else WHOLE_FATE,
             )
         elif piece.group == "thinking":
-            _set_milder(found, (piece.group, piece.row.index), fate)
-    return found
+            _set_milder(fates, (piece.group, piece.row.index), fate)
+    return fates
 
 
-def _set_milder(found: _FatesByKey, key: tuple[str, str | int], fate: Fate) -> None:
-    found[key] = min(found.get(key, fate), fate, key=lambda one: one.hardness)
+def _set_milder(fates: _FatesByKey, key: tuple[str, str | int], fate: Fate) -> None:
+    fates[key] = min(fates.get(key, fate), fate, key=lambda one: one.hardness)
 
 
-def _merge_fates(given: _FatesByKey, more: _FatesByKey) -> None:
+def _merge_fates(fates: _FatesByKey, more: _FatesByKey) -> None:
     for key, fate in more.items():
-        _set_milder(given, key, fate)
+        _set_milder(fates, key, fate)
 
 
 def _find_only_user(session: Session) -> Entry | None:
-    """The last result, if nothing else is a user's: without it no user entry would be left."""
+    """Find the last result, if all user entries are results: without it no user entry would remain."""
     users = [row for row in session.entries if row.type == "user"]
     return users[-1] if users and all(map(holds_result, users)) else None
 
 
 def _list_call_ids(row: Entry | None) -> set[str]:
-    """The calls that a row holds or answers."""
+    """List the calls that a row contains or answers."""
     blocks = row.message.blocks if row and row.message else []
     return {identity for block in blocks for identity in (block.id, block.tool_use_id) if identity}
 
 
-def _pair_fates(given: _FatesByKey, flawed: set[str], staying: set[str]) -> None:
-    """See to it that a call goes only with its result, and that rows which can't be written again are left alone."""
-    ids = {key for group, key in given if group in ("calls", "results")}
+def _pair_fates(fates: _FatesByKey, flawed: set[str], protected: set[str]) -> None:
+    """Keep a call unless its result is removed too, and leave rows alone that can't be written again."""
+    ids = {key for group, key in fates if group in ("calls", "results")}
     for key in ids:
-        both = [(group, key) for group in ("calls", "results") if (group, key) in given]
-        gone = all(given[one].degree == FATE_GONE for one in both) and len(both) == 2 and key not in staying
-        for one in both:
+        both = [(group, key) for group in ("calls", "results") if (group, key) in fates]
+        is_removed = (
+            all(fates[fate_key].degree == FATE_GONE for fate_key in both) and len(both) == 2 and key not in protected
+        )
+        for fate_key in both:
             if key in flawed:
-                given[one] = given["copies", key] = WHOLE_FATE
-            elif given[one].degree == FATE_GONE and not gone:
-                given[one] = Fate(FATE_SHORTENED, 0, "tools")
+                fates[fate_key] = fates["copies", key] = WHOLE_FATE
+            elif fates[fate_key].degree == FATE_GONE and not is_removed:
+                fates[fate_key] = Fate(FATE_SHORTENED, 0, "tools")
 
 
 class _ConversationLines:
@@ -147,7 +151,7 @@ class _ConversationLines:
                     self._of_message[identity].add(row.index)
 
     def iterate_lines(self, end: Entry | None, thread: list[Entry]) -> Iterator[list[ContextPiece]]:
-        """What would be resumed with all before it, each other branch as far as it is its own, and what is left."""
+        """Yield what would be resumed and all before it, then the own part of each other branch, then the rest."""
         covered: set[int] = set()
         ends = [row.index for row in (*([end] if end else ()), *reversed(thread))]
         others = [[row.index] for row in self._session.graph.leaves]
@@ -163,18 +167,18 @@ class _ConversationLines:
             yield self._collect_pieces(rest)
 
     def _collect_upwards(self, starts: Iterable[int], covered: set[int]) -> set[int]:
-        found: set[int] = set()
+        indexes: set[int] = set()
         for start in starts:
             at = start
-            while at >= 0 and at not in found and at not in covered:
-                found.add(at)
+            while at >= 0 and at not in indexes and at not in covered:
+                indexes.add(at)
                 row = self._session.file.entries[at]
                 before = self._session.graph.find_continued_row(row) if is_boundary(row) and row.parent < 0 else None
                 at = before.index if before else row.parent
-        return found
+        return indexes
 
     def _add_parallel_rows(self, rows: set[int]) -> set[int]:
-        """With the parallel calls, and the results, of the messages in them."""
+        """Return the rows with the parallel calls and the results of their messages."""
         entries = self._session.file.entries
         messages = {identity for index in rows if (identity := get_message_id(entries[index]))}
         return rows.union(*(self._of_message.get(identity, ()) for identity in messages))
@@ -184,7 +188,7 @@ class _ConversationLines:
 
 
 def _find_unsent_thinking(session: Session) -> Iterator[ContextPiece]:
-    """Thinking of other models: it is not sent, and so no piece, but it is in the file."""
+    """Yield the thinking of other models, which is in the file but not sent, so it is not among the pieces."""
     for row in session.entries:
         if (
             row.type == "assistant"
@@ -199,7 +203,7 @@ def _find_unsent_thinking(session: Session) -> Iterator[ContextPiece]:
 
 
 def iterate_pictures(blocks: Any) -> Iterator[Body]:
-    """The images among some blocks, and in the results among them, in order."""
+    """Yield the images in blocks and in the results among them, in order."""
     for block in blocks if isinstance(blocks, list) else ():
         if not isinstance(block, dict):
             continue
@@ -215,15 +219,15 @@ def iterate_pictures(blocks: Any) -> Iterator[Body]:
 
 
 def _find_old_pictures(session: Session, thread: list[Entry], newest: int | None) -> set[tuple[int, int]]:
-    """All images but the newest: those of the conversation before any other, each the last first."""
+    """Find all images but the newest; those of the resumed conversation count as newer than all others."""
     if newest is None:
         return set()
     inside = {row.index for row in thread}
     rows = [*reversed(thread), *(row for row in reversed(session.entries) if row.index not in inside)]
-    found = [
+    newest_first = [
         (row.index, at) for row in rows if row.flaw is None for at in reversed(range(_count_pictures(session, row)))
     ]
-    return set(found[newest:])
+    return set(newest_first[newest:])
 
 
 def _count_pictures(session: Session, row: Entry) -> int:

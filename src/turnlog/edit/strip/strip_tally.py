@@ -1,11 +1,11 @@
-"""Counting what was stripped, by rule."""
+"""Counts of what was stripped, by rule."""
 
 from __future__ import annotations
 
 from collections import Counter
 
 STRIP_RULES = {
-    "duplicates": "results that a later call has again",
+    "duplicates": "results that a later call repeats",
     "stale_reads": "reads that are out of date",
     "removed": "calls and results removed",
     "shortened": "calls and results shortened",
@@ -14,31 +14,29 @@ STRIP_RULES = {
     "thinking": "thinking",
     "noise": "noise",
 }
-"""Each rule with its words, in the order in which they are told."""
+"""The label of each rule, in the order in which the report lists them."""
 COUNTED_KINDS = ("calls", "results", "copies", "images", "thinking", "rows", "bytes")
 
 
 class StripTally:
-    """What was stripped so far."""
+    """The counts of what was stripped so far."""
 
     def __init__(self) -> None:
         self.counts: Counter[tuple[str, str]] = Counter()
-        """By rule and what was counted; `bytes` among it."""
+        """Counts by rule and kind; `bytes` is one of the kinds."""
 
-    def count_block(self, rule: str, what: str, saved: int) -> None:
-        """A block was shortened or went."""
-        self.counts[rule, what] += 1
+    def count_block(self, rule: str, kind: str, saved: int) -> None:
+        """Count a block that was shortened or removed."""
+        self.counts[rule, kind] += 1
         self.counts[rule, "bytes"] += saved
 
     def count_row(self, rule: str, size: int) -> None:
-        """A row went as a whole; `size` is what of it was not counted yet."""
+        """Count a row that was removed; `size` is the part of it that was not counted yet."""
         self.counts[rule, "rows"] += 1
         self.counts[rule, "bytes"] += size
 
     def count_saved_bytes(self) -> int:
-        """All bytes that were counted."""
-        return sum(size for (_, what), size in self.counts.items() if what == "bytes")
+        return sum(size for (_, kind), size in self.counts.items() if kind == "bytes")
 
     def add_tally(self, other: StripTally) -> None:
-        """What another one has counted too."""
         self.counts.update(other.counts)

@@ -1,4 +1,4 @@
-"""What a plan makes of one row: its content, the client's copy of its result, or nothing at all."""
+"""Apply a strip plan to one row: to its content, to the client's copy of its result, or to the whole row."""
 
 from __future__ import annotations
 
@@ -11,34 +11,33 @@ from turnlog.edit.strip.fates import FATE_GONE, FATE_REPLACED, FATE_SHORTENED, F
 from turnlog.edit.strip.strip_plan import THINKING_TYPES, StripPlan
 from turnlog.edit.strip.strip_tally import StripTally
 from turnlog.entries.entry import Body, Entry
-from turnlog.entries.patch import REMOVE_KEY as GOES
-from turnlog.entries.patch import encode_json_line
+from turnlog.entries.patch import REMOVE_KEY, encode_json_line
 
 _REPLACEMENT_TEXTS = {"duplicates": "the same call comes later", "stale_reads": "out of date, see later"}
 _RESULT_COPY_KEY = "toolUseResult"
 
 
 class StrippedRow(NamedTuple):
-    """What is left of a row."""
+    """The result of stripping a row."""
 
     changes: dict[str, Any]
-    """The values that change."""
+    """The top-level values that change."""
     is_gone: bool = False
 
 
 def strip_row(entry: Entry, body: Body, plan: StripPlan, tally: StripTally) -> StrippedRow:
-    """What is left of a row; nothing of one that says nothing any more."""
+    """Strip a row; a row that no longer says anything is removed."""
     message = body.get("message")
     content = message.get("content") if isinstance(message, dict) else None
     if not isinstance(message, dict) or not isinstance(content, list):
         return StrippedRow({})
-    trim = _RowTrimmer(entry, plan, tally)
-    blocks = [block for old in content if (block := trim.trim_block(old)) is not GOES]
+    trimmer = _RowTrimmer(entry, plan, tally)
+    blocks = [block for old in content if (block := trimmer.trim_block(old)) is not REMOVE_KEY]
     if len(blocks) < len(content) and not any(map(_says_something, blocks)):
-        tally.count_row(trim.reason, entry.size - tally.count_saved_bytes())
+        tally.count_row(trimmer.reason, entry.size - tally.count_saved_bytes())
         return StrippedRow({}, is_gone=True)
     changes: dict[str, Any] = {} if blocks == content else {"message": {**message, "content": blocks}}
-    if _RESULT_COPY_KEY in body and (copy := trim.trim_copy(body[_RESULT_COPY_KEY])) is not body[_RESULT_COPY_KEY]:
+    if _RESULT_COPY_KEY in body and (copy := trimmer.trim_copy(body[_RESULT_COPY_KEY])) is not body[_RESULT_COPY_KEY]:
         changes[_RESULT_COPY_KEY] = copy
     return StrippedRow(changes)
 
@@ -51,20 +50,20 @@ def _says_something(block: Any) -> bool:
 
 
 class _RowTrimmer:
-    """Goes through the blocks of one row."""
+    """Strips the blocks of one row."""
 
     def __init__(self, entry: Entry, plan: StripPlan, tally: StripTally) -> None:
         self._entry, self._plan, self._tally = entry, plan, tally
         self._pictures = 0
-        """How many images were passed."""
+        """The number of images seen so far."""
         self._lost_picture = False
         self._results: list[Fate] = []
         self._copies: list[Fate] = []
         self.reason = ""
-        """Why the last block went."""
+        """The rule that removed the last block."""
 
     def trim_block(self, block: Any) -> Any:
-        """What becomes of a block: the same, another, or GOES."""
+        """Return the block unchanged, shortened, or `REMOVE_KEY` if it is removed."""
         if not isinstance(block, dict):
             return block
         match block.get("type"):
@@ -75,7 +74,7 @@ class _RowTrimmer:
                 return self._trim_result(block, self._get_fate(self._plan.results, block.get("tool_use_id")))
             case kind if kind in THINKING_TYPES and self._entry.type == "assistant":
                 return self._count_change(
-                    block, GOES, "thinking", self._plan.thinking.get(self._entry.index, WHOLE_FATE)
+                    block, REMOVE_KEY, "thinking", self._plan.thinking.get(self._entry.index, WHOLE_FATE)
                 )
             case kind if kind in PICTURE_TYPES:
                 return self._trim_picture(block)
@@ -84,20 +83,20 @@ class _RowTrimmer:
     def _get_fate(self, fates: dict[str, Fate], identity: Any) -> Fate:
         return fates.get(identity, WHOLE_FATE) if isinstance(identity, str) else WHOLE_FATE
 
-    def _count_change(self, old: Any, new: Any, what: str, fate: Fate) -> Any:
-        """The new value, counted; the old one where that is no shorter, or stays."""
+    def _count_change(self, old: Any, new: Any, kind: str, fate: Fate) -> Any:
+        """Count a change and return the new value; return the old one if it stays or the new one is not shorter."""
         if fate.degree == FATE_STAYS:
             return old
-        saved = len(encode_json_line(old)) - (0 if new is GOES else len(encode_json_line(new)))
-        if new is not GOES and saved <= 0:
+        saved = len(encode_json_line(old)) - (0 if new is REMOVE_KEY else len(encode_json_line(new)))
+        if new is not REMOVE_KEY and saved <= 0:
             return old
         self.reason = get_rule_name(fate)
-        self._tally.count_block(self.reason, what, saved)
+        self._tally.count_block(self.reason, kind, saved)
         return new
 
     def _trim_call(self, block: Body, fate: Fate) -> Any:
         if fate.degree == FATE_GONE:
-            return self._count_change(block, GOES, "calls", fate)
+            return self._count_change(block, REMOVE_KEY, "calls", fate)
         return self._count_change(
             block, {**block, "input": content_cut.cut_input(block.get("input"), fate.longest)}, "calls", fate
         )
@@ -108,7 +107,7 @@ class _RowTrimmer:
         if fate.degree in (FATE_GONE, FATE_REPLACED):
             self._pictures += sum(1 for _ in self._iterate_pictures(content))
         if fate.degree == FATE_GONE:
-            return self._count_change(block, GOES, "results", fate)
+            return self._count_change(block, REMOVE_KEY, "results", fate)
         if fate.degree == FATE_REPLACED:
             new = {**block, "content": content_cut.build_placeholder(content, _REPLACEMENT_TEXTS[fate.why])}
             return self._count_change(block, new, "results", fate)
@@ -138,14 +137,14 @@ class _RowTrimmer:
         return new
 
     def trim_copy(self, value: Any) -> Any:
-        """What becomes of the client's own copy of the row's results: what becomes of the one that loses least."""
-        fate, own = (
-            min(some, key=lambda one: one.hardness, default=WHOLE_FATE) for some in (self._results, self._copies)
+        """Strip the client's own copy of the row's results like the result that loses least."""
+        fate, copy_fate = (
+            min(fates, key=lambda item: item.hardness, default=WHOLE_FATE) for fates in (self._results, self._copies)
         )
-        if own.degree == FATE_GONE:
-            return self._count_change(value, GOES, "copies", own)
+        if copy_fate.degree == FATE_GONE:
+            return self._count_change(value, REMOVE_KEY, "copies", copy_fate)
         if fate.degree in (FATE_GONE, FATE_REPLACED):
-            return self._count_change(value, GOES, "copies", fate)
+            return self._count_change(value, REMOVE_KEY, "copies", fate)
         if fate.degree == FATE_SHORTENED:
             return self._count_change(value, content_cut.cut_copy(value, fate.longest), "copies", fate)
         if self._lost_picture:
@@ -156,5 +155,5 @@ class _RowTrimmer:
 
 
 def get_rule_name(fate: Fate) -> str:
-    """The name under which a fate is counted."""
+    """Return the rule under which a fate is counted."""
     return ("shortened" if fate.degree == FATE_SHORTENED else "removed") if fate.why == "tools" else fate.why

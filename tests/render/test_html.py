@@ -148,7 +148,7 @@ def test_an_event_of_a_terminal_has_its_colours() -> None:
 def test_a_compaction_tells_what_it_did_and_folds_the_summary() -> None:
     found = html().write_view(sights.CompactionView("k", 0, TIME, 0, "auto", 155_000, 12_400, 340, 4, "# Summary"))
     assert "Compacted (auto) 155k → 12.4k tokens 340 entries summarised, 4 messages kept" in text_of(found)
-    assert '<details class="summary"><summary>The summary</summary><div class="prose"><h3>Summary</h3>' in found
+    assert '<details class="summary"><summary>Summary</summary><div class="prose"><h3>Summary</h3>' in found
 
 
 def test_book_keeping_is_folded_with_a_link_to_each_entry() -> None:
@@ -238,7 +238,7 @@ def test_a_diff_repeats_no_path_that_the_card_has() -> None:
 def test_questions_show_what_was_chosen_and_what_was_said_instead() -> None:
     choice = cards.QuestionChoice("Which?", (("A", "the first"), ("B", "")), ("B", "none of them"))
     found = html().write_section(cards.QuestionsSection((choice,)))
-    assert text_of(found) == "Which? ○A the first ●B (chosen) ●none of them in their own words"
+    assert text_of(found) == "Which? ○A the first ●B (chosen) ●none of them custom answer"
 
 
 def test_a_checklist_shows_states_and_changes() -> None:

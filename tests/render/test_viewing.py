@@ -161,7 +161,7 @@ def test_the_prompt_of_a_sub_agent_is_not_headed_as_the_persons() -> None:
     view = first(build)
     assert isinstance(view, PromptView)
     html = str(HtmlWriter(lambda _: None).write_view(view))
-    assert "The agent that started it" in html
+    assert "Parent agent" in html
     assert "You" not in html
 
 

@@ -143,7 +143,7 @@ def test_what_took_the_place_of_a_session_is_told_and_keeps_nobody_waiting(
     is_file = made in (noise, half)
     for rest in ("", "/window/0", "/raw/0", "/picture/0/0"):
         answer = stranger.get(f"/s/{SESSION}{rest}")
-        assert "mistake in turnlog" not in answer.text
+        assert "bug in turnlog" not in answer.text
         assert answer.status_code == (200 if is_file and not rest.startswith("/pic") else 404 if is_file else 500)
     for rest in ("", "/find?q=hello", "/locate?key=u1", "/health"):
         answer = stranger.get(f"/api/s/{SESSION}{rest}")
@@ -216,5 +216,5 @@ def test_a_sub_agent_whose_file_is_not_there_is_told_to_be_missing(
     build.result("c1", "seen", toolUseResult={"agentId": "afffff", "status": "completed"})
     put(folders, place, build)
     text = client.get(f"/s/{SESSION}").text
-    assert "Its transcript is not here." in text
+    assert "No transcript available." in text
     assert "/agent/afffff" not in text

@@ -28,7 +28,7 @@ def test_a_session_that_is_gone_and_was_not_archived_is_not_found(
     place.store.refresh(place.config_dirs)
     answer = client.get(f"/s/{OWN}")
     assert answer.status_code == 404
-    assert "the archive does not have it" in answer.text
+    assert "is not in the archive" in answer.text
 
 
 def test_a_session_that_is_gone_is_read_from_the_archive(client: TestClient, folders: Folders, place: Machine) -> None:

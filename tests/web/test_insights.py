@@ -168,7 +168,7 @@ def test_a_project_that_there_is_not_is_explained_and_everything_is_shown(client
 
 def test_days_without_usage_say_so(client: TestClient) -> None:
     text = client.get("/insights?since=2001-01-01&until=2001-01-02").text
-    assert "No usage in these days" in text
+    assert "No usage in this period" in text
 
 
 def test_a_new_session_is_in_the_figures_at_once(tmp_path: Path) -> None:

@@ -153,7 +153,7 @@ def test_an_export_is_asked_for_made_saved_and_opened_as_a_file(page: Page, brow
     dialog = page.get_by_role("dialog", name="Export this session")
     expect(dialog.locator(".words")).to_contain_text("the session is not changed")
     with page.expect_download() as waiting:
-        dialog.get_by_role("button", name="Make the file").click()
+        dialog.get_by_role("button", name="Create file").click()
     goal = tmp_path / waiting.value.suggested_filename
     waiting.value.save_as(goal)
     if goal.suffix == ".zip":

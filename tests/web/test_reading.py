@@ -354,7 +354,7 @@ def test_turns_are_filtered_by_the_file_that_they_touched(client: TestClient, fo
 def test_what_a_background_task_reported_is_its_title() -> None:
     wrapped = "<task-notification> <task-id>x</task-id> <summary>Agent finished</summary>"
     assert read_turn_title(Chapter(1, 0, 1, "notification", wrapped)) == "Agent finished"
-    assert read_turn_title(Chapter(1, 0, 1, "notification", wrapped[:40])) == "A background task reported"
+    assert read_turn_title(Chapter(1, 0, 1, "notification", wrapped[:40])) == "Background task report"
     assert read_turn_title(Chapter(1, 0, 1, "prompt", "<summary>mine")) == "<summary>mine"
 
 
@@ -402,7 +402,7 @@ def test_finding_goes_on_behind_what_was_given(place: Machine) -> None:
     found: list[str] = []
     start: str | None = ""
     while start is not None:
-        part = find_text(place, whole, "Question", start, most=50)
+        part = find_text(place, whole, "Question", start, limit=50)
         assert len(part.hits) <= 50
         found += [hit.key for hit in part.hits]
         start = part.next

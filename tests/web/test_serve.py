@@ -197,7 +197,7 @@ class TestSecret:
     def test_one_that_others_can_read_is_refused(self, tmp_path: Path) -> None:
         load_secret(tmp_path)
         (tmp_path / "web.secret").chmod(0o640)
-        with pytest.raises(TurnlogError, match="others could read it"):
+        with pytest.raises(TurnlogError, match="readable by other users"):
             load_secret(tmp_path)
 
     @posix

@@ -376,7 +376,7 @@ def test_a_sub_agent_opens_inside_of_its_card(page: Page, folders: Folders) -> N
     agent = card.locator("details.agent").first
     agent.locator("> summary").click()
     expect(agent.locator(".nested article.item").first).to_be_visible()
-    agent.get_by_role("link", name="Open alone").click()
+    agent.get_by_role("link", name="Open separately").click()
     expect(page.locator(".crumbs")).to_contain_text("sub-agent")
     expect(page.locator("h1")).to_have_count(1)
 

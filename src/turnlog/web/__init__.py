@@ -1,5 +1,6 @@
-"""The web app: sessions in a browser, served to this machine alone.
+"""The web app: shows sessions in a browser, on this machine only.
 
-A page is a folder (home/, reading/, search/, insights/, live/) with what it shows and asks for; actions/ is what a page
-may let the program do, background/ what the server does while nobody asks. docs/web.md has a table of all.
+Each page has a folder (home/, reading/, search/, insights/, live/) with its routes and views. actions/ holds the
+changes that a page can request, background/ the work that the server does between requests. docs/web.md describes every
+page.
 """

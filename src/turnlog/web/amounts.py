@@ -1,4 +1,4 @@
-"""Times and amounts in the words of people, for the pages."""
+"""Formats times and amounts for the pages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WEEK_SECONDS = 7 * 86400
 
 
 def describe_age(seconds: float, now: float | None = None) -> str:
-    """How long ago a time was, for a week; after that its date."""
+    """Return how long ago a time was, or its date if that is more than a week."""
     passed = (time.time() if now is None else now) - seconds
     if not 0 <= passed < _WEEK_SECONDS:
         return format_local_time(seconds)[:10]
@@ -30,15 +30,15 @@ def describe_age(seconds: float, now: float | None = None) -> str:
 
 
 def format_local_time(seconds: float | None) -> str:
-    """A time in seconds since 1970, in the time zone of this machine: `2026-11-03 14:05`."""
+    """Format seconds since 1970 in this machine's time zone: `2026-11-03 14:05`."""
     try:
         return "unknown time" if seconds is None else time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
-    except (ValueError, OverflowError, OSError):  # years that the machine's own calendar does not reach
+    except (ValueError, OverflowError, OSError):  # years that the C library can't represent
         return "unknown time"
 
 
 def format_datetime_attribute(seconds: float | None) -> str:
-    """A time for the attribute `datetime`; empty if nobody knows it."""
+    """Format a time for the HTML attribute `datetime`; empty if it is unknown."""
     try:
         return "" if seconds is None else datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     except (ValueError, OverflowError, OSError):
@@ -46,13 +46,13 @@ def format_datetime_attribute(seconds: float | None) -> str:
 
 
 def parse_seconds(text: str | None) -> float | None:
-    """A timestamp of the client in seconds since 1970."""
-    found = parse_timestamp(text)
-    return found.timestamp() if found else None
+    """Convert a transcript's timestamp to seconds since 1970."""
+    moment = parse_timestamp(text)
+    return moment.timestamp() if moment else None
 
 
 def format_seconds(seconds: float | None) -> str:
-    """A duration in few letters: `12 s`, `3 min`, `2 h 5 min`, `3 days`."""
+    """Format a duration briefly: `12 s`, `3 min`, `2 h 5 min`, `3 days`."""
     if seconds is None:
         return "–"
     if seconds < 9.95:
@@ -70,7 +70,7 @@ def format_seconds(seconds: float | None) -> str:
 
 
 def format_short_number(number: float) -> str:
-    """A number in few letters: 999, 12.3k, 4.5M, 1.2G."""
+    """Format a number briefly: 999, 12.3k, 4.5M, 1.2G."""
     amount, unit = float(number), ""
     for unit in ("", "k", "M", "G", "T"):
         if abs(amount) < 999.5 or unit == "T":
@@ -80,28 +80,27 @@ def format_short_number(number: float) -> str:
 
 
 def format_axis_number(number: float) -> str:
-    """A round number in few letters, for an axis: 40M."""
+    """Format a round number for an axis: 40M."""
     return format_short_number(number).replace(".0", "")
 
 
 def format_usd(dollars: float) -> str:
-    """An amount of US dollars; below a cent with more digits."""
+    """Format US dollars, with four decimals below a cent."""
     sign, amount = ("-" if dollars < 0 else ""), abs(dollars)
     return f"{sign}${amount:,.2f}" if amount >= 0.01 or amount == 0 else f"{sign}${amount:.4f}"
 
 
 def format_share(part: float, whole: float) -> str:
-    """A part of a whole in percent."""
     return f"{part / whole:.1%}" if whole else "–"
 
 
 def folder_name(path: str | None) -> str:
-    """The name of a folder."""
+    """Return the last part of a path."""
     return _PATH_SEPARATOR.split((path or "").rstrip("/\\"))[-1] or path or "–"
 
 
 def model_name(name: str | None) -> str:
-    """A model's name without what all have in common: `opus-5`."""
+    """Return a model's name without prefix and date: `opus-5`."""
     if not name:
         return "unknown"
     return re.sub(r"-20\d{6}$", "", name.removeprefix("claude-"))

@@ -1,4 +1,4 @@
-"""What the server answers with: pages, fragments, JSON documents, and failures in words."""
+"""Builds the server's responses: pages, fragments, JSON documents and error messages."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ T = TypeVar("T")
 _HALF_SURROGATE = re.compile("[\ud800-\udfff]")
 _ERROR_STATUSES: dict[type[TurnlogError], int] = {NotFound: 404, UsageError: 400, Ambiguous: 409, Busy: 409}
 _STATUS_MESSAGES = {
-    404: "There is no such page.",
-    405: "This address does not take such requests.",
-    413: "What was sent is too large.",
+    404: "This page does not exist.",
+    405: "This address does not accept this method.",
+    413: "The request is too large.",
 }
 _STATUS_HEADINGS = {
-    400: "This can't be understood",
+    400: "Bad request",
     403: "Not allowed",
     404: "Not found",
     405: "Not allowed",
@@ -38,25 +38,24 @@ _STATUS_HEADINGS = {
 
 
 def get_machine(request: Request) -> Machine:
-    """The machine that a request is about."""
-    place = request.app.state.place
-    assert isinstance(place, Machine)
-    return place
+    machine = request.app.state.machine
+    assert isinstance(machine, Machine)
+    return machine
 
 
 def get_app_state(request: Request, name: str, make: type[T]) -> T:
-    """Something that the application keeps from one request to the next."""
+    """Return an object that lives as long as the application; it is created on first use."""
     state = request.app.state
     if not hasattr(state, name):
         setattr(state, name, make())
-    found = getattr(state, name)
-    assert isinstance(found, make)
-    return found
+    value = getattr(state, name)
+    assert isinstance(value, make)
+    return value
 
 
 @cache
 def load_templates() -> Environment:
-    """The templates; every value is escaped unless it is markup that `render` made."""
+    """Load the templates; every value is escaped unless it is markup from `render`."""
     folder = Path(__file__).with_name("templates")
     return Environment(
         loader=FileSystemLoader(folder),
@@ -68,15 +67,15 @@ def load_templates() -> Environment:
 
 
 def render_page(request: Request, template: str, /, *, status: int = 200, **values: Any) -> Response:
-    """A page, or a piece of one, from a template."""
-    place = get_machine(request)
+    """Render a page, or a fragment of one, from a template."""
+    machine = get_machine(request)
     text = (
         load_templates()
         .get_template(template)
         .render(
             static=request.app.state.static.address,
             path=request.url.path,
-            is_demo=place.is_demo,
+            is_demo=machine.is_demo,
             version=__version__,
             **values,
         )
@@ -85,30 +84,29 @@ def render_page(request: Request, template: str, /, *, status: int = 200, **valu
 
 
 def build_html_response(text: str, status: int = 200) -> Response:
-    """Markup that is ready; half surrogates, which UTF-8 can't spell, become the sign for what is unreadable.
+    """Wrap finished markup; lone surrogates, which UTF-8 can't encode, become U+FFFD.
 
-    Carriage returns, which can only come from data, stay what they are: parsers would make line feeds of them.
+    Carriage returns can only come from data. They are escaped, because parsers would turn them into line feeds.
     """
     return Response(_HALF_SURROGATE.sub("\ufffd", text).replace("\r", "&#13;").encode(), status, media_type="text/html")
 
 
 def build_json_response(value: Any, status: int = 200) -> Response:
-    """A JSON document."""
     return Response(to_json_bytes(value), status, media_type="application/json")
 
 
 def build_failure_response(request: Request, error: Exception) -> Response:
-    """A failure in words: as JSON for the API, as a page otherwise."""
+    """Describe a failure: as JSON for the API, otherwise as a page."""
     status, words = _explain_error(error)
     if request.url.path.startswith("/api/"):
-        answer = build_json_response({"error": words}, status)
+        response = build_json_response({"error": words}, status)
     else:
-        answer = render_page(
+        response = render_page(
             request, "error.html", status=status, heading=_STATUS_HEADINGS.get(status, "Failed"), words=words
         )
     if isinstance(error, HTTPException):
-        answer.headers.update(error.headers or {})
-    return answer
+        response.headers.update(error.headers or {})
+    return response
 
 
 def _explain_error(error: Exception) -> tuple[int, str]:
@@ -117,4 +115,4 @@ def _explain_error(error: Exception) -> tuple[int, str]:
         return error.status_code, _STATUS_MESSAGES.get(error.status_code, error.detail) if is_usual else error.detail
     if isinstance(error, TurnlogError):
         return _ERROR_STATUSES.get(type(error), 500), str(error)
-    return 500, f"This is a mistake in turnlog: {type(error).__name__}. The terminal that runs it says more."
+    return 500, f"This is a bug in turnlog: {type(error).__name__}. The terminal that runs it shows details."

@@ -1,4 +1,4 @@
-"""The application: every page's routes, and what happens when one fails."""
+"""The application: the routes of every page, and error handling."""
 
 from __future__ import annotations
 
@@ -39,14 +39,13 @@ _UNVERSIONED_CACHING = "private, no-cache"
 
 
 class StaticFiles(NamedTuple):
-    """The files there are, and their version."""
+    """The files that are served as they are, and a hash of their contents."""
 
     files: Mapping[str, Path]
     version: str
 
     @classmethod
     def from_folders(cls) -> StaticFiles:
-        """Look what files there are."""
         files = {
             path.relative_to(folder).as_posix(): path
             for folder in _STATIC_FOLDERS
@@ -59,20 +58,19 @@ class StaticFiles(NamedTuple):
         return cls(files, digest.hexdigest()[:12])
 
     def address(self, name: str) -> str:
-        """Where a browser finds a file; a name that nobody has is a mistake of ours."""
+        """Return a file's address; an unknown name is a bug in turnlog."""
         if name not in self.files:
-            raise LookupError(f"there is no static file {name!r}")
+            raise LookupError(f"no static file {name!r}")
         return f"/static/v-{self.version}/{name}"
 
 
 def send_static_file(request: Request) -> Response:
-    """Send a file."""
-    kept: StaticFiles = request.app.state.static
+    static: StaticFiles = request.app.state.static
     version, name = request.path_params.get("version"), request.path_params["file"]
-    path = kept.files.get(name)
+    path = static.files.get(name)
     if path is None:
         raise HTTPException(404)
-    caching = _VERSIONED_CACHING if version == kept.version else _UNVERSIONED_CACHING
+    caching = _VERSIONED_CACHING if version == static.version else _UNVERSIONED_CACHING
     return FileResponse(path, media_type=_MEDIA_TYPES[path.suffix], headers={"cache-control": caching})
 
 
@@ -84,12 +82,12 @@ STATIC_ROUTES: list[BaseRoute] = [
 
 MAX_BODY_BYTES = 64 << 10
 _MAX_THREADS = 12
-"""So many pages are made at the same time; each thread has its own connection to the index."""
+"""Pages rendered at the same time; each thread has its own connection to the index."""
 PAGE_MODULES = (home, session_page, search, insights, live, actions, upkeep)
 
 
-def build_application(place: Machine) -> Starlette:
-    """The pages of a machine; without `security.Guard` in front of it nothing may be served."""
+def build_application(machine: Machine) -> Starlette:
+    """Build the app that shows a machine; serve it only behind `security.RequestGuard`."""
     app = Starlette(
         routes=[*STATIC_ROUTES, *(route for page in PAGE_MODULES for route in page.routes)],
         exception_handlers={
@@ -101,7 +99,7 @@ def build_application(place: Machine) -> Starlette:
         max_body_size=MAX_BODY_BYTES,
     )
     app.router.redirect_slashes = False
-    app.state.place = place
+    app.state.machine = machine
     app.state.downloads = Downloads()
     app.state.static = StaticFiles.from_folders()
     return app

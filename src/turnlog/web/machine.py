@@ -1,7 +1,7 @@
-"""What the pages know of the machine: its config folders, the index, the timelines, and sessions by their references.
+"""The machine as the pages see it: its config folders, the index, the timelines, and sessions by reference.
 
-A reference is what an address may name a session by: its uuid, or `uuid.N` with the session's number in the index
-where several projects have the same one. Nothing else in an address ever becomes a path.
+A reference names a session in an address: its uuid, or `uuid.N` with the session's number in the index if several
+projects have the same uuid. Nothing else in an address ever becomes a path.
 """
 
 from __future__ import annotations
@@ -26,25 +26,23 @@ if TYPE_CHECKING:
 
 
 class IndexState(NamedTuple):
-    """The state of the index."""
-
     phase: str = "idle"
-    """idle, indexing, timelines (those of large sessions are made ahead), or failed."""
+    """idle, indexing, timelines (building those of large sessions in advance), or failed."""
     done: int = 0
-    """Bytes, while indexing; sessions, while timelines are made."""
+    """Bytes while indexing; sessions while building timelines."""
     total: int = 0
     generation: int = 0
-    """Grows when the index has changed: what a page shows may be old."""
+    """Increases when the index changes, so that a page knows that it may be out of date."""
     failure: str = ""
 
     @property
     def is_busy(self) -> bool:
-        """Whether the index is not yet what it will be."""
+        """Whether the index is incomplete."""
         return self.phase == "indexing"
 
     @property
     def words(self) -> str:
-        """The state in a few words; nothing while there is nothing to say."""
+        """A short description for the page header; empty if there is nothing to report."""
         if self.phase == "failed":
             return f"not up to date: {self.failure}"
         if not self.is_busy:
@@ -56,38 +54,35 @@ _REF_PATTERN = re.compile(
     r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:\.([1-9]\d{0,9}))?", re.IGNORECASE | re.ASCII
 )
 _CACHE_KIB = 4_000
-"""Of each thread's connection: there are a few of them, and the system keeps the file's pages as well."""
+"""For each thread's connection. There are only a few, and the system caches the file's pages as well."""
 _SESSION_COLUMNS = "session.id, uuid, path, name.text, cwd, title, gone"
 
 
 class IndexedSession(NamedTuple):
-    """A session of the index."""
-
     number: int
     uuid: str
     path: Path
     folder: str
-    """The project's folder below `projects`."""
+    """The project's folder under `projects`."""
     cwd: str | None
     title: str | None
     is_gone: bool
-    """The file was deleted; the archive may have it."""
+    """The file was deleted; the archive may have a copy."""
     ref: str
 
 
 class SessionRefs(NamedTuple):
-    """How sessions are named in addresses."""
+    """Builds the references that name sessions in addresses."""
 
     doubled: frozenset[str]
-    """Uuids that several projects have."""
+    """Uuids that occur in several projects."""
 
     def format_ref(self, number: int, uuid: str) -> str:
-        """The reference of a session."""
         return f"{uuid}.{number}" if uuid in self.doubled else uuid
 
 
 class Machine:
-    """The machine that the pages show; one for all threads."""
+    """The sessions that the pages show; all threads share it."""
 
     def __init__(
         self,
@@ -103,64 +98,62 @@ class Machine:
         self.data_dir = data_dir
         self.gap = gap
         self.is_demo = is_demo
-        """There are no sessions on this machine: these are the made-up ones."""
+        """This machine has no sessions, so the pages show made-up ones."""
         self.ending = threading.Event()
-        """Set when the server stops: what streams should end."""
+        """Set when the server stops, so that streams end."""
         self.state = IndexState()
-        """What is being done in the background."""
+        """What the background work is doing."""
         self.visited = 0.0
-        """When a page last asked for it, by the monotonic clock."""
+        """When a page last polled, by the monotonic clock."""
         self._threads = threading.local()
-        self._stores: WeakSet[Store] = WeakSet()  # a thread's goes with the thread
-        # Where the data folder can't be written to, the index is in a temporary one: the same for all threads.
+        self._stores: WeakSet[Store] = WeakSet()  # a thread's store is closed with the thread
+        # If the data folder is read-only, the index is in a temporary folder, which all threads must share.
         self._first = Store.open(data_dir, tell, index_name)
         self.index = self._first.path
 
     @property
     def store(self) -> Store:
-        """The index, by a connection of this thread's own."""
-        found: tuple[Store, int] | None = getattr(self._threads, "store", None)
+        """This thread's own connection to the index."""
+        known: tuple[Store, int] | None = getattr(self._threads, "store", None)
         now = _read_inode(self.index)
-        if found is None or found[1] != now:  # another one was put in its place: it was damaged, or of another version
-            if found is not None:
-                found[0].db.close()
+        if known is None or known[1] != now:  # the file was replaced: it was damaged or had another version
+            if known is not None:
+                known[0].db.close()
             opened = reopen_index(self.index)
             opened.db.pragma("cache_size", -_CACHE_KIB)
             self._stores.add(opened)
-            self._threads.store = found = opened, _read_inode(self.index)
-        return found[0]
+            self._threads.store = known = opened, _read_inode(self.index)
+        return known[0]
 
     @cached_property
     def timelines(self) -> Timelines:
-        """The timelines that are kept."""
         from turnlog.store.timelines.timelines import Timelines
 
         return Timelines(self.index.parent / "timelines")
 
     def find_session(self, ref: str) -> IndexedSession:
-        """The session that a reference means; raises NotFound."""
-        form = _REF_PATTERN.fullmatch(ref)
-        if not form:
-            raise NotFound("there is no such session")
+        """Resolve a reference; raises NotFound."""
+        match = _REF_PATTERN.fullmatch(ref)
+        if not match:
+            raise NotFound("no such session")
         rows: list[Any] = self.store.db.execute(
             f"SELECT {_SESSION_COLUMNS} FROM session JOIN file ON file.session = session.id AND file.kind = 'session'"
             " JOIN name ON name.id = project WHERE uuid = ? AND (session.id = ? OR ? IS NULL)"
             " ORDER BY gone IS NOT NULL, file.mtime_ns DESC",
-            (form[1], int(form[2] or 0), form[2]),
+            (match[1], int(match[2] or 0), match[2]),
         ).fetchall()
         if not rows:
-            raise NotFound(f"there is no session {form[1]}; it may be new: look again in a moment")
+            raise NotFound(f"no session {match[1]}; if it is new, try again in a moment")
         return _to_indexed_session(rows[0], self.load_refs())
 
     def find_ref(self, path: str) -> str | None:
-        """The reference of the session of a file, if the index has it."""
+        """Return the reference of the session in a file, if the index has it."""
         row: Any = self.store.db.execute(
             "SELECT session.id, uuid FROM file JOIN session ON session.id = session WHERE path = ?", (path,)
         ).fetchone()
         return self.load_refs().format_ref(*row) if row else None
 
     def load_refs(self) -> SessionRefs:
-        """How sessions are named in addresses, as of now."""
         rows = self.store.db.execute(
             "SELECT uuid FROM session WHERE id IN (SELECT session FROM file WHERE kind = 'session')"
             " GROUP BY uuid HAVING count(*) > 1"
@@ -168,7 +161,7 @@ class Machine:
         return SessionRefs(frozenset(uuid for (uuid,) in rows))
 
     def is_empty(self) -> bool:
-        """Whether there is no session: no file, and none that the index remembers."""
+        """Whether the machine has no session files and the index remembers none."""
         if self.store.db.execute("SELECT EXISTS (SELECT 1 FROM file)").get:
             return False
         survey = Survey()
@@ -176,7 +169,6 @@ class Machine:
         return not is_there and not survey.unlisted
 
     def close(self) -> None:
-        """Let go of the index and the timelines."""
         if "timelines" in self.__dict__:
             self.timelines.close()
         for store in list(self._stores):
@@ -185,12 +177,12 @@ class Machine:
 
 
 def reopen_index(index: Path) -> Store:
-    """The index that is there, by another connection; raises TurnlogError where another one would have to be made."""
-    found = Store.open(index.parent, name=index.name)
-    if found.path != index:
-        found.close()
-        raise TurnlogError(f"{index}: can't be opened any more; is the disk still there, and writable?")
-    return found
+    """Open another connection to the existing index; raises TurnlogError instead of creating a new one."""
+    store = Store.open(index.parent, name=index.name)
+    if store.path != index:
+        store.close()
+        raise TurnlogError(f"{index} can't be opened any more; check that the disk is mounted and writable")
+    return store
 
 
 def _to_indexed_session(row: Sequence[Any], refs: SessionRefs) -> IndexedSession:
@@ -200,6 +192,6 @@ def _to_indexed_session(row: Sequence[Any], refs: SessionRefs) -> IndexedSession
 
 def _read_inode(path: Path) -> int:
     try:
-        return os.stat(path).st_ino  # noqa: PTH116 - for every request
+        return os.stat(path).st_ino  # noqa: PTH116 - runs for every request
     except OSError:
         return -1

@@ -1,4 +1,5 @@
-"""The secret that cookies are made from: kept in turnlog's data folder, so that open tabs survive a restart."""
+"""The secret from which cookies are derived. It is stored in turnlog's data folder so that open tabs survive a
+restart."""
 
 from __future__ import annotations
 
@@ -14,15 +15,15 @@ _SECRET_BYTES = 32
 
 
 def load_secret(folder: Path) -> bytes:
-    """The secret in a folder, made if there is none; refused if anybody else could know it."""
+    """Read the secret in a folder, or create it; refuse one that other users could have read."""
     path = folder / "web.secret"
-    found = _read_secret(path)
-    if found is None:
+    secret = _read_secret(path)
+    if secret is None:
         _write_secret(path)
-        found = _read_secret(path)
-    if found is None or len(found) != _SECRET_BYTES:
-        raise TurnlogError(f"{path}: is damaged; remove it, and open the printed address again")
-    return found
+        secret = _read_secret(path)
+    if secret is None or len(secret) != _SECRET_BYTES:
+        raise TurnlogError(f"{path} is damaged; delete it and open the printed address again")
+    return secret
 
 
 def _read_secret(path: Path) -> bytes | None:
@@ -31,8 +32,8 @@ def _read_secret(path: Path) -> bytes | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        why = "is a link" if path.is_symlink() else error.strerror
-        raise TurnlogError(f"{path}: {why}; remove it, and open the printed address again") from None
+        reason = "is a symbolic link" if path.is_symlink() else error.strerror
+        raise TurnlogError(f"{path}: {reason}; delete it and open the printed address again") from None
     with os.fdopen(fd, "rb") as file:
         _check_file(path, os.fstat(fd))
         return file.read(_SECRET_BYTES + 1)
@@ -40,13 +41,13 @@ def _read_secret(path: Path) -> bytes | None:
 
 def _check_file(path: Path, status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
-        raise TurnlogError(f"{path}: is no file; remove it, and open the printed address again")
+        raise TurnlogError(f"{path} is not a regular file; delete it and open the printed address again")
     if sys.platform != "win32" and (status.st_mode & 0o077 or status.st_uid != os.geteuid()):
-        raise TurnlogError(f"{path}: others could read it; remove it, and open the printed address again")
+        raise TurnlogError(f"{path} is readable by other users; delete it and open the printed address again")
 
 
 def _write_secret(path: Path) -> None:
-    """Write a new one whole before it gets its name; of two at the same time, the first stays."""
+    """Write the whole file before it gets its name; if two servers start at once, the first one wins."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     fresh = path.with_name(f".web.secret.{os.getpid()}.{secrets.token_hex(4)}")
     try:
@@ -59,7 +60,7 @@ def _write_secret(path: Path) -> None:
             os.link(fresh, path)
         except FileExistsError:
             pass
-        except OSError:  # a file system without hard links
+        except OSError:  # the file system has no hard links
             fresh.replace(path)
     finally:
         fresh.unlink(missing_ok=True)

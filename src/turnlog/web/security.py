@@ -1,17 +1,17 @@
-"""Who may talk to the server: the browser that was opened for it, on this machine, from its own pages.
+"""Lets in only the browser that was opened for this server, on this machine, from the server's own pages.
 
-Every request passes the guard, which asks in this order
+Every request passes these checks, in this order:
 
-    Host                one of our own names with our own port, else 421: a page of a stranger whose name leads here
-    address, method     not too long, and GET, HEAD or POST
-    Sec-Fetch-Site      not cross-site or same-site, else 403: another page, perhaps of another local server, asks
-    Origin              none or our own, else 403
-    ?token=             the one-time token of the printed address: gives the cookie, and goes on without it
-    cookie              ours, else 403; styles and scripts are no exception
+    Host                one of the server's own names with its port, else 421 (stops DNS rebinding)
+    address, method     not too long; GET, HEAD or POST
+    Sec-Fetch-Site      not cross-site or same-site, else 403: another page made the request
+    Origin              absent or the server's own, else 403
+    ?token=             the one-time token of the printed address: sets the cookie and redirects without the token
+    cookie              the server's own, else 403; styles and scripts need it too
     POST                an Origin, and JSON: a form of another page can send neither
 
-and puts the headers on every answer, failures too. GET and HEAD never write. The transcripts that pages show are
-hostile input: the policy lets no script run but ours, and no page of ours load or send anything elsewhere.
+Every response gets the security headers, errors included. GET and HEAD never write. Transcripts are hostile input: the
+content security policy allows only the server's own scripts, and lets no page load from or send to another host.
 """
 
 from __future__ import annotations
@@ -46,14 +46,12 @@ _MAX_COOKIES = 64
 
 
 class RequestRefusal(NamedTuple):
-    """Why a request is not answered."""
-
     status: int
     words: str
 
 
 class ServerKeys:
-    """The keys of one server: its names, its cookie, and the token that is good for one visit."""
+    """A server's host names, its cookie, and the token that works once."""
 
     def __init__(self, port: int, secret: bytes) -> None:
         self.hosts = frozenset(f"{name}:{port}" for name in _HOST_NAMES) | (
@@ -65,14 +63,13 @@ class ServerKeys:
         self._is_used = False
 
     def redeem_token(self, token: str) -> bool:
-        """Whether a token is the one that was printed; it opens once."""
+        """Return whether a token is the printed one and unused, and mark it as used."""
         is_right = hmac.compare_digest(token.encode(), self.token.encode())
         opens = is_right and not self._is_used
         self._is_used |= is_right
         return opens
 
     def has_cookie(self, cookies: str) -> bool:
-        """Whether our cookie is among those that a browser sent."""
         for part in cookies.split(";", _MAX_COOKIES)[:_MAX_COOKIES]:
             name, _, value = part.strip().partition("=")
             if name == self.cookie_name and hmac.compare_digest(value.encode(), self.cookie.encode()):
@@ -81,14 +78,13 @@ class ServerKeys:
 
 
 class RequestGuard:
-    """In front of the application: what it lets through is ours."""
+    """Wraps the application and refuses every request that fails a check."""
 
     def __init__(self, app: ASGIApp, door: ServerKeys) -> None:
         self.app = app
         self.door = door
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or refuse it."""
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
             return
@@ -107,10 +103,10 @@ class RequestGuard:
         await self.app(scope, receive, _add_security_headers(send))
 
     async def _exchange_token(self, scope: Scope, headers: dict[str, list[str]], token: str, send: Send) -> None:
-        """Give the cookie for the token, and go on to the same page without it in the address."""
+        """Set the cookie, and redirect to the same page without the token."""
         is_known = self.door.has_cookie(";".join(headers.get("cookie", [])))
         if scope["method"] != "GET" or not (self.door.redeem_token(token) or is_known):
-            words = "This address was good for one visit; start `turnlog web` again for a new one."
+            words = "This address works once; restart `turnlog web` to get a new one."
             await _send_refusal(RequestRefusal(403, words), scope, send)
             return
         path: bytes = scope["raw_path"].partition(b"?")[0]
@@ -121,11 +117,11 @@ class RequestGuard:
 
     def _check_visitor(self, scope: Scope, headers: dict[str, list[str]]) -> RequestRefusal | None:
         if not self.door.has_cookie(";".join(headers.get("cookie", []))):
-            return RequestRefusal(403, "This browser was not let in: open the address that `turnlog web` has printed.")
+            return RequestRefusal(403, "This browser has no access: open the address that `turnlog web` printed.")
         if scope["method"] != "POST":
             return None
         if "origin" not in headers:
-            return RequestRefusal(403, "A change must come from a page of turnlog.")
+            return RequestRefusal(403, "Changes must come from one of turnlog's own pages.")
         kind = headers.get("content-type", [""])[0].partition(";")[0].strip().lower()
         return (
             None if kind == "application/json" else RequestRefusal(415, "Send JSON (content-type: application/json).")
@@ -133,30 +129,29 @@ class RequestGuard:
 
 
 def _check_origin(scope: Scope, headers: dict[str, list[str]], door: ServerKeys) -> RequestRefusal | None:
-    """Why a request is none of ours, whoever sent it."""
+    """Check whether a request comes from one of the server's own pages, whatever its cookie."""
     host = headers.get("host", [])
     if len(host) != 1 or host[0].lower() not in door.hosts:
-        return RequestRefusal(421, "This is a server for this machine alone.")
+        return RequestRefusal(421, "This server accepts requests from this machine only.")
     if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > MAX_ADDRESS_BYTES:
         return RequestRefusal(414, "The address is too long.")
     if scope["method"] not in ALLOWED_METHODS:
-        return RequestRefusal(405, "GET, HEAD and POST are all there is.")
+        return RequestRefusal(405, "Only GET, HEAD and POST are supported.")
     if any(site.strip().lower() not in ("same-origin", "none") for site in headers.get("sec-fetch-site", [])):
-        return RequestRefusal(403, "Another page has asked for this.")
+        return RequestRefusal(403, "The request comes from another page.")
     if any(origin.lower() != f"http://{host[0].lower()}" for origin in headers.get("origin", [])):
-        return RequestRefusal(403, "Another page has asked for this.")
+        return RequestRefusal(403, "The request comes from another page.")
     return None
 
 
 def _read_headers(scope: Scope) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    headers: dict[str, list[str]] = {}
     for name, value in scope["headers"]:
-        found.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
-    return found
+        headers.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
+    return headers
 
 
 def _read_token(scope: Scope) -> str | None:
-    """The token of an address."""
     for part in scope["query_string"].split(b"&"):
         name, _, value = part.partition(b"=")
         if name == b"token":
@@ -165,14 +160,16 @@ def _read_token(scope: Scope) -> str | None:
 
 
 def _add_security_headers(send: Send) -> Send:
-    """Send with our headers on every answer; an answer's own caching stays."""
+    """Add the security headers to every response; a response keeps its own caching."""
 
     async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
-            given = list(message.get("headers", []))
-            names = {name.lower() for name, _ in given}
+            headers = list(message.get("headers", []))
+            names = {name.lower() for name, _ in headers}
             kept = [
-                pair for pair in given if pair[0].lower() == b"cache-control" or pair[0].lower() not in SECURITY_HEADERS
+                pair
+                for pair in headers
+                if pair[0].lower() == b"cache-control" or pair[0].lower() not in SECURITY_HEADERS
             ]
             ours = [pair for pair in SECURITY_HEADERS.items() if pair[0] != b"cache-control" or pair[0] not in names]
             message = {**message, "headers": [*kept, *ours]}
@@ -182,7 +179,7 @@ def _add_security_headers(send: Send) -> Send:
 
 
 async def _send_refusal(refusal: RequestRefusal, scope: Scope, send: Send) -> None:
-    """Say no, with nothing in it that came from outside."""
+    """Send an error page that contains nothing from the request."""
     text = f"<!doctype html><html lang=en><meta charset=utf-8><title>turnlog</title><h1>turnlog</h1><p>{refusal.words}"
     body = b"" if scope["method"] == "HEAD" else text.encode()
     fields = [(b"content-type", b"text/html; charset=utf-8")]

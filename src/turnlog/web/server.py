@@ -1,4 +1,5 @@
-"""The server: loopback only, one line when it listens, an end within a few seconds whatever is open."""
+"""The server: listens on loopback only, prints one line when it is ready, and stops within seconds even with open
+connections."""
 
 from __future__ import annotations
 
@@ -23,26 +24,24 @@ from turnlog.web.security import RequestGuard, ServerKeys
 LOOPBACK_HOST = "127.0.0.1"
 DEFAULT_PORT = 4747
 SHUTDOWN_TIMEOUT_SECONDS = 2
-"""Seconds that open connections get when the server stops."""
+"""How long open connections may continue when the server stops."""
 _IGNORED_MESSAGES = ("Cancel %s running task(s)", "Invalid HTTP request received.", "ASGI callable returned without")
 
 
 class ListeningSocket(NamedTuple):
-    """A socket that listens."""
-
     socket: socket.socket
     port: int
     is_fallback: bool
-    """The wanted port was taken."""
+    """The default port was taken."""
 
 
 def open_listening_socket(port: int | None) -> ListeningSocket:
-    """Take a port: the given one, or the usual one, or any that is free."""
+    """Bind the given port; without one, the default port, or any free one if that is taken."""
     if port is not None:
         try:
             return _bind_socket(port)
         except OSError as error:
-            raise TurnlogError(f"port {port}: {error.strerror}; give another --port, or none") from None
+            raise TurnlogError(f"port {port}: {error.strerror}; choose another --port, or omit it") from None
     try:
         return _bind_socket(DEFAULT_PORT)
     except OSError:
@@ -50,37 +49,37 @@ def open_listening_socket(port: int | None) -> ListeningSocket:
 
 
 def _bind_socket(port: int) -> ListeningSocket:
-    # With the protocol named, asyncio turns Nagle's algorithm off; else every answer waits 40 ms for the other side.
-    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    # asyncio turns Nagle's algorithm off only if the protocol is named; otherwise every response waits 40 ms.
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        if sys.platform == "win32":  # where SO_REUSEADDR would let another program take over our port
-            found.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
+        if sys.platform == "win32":  # SO_REUSEADDR would let another program take over the port
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
         else:
-            found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        found.bind((LOOPBACK_HOST, port))
-        found.listen(128)
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((LOOPBACK_HOST, port))
+        listener.listen(128)
     except BaseException:
-        found.close()
+        listener.close()
         raise
-    return ListeningSocket(found, found.getsockname()[1], False)
+    return ListeningSocket(listener, listener.getsockname()[1], False)
 
 
 def build_launch_address(door: ServerKeys, port: int, path: str = "/") -> str:
-    """The address to open first; it is good for one visit."""
+    """Return the address to open first; it works once."""
     return f"http://{LOOPBACK_HOST}:{port}{path}?token={door.token}"
 
 
 def serve_pages(
-    place: Machine,
+    machine: Machine,
     opened: ListeningSocket,
     door: ServerKeys,
-    started: Callable[[], object],
+    on_start: Callable[[], object],
     tell: Callable[[str], object],
 ) -> None:
-    """Answer until a signal comes; `started` is called when the first request can be answered."""
+    """Serve until a signal arrives; calls `on_start` as soon as requests can be answered."""
     _forward_failures(tell)
     config = uvicorn.Config(
-        RequestGuard(build_application(place), door),
+        RequestGuard(build_application(machine), door),
         loop="asyncio",
         http="h11",
         ws="none",
@@ -90,21 +89,21 @@ def serve_pages(
         timeout_keep_alive=30,
         timeout_graceful_shutdown=SHUTDOWN_TIMEOUT_SECONDS,
     )
-    _PageServer(config, place, started).run([opened.socket])
+    _PageServer(config, machine, on_start).run([opened.socket])
 
 
 class _PageServer(uvicorn.Server):
-    """A server that says when it listens, and for which a signal is a normal end."""
+    """Reports when it listens, and treats a signal as a normal end."""
 
-    def __init__(self, config: uvicorn.Config, place: Machine, started: Callable[[], object]) -> None:
+    def __init__(self, config: uvicorn.Config, machine: Machine, on_start: Callable[[], object]) -> None:
         super().__init__(config)
-        self._place = place
-        self._started = started
+        self._machine = machine
+        self._on_start = on_start
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.started:
-            self._started()
+            self._on_start()
             warm_up.start_warm_up()
 
     @contextmanager
@@ -117,19 +116,19 @@ class _PageServer(uvicorn.Server):
                 signal.signal(number, handler)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        self._place.ending.set()
+        self._machine.ending.set()
         super().handle_exit(sig, frame)
 
 
 class FailureLogHandler(logging.Handler):
-    """What the server has to complain of, in one line."""
+    """Prints the server's warnings and errors, one line each."""
 
     def __init__(self, tell: Callable[[str], object]) -> None:
         super().__init__(logging.WARNING)
         self._tell = tell
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Tell it, unless it is a matter of course."""
+        """Print a record unless it is harmless."""
         if str(record.msg).startswith(_IGNORED_MESSAGES):
             return
         error = record.exc_info[1] if record.exc_info else None

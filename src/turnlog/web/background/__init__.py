@@ -1,1 +1,1 @@
-"""What the server does while nobody asks."""
+"""The work that the server does between requests."""

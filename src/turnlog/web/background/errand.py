@@ -1,4 +1,4 @@
-"""Work for a child process: started with what to do, heard while it works, ended with the server."""
+"""Starts the child process that reads large amounts of data, follows its progress, and stops it with the server."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from turnlog.web.machine import Machine
 
 
 class Errand(Struct, frozen=True):
-    """What a child is to do: bring the index up to date, or make timelines."""
+    """A child process's task: refresh the index, or build timelines."""
 
     config_dirs: list[str]
     data_dir: str
@@ -25,14 +25,13 @@ class Errand(Struct, frozen=True):
     timelines: list[str]
 
     @classmethod
-    def from_machine(cls, place: Machine, *, refreshes: bool = False, timelines: Sequence[Path] = ()) -> Errand:
-        """An errand for a place."""
-        folders = [str(folder) for folder in place.config_dirs]
-        return cls(folders, str(place.data_dir), str(place.index), refreshes, [str(path) for path in timelines])
+    def from_machine(cls, machine: Machine, *, refreshes: bool = False, timelines: Sequence[Path] = ()) -> Errand:
+        folders = [str(folder) for folder in machine.config_dirs]
+        return cls(folders, str(machine.data_dir), str(machine.index), refreshes, [str(path) for path in timelines])
 
 
 class ErrandProgress(Struct, frozen=True):
-    """How far it is, or why it could not be done."""
+    """How far the child process is, or why it failed."""
 
     phase: str
     done: int = 0
@@ -41,7 +40,7 @@ class ErrandProgress(Struct, frozen=True):
 
 
 class ErrandProcess:
-    """A child process on an errand."""
+    """A child process that works on an errand."""
 
     def __init__(self, errand: Errand) -> None:
         self._process = subprocess.Popen(
@@ -49,7 +48,7 @@ class ErrandProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            start_new_session=os.name == "posix",  # Ctrl-C is for us; the child is told in our way
+            start_new_session=os.name == "posix",  # Ctrl-C must reach only the server, which stops the child itself
         )
         self._is_stopped = False
         assert self._process.stdin is not None
@@ -57,19 +56,22 @@ class ErrandProcess:
         self._process.stdin.flush()
 
     def read_progress(self) -> Iterator[ErrandProgress]:
-        """How far it is, as it says so; raises what it failed of."""
+        """Yield progress reports as they arrive; raises TurnlogError if the child failed."""
         failure = ""
         with self._process as process:
             assert process.stdout is not None
             for line in process.stdout:
-                told = msgspec.json.decode(line, type=ErrandProgress)
-                failure = told.failure or failure
-                yield told
+                progress = msgspec.json.decode(line, type=ErrandProgress)
+                failure = progress.failure or failure
+                yield progress
         if (failure or process.returncode) and not self._is_stopped:
-            raise TurnlogError(failure or f"the index: the process that reads ended with {process.returncode}")
+            raise TurnlogError(
+                failure or f"the process that updates the index ended with exit status {process.returncode}"
+            )
 
     def stop(self) -> None:
-        """Let it end at the next good place: it does when its standard input ends, as when we are gone."""
+        """Ask the child to end at the next safe point, by closing its standard input (as also happens if the server
+        dies)."""
         self._is_stopped = True
         if self._process.stdin is not None and not self._process.stdin.closed:
             self._process.stdin.close()

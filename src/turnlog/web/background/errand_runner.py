@@ -1,4 +1,5 @@
-"""The child process of the server: reads what is much, says how far it is, and ends when its standard input does."""
+"""The server's child process: reads large amounts of data, reports progress, and ends when its standard input
+closes."""
 
 from __future__ import annotations
 
@@ -24,15 +25,13 @@ _NICENESS = 10
 
 
 class ErrandRunner:
-    """Does an errand."""
-
     def __init__(self, errand: Errand, out: IO[bytes]) -> None:
         self.errand = errand
         self._out = out
-        self._said = 0.0
+        self._reported = 0.0
 
     def run(self) -> None:
-        """Do it, with a word on failure."""
+        """Do the errand and report a failure."""
         try:
             if self.errand.refreshes:
                 self._refresh_index()
@@ -58,42 +57,42 @@ class ErrandRunner:
         from turnlog.store.timelines.timelines import Timelines, prune_timelines
 
         folder = Path(self.errand.index).parent / "timelines"
-        made = Timelines(folder)
+        timelines = Timelines(folder)
         for number, path in enumerate(self.errand.timelines):
             self._write_progress(ErrandProgress("timelines", number, len(self.errand.timelines)))
             try:
-                if not made.has(Path(path)):
-                    made.get_timeline(Path(path))
+                if not timelines.has(Path(path)):
+                    timelines.get_timeline(Path(path))
             except (TurnlogError, OSError):
-                continue  # the page says why when somebody opens it
+                continue  # the session's page reports the reason when it is opened
         for _ in prune_timelines(folder):
             pass
 
     def _report_progress(self, done: int, total: int) -> None:
         now = time.monotonic()
-        if now - self._said > _PROGRESS_PAUSE_SECONDS:
-            self._said = now
+        if now - self._reported > _PROGRESS_PAUSE_SECONDS:
+            self._reported = now
             self._write_progress(ErrandProgress("indexing", done, total))
 
-    def _write_progress(self, told: ErrandProgress) -> None:
-        self._out.write(msgspec.json.encode(told) + b"\n")
+    def _write_progress(self, progress: ErrandProgress) -> None:
+        self._out.write(msgspec.json.encode(progress) + b"\n")
         self._out.flush()
 
 
 def run_errand() -> None:
-    """Do the errand that stands on standard input."""
+    """Read an errand from standard input and do it."""
     if hasattr(os, "nice"):
-        os.nice(_NICENESS)  # pages come first
+        os.nice(_NICENESS)  # pages have priority
     line = sys.stdin.buffer.readline()
     threading.Thread(target=_wait_for_stdin_end, daemon=True).start()
-    with suppress(KeyboardInterrupt, BrokenPipeError):  # nobody is there to be told
+    with suppress(KeyboardInterrupt, BrokenPipeError):  # no one is left to read the report
         ErrandRunner(msgspec.json.decode(line, type=Errand), sys.stdout.buffer).run()
 
 
 def _wait_for_stdin_end() -> None:
-    while os.read(0, 1):  # not by way of `sys.stdin`, whose lock would be held at the end
+    while os.read(0, 1):  # `sys.stdin` would hold a lock at exit
         pass
-    _thread.interrupt_main()  # what writes ends its step first
+    _thread.interrupt_main()  # a write in progress finishes first
 
 
 if __name__ == "__main__":

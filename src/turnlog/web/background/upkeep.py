@@ -1,8 +1,8 @@
-"""Keeps the index up to date while the server runs, and makes the timelines of large sessions ahead.
+"""Keeps the index up to date while the server runs, and builds the timelines of large sessions in advance.
 
-A page never waits for it. Little is read here, in a thread; much is read by a child process (`keeper`), which shares
-neither the interpreter's lock nor the memory. Files are looked at every few seconds while a page is open, and now and
-then otherwise.
+Pages never wait for it. A thread reads small changes here; a child process (`errand_runner`) reads large ones, so that
+it shares neither the interpreter's lock nor the memory. Files are checked every few seconds while a page is open, and
+every half minute otherwise.
 """
 
 from __future__ import annotations
@@ -27,30 +27,30 @@ from turnlog.web.background.errand import Errand, ErrandProcess
 from turnlog.web.machine import Machine
 
 OPEN_POLL_SECONDS, IDLE_POLL_SECONDS = 2.0, 30.0
-"""Seconds between two looks."""
+"""Seconds between two checks of the files."""
 _PAGE_OPEN_SECONDS = 20.0
-"""A page asks for the state at least this often, or it is not looked at."""
+"""An open page polls the state at least this often."""
 _MAX_INLINE_BYTES = 2 << 20
-"""So many bytes are read in this process: less work than starting another one."""
+"""Up to this size, reading here is faster than starting a process."""
 LARGE_SESSION_BYTES = 4 << 20
-"""The timeline of a session of this size is made ahead."""
+"""Timelines of sessions above this size are built in advance."""
 _MAX_TIMELINES = 200
-"""So many of them; the newest."""
+"""How many timelines to build in advance, newest sessions first."""
 _STOP_TIMEOUT_SECONDS = 5.0
 _MAX_TRIES, _LOCK_RETRY_SECONDS = 4, 0.05
 _QUIET_NS = 60 * 10**9
-"""A session that was written within this time is likely to grow again, and its timeline would be old at once."""
+"""A session written more recently than this will probably grow, which would make its timeline out of date at once."""
 
 
 class IndexUpkeep:
-    """A thread that looks after the index of a place."""
+    """A thread that keeps the index of a machine up to date."""
 
-    def __init__(self, place: Machine, tell: Callable[[str], object]) -> None:
-        self.place = place
+    def __init__(self, machine: Machine, tell: Callable[[str], object]) -> None:
+        self.machine = machine
         self._tell = tell
         self._thread = threading.Thread(target=self._run, name="upkeep", daemon=True)
         self._warm: dict[str, tuple[int, int]] = {}
-        """Sessions whose timeline was made, or could not be made, with their size and time."""
+        """Sessions whose timeline was attempted, with their size and time."""
         self._tries: Counter[ChangedFile] = Counter()
         self._mark: Any = None
         self._child: ErrandProcess | None = None
@@ -60,54 +60,57 @@ class IndexUpkeep:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.place.ending.set()
+        self.machine.ending.set()
         if self._child:
             self._child.stop()
         self._thread.join(_STOP_TIMEOUT_SECONDS)
 
     def _run(self) -> None:
-        while not self.place.ending.is_set():
+        while not self.machine.ending.is_set():
             try:
                 self.run_round()
-            except Exception as error:  # noqa: BLE001 - whatever it is, the pages must say that the index stands still
+            except Exception as error:  # noqa: BLE001 - the pages must report that updates have stopped
                 self._report_failure(str(error) or type(error).__name__)
-                self.place.ending.wait(IDLE_POLL_SECONDS)
+                self.machine.ending.wait(IDLE_POLL_SECONDS)
             self._wait_for_next_round()
 
     def _wait_for_next_round(self) -> None:
-        """Wait for the next look; whoever opens a page does not wait half a minute for it."""
+        """Wait for the next check, but only briefly once a page is opened."""
         for _ in range(int(IDLE_POLL_SECONDS / OPEN_POLL_SECONDS)):
-            if self.place.ending.wait(OPEN_POLL_SECONDS) or time.monotonic() - self.place.visited < _PAGE_OPEN_SECONDS:
+            if (
+                self.machine.ending.wait(OPEN_POLL_SECONDS)
+                or time.monotonic() - self.machine.visited < _PAGE_OPEN_SECONDS
+            ):
                 return
 
-    def _report_failure(self, words: str) -> None:
-        if self.place.state.failure != words:
-            self._tell(words)
-        self.place.state = self.place.state._replace(phase="failed", failure=words)
+    def _report_failure(self, message: str) -> None:
+        if self.machine.state.failure != message:
+            self._tell(message)
+        self.machine.state = self.machine.state._replace(phase="failed", failure=message)
 
     def run_round(self) -> None:
-        """Look once, and do what there is to do."""
-        store = self.place.store
-        found = self._find_changes(store)
-        if found is None:  # another turnlog is at it
+        """Check the files once and update the index."""
+        store = self.machine.store
+        changes = self._find_changes(store)
+        if changes is None:  # another turnlog process is updating the index
             self._update_state(store, "indexing")
             return
-        files = self.skip_hopeless_files(found.files)
+        files = self.skip_hopeless_files(changes.files)
         more = sum(item.more for item in files)
-        is_archived = not self.place.is_demo and has_archive_changed(store.db, self.place.data_dir / "archive")
+        is_archived = not self.machine.is_demo and has_archive_changed(store.db, self.machine.data_dir / "archive")
         if more > _MAX_INLINE_BYTES or is_archived:
             self._update_state(store, "indexing", 0, more)
-            self._run_errand(Errand.from_machine(self.place, refreshes=True))
+            self._run_errand(Errand.from_machine(self.machine, refreshes=True))
         elif files:
-            store.refresh(self.place.config_dirs)
+            store.refresh(self.machine.config_dirs)
         self._update_state(store, "idle")
         if cold := self._find_cold_sessions(store):
             self._update_state(store, "timelines", 0, len(cold))
-            self._run_errand(Errand.from_machine(self.place, timelines=cold))
+            self._run_errand(Errand.from_machine(self.machine, timelines=cold))
             self._update_state(store, "idle")
 
     def skip_hopeless_files(self, files: list[ChangedFile]) -> list[ChangedFile]:
-        """Files that changed, without those that were tried in vain: some can't be read, and stay changed for ever."""
+        """Drop files that repeatedly could not be read; they would count as changed forever."""
         found = [item for item in files if self._tries[item] < _MAX_TRIES]
         self._tries = Counter({item: self._tries[item] + 1 for item in files})
         return found
@@ -116,27 +119,27 @@ class IndexUpkeep:
         for _ in range(_MAX_TRIES):
             with try_lock_file(store.lock) as is_ours:
                 if is_ours:
-                    return find_index_changes(store.db, self.place.config_dirs)
-            self.place.ending.wait(_LOCK_RETRY_SECONDS)  # who opens the index holds the lock for a moment
+                    return find_index_changes(store.db, self.machine.config_dirs)
+            self.machine.ending.wait(_LOCK_RETRY_SECONDS)  # opening the index holds the lock briefly
         return None
 
     def _run_errand(self, errand: Errand) -> None:
         self._child = ErrandProcess(errand)
-        if self.place.ending.is_set():
+        if self.machine.ending.is_set():
             self._child.stop()
-        for told in self._child.read_progress():
-            self._update_state(self.place.store, told.phase, told.done, told.total)
+        for progress in self._child.read_progress():
+            self._update_state(self.machine.store, progress.phase, progress.done, progress.total)
 
     def _update_state(self, store: Store, phase: str, done: int = 0, total: int = 0) -> None:
-        """Say what is being done; a page may want to be made again when what the index holds has changed."""
-        before = self.place.state
+        """Publish the state; the generation increases if the contents of the index changed."""
+        before = self.machine.state
         mark = store.db.execute("SELECT count(*), sum(gone IS NULL), sum(offset), max(mtime_ns) FROM file").fetchone()
         generation = before.generation + (self._mark not in (None, mark))
         self._mark = mark
-        self.place.state = before._replace(phase=phase, done=done, total=total, generation=generation, failure="")
+        self.machine.state = before._replace(phase=phase, done=done, total=total, generation=generation, failure="")
 
     def _find_cold_sessions(self, store: Store) -> list[Path]:
-        """Large sessions without a timeline, newest first."""
+        """List large sessions without a timeline, newest first."""
         rows: list[Any] = store.db.execute(
             "SELECT path FROM file WHERE kind = 'session' AND gone IS NULL AND size > ? ORDER BY mtime_ns DESC LIMIT ?",
             (LARGE_SESSION_BYTES, _MAX_TIMELINES),
@@ -144,9 +147,9 @@ class IndexUpkeep:
         return [Path(path) for (path,) in rows if self._is_timeline_due(path)]
 
     def _is_timeline_due(self, path: str) -> bool:
-        """Whether a timeline is to be made, now that it was asked for."""
+        """Whether to build a timeline now; a path is due once for each state of its file."""
         try:
-            status = os.stat(path)  # noqa: PTH116 - for each of them, at every look
+            status = os.stat(path)  # noqa: PTH116 - runs for every file in every round
         except OSError:
             return False
         state = status.st_size, status.st_mtime_ns
@@ -158,11 +161,13 @@ class IndexUpkeep:
 
 
 async def send_index_state(request: Request) -> Response:
-    """What is being done in the background."""
-    place = get_machine(request)
-    place.visited = time.monotonic()
-    now = place.state
-    return build_json_response({**now._asdict(), "is_busy": now.is_busy, "words": now.words, "is_demo": place.is_demo})
+    """Send the state of the background work."""
+    machine = get_machine(request)
+    machine.visited = time.monotonic()
+    state = machine.state
+    return build_json_response(
+        {**state._asdict(), "is_busy": state.is_busy, "words": state.words, "is_demo": machine.is_demo}
+    )
 
 
 routes: list[BaseRoute] = [Route("/api/state", send_index_state)]

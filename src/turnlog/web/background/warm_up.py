@@ -1,4 +1,4 @@
-"""What the first pages need is got ready while nobody waits for it: templates are compiled, colours are loaded."""
+"""Prepares the first pages in the background: compiles templates and loads the highlighter."""
 
 from __future__ import annotations
 
@@ -15,23 +15,22 @@ from turnlog.web.answers import load_templates
 
 
 def start_warm_up() -> None:
-    """Get ready in a thread of its own."""
     threading.Thread(target=_warm_up_quietly, name="warming", daemon=True).start()
 
 
 def _warm_up_quietly() -> None:
-    with contextlib.suppress(Exception):  # whatever is wrong is told to those who ask for a page
+    with contextlib.suppress(Exception):  # a page request will report the same problem
         warm_up_pages()
 
 
 def warm_up_pages() -> None:
-    """Compile every template, and write one made-up session that has something of everything."""
-    found = load_templates()
-    for name in found.list_templates():
-        found.get_template(name)
+    """Compile every template, and render the largest demo session, which contains every kind of item."""
+    templates = load_templates()
+    for name in templates.list_templates():
+        templates.get_template(name)
     largest = max(config_dir().glob("projects/*/*.jsonl"), key=lambda path: path.stat().st_size)
     with Session.open(largest) as session:
-        made = build_timeline(session)
+        timeline = build_timeline(session)
         HtmlWriter(lambda _: None, buttons=True).write_views(
-            build_item_views(Excerpt.from_session(session), made.items, made.head)
+            build_item_views(Excerpt.from_session(session), timeline.items, timeline.head)
         )

@@ -1,5 +1,4 @@
-"""Charts as SVG, made on the server: no script is needed to see one, and no inline style to size one.
+"""Charts as SVG, rendered on the server: they need neither scripts nor inline styles.
 
-Positions across are percentages, those up and down are pixels: a chart fills its place at any width, and its letters
-stay as large as all others.
+Horizontal positions are percentages and vertical ones pixels, so a chart fits any width while its text keeps its size.
 """

@@ -1,4 +1,4 @@
-"""Columns over a row of days, or of whatever follows each other: one colour, or several on top of each other."""
+"""Columns over a row of days or other periods, plain or stacked."""
 
 from __future__ import annotations
 
@@ -12,38 +12,36 @@ from turnlog.web.charts.scale import AxisScale, build_axis_scale
 from turnlog.web.charts.svg_elements import build_element, join_markup, to_percent
 
 _COLUMN_GAP_SHARE = 0.18
-"""Of the width of a column's place, at most."""
+"""The gap's share of a column's width."""
 
 
 class ChartColumn(NamedTuple):
-    """One column."""
-
     label: str
-    """Below it."""
+    """Shown below the column."""
     values: tuple[float, ...]
-    """Of each series, from the bottom up."""
+    """One for each series, from the bottom up."""
     words: str
-    """What it says when somebody points at it."""
+    """The tooltip."""
     href: str | None = None
-    """Where it leads."""
+    """The address that a click opens."""
 
 
 def render_column_chart(
     title: str,
     series: Sequence[str],
-    found: Sequence[ChartColumn],
-    written: Callable[[float], str],
+    columns: Sequence[ChartColumn],
+    format_value: Callable[[float], str],
     description: str = "",
 ) -> Markup:
-    """A chart of columns; `series` names the colours, `written` is how the axis says a value."""
-    axis = build_axis_scale(max((sum(max(value, 0) for value in column.values) for column in found), default=0))
-    marks = join_markup(_render_column(number, len(found), column, axis) for number, column in enumerate(found))
-    labels = [column.label for column in found]
-    return render_frame(ChartFrame(title, description, axis, labels, tuple(series), marks, written))
+    """Render columns; `series` names the colours, `format_value` formats the axis labels."""
+    axis = build_axis_scale(max((sum(max(value, 0) for value in column.values) for column in columns), default=0))
+    marks = join_markup(_render_column(number, len(columns), column, axis) for number, column in enumerate(columns))
+    labels = [column.label for column in columns]
+    return render_frame(ChartFrame(title, description, axis, labels, tuple(series), marks, format_value))
 
 
 def _render_column(number: int, total: int, column: ChartColumn, axis: AxisScale) -> Markup:
-    """A column with a field behind it that is as high as the chart, so that low ones can be pointed at."""
+    """Render a column on a field as high as the chart, so that low columns are easy to point at."""
     left, wide = number / total, 1 / total
     field = build_element(
         "rect",
@@ -55,8 +53,8 @@ def _render_column(number: int, total: int, column: ChartColumn, axis: AxisScale
     )
     gap = _COLUMN_GAP_SHARE * wide if total < 200 else 0
     parts = join_markup(_render_column_parts(column.values, axis, to_percent(left + gap / 2), to_percent(wide - gap)))
-    said = build_element("title", column.words)
-    return build_element("g", field + parts + said, class_="mark", data_words=column.words, data_href=column.href)
+    title = build_element("title", column.words)
+    return build_element("g", field + parts + title, class_="mark", data_words=column.words, data_href=column.href)
 
 
 def _render_column_parts(values: Sequence[float], axis: AxisScale, x: str, width: str) -> Iterator[Markup]:

@@ -1,4 +1,4 @@
-"""How full the context window was, message by message, with what each turn cost: a chart that leads to its places."""
+"""A chart of how full the context window was at each message and what each turn cost; its marks link to their items."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MAX_FULL_LINES = 30
 
 
 class ContextPoint(NamedTuple):
-    """A message."""
+    """The context window at one message."""
 
     x: float
     """From 0 to 1."""
@@ -34,7 +34,7 @@ class ContextPoint(NamedTuple):
 
 
 class CostBar(NamedTuple):
-    """What a turn, or some turns beside each other, cost."""
+    """The cost of a turn, or of several neighbouring turns."""
 
     left: float
     right: float
@@ -42,12 +42,10 @@ class CostBar(NamedTuple):
     position: int
     turn: int
     last: int
-    """The number of the last of the turns."""
+    """The number of the last turn."""
 
 
 class CompactionLine(NamedTuple):
-    """A compaction."""
-
     x: float
     position: int
     words: str
@@ -55,7 +53,7 @@ class CompactionLine(NamedTuple):
 
 
 def thin_points(points: Sequence[ContextPoint], most: int = MAX_POINTS) -> list[ContextPoint]:
-    """No more points than a screen shows: of neighbours the fullest, and always the first and the last."""
+    """Reduce points to what a screen can show: the fullest of neighbours, and always the first and last."""
     if len(points) <= most:
         return list(points)
     heaps: dict[int, ContextPoint] = {}
@@ -67,7 +65,7 @@ def thin_points(points: Sequence[ContextPoint], most: int = MAX_POINTS) -> list[
 
 
 def join_bars(bars: Sequence[CostBar], most: int = MAX_BARS) -> list[CostBar]:
-    """No more bars than can be told apart: neighbours become one."""
+    """Merge neighbouring bars until they can be told apart."""
     if len(bars) <= most:
         return list(bars)
     size = -(-len(bars) // most)
@@ -81,28 +79,28 @@ def _merge_bars(bars: list[CostBar]) -> CostBar:
 def render_context_chart(
     points: Sequence[ContextPoint], lines: Sequence[CompactionLine], bars: Sequence[CostBar], link: Callable[[int], str]
 ) -> Markup:
-    """The chart; `link` leads to a turn by its number."""
-    shown, turns = thin_points(points), len(bars)
+    """Render the chart; `link` returns the address of a turn."""
+    visible, turns = thin_points(points), len(bars)
     bars = join_bars(bars)
-    axis = build_axis_scale(max((point.context for point in shown), default=0), 2)
+    axis = build_axis_scale(max((point.context for point in visible), default=0), 2)
     inner = join_markup(
         [
             *_render_grid(axis),
-            _render_areas(shown, axis),
+            _render_areas(visible, axis),
             *_render_compaction_lines(lines),
             *_render_cost_bars(bars, link),
             _render_position_line(),
         ]
     )
-    places = " ".join(f"{point.x * 1000:.1f},{point.position},{point.context}" for point in shown)
-    words = f"Tokens in the context window over {len(points):,} messages, and the cost of {turns:,} turns."
+    places = " ".join(f"{point.x * 1000:.1f},{point.position},{point.context}" for point in visible)
+    description = f"Tokens in the context window over {len(points):,} messages, and the cost of {turns:,} turns."
     plot = build_element(
         "svg",
         inner,
         class_="plot",
         width="100%",
         height=_CHART_HEIGHT_PX,
-        aria_label=words,
+        aria_label=description,
         role="group",
         data_points=places,
     )
@@ -163,7 +161,7 @@ def _render_areas(points: Sequence[ContextPoint], axis: AxisScale) -> Markup:
 
 
 def _build_area_path(spots: Sequence[tuple[float, float]]) -> str:
-    """Steps, not slopes: a window is as full as its last message left it."""
+    """Draw steps instead of slopes: the window stays as full as its last message left it."""
     if not spots:
         return ""
     path = [f"M{spots[0][0] * 1000:.1f} 100"]
@@ -173,7 +171,7 @@ def _build_area_path(spots: Sequence[tuple[float, float]]) -> str:
 
 
 def _render_compaction_lines(lines: Sequence[CompactionLine]) -> Iterator[Markup]:
-    """Lines for compactions; many of them would hide the rest, and become short marks."""
+    """Render full lines, or short marks if many lines would hide the rest."""
     end = _TOP_MARGIN_PX + _FILL_HEIGHT_PX if len(lines) <= _MAX_FULL_LINES else _TOP_MARGIN_PX
     for line in lines:
         x = to_percent(line.x)
@@ -192,10 +190,10 @@ def _render_cost_bars(bars: Sequence[CostBar], link: Callable[[int], str]) -> It
         height = max(bar.cost_usd / most * _COST_HEIGHT_PX, 1)
         wide = to_percent(max(bar.right - bar.left, 0.0015))
         turns = f"Turn {bar.turn}" if bar.turn == bar.last else f"Turns {bar.turn} to {bar.last}"
-        words = f"{turns}: {format_usd(bar.cost_usd)}"
+        label = f"{turns}: {format_usd(bar.cost_usd)}"
         mark = build_element("rect", class_="bar", x=to_percent(bar.left), y=bottom - height, width=wide, height=height)
         yield build_element(
-            "a", mark + build_element("title", words), href=link(bar.turn), data_position=bar.position, tabindex=-1
+            "a", mark + build_element("title", label), href=link(bar.turn), data_position=bar.position, tabindex=-1
         )
 
 

@@ -1,4 +1,4 @@
-"""What all charts have around them: an axis with its lines, labels below, a legend, and words for who can't see it."""
+"""The parts that all charts share: an axis with grid lines, labels, a legend, and a description for screen readers."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ TOP_MARGIN_PX = 10
 BOTTOM_MARGIN_PX = 24
 _AXIS_WIDTH_PX = 52
 _MAX_LABELS = 8
-"""So many labels stand below a chart; every second one is left out where it is narrow."""
+"""Labels below a chart; a narrow one hides every second label."""
 
 
 class ChartFrame(NamedTuple):
-    """A chart without its frame."""
+    """A chart's marks, and what is needed to draw the frame around them."""
 
     title: str
     description: str
@@ -27,13 +27,13 @@ class ChartFrame(NamedTuple):
     labels: Sequence[str]
     series: tuple[str, ...]
     marks: Markup
-    written: Callable[[float], str]
+    format_value: Callable[[float], str]
     under: Markup = Markup("")
-    """What lies between the lines of the axis and the marks."""
+    """Drawn between the grid lines and the marks."""
 
 
 def render_frame(frame: ChartFrame) -> Markup:
-    """The chart; `insights.js` lets arrows go from mark to mark, and Enter follow where one leads."""
+    """Render the whole chart; `insights.js` adds tooltips and keyboard navigation."""
     axis = build_element(
         "svg",
         join_markup(_render_axis_numbers(frame)),
@@ -42,10 +42,10 @@ def render_frame(frame: ChartFrame) -> Markup:
         height=CHART_HEIGHT_PX,
         aria_hidden="true",
     )
-    words = ". ".join(word for word in (frame.title, frame.description) if word)
+    description = ". ".join(word for word in (frame.title, frame.description) if word)
     inner = join_markup([*_render_axis_lines(frame), frame.under, *_render_labels(frame.labels), frame.marks])
     plot = build_element(
-        "svg", inner, class_="plot", width="100%", height=CHART_HEIGHT_PX, role="img", aria_label=words
+        "svg", inner, class_="plot", width="100%", height=CHART_HEIGHT_PX, role="img", aria_label=description
     )
     field = build_element("div", plot, class_="field-of-marks")
     return build_element("div", axis + field, class_="chart") + _render_legend(frame.series)
@@ -62,7 +62,7 @@ def _to_y(frame: ChartFrame, value: float) -> float:
 def _render_axis_numbers(frame: ChartFrame) -> Iterator[Markup]:
     for tick in frame.axis.ticks:
         yield build_element(
-            "text", frame.written(tick), x=_AXIS_WIDTH_PX - 6, y=_to_y(frame, tick) + 4, text_anchor="end"
+            "text", frame.format_value(tick), x=_AXIS_WIDTH_PX - 6, y=_to_y(frame, tick) + 4, text_anchor="end"
         )
 
 
@@ -74,11 +74,11 @@ def _render_axis_lines(frame: ChartFrame) -> Iterator[Markup]:
 
 def _render_labels(labels: Sequence[str]) -> Iterator[Markup]:
     for number, place in enumerate(pick_label_places(len(labels), _MAX_LABELS)):
-        where = (place + 0.5) / len(labels)
-        anchor = "start" if where < 0.06 else "end" if where > 0.94 else "middle"
+        x = (place + 0.5) / len(labels)
+        anchor = "start" if x < 0.06 else "end" if x > 0.94 else "middle"
         kind = "label minor" if number % 2 else "label"
         yield build_element(
-            "text", labels[place], class_=kind, x=to_percent(where), y=CHART_HEIGHT_PX - 7, text_anchor=anchor
+            "text", labels[place], class_=kind, x=to_percent(x), y=CHART_HEIGHT_PX - 7, text_anchor=anchor
         )
 
 

@@ -1,4 +1,4 @@
-"""A grid whose fields are the darker the more is in them: hours of the day by days of the week."""
+"""A grid of hours and weekdays; the more happened in an hour, the darker its field."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _BOTTOM_MARGIN_PX = 20
 
 
 def render_heat_map(
-    title: str, found: Sequence[Sequence[int]], said: Callable[[int, int, int], str], description: str = ""
+    title: str, counts: Sequence[Sequence[int]], describe: Callable[[int, int, int], str], description: str = ""
 ) -> Markup:
-    """A grid of days and hours; `said` puts a field into words."""
-    high = _ROW_HEIGHT_PX * len(found) + _BOTTOM_MARGIN_PX
+    """Render counts by day and hour; `describe` returns the tooltip of a field."""
+    high = _ROW_HEIGHT_PX * len(counts) + _BOTTOM_MARGIN_PX
     names = join_markup(
         build_element(
             "text",
@@ -29,13 +29,13 @@ def render_heat_map(
             y=day * _ROW_HEIGHT_PX + _ROW_HEIGHT_PX / 2 + 4,
             text_anchor="end",
         )
-        for day in range(len(found))
+        for day in range(len(counts))
     )
     axis = build_element("svg", names, class_="axis", width=_AXIS_WIDTH_PX, height=high, aria_hidden="true")
-    highest = max((value for row in found for value in row), default=0)
+    highest = max((value for row in counts for value in row), default=0)
     fields = join_markup(
-        _render_field(day, hour, value, highest, said)
-        for day, row in enumerate(found)
+        _render_field(day, hour, value, highest, describe)
+        for day, row in enumerate(counts)
         for hour, value in enumerate(row)
     )
     words = ". ".join(word for word in (title, description) if word)
@@ -45,10 +45,10 @@ def render_heat_map(
     return build_element("div", axis + field, class_="chart heat")
 
 
-def _render_field(day: int, hour: int, value: int, highest: int, said: Callable[[int, int, int], str]) -> Markup:
+def _render_field(day: int, hour: int, value: int, highest: int, describe: Callable[[int, int, int], str]) -> Markup:
     # By the square root, since a few busy hours would leave all others pale.
     shade = min(ceil(sqrt(value / highest) * SHADE_COUNT), SHADE_COUNT) if value and highest else 0
-    words = said(day, hour, value)
+    words = describe(day, hour, value)
     rect = build_element(
         "rect",
         class_=f"h{shade}",

@@ -1,4 +1,4 @@
-"""A line over a row of days, with what is unknown left open."""
+"""A line over a row of days, with gaps where values are unknown."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from turnlog.web.charts.svg_elements import build_element, join_markup, to_perce
 
 
 class LinePoint(NamedTuple):
-    """One place of a line."""
-
     label: str
     value: float | None
     words: str
@@ -23,17 +21,17 @@ class LinePoint(NamedTuple):
 
 def render_line_chart(
     title: str,
-    found: Sequence[LinePoint],
-    written: Callable[[float], str],
+    points: Sequence[LinePoint],
+    format_value: Callable[[float], str],
     description: str = "",
     highest: float | None = None,
 ) -> Markup:
-    """A chart of one line; the axis ends at `highest`, or at a round number above all values."""
-    axis = build_axis_scale(highest if highest is not None else max((point.value or 0 for point in found), default=0))
-    marks = join_markup(_render_point(number, len(found), point, axis) for number, point in enumerate(found))
+    """Render one line; the axis ends at `highest`, or at a round number above all values."""
+    axis = build_axis_scale(highest if highest is not None else max((point.value or 0 for point in points), default=0))
+    marks = join_markup(_render_point(number, len(points), point, axis) for number, point in enumerate(points))
     under = build_element(
         "svg",
-        join_markup(_render_strokes(found, axis)),
+        join_markup(_render_strokes(points, axis)),
         class_="strokes",
         x="0%",
         y=TOP_MARGIN_PX,
@@ -42,16 +40,16 @@ def render_line_chart(
         viewBox="0 0 100 100",
         preserveAspectRatio="none",
     )
-    labels = [point.label for point in found]
-    return render_frame(ChartFrame(title, description, axis, labels, (title,), marks, written, under))
+    labels = [point.label for point in points]
+    return render_frame(ChartFrame(title, description, axis, labels, (title,), marks, format_value, under))
 
 
-def _render_strokes(found: Sequence[LinePoint], axis: AxisScale) -> Iterator[Markup]:
-    """One stroke for each run of known values."""
+def _render_strokes(points: Sequence[LinePoint], axis: AxisScale) -> Iterator[Markup]:
+    """Render one stroke for each run of known values."""
     run: list[str] = []
-    for number, point in enumerate([*found, LinePoint("", None, "")]):
+    for number, point in enumerate([*points, LinePoint("", None, "")]):
         if point.value is not None:
-            run.append(f"{(number + 0.5) / len(found) * 100:.3f},{100 - axis.to_share(point.value) * 100:.3f}")
+            run.append(f"{(number + 0.5) / len(points) * 100:.3f},{100 - axis.to_share(point.value) * 100:.3f}")
         elif run:
             yield build_element("polyline", class_="stroke", points=" ".join(run), vector_effect="non-scaling-stroke")
             run = []

@@ -1,4 +1,4 @@
-"""A bar for the cell of a table: the number stands beside it, so it needs no words of its own."""
+"""A bar for a table cell. The number is in the next cell, so the bar needs no text of its own."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from turnlog.web.charts.svg_elements import build_element, join_markup, to_perce
 
 
 def render_meter(values: Sequence[float], highest: float, kind: str = "") -> Markup:
-    """One bar of several parts, as long as they are together against the highest."""
+    """Render a bar of several parts; its length is their sum relative to `highest`."""
     parts, left = [], 0.0
     for place, value in enumerate(values):
         wide = max(value, 0) / highest if highest > 0 else 0.0

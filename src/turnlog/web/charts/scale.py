@@ -1,4 +1,4 @@
-"""Round numbers for the axis of a chart."""
+"""Round numbers for a chart's axis."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ _ROUND_STEPS = (1, 2, 2.5, 5, 10)
 
 
 class AxisScale(NamedTuple):
-    """An axis from 0 up to a round number."""
+    """An axis from 0 to a round number."""
 
     top: float
     ticks: tuple[float, ...]
 
     def to_share(self, value: float) -> float:
-        """Where a value stands: 0 at the bottom, 1 at the top."""
+        """Return a value's place on the axis: 0 at the bottom, 1 at the top."""
         return min(max(value / self.top, 0.0), 1.0) if self.top > 0 else 0.0
 
 
 def build_axis_scale(highest: float, lines: int = 4) -> AxisScale:
-    """A scale that reaches a value with about so many lines."""
+    """Build a scale that reaches a value with about `lines` grid lines."""
     if not 0 < highest < float("inf"):
         return AxisScale(1.0, (0.0, 1.0))
     rough = highest / lines
@@ -31,5 +31,5 @@ def build_axis_scale(highest: float, lines: int = 4) -> AxisScale:
 
 
 def pick_label_places(total: int, most: int) -> range:
-    """The places of so many labels at most, at equal distances, out of a total."""
+    """Pick at most `most` evenly spaced places out of a total."""
     return range(0, total, max(ceil(total / most), 1))

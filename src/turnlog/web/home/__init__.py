@@ -1,1 +1,1 @@
-"""The page of all sessions."""
+"""The page that lists all sessions."""

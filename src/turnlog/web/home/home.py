@@ -1,4 +1,5 @@
-"""GET /: all sessions of the machine. Rows come in pages; what the index does not know is asked for row by row."""
+"""GET /: all sessions of the machine. Rows come in pages; details that are not in the index are requested row by
+row."""
 
 from __future__ import annotations
 
@@ -34,10 +35,10 @@ from turnlog.web.home.session_list import (
 )
 
 _CACHE_SECONDS = 4.0
-"""So many seconds an answer is good for."""
+"""How long a result is reused."""
 _RECENT_SECONDS = 3 * 86400
 _MAX_SUSPECTS = 400
-"""Clients that register nothing are looked for among so many sessions, written within so many seconds."""
+"""Some clients register nothing; they are searched for among this many sessions of the last `_RECENT_SECONDS`."""
 
 
 class LiveSessions:
@@ -49,11 +50,11 @@ class LiveSessions:
         self._time = float("-inf")
 
     def get_known(self) -> frozenset[int]:
-        """The numbers of the sessions that were open a moment ago; empty if nobody has looked."""
+        """Return the numbers of sessions that were open within the last minute, without checking again."""
         return self._found if time.monotonic() - self._time < 60 else frozenset()
 
     def find_live(self, rows: Sequence[CatalogSession], config_dirs: Sequence[Path]) -> frozenset[int]:
-        """The numbers of the sessions that are open."""
+        """Return the numbers of the open sessions."""
         with self._lock:
             if time.monotonic() - self._time > _CACHE_SECONDS:
                 there = [row for row in rows if not row.is_gone]
@@ -68,7 +69,7 @@ def _find_registered(rows: Sequence[CatalogSession], config_dirs: Sequence[Path]
 
 
 def _find_by_process(rows: Sequence[CatalogSession]) -> Iterator[int]:
-    """Those of the newest sessions that a process has open, or was started with."""
+    """Yield those of the newest sessions that a process has open or was started with."""
     since = (time.time() - _RECENT_SECONDS) * 1e9
     recent = sorted((row for row in rows if row.mtime_ns > since), key=lambda row: -row.mtime_ns)[:_MAX_SUSPECTS]
     targets = {row.number: _to_edit_target(row) for row in recent}
@@ -88,102 +89,103 @@ _MAX_TITLE_CHARS = 240
 
 
 class HomeRow(NamedTuple):
-    """A session with all that its row says."""
+    """A session with everything that its row shows."""
 
     row: CatalogSession
     ref: str
     title: str
     prompt: str | None
-    """The first prompt, where the title is another."""
+    """The first prompt, if it differs from the title."""
     used: list[UsedTool]
     health: SessionHealth | None
     ends: float | None
-    """When the client deletes it, if that is soon."""
+    """When Claude Code will delete it, if that is soon."""
     origin_ref: str | None
     origin_title: str | None
     is_live: bool
     group: ProjectGroup | None
-    """The project whose sessions begin with this one."""
+    """The project whose group begins with this row."""
 
 
 def show_home(request: Request) -> Response:
-    """The page."""
     listing = get_app_state(request, "lists", ListingCache).get_listing(get_machine(request))
-    wish = parse_listing_filter(request)
-    found = _select_page(request, listing, wish)
+    filters = parse_listing_filter(request)
+    page = _select_page(request, listing, filters)
     unlisted = read_unlisted_paths(get_machine(request).store.db)
     return render_page(
         request,
         "home.html",
-        **_build_template_values(request, listing, wish, found),
+        **_build_template_values(request, listing, filters, page),
         folders=_list_project_folders(request),
         unlisted=unlisted,
     )
 
 
 def show_home_rows(request: Request) -> Response:
-    """The rows of one page alone, for the script of the page."""
+    """Render one page of rows, for the page's script."""
     listing = get_app_state(request, "lists", ListingCache).get_listing(get_machine(request))
-    wish = parse_listing_filter(request)
+    filters = parse_listing_filter(request)
     return render_page(
         request,
         "home_rows.html",
-        **_build_template_values(request, listing, wish, _select_page(request, listing, wish)),
+        **_build_template_values(request, listing, filters, _select_page(request, listing, filters)),
     )
 
 
-def _select_page(request: Request, listing: HomeListing, wish: ListingFilter) -> ListingPage:
+def _select_page(request: Request, listing: HomeListing, filters: ListingFilter) -> ListingPage:
     healths = get_app_state(request, "healths", HealthCache)
 
-    def badness(row: CatalogSession) -> int:
-        found = healths.get_known(Path(row.path))
-        return ("healthy", "warning", "error").index(found.verdict) + 1 if found else 0
+    def rank_health(row: CatalogSession) -> int:
+        known = healths.get_known(Path(row.path))
+        return ("healthy", "warning", "error").index(known.verdict) + 1 if known else 0
 
-    return select_listing_page(listing, wish, badness)
+    return select_listing_page(listing, filters, rank_health)
 
 
 def _build_template_values(
-    request: Request, listing: HomeListing, wish: ListingFilter, found: ListingPage
+    request: Request, listing: HomeListing, filters: ListingFilter, page: ListingPage
 ) -> dict[str, Any]:
     return {
-        "shown": _build_rows(request, listing, found),
-        "found": found,
-        "wish": wish,
+        "items": _build_rows(request, listing, page),
+        "page": page,
+        "filters": filters,
         "total": sum(number for _, number in listing.projects),
         "deletion": listing.deletion,
         "projects": listing.projects,
-        "sorts": {name: words for name, (words, _, _) in SORT_COLUMNS.items()},
+        "sorts": {name: label for name, (label, _, _) in SORT_COLUMNS.items()},
         "downwards": {name: is_down for name, (_, _, is_down) in SORT_COLUMNS.items()},
-        "address": lambda **changes: build_home_address(wish, **changes),
+        "address": lambda **changes: build_home_address(filters, **changes),
         "amounts": amounts,
         "now": time.time(),
     }
 
 
 def _list_project_folders(request: Request) -> list[str]:
-    place = get_machine(request)
-    return [str(folder / "projects") for folder in (list_config_candidates() if place.is_demo else place.config_dirs)]
+    machine = get_machine(request)
+    return [
+        str(folder / "projects") for folder in (list_config_candidates() if machine.is_demo else machine.config_dirs)
+    ]
 
 
 def parse_listing_filter(request: Request) -> ListingFilter:
-    """What the address asks for; what it does not understand it leaves out."""
-    asked = request.query_params
-    sort = asked.get("sort", "time")
+    """Parse the query of an address; unknown values are ignored."""
+    params = request.query_params
+    sort = params.get("sort", "time")
     return ListingFilter(
-        q=asked.get("q", "").strip()[:1000],
-        project=asked.get("project", "")[:1000],
+        q=params.get("q", "").strip()[:1000],
+        project=params.get("project", "")[:1000],
         sort=sort if sort in SORT_COLUMNS else "time",
-        is_turned=asked.get("turned") == "1",
-        group="project" if asked.get("group") == "project" else "",
-        everything=asked.get("all") == "1",
-        page=int(text) if (text := asked.get("page", "0")).isdecimal() and len(text) < 7 else 0,
+        is_turned=params.get("turned") == "1",
+        group="project" if params.get("group") == "project" else "",
+        everything=params.get("all") == "1",
+        page=int(text) if (text := params.get("page", "0")).isdecimal() and len(text) < 7 else 0,
     )
 
 
-def build_home_address(wish: ListingFilter, path: str = "/", **changes: Any) -> str:
-    """The address of a wish with some changes."""
-    new = wish._replace(**changes)
-    said = {
+def build_home_address(filters: ListingFilter, path: str = "/", **changes: Any) -> str:
+    """Build the address of a filter with some changes."""
+    new = filters._replace(**changes)
+    params = {
         "q": new.q,
         "project": new.project,
         "sort": new.sort if new.sort != "time" else "",
@@ -192,21 +194,21 @@ def build_home_address(wish: ListingFilter, path: str = "/", **changes: Any) -> 
         "all": "1" if new.everything else "",
         "page": str(new.page) if new.page else "",
     }
-    query = urlencode({name: value for name, value in said.items() if value})
+    query = urlencode({name: value for name, value in params.items() if value})
     return f"{path}?{query}" if query else path
 
 
-def _build_rows(request: Request, listing: HomeListing, found: ListingPage) -> list[HomeRow]:
-    used = list_used_tools(get_machine(request).store.db, (row.number for row in found.rows))
+def _build_rows(request: Request, listing: HomeListing, page: ListingPage) -> list[HomeRow]:
+    used = list_used_tools(get_machine(request).store.db, (row.number for row in page.rows))
     healths = get_app_state(request, "healths", HealthCache)
     live = get_app_state(request, "liveness", LiveSessions).get_known()
-    before = found.before.project if found.before else None
-    shown = []
-    for row in found.rows:
-        group = found.groups.get(row.project) if row.project != before else None
+    before = page.before.project if page.before else None
+    items = []
+    for row in page.rows:
+        group = page.groups.get(row.project) if row.project != before else None
         before = row.project
-        shown.append(_build_row(row, listing, used, healths.get_known(Path(row.path)), row.number in live, group))
-    return shown
+        items.append(_build_row(row, listing, used, healths.get_known(Path(row.path)), row.number in live, group))
+    return items
 
 
 def _build_row(
@@ -240,16 +242,16 @@ def _to_one_line(text: str | None) -> str | None:
 
 
 def send_sessions(request: Request) -> Response:
-    """The same as JSON."""
+    """Send the listing as JSON."""
     listing = get_app_state(request, "lists", ListingCache).get_listing(get_machine(request))
-    wish = parse_listing_filter(request)
-    found = _select_page(request, listing, wish)
+    filters = parse_listing_filter(request)
+    page = _select_page(request, listing, filters)
     return build_json_response(
         {
-            "sessions": [_to_session_document(item) for item in _build_rows(request, listing, found)],
-            "total": found.total,
-            "hidden": found.hidden,
-            "page": found.page,
+            "sessions": [_to_session_document(item) for item in _build_rows(request, listing, page)],
+            "total": page.total,
+            "hidden": page.hidden,
+            "page": page.page,
             "page_size": PAGE_SIZE,
             "demo": get_machine(request).is_demo,
             "unlisted": read_unlisted_paths(get_machine(request).store.db),
@@ -299,30 +301,34 @@ def _to_session_document(item: HomeRow) -> dict[str, Any]:
     }
 
 
-def _to_health_document(found: SessionHealth) -> dict[str, Any]:
-    return {**found._asdict(), "verdict": found.verdict}
+def _to_health_document(health: SessionHealth) -> dict[str, Any]:
+    return {**health._asdict(), "verdict": health.verdict}
 
 
 def send_live_sessions(request: Request) -> Response:
-    """The sessions that are open now."""
+    """Send the references of the open sessions."""
     listing = get_app_state(request, "lists", ListingCache).get_listing(get_machine(request))
-    found = get_app_state(request, "liveness", LiveSessions).find_live(listing.rows, get_machine(request).config_dirs)
+    live = get_app_state(request, "liveness", LiveSessions).find_live(listing.rows, get_machine(request).config_dirs)
     return build_json_response(
-        {"live": [listing.refs.format_ref(row.number, row.uuid) for row in listing.rows if row.number in found]}
+        {"live": [listing.refs.format_ref(row.number, row.uuid) for row in listing.rows if row.number in live]}
     )
 
 
 def send_health(request: Request) -> Response:
-    """How a session is; one that is large is looked at only if `now=1` asks for it."""
+    """Send a session's health; a large session is read only with `now=1`."""
     session = get_machine(request).find_session(request.path_params["ref"])
     healths = get_app_state(request, "healths", HealthCache)
     if session.is_gone:
         return build_json_response({"state": "gone", "health": None})
-    found = healths.get_known(session.path)
-    if found is None and request.query_params.get("now") != "1" and _read_file_size(session.path) > MAX_AUTO_READ_BYTES:
+    health = healths.get_known(session.path)
+    if (
+        health is None
+        and request.query_params.get("now") != "1"
+        and _read_file_size(session.path) > MAX_AUTO_READ_BYTES
+    ):
         return build_json_response({"state": "large", "health": None})
     return build_json_response(
-        {"state": "known", "health": _to_health_document(found or healths.load_health(session.path))}
+        {"state": "known", "health": _to_health_document(health or healths.load_health(session.path))}
     )
 
 

@@ -1,4 +1,4 @@
-"""The list of all sessions, kept in memory while the index stays the same; filtered, sorted, and cut into pages."""
+"""The list of all sessions: kept in memory while the index is unchanged, then filtered, sorted and split into pages."""
 
 from __future__ import annotations
 
@@ -17,53 +17,53 @@ from turnlog.web.machine import Machine, SessionRefs
 
 PAGE_SIZE = 60
 SOON_SECONDS = 7 * 86400
-"""So many seconds before the client deletes a session, the list says so."""
+"""The list warns this long before Claude Code deletes a session."""
 
 
 class ListingFilter(NamedTuple):
-    """Which sessions to show, and how."""
+    """Which sessions to show, and in which order."""
 
     q: str = ""
-    """Words, all of which must stand somewhere in what the list says of a session."""
+    """Words that must all occur in a session's row."""
     project: str = ""
-    """A project's path, or letters of its name."""
+    """A project's path, or a part of its name."""
     sort: str = "time"
     is_turned: bool = False
-    """The other way round than usual."""
+    """Reverse the usual order."""
     group: str = ""
-    """`project`: by project."""
+    """`project`: group by project."""
     everything: bool = False
     """Include files without a conversation."""
     page: int = 0
 
 
 class UpcomingDeletion(NamedTuple):
-    """The client is about to delete sessions that the archive has not."""
+    """Claude Code is about to delete sessions that are not in the archive."""
 
     sessions: int
     first: float
     days: tuple[int, ...]
-    """The setting `cleanupPeriodDays`."""
+    """The values of the setting `cleanupPeriodDays`."""
 
 
 class HomeListing(NamedTuple):
-    """All sessions as the index knows them."""
+    """All sessions in the index."""
 
     rows: list[CatalogSession]
-    """Families together, the newest first."""
+    """Newest first; forks and clones follow their origin."""
     letters: dict[int, str]
-    """What a filter looks at, by number of the session."""
+    """The text that a filter searches, by session number."""
     refs: SessionRefs
     ends: dict[int, float]
-    """From when on the client may delete a session, for those for which that is soon."""
+    """The time from which Claude Code may delete a session, if that is soon."""
     deletion: UpcomingDeletion | None
     by_uuid: dict[str, CatalogSession]
     projects: list[tuple[str, int]]
-    """The projects and how many sessions each has, by name."""
+    """The projects by name, each with its number of sessions."""
 
 
 class ProjectGroup(NamedTuple):
-    """The sessions of a project that fit."""
+    """A project's sessions that match the filter."""
 
     project: str
     sessions: int = 0
@@ -71,31 +71,29 @@ class ProjectGroup(NamedTuple):
     newest: float = 0.0
 
     def with_session(self, row: CatalogSession) -> ProjectGroup:
-        """The same with one more session."""
+        """Return the group with one more session."""
         return ProjectGroup(
             self.project, self.sessions + 1, self.cost_usd + row.own_cost_usd, max(self.newest, row.last)
         )
 
 
 class ListingPage(NamedTuple):
-    """The sessions of one page."""
-
     rows: list[CatalogSession]
     total: int
-    """How many fit."""
+    """How many sessions match."""
     hidden: int
-    """How many more would fit that hold no conversation."""
+    """How many more would match but contain no conversation."""
     page: int
     before: CatalogSession | None
-    """The session before the first of the page."""
+    """The last session of the previous page."""
     is_nested: bool
-    """Whether families stand together."""
+    """Whether forks and clones follow their origin."""
     groups: dict[str, ProjectGroup]
-    """The projects, where the list is grouped by them."""
+    """By project, if the list is grouped."""
 
     @property
     def has_more(self) -> bool:
-        """Whether there is a page behind this one."""
+        """Whether another page follows."""
         return (self.page + 1) * PAGE_SIZE < self.total
 
 
@@ -118,34 +116,34 @@ SORT_COLUMNS: Mapping[str, tuple[str, SortKey, bool]] = {
     "cost": ("Cost", lambda row: row.cost_usd, True),
     "health": ("Health", _rank_unknown_health, True),
 }
-"""The columns by which the list can be sorted: their names, what counts, and whether the largest comes first. How
-sessions are is not in the index: whoever asks says it."""
+"""The sortable columns: label, sort key, and whether the largest value comes first. Health is not in the index, so the
+caller supplies its key."""
 
 
 class ListingCache:
-    """Gives the list of a machine; for several threads."""
+    """Builds the listing of a machine and shares it between threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._known: tuple[tuple[Any, ...], HomeListing] | None = None
 
-    def get_listing(self, place: Machine) -> HomeListing:
-        """The list as of now; made again only if the index has changed."""
-        db = place.store.db
-        archive = place.data_dir / "archive" / "sessions"
-        now = (*read_catalog_state(db), _read_mtime_ns(archive), place.index, int(time.time() // 3600))
+    def get_listing(self, machine: Machine) -> HomeListing:
+        """Return the current listing; it is rebuilt only if the index has changed."""
+        db = machine.store.db
+        archive = machine.data_dir / "archive" / "sessions"
+        now = (*read_catalog_state(db), _read_mtime_ns(archive), machine.index, int(time.time() // 3600))
         with self._lock:
             if self._known is None or self._known[0] != now:
-                self._known = now, _build_listing(place, list_catalog(db, _list_archived_ids(archive)))
+                self._known = now, _build_listing(machine, list_catalog(db, _list_archived_ids(archive)))
             return self._known[1]
 
 
-def _build_listing(place: Machine, rows: list[CatalogSession]) -> HomeListing:
-    ends = {} if place.is_demo else dict(_find_deletion_times(rows))
+def _build_listing(machine: Machine, rows: list[CatalogSession]) -> HomeListing:
+    ends = {} if machine.is_demo else dict(_find_deletion_times(rows))
     return HomeListing(
         rows,
         {row.number: _build_filter_text(row) for row in rows},
-        place.load_refs(),
+        machine.load_refs(),
         ends,
         _summarize_deletions(rows, ends),
         {row.uuid: row for row in reversed(rows)},
@@ -159,12 +157,12 @@ def _count_projects(rows: Sequence[CatalogSession]) -> list[tuple[str, int]]:
 
 
 def _build_filter_text(row: CatalogSession) -> str:
-    said = (row.title, row.first_prompt, row.project, row.git_branch, row.uuid, row.tag and f"#{row.tag}", *row.models)
-    return "\n".join(word for word in said if word).casefold()
+    parts = (row.title, row.first_prompt, row.project, row.git_branch, row.uuid, row.tag and f"#{row.tag}", *row.models)
+    return "\n".join(part for part in parts if part).casefold()
 
 
 def _find_deletion_times(rows: Sequence[CatalogSession]) -> Iterator[tuple[int, float]]:
-    """When the client will delete which sessions, where that is soon."""
+    """Yield the sessions that Claude Code will delete soon, with the time."""
     limit = time.time() + SOON_SECONDS
     days: dict[Path, int | None] = {}
     for row in rows:
@@ -191,21 +189,21 @@ def _summarize_deletions(rows: Sequence[CatalogSession], ends: Mapping[int, floa
 
 
 def select_listing_page(
-    listing: HomeListing, wish: ListingFilter, health: SortKey = _rank_unknown_health
+    listing: HomeListing, filters: ListingFilter, health: SortKey = _rank_unknown_health
 ) -> ListingPage:
-    """The sessions of a page; `health` says how bad the health of one is, as far as that is known."""
-    words = wish.q.casefold().split()
-    fitting = listing.rows
-    if words or wish.project:
-        fitting = [row for row in fitting if _is_match(row, listing.letters[row.number], words, wish.project)]
-    talking = [row for row in fitting if row.talks or wish.everything]
-    groups = _group_by_project(talking) if wish.group else {}
-    rows, is_nested = _sort_rows(talking, wish, groups, health)
-    page = min(max(wish.page, 0), max((len(rows) - 1) // PAGE_SIZE, 0))
+    """Return one page of the listing; `health` ranks a session's health as far as it is known."""
+    words = filters.q.casefold().split()
+    matches = listing.rows
+    if words or filters.project:
+        matches = [row for row in matches if _is_match(row, listing.letters[row.number], words, filters.project)]
+    talking = [row for row in matches if row.talks or filters.everything]
+    groups = _group_by_project(talking) if filters.group else {}
+    rows, is_nested = _sort_rows(talking, filters, groups, health)
+    page = min(max(filters.page, 0), max((len(rows) - 1) // PAGE_SIZE, 0))
     first = page * PAGE_SIZE
     before = rows[first - 1] if first else None
     return ListingPage(
-        rows[first : first + PAGE_SIZE], len(rows), len(fitting) - len(talking), page, before, is_nested, groups
+        rows[first : first + PAGE_SIZE], len(rows), len(matches) - len(talking), page, before, is_nested, groups
     )
 
 
@@ -218,23 +216,23 @@ def _is_in_project(row: CatalogSession, project: str) -> bool:
 
 
 def _group_by_project(rows: Sequence[CatalogSession]) -> dict[str, ProjectGroup]:
-    found: dict[str, ProjectGroup] = {}
+    groups: dict[str, ProjectGroup] = {}
     for row in rows:
-        found[row.project] = found.get(row.project, ProjectGroup(row.project)).with_session(row)
-    return found
+        groups[row.project] = groups.get(row.project, ProjectGroup(row.project)).with_session(row)
+    return groups
 
 
 def _sort_rows(
-    rows: list[CatalogSession], wish: ListingFilter, groups: Mapping[str, ProjectGroup], health: SortKey
+    rows: list[CatalogSession], filters: ListingFilter, groups: Mapping[str, ProjectGroup], health: SortKey
 ) -> tuple[list[CatalogSession], bool]:
-    """The sessions in the order that is wished for, and whether families still stand together in it."""
-    _, key, is_down = SORT_COLUMNS.get(wish.sort, SORT_COLUMNS["time"])
-    key = health if wish.sort == "health" else key
-    is_usual = wish.sort not in SORT_COLUMNS or (wish.sort == "time" and not wish.is_turned)
-    found = rows if is_usual else sorted(rows, key=key, reverse=is_down != wish.is_turned)
+    """Sort the sessions; also return whether forks and clones still follow their origin."""
+    _, key, is_down = SORT_COLUMNS.get(filters.sort, SORT_COLUMNS["time"])
+    key = health if filters.sort == "health" else key
+    is_usual = filters.sort not in SORT_COLUMNS or (filters.sort == "time" and not filters.is_turned)
+    ordered = rows if is_usual else sorted(rows, key=key, reverse=is_down != filters.is_turned)
     if groups:
-        found = sorted(found, key=lambda row: (-groups[row.project].newest, row.project))
-    return found, is_usual
+        ordered = sorted(ordered, key=lambda row: (-groups[row.project].newest, row.project))
+    return ordered, is_usual
 
 
 def _read_mtime_ns(folder: Path) -> int:
@@ -245,7 +243,7 @@ def _read_mtime_ns(folder: Path) -> int:
 
 
 def _list_archived_ids(folder: Path) -> set[str]:
-    """The ids of the sessions in the archive, from the names of its files."""
+    """Read the ids of archived sessions from the names of the archive's files."""
     try:
         return {name[:36] for name in os.listdir(folder)}  # noqa: PTH208 - names are enough
     except OSError:

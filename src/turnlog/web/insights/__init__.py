@@ -1,1 +1,1 @@
-"""Where tokens, money and time went."""
+"""The page that shows where tokens, money and time went."""

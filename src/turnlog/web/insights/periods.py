@@ -1,4 +1,4 @@
-"""Panels of what was used over time: cost, tokens, the share of the cache, the hours of the week, five-hour blocks."""
+"""Panels about usage over time: cost, tokens, cache share, hours of the week, five-hour blocks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MAX_PERIODS = 800
 
 
 def build_time_panel(document: UsageRow) -> Panel:
-    """Cost and tokens by day, week or month."""
+    """Show cost and tokens by day, week or month."""
     kind = document["kind"]
     (name,) = GROUPINGS[kind].keys
     rows = _fill_gaps(document["rows"], kind)
@@ -73,7 +73,7 @@ def build_time_panel(document: UsageRow) -> Panel:
 
 
 def build_cache_panel(document: UsageRow) -> Panel:
-    """How much of the input came out of the cache, and what that saved."""
+    """Show how much of the input came from the cache and what that saved."""
     kind = document["kind"]
     (name,) = GROUPINGS[kind].keys
     rows = _fill_gaps(document["rows"], kind)
@@ -87,7 +87,7 @@ def build_cache_panel(document: UsageRow) -> Panel:
             _build_period_address(row[name], kind),
         )
         if (share := _compute_cache_share(row)) is not None
-        else LinePoint(_format_period_label(row[name], kind), None, f"{row[name]}: nothing")
+        else LinePoint(_format_period_label(row[name], kind), None, f"{row[name]}: no usage")
         for row in rows
     ]
     chart = render_line_chart(
@@ -100,38 +100,38 @@ def build_cache_panel(document: UsageRow) -> Panel:
         PanelHead("Cache read"),
     ]
     heads += [PanelHead("Cache write"), PanelHead("Input")]
-    made = [
+    cells = [
         _build_cache_cells(row, PanelCell(row[name] or "no date", _build_period_address(row[name], kind)))
         for row in reversed(document["rows"])
     ]
     total = document["total"]
     note = (
         f"{amounts.format_share(total[_TOKEN_FIELDS[2]], _count_input_tokens(total))} of all input came from the cache;"
-        f" it saved {amounts.format_usd(total['cache_saved_usd'])} against the price of plain input."
+        f" that saved {amounts.format_usd(total['cache_saved_usd'])} compared with uncached input."
     )
-    defined = (
-        "Share: tokens read from the cache, of all tokens sent (input, cache read and written). "
+    definition = (
+        "Share: tokens read from the cache, out of all tokens sent (input, cache read, cache write). "
         + document["definition"]
     )
-    table = PanelTable(heads, made, _build_cache_cells(total, PanelCell("Total")))
+    table = PanelTable(heads, cells, _build_cache_cells(total, PanelCell("Total")))
     charts = (("Share of the input from the cache", chart),)
-    return Panel("cache", "Cache", table, charts, defined, note, is_folded=True)
+    return Panel("cache", "Cache", table, charts, definition, note, is_folded=True)
 
 
-def build_hours_panel(found: Sequence[Sequence[int]], place: str) -> Panel:
-    """When work is done."""
-    chart = render_heat_map("Messages by day of the week and hour", found, _describe_hour)
+def build_hours_panel(counts: Sequence[Sequence[int]], time_zone: str) -> Panel:
+    """Show the hours of work by day of the week."""
+    chart = render_heat_map("Messages by day of the week and hour", counts, _describe_hour)
     heads = [PanelHead("Hour", is_number=False), *(PanelHead(day) for day in DAY_NAMES)]
-    rows = [build_text_cells([f"{hour:02}:00", *(f"{found[day][hour]:,}" for day in range(7))]) for hour in range(24)]
-    defined = f"Counted: every message once, in the hour in which it ended ({place})."
+    rows = [build_text_cells([f"{hour:02}:00", *(f"{counts[day][hour]:,}" for day in range(7))]) for hour in range(24)]
+    definition = f"Each message counts once, in the hour in which it ended ({time_zone})."
     charts = (("Messages by hour of the week", chart),)
-    return Panel("hours", "Hours", PanelTable(heads, rows), charts, defined, is_folded=True)
+    return Panel("hours", "Hours", PanelTable(heads, rows), charts, definition, is_folded=True)
 
 
 def build_blocks_panel(document: UsageRow) -> Panel:
-    """Five-hour blocks, and how fast the open one goes."""
+    """Show five-hour blocks and the pace of the open one."""
     rows = document["rows"]
-    found = [
+    columns = [
         ChartColumn(_format_block_start(row)[5:10], (row["cost_usd"],), _describe_block(row), _build_block_address(row))
         for row in rows
     ]
@@ -142,7 +142,7 @@ def build_blocks_panel(document: UsageRow) -> Panel:
         PanelHead("Messages"),
         PanelHead("Per hour"),
     ]
-    made = [
+    cells = [
         [
             PanelCell(_format_block_start(row) + (" (open)" if row["open"] else ""), _build_block_address(row)),
             PanelCell(amounts.format_usd(row["cost_usd"])),
@@ -152,16 +152,18 @@ def build_blocks_panel(document: UsageRow) -> Panel:
         ]
         for row in reversed(rows)
     ]
-    now = next((row for row in rows if row["open"] and row["pace"]), None)
-    note = _describe_pace(now) if now else "No block is open now."
+    current = next((row for row in rows if row["open"] and row["pace"]), None)
+    note = _describe_pace(current) if current else "No block is open now."
     left = document["all_rows"] - len(rows)
-    defined = document["definition"] + " Per hour: cost by the time from a block's first to its last message."
+    definition = (
+        document["definition"] + " Per hour: cost divided by the time from a block's first message to its last."
+    )
     chart = render_column_chart(
-        "Cost of five-hour blocks", ("cost",), found, _format_axis_dollars, f"{len(rows)} blocks"
+        "Cost of five-hour blocks", ("cost",), columns, _format_axis_dollars, f"{len(rows)} blocks"
     )
     charts = (("Cost of five-hour blocks", chart),)
     return Panel(
-        "blocks", "Five-hour blocks", PanelTable(heads, made, left=left), charts, defined, note, is_folded=True
+        "blocks", "Five-hour blocks", PanelTable(heads, cells, left=left), charts, definition, note, is_folded=True
     )
 
 
@@ -177,8 +179,8 @@ def _count_all_tokens(row: UsageRow) -> int:
 
 
 def _compute_cache_share(row: UsageRow) -> float | None:
-    given = _count_input_tokens(row)
-    return row[_TOKEN_FIELDS[2]] / given if given else None
+    tokens = _count_input_tokens(row)
+    return row[_TOKEN_FIELDS[2]] / tokens if tokens else None
 
 
 def _format_axis_dollars(value: float) -> str:
@@ -205,12 +207,12 @@ def _build_cache_cells(row: UsageRow, first: PanelCell) -> list[PanelCell]:
 
 
 def _compute_hourly_cost(row: UsageRow) -> float:
-    begun, ended = amounts.parse_seconds(row["first"]), amounts.parse_seconds(row["last"])
-    taken = max((ended or 0) - (begun or 0), 60)
-    return float(row["cost_usd"] / taken * 3600)
+    first, last = amounts.parse_seconds(row["first"]), amounts.parse_seconds(row["last"])
+    seconds = max((last or 0) - (first or 0), 60)
+    return float(row["cost_usd"] / seconds * 3600)
 
 
-# -- words and addresses
+# -- labels and addresses
 
 
 def _describe_period(row: UsageRow, name: str) -> str:
@@ -222,7 +224,7 @@ def _describe_period(row: UsageRow, name: str) -> str:
 
 
 def _describe_range(rows: Sequence[UsageRow], name: str) -> str:
-    return f"From {rows[0][name]} to {rows[-1][name]}" if rows else "Nothing"
+    return f"From {rows[0][name]} to {rows[-1][name]}" if rows else "No usage"
 
 
 def _describe_hour(day: int, hour: int, value: int) -> str:
@@ -251,7 +253,7 @@ def _describe_pace(row: UsageRow) -> str:
     return (
         f"Open now, {pace['minutes_left']} min left: {amounts.format_short_number(pace['tokens_per_minute'])} "
         f"tokens a minute,"
-        f" {amounts.format_usd(pace['usd_per_hour'])} an hour; at that pace it ends at"
+        f" {amounts.format_usd(pace['usd_per_hour'])} an hour; at this pace it ends at"
         f" {amounts.format_usd(pace['projected_usd'])} and "
         f"{amounts.format_short_number(pace['projected_tokens'])} tokens."
     )
@@ -279,19 +281,19 @@ def _to_first_day(period: str) -> date:
 
 
 def _fill_gaps(rows: Sequence[UsageRow], kind: str) -> list[UsageRow]:
-    """The rows with a known time, and empty ones between them: days without work are a part of the picture."""
+    """Add empty rows for periods without usage, and drop the row without a date."""
     (name,) = GROUPINGS[kind].keys
     known = {row[name]: row for row in rows if row[name] is not None}
     if not known:
         return []
     day, last = _to_first_day(min(known)), _to_first_day(max(known))
     empty = dict.fromkeys((*_TOKEN_FIELDS, "cost_usd", "cache_saved_usd", "messages"), 0)
-    found: list[UsageRow] = []
-    while day <= last and len(found) < _MAX_PERIODS:
+    filled: list[UsageRow] = []
+    while day <= last and len(filled) < _MAX_PERIODS:
         text = day.isoformat()[:7] if kind == "monthly" else day.isoformat()
-        found.append(known.get(text) or {name: text, **empty})
+        filled.append(known.get(text) or {name: text, **empty})
         day = _find_next_period(day, kind)
-    return found if day > last else list(known.values())
+    return filled if day > last else list(known.values())
 
 
 def _find_next_period(day: date, kind: str) -> date:
@@ -301,6 +303,6 @@ def _find_next_period(day: date, kind: str) -> date:
 
 
 def choose_period(first: float | None, last: float | None) -> str:
-    """Days for some months, weeks for some years, else months."""
+    """Choose days for up to 100 days, weeks for up to 900, months beyond that."""
     days = ((last or 0) - (first or 0)) / 86400
     return "daily" if days <= 100 else "weekly" if days <= 900 else "monthly"

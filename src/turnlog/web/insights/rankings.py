@@ -1,4 +1,4 @@
-"""Panels that tell most from least: projects, models, sessions, tools, files, and what took longest."""
+"""Panels that rank: projects, models, sessions, tools, files, and what took longest."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TOKEN_FIELDS = ("input_tokens", "cache_creation_input_tokens", "cache_read_inpu
 
 
 class LongWait(NamedTuple):
-    """Something that took long, and where it stands."""
+    """A call or turn that took long, and its address."""
 
     name: str
     title: str
@@ -26,9 +26,14 @@ class LongWait(NamedTuple):
 
 
 def build_cost_panel(
-    key: str, title: str, document: RankingRow, named: Callable[[RankingRow], PanelCell], *, is_wide: bool = False
+    key: str,
+    title: str,
+    document: RankingRow,
+    build_name_cell: Callable[[RankingRow], PanelCell],
+    *,
+    is_wide: bool = False,
 ) -> Panel:
-    """What costs most: projects, models or sessions."""
+    """Rank projects, models or sessions by cost."""
     rows = document["rows"]
     heads = [
         PanelHead(title.removeprefix("By ").capitalize(), is_number=False),
@@ -36,10 +41,10 @@ def build_cost_panel(
         PanelHead("Cost"),
     ]
     heads += [PanelHead("Saved"), PanelHead("Tokens"), PanelHead("Output"), PanelHead("Messages")]
-    drawn = build_bar_cells([row["cost_usd"] for row in rows])
+    bars = build_bar_cells([row["cost_usd"] for row in rows])
     table = PanelTable(
         heads,
-        [[named(row), bar, *_build_sum_cells(row)] for row, bar in zip(rows, drawn, strict=True)],
+        [[build_name_cell(row), bar, *_build_sum_cells(row)] for row, bar in zip(rows, bars, strict=True)],
         [PanelCell("Total"), PanelCell("", kind="bar"), *_build_sum_cells(document["total"])],
         document["all_rows"] - len(rows),
     )
@@ -59,31 +64,30 @@ def _build_sum_cells(row: RankingRow) -> list[PanelCell]:
 
 
 def _describe_unpriced(row: RankingRow) -> str | None:
-    return f"{row['unpriced_tokens']:,} tokens without a known price are not in it" if row["unpriced_tokens"] else None
+    return (
+        f"{row['unpriced_tokens']:,} tokens without a known price are not included" if row["unpriced_tokens"] else None
+    )
 
 
 def build_project_cell(row: RankingRow, address: Callable[..., str]) -> PanelCell:
-    """The name of a project."""
     return PanelCell(amounts.folder_name(row["project"]), address(project=row["project"] or ""), row["project"])
 
 
 def build_model_cell(row: RankingRow) -> PanelCell:
-    """The name of a model."""
     name = row["model"]
     return PanelCell(amounts.model_name(name), build_search_address(("model", name)) if name else None, name)
 
 
 def build_session_cell(row: RankingRow) -> PanelCell:
-    """The title of a session."""
     title = " ".join((row["title"] or "")[:400].split())[:120] or "(no title)"
     name = title + (" (deleted)" if row["gone"] else "")
     return PanelCell(name, f"/s/{row['session_id']}", f"{name} · {amounts.folder_name(row['project'])}")
 
 
 def build_failure_panel(document: RankingRow) -> Panel:
-    """How often calls of each tool fail."""
+    """Show how often the calls of each tool fail."""
     rows = sorted((row for row in document["rows"] if row["failed"]), key=lambda row: -row["failed"] / row["calls"])
-    shown = [row for row in rows if row["calls"] >= 5][:_MAX_ROWS] or rows[:_MAX_ROWS]
+    top = [row for row in rows if row["calls"] >= 5][:_MAX_ROWS] or rows[:_MAX_ROWS]
     heads = [
         PanelHead("Tool", is_number=False),
         PanelHead("", kind="bar"),
@@ -91,8 +95,8 @@ def build_failure_panel(document: RankingRow) -> Panel:
         PanelHead("Of calls"),
         PanelHead("Share"),
     ]
-    drawn = build_bar_cells([row["failed"] / row["calls"] for row in shown], "bad")
-    made = [
+    bars = build_bar_cells([row["failed"] / row["calls"] for row in top], "bad")
+    cells = [
         [
             PanelCell(row["tool"], build_search_address(("tool", row["tool"]), ("error", "yes"))),
             bar,
@@ -100,26 +104,27 @@ def build_failure_panel(document: RankingRow) -> Panel:
             PanelCell(f"{row['calls']:,}"),
             PanelCell(amounts.format_share(row["failed"], row["calls"])),
         ]
-        for row, bar in zip(shown, drawn, strict=True)
+        for row, bar in zip(top, bars, strict=True)
     ]
     total = document["total"]["calls"]
-    whole = [
+    sums = [
         PanelCell("All tools"),
         PanelCell("", kind="bar"),
         PanelCell(f"{total['failed']:,}"),
         PanelCell(f"{total['calls']:,}"),
     ]
-    defined = (
-        "Failed: the result is an error, as of denied and interrupted calls. Tools with five calls or more, if any."
+    definition = (
+        "Failed: the result is an error; denied and interrupted calls count. Tools with fewer than five calls are"
+        " hidden unless all have fewer."
     )
     table = PanelTable(
-        heads, made, [*whole, PanelCell(amounts.format_share(total["failed"], total["calls"]))], len(rows) - len(shown)
+        heads, cells, [*sums, PanelCell(amounts.format_share(total["failed"], total["calls"]))], len(rows) - len(top)
     )
-    return Panel("failures", "Failing tools", table, definition=defined, empty="No call failed.")
+    return Panel("failures", "Failing tools", table, definition=definition, empty="No call failed.")
 
 
 def build_context_panel(document: RankingRow) -> Panel:
-    """What fills the context: characters of inputs and results, by tool."""
+    """Rank tools by the characters of their inputs and results."""
     rows = document["rows"][:_MAX_ROWS]
     heads = [
         PanelHead("Tool", is_number=False),
@@ -128,13 +133,13 @@ def build_context_panel(document: RankingRow) -> Panel:
         PanelHead("Inputs"),
         PanelHead("Calls"),
     ]
-    heads += [PanelHead("A call"), PanelHead("≈ Tokens")]
-    drawn = build_bar_cells([row["result_characters"] + row["input_characters"] for row in rows])
-    made = [[_build_tool_cell(row), bar, *_build_size_cells(row)] for row, bar in zip(rows, drawn, strict=True)]
-    whole = [PanelCell("All tools"), PanelCell("", kind="bar"), *_build_size_cells(document["total"]["calls"])]
-    table = PanelTable(heads, made, whole, len(document["rows"]) - len(rows))
-    defined = document["definition"] + " A call: characters of input and result by calls."
-    return Panel("filling", "What fills the context", table, definition=defined, empty="No calls.")
+    heads += [PanelHead("Per call"), PanelHead("≈ Tokens")]
+    bars = build_bar_cells([row["result_characters"] + row["input_characters"] for row in rows])
+    cells = [[_build_tool_cell(row), bar, *_build_size_cells(row)] for row, bar in zip(rows, bars, strict=True)]
+    sums = [PanelCell("All tools"), PanelCell("", kind="bar"), *_build_size_cells(document["total"]["calls"])]
+    table = PanelTable(heads, cells, sums, len(document["rows"]) - len(rows))
+    definition = document["definition"] + " Per call: characters of input and result divided by calls."
+    return Panel("filling", "What fills the context", table, definition=definition, empty="No calls.")
 
 
 def _build_tool_cell(row: RankingRow) -> PanelCell:
@@ -153,8 +158,8 @@ def _build_size_cells(row: RankingRow) -> list[PanelCell]:
     ]
 
 
-def build_file_panel(found: Sequence[BusyFile]) -> Panel:
-    """The files that most calls named."""
+def build_file_panel(files: Sequence[BusyFile]) -> Panel:
+    """Rank files by the calls that name them."""
     heads = [
         PanelHead("File", is_number=False),
         PanelHead("", kind="bar"),
@@ -163,8 +168,8 @@ def build_file_panel(found: Sequence[BusyFile]) -> Panel:
         PanelHead("Changes"),
     ]
     heads += [PanelHead("Failed"), PanelHead("Sessions"), PanelHead("Last")]
-    drawn = build_bar_cells([item.calls for item in found])
-    made = [
+    bars = build_bar_cells([item.calls for item in files])
+    cells = [
         [
             PanelCell(_shorten_path(item.path), build_search_address(("file", item.path)), item.path),
             bar,
@@ -174,30 +179,30 @@ def build_file_panel(found: Sequence[BusyFile]) -> Panel:
             ),
             PanelCell(amounts.format_local_time(amounts.parse_seconds(item.last))[:10]),
         ]
-        for item, bar in zip(found, drawn, strict=True)
+        for item, bar in zip(files, bars, strict=True)
     ]
-    defined = (
-        "Counted: calls of tools that name the file, sub-agents included, every call id once; changes: calls that write"
-        " or edit; failed: of either."
+    definition = (
+        "Calls: tool calls that name the file, sub-agents included, each call id once. Changes: calls that write or"
+        " edit. Failed: calls of either kind."
     )
     return Panel(
         "files",
         "Busiest files",
-        PanelTable(heads, made),
-        definition=defined,
+        PanelTable(heads, cells),
+        definition=definition,
         is_wide=True,
         empty="No call names a file.",
     )
 
 
 def _shorten_path(path: str) -> str:
-    """The end of a path, which tells files apart."""
+    """Return the end of a path, which tells files apart."""
     parts = path.replace("\\", "/").split("/")
     return path if len(parts) < 4 else "…/" + "/".join(parts[-3:])
 
 
-def build_wait_panel(key: str, title: str, found: Sequence[LongWait], defined: str) -> Panel:
-    """What took longest."""
+def build_wait_panel(key: str, title: str, waits: Sequence[LongWait], definition: str) -> Panel:
+    """Rank calls or turns by how long they took."""
     heads = [
         PanelHead("What", is_number=False),
         PanelHead("", kind="bar"),
@@ -205,8 +210,8 @@ def build_wait_panel(key: str, title: str, found: Sequence[LongWait], defined: s
         PanelHead("When"),
         PanelHead("Session", is_number=False),
     ]
-    drawn = build_bar_cells([item.seconds for item in found])
-    made = [
+    bars = build_bar_cells([item.seconds for item in waits])
+    cells = [
         [
             PanelCell(item.name, item.href),
             bar,
@@ -214,6 +219,6 @@ def build_wait_panel(key: str, title: str, found: Sequence[LongWait], defined: s
             PanelCell(amounts.format_local_time(item.time)[:10], title=amounts.format_local_time(item.time)),
             PanelCell(item.title, item.href.partition("?")[0], item.title, kind="clip"),
         ]
-        for item, bar in zip(found, drawn, strict=True)
+        for item, bar in zip(waits, bars, strict=True)
     ]
-    return Panel(key, title, PanelTable(heads, made), definition=defined, empty="Nothing took long.")
+    return Panel(key, title, PanelTable(heads, cells), definition=definition, empty="Nothing took long.")

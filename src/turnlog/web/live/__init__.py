@@ -1,1 +1,1 @@
-"""What happens now, as it happens."""
+"""The live pages."""

@@ -1,4 +1,4 @@
-"""The live pages: a board of all sessions with what they are doing, and a page that follows one of them."""
+"""The live pages: a board of all sessions and their states, and a page that follows one session."""
 
 from __future__ import annotations
 
@@ -31,8 +31,6 @@ _MAX_CURSOR_CHARS = 4096
 
 
 class FollowedSession(NamedTuple):
-    """The session that a request is about."""
-
     path: Path
     ref: str
     title: str
@@ -40,47 +38,46 @@ class FollowedSession(NamedTuple):
 
 
 def get_channels(request: Request) -> Channels:
-    """The channels of the server."""
     state = request.app.state
     if not hasattr(state, "channels"):
-        state.channels = Channels(state.place)
-    found = state.channels
-    assert isinstance(found, Channels)
-    return found
+        state.channels = Channels(state.machine)
+    channels = state.channels
+    assert isinstance(channels, Channels)
+    return channels
 
 
-def find_followed_session(place: Machine, ref: str) -> FollowedSession:
-    """The session that a reference means; one that is too new for the index is looked for in the folders."""
+def find_followed_session(machine: Machine, ref: str) -> FollowedSession:
+    """Resolve a reference; a session too new for the index is searched for in the folders."""
     try:
-        known = place.find_session(ref)
+        known = machine.find_session(ref)
     except NotFound:
-        for folder in place.config_dirs:
+        for folder in machine.config_dirs:
             for file in list_session_files(folder):
                 if file.session_id == ref:
                     return FollowedSession(file.path, ref, "", file.project_dir.name)
         raise
     if known.is_gone:
         raise NotFound(
-            f"{known.uuid} was deleted; `turnlog archive restore {known.uuid}` brings it back if it is archived"
+            f"{known.uuid} was deleted; `turnlog archive restore {known.uuid}` restores it if it is in the archive"
         )
     return FollowedSession(known.path, known.ref, known.title or "", known.cwd or known.folder)
 
 
 async def _open_session_channel(request: Request) -> tuple[FollowedSession, SessionChannel]:
     def open_channel() -> tuple[FollowedSession, SessionChannel]:
-        found = find_followed_session(get_machine(request), request.path_params["ref"])
+        session = find_followed_session(get_machine(request), request.path_params["ref"])
         try:
-            return found, get_channels(request).open_session(found.path, found.ref)
+            return session, get_channels(request).open_session(session.path, session.ref)
         except OSError as error:
-            raise Unreadable(f"{found.path}: {error.strerror or error}") from None
+            raise Unreadable(f"{session.path}: {error.strerror or error}") from None
 
-    found, channel = await asyncio.to_thread(open_channel)
+    session, channel = await asyncio.to_thread(open_channel)
     channel.start()
-    return found, channel
+    return session, channel
 
 
 def _read_cursor(request: Request) -> str | None:
-    """Where somebody goes on from: what the browser remembers, else what the page said."""
+    """Return where to continue: the browser's last event id, or else the page's cursor."""
     text = request.headers.get("last-event-id") or request.query_params.get("cursor")
     return text[:_MAX_CURSOR_CHARS] if text else None
 
@@ -92,21 +89,21 @@ async def stream_session_events(request: Request) -> Response:
 
 
 async def show_live_session(request: Request) -> Response:
-    """GET /live/{ref}: the last turns, and whatever comes."""
-    found, channel = await _open_session_channel(request)
+    """GET /live/{ref}: render the last turns; the page then follows the events."""
+    session, channel = await _open_session_channel(request)
     first = await asyncio.to_thread(channel.read_first_events)
-    shown = _LiveSessionPage(found.ref, first)
+    page = _LiveSessionPage(session.ref, first)
 
     def render() -> Response:
         return render_page(
             request,
             "live_session.html",
-            ref=found.ref,
-            title=found.title or "(no title)",
-            project=found.project,
-            items=shown.items,
-            agents=list(shown.agents.values()),
-            state=shown.state,
+            ref=session.ref,
+            title=session.title or "(no title)",
+            project=session.project,
+            items=page.items,
+            agents=list(page.agents.values()),
+            state=page.state,
             cursor=first[-1].cursor,
         )
 
@@ -114,7 +111,7 @@ async def show_live_session(request: Request) -> Response:
 
 
 class _LiveSessionPage:
-    """What the first events put on a page."""
+    """Collects what the first events put on the page."""
 
     def __init__(self, ref: str, events: list[LiveEvent]) -> None:
         self.items: list[Markup] = []

@@ -1,8 +1,8 @@
-"""Server-sent events: what is followed once, and sent to everybody who looks at it.
+"""Server-sent events: each source is followed once and sent to everyone who listens.
 
-A channel polls what it follows while somebody listens, in a thread, and remembers the last events. Whoever listens
-takes them from there at the pace of the connection; who falls behind, or comes back with a cursor that is older than
-what is remembered, gets what was missed from the files themselves. So there is no queue for anybody that could fill.
+While anyone listens, a channel polls its source in a thread and remembers the last events. Listeners read them at the
+pace of their connection. A listener that falls behind, or returns with a cursor older than the remembered events, gets
+the missed events from the files. So no listener needs a queue that could fill up.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from starlette.responses import Response, StreamingResponse
 from turnlog.live.events import LiveEvent
 
 RETRY_MS = 1000
-"""How long a browser waits before it tries again."""
+"""How long a browser waits before it reconnects."""
 KEEP_ALIVE_SECONDS = 15.0
 MIN_POLL_SECONDS, MAX_POLL_SECONDS = 0.1, 1.0
 _MAX_EVENTS = 256
 _MAX_EVENT_BYTES = 8 << 20
 _GRACE_SECONDS = 20.0
-"""So many seconds a channel goes on when nobody listens: a page that was just sent will."""
+"""How long a channel continues without listeners, because a page that was just sent will connect soon."""
 
 
 T = TypeVar("T")
@@ -41,21 +41,21 @@ def _get_thread_pool() -> ThreadPoolExecutor:
 
 
 class JoinPoint(NamedTuple):
-    """Where somebody who comes joins the others."""
+    """Where a new listener joins the shared events."""
 
     missed: Iterator[LiveEvent]
     place: int
 
 
 class Channel(ABC):
-    """Something that is followed."""
+    """A source of events that is followed once for all listeners."""
 
     def __init__(self, ending: threading.Event) -> None:
         self._ending = ending
         self._events: deque[LiveEvent] = deque()
         self._bytes = 0
         self._end = 0
-        """How many events there were; the last remembered one is the one before it."""
+        """The number of events so far; the last remembered one has the number before it."""
         self._lock = threading.Lock()
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -63,29 +63,29 @@ class Channel(ABC):
         self.listeners = 0
         self.is_closed = False
 
-    # -- to be filled in
+    # -- for subclasses
 
     @abstractmethod
     def _poll_events(self) -> Sequence[LiveEvent]:
-        """What has happened; called by one thread at a time."""
+        """Return new events; called by one thread at a time."""
 
     @abstractmethod
     def _read_missed_events(self, cursor: str | None) -> Iterator[LiveEvent]:
-        """The events that lead from a cursor to the present; called by one thread at a time, read by another."""
+        """Return the events between a cursor and the present; called by one thread at a time, read by another."""
 
     @abstractmethod
     def _close_source(self) -> None:
-        """Let go of what is followed."""
+        """Release the source."""
 
     def _choose_pause(self) -> float:
-        """Seconds to the next look: short while something happens."""
+        """Return the seconds until the next poll: short while something happens."""
         quiet = time.monotonic() - self._active
         return min(max(quiet / 20, MIN_POLL_SECONDS), MAX_POLL_SECONDS)
 
     # -- following
 
     def start(self) -> None:
-        """Begin to look, if nobody does yet."""
+        """Start polling unless it is already running."""
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._run())
 
@@ -99,35 +99,35 @@ class Channel(ABC):
                 self._close_source()
 
     async def _keep_polling(self) -> None:
-        """Look again and again, until nobody listens or the server stops; never more than a fifth of the time."""
+        """Poll until no one listens or the server stops; uses at most a fifth of the time."""
         alone_since = time.monotonic()
         while not self._ending.is_set():
             if self.listeners:
                 alone_since = time.monotonic()
             elif time.monotonic() - alone_since > _GRACE_SECONDS:
                 return
-            begun = time.monotonic()
+            started = time.monotonic()
             if await self._run_in_thread(self.poll):
                 self._wake_listeners()
-            await asyncio.sleep(max(self._choose_pause(), 4 * (time.monotonic() - begun)))
+            await asyncio.sleep(max(self._choose_pause(), 4 * (time.monotonic() - started)))
 
-    async def _run_in_thread(self, doing: Callable[..., T], *values: Any) -> T:
-        """Do something in one of few threads: each of them keeps the memory that it once needed."""
-        return await asyncio.get_running_loop().run_in_executor(_get_thread_pool(), doing, *values)
+    async def _run_in_thread(self, function: Callable[..., T], *values: Any) -> T:
+        """Call a function in one of a few threads, since each thread keeps the memory that it once needed."""
+        return await asyncio.get_running_loop().run_in_executor(_get_thread_pool(), function, *values)
 
     def _wake_listeners(self) -> None:
         wake, self._wake = self._wake, asyncio.Event()
         wake.set()
 
     def poll(self) -> bool:
-        """Look once; whether something has happened."""
+        """Poll once and return whether there were events."""
         with self._lock:
-            found = self._poll_events()
-            for event in found:
+            events = self._poll_events()
+            for event in events:
                 self._remember_event(event)
-        if found:
+        if events:
             self._active = time.monotonic()
-        return bool(found)
+        return bool(events)
 
     def _remember_event(self, event: LiveEvent) -> None:
         self._events.append(event)
@@ -137,7 +137,6 @@ class Channel(ABC):
             self._bytes -= len(self._events.popleft().data)
 
     def find_join_point(self, cursor: str | None) -> JoinPoint:
-        """Where somebody with a cursor joins."""
         with self._lock:
             begin = self._end - len(self._events)
             for place, event in enumerate(self._events):
@@ -146,7 +145,7 @@ class Channel(ABC):
             return JoinPoint(self._read_missed_events(cursor), self._end)
 
     def list_events_after(self, place: int) -> list[LiveEvent] | None:
-        """The events from a place on; None if some of them are forgotten."""
+        """Return the events from a place on; None if some are no longer remembered."""
         with self._lock:
             behind = self._end - place
             return None if behind > len(self._events) else list(self._events)[len(self._events) - behind :]
@@ -154,7 +153,7 @@ class Channel(ABC):
     # -- listening
 
     async def stream_events(self, cursor: str | None) -> AsyncIterator[LiveEvent | None]:
-        """The events from a cursor on, without end; None when nothing has happened for a while."""
+        """Yield events from a cursor on, without end; yields None if nothing has happened for a while."""
         self.listeners += 1
         self.start()
         try:
@@ -163,23 +162,23 @@ class Channel(ABC):
                 while (event := await self._run_in_thread(next, missed, None)) is not None:
                     yield event
                     cursor = event.cursor
-                async for told in self._stream_shared_events(place):
-                    yield told
-                    cursor = told.cursor if told else cursor
+                async for shared in self._stream_shared_events(place):
+                    yield shared
+                    cursor = shared.cursor if shared else cursor
         finally:
             self.listeners -= 1
 
     async def _stream_shared_events(self, place: int) -> AsyncIterator[LiveEvent | None]:
-        """The events from a place on, until the listener has fallen behind or the channel ends."""
+        """Yield events from a place on, until the listener falls behind or the channel closes."""
         while not self.is_closed:
             wake = self._wake
-            found = self.list_events_after(place)
-            if found is None:
+            events = self.list_events_after(place)
+            if events is None:
                 return
-            for event in found:
+            for event in events:
                 yield event
                 place += 1
-            if not found:
+            if not events:
                 try:
                     await asyncio.wait_for(wake.wait(), KEEP_ALIVE_SECONDS)
                 except TimeoutError:
@@ -196,7 +195,7 @@ async def _encode_events(events: AsyncIterator[LiveEvent | None]) -> AsyncIterat
 
 
 def build_stream_response(request: Request, channel: Channel, cursor: str | None) -> Response:
-    """An answer that goes on; to somebody who asks for the head alone, nothing but that."""
+    """Build a response that streams events; a HEAD request gets only the headers."""
     if request.method == "HEAD":
         return Response(media_type="text/event-stream")
     return StreamingResponse(_encode_events(channel.stream_events(cursor)), media_type="text/event-stream")

@@ -1,1 +1,1 @@
-"""The page of a session."""
+"""The session page."""

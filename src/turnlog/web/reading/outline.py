@@ -1,4 +1,4 @@
-"""What a session is made of, without its texts: what the outline, the minimap and other programs ask for."""
+"""The structure of a session without its texts, for the outline, the minimap and other programs."""
 
 from __future__ import annotations
 
@@ -14,16 +14,14 @@ from turnlog.web.reading.transcript_view import TranscriptView, agent_address
 
 _SUMMARY_PATTERN = re.compile(r"<summary>([^<]+)")
 MAX_TURNS = 200
-"""So many turns are told at once."""
+"""The most turns in one response."""
 STRIP_ROWS = 360
 _PAUSE_SECONDS = 1800
 _MAX_TITLE_CHARS = 120
-"""So many characters of a prompt are enough for a row."""
+"""The part of a prompt that fits in an outline row."""
 
 
 class TurnOutline(Struct):
-    """A turn of the branch."""
-
     number: int
     position: int
     """Of its first item in the branch."""
@@ -43,15 +41,13 @@ class TurnOutline(Struct):
 
 
 class BranchOutline(Struct):
-    """One of the branches."""
-
     leaf: str
     turns: int
     is_current: bool
 
 
 class CompactionOutline(Struct):
-    """A compaction; its position is None where it is on another branch."""
+    """A compaction; `position` is None if it is on another branch."""
 
     key: str
     position: int | None
@@ -61,7 +57,7 @@ class CompactionOutline(Struct):
 
 
 class AgentOutline(Struct):
-    """A sub-agent; `turn` is the one that started it, `call_id` the call, if one is known."""
+    """A sub-agent; `turn` is the turn that started it, `call_id` the call, if known."""
 
     agent_id: str
     address: str
@@ -78,11 +74,11 @@ class AgentOutline(Struct):
     output: int
     cost_usd: float
     incomplete: bool
-    """Its own file is missing: only what the session's file repeats of it is known."""
+    """Its own file is missing; only what the session's file repeats is known."""
 
 
 class OutlineFile(Struct):
-    """A file, and in how many turns it was read and changed."""
+    """A file, and the number of turns that read and changed it."""
 
     path: str
     reads: int
@@ -90,37 +86,37 @@ class OutlineFile(Struct):
 
 
 class MinimapStrip(Struct):
-    """The branch on a strip of equal rows, for a map of it."""
+    """The branch divided into equal rows, for the minimap."""
 
     tokens: list[int]
-    """Output tokens."""
+    """Output tokens in each row."""
     errors: list[int]
     pauses: list[int]
-    """The rows at which half an hour or more had passed since the turn before."""
+    """Rows that begin at least half an hour after the previous turn."""
 
 
 class TurnList(Struct):
-    """Some of the turns that fit a filter."""
+    """One page of the turns that match a filter."""
 
     total: int
-    """How many fit."""
+    """How many turns match."""
     first: int
     turns: list[TurnOutline]
 
 
 class SessionOutline(Struct):
-    """A session, or a sub-agent, as an outline."""
+    """The outline of a session or a sub-agent."""
 
     session_id: str
     agent_id: str | None
     title: str | None
     branch: str
     items: int
-    """Of this branch."""
+    """In this branch."""
     numbers: list[int]
-    """Of the turns of this branch, in order."""
+    """The numbers of this branch's turns, in order."""
     positions: list[int]
-    """Of their first items."""
+    """The position of each turn's first item."""
     strip: MinimapStrip
     branches: list[BranchOutline]
     compactions: list[CompactionOutline]
@@ -137,33 +133,32 @@ class SessionOutline(Struct):
     output: int
     cost_usd: float
     unpriced_tokens: int
-    """Of models without a known price; they are not in the cost."""
+    """Tokens of models without a known price; the cost excludes them."""
 
 
 def read_turn_title(chapter: Chapter) -> str:
-    """How a turn begins; of what background tasks report, what they say and not how it is wrapped."""
+    """Return a turn's title; for a background task's report, the summary without its tags."""
     if chapter.kind != "notification" or "<" not in chapter.title:
         return chapter.title
-    told = _SUMMARY_PATTERN.search(chapter.title)
-    return told[1].strip() if told else "A background task reported"
+    summary = _SUMMARY_PATTERN.search(chapter.title)
+    return summary[1].strip() if summary else "Background task report"
 
 
-def build_outline(found: TranscriptView) -> SessionOutline:
-    """The outline of a transcript."""
-    head = found.head
-    told = found.turns
+def build_outline(transcript: TranscriptView) -> SessionOutline:
+    head = transcript.head
+    turns = transcript.turns
     return SessionOutline(
-        found.known.uuid,
-        found.agent,
+        transcript.known.uuid,
+        transcript.agent,
         head.title,
-        found.kept.get_branch(found.leaf).leaf,
-        found.count,
-        [chapter.turn for _, chapter in told],
-        [position for position, _ in told],
-        build_minimap_strip(told, found.count),
-        list(_list_branches(found)),
-        list(_list_compactions(found)),
-        list(list_agents(found)),
+        transcript.kept.get_branch(transcript.leaf).leaf,
+        transcript.count,
+        [chapter.turn for _, chapter in turns],
+        [position for position, _ in turns],
+        build_minimap_strip(turns, transcript.count),
+        list(_list_branches(transcript)),
+        list(_list_compactions(transcript)),
+        list(list_agents(transcript)),
         [OutlineFile(file.path, len(file.reads), len(file.writes)) for file in head.files],
         head.models,
         head.folders,
@@ -179,36 +174,35 @@ def build_outline(found: TranscriptView) -> SessionOutline:
     )
 
 
-def list_turns(found: TranscriptView, wish: TurnFilter, first: int = 0, count: int = MAX_TURNS) -> TurnList:
-    """The turns of a branch that fit a wish, or some of them."""
-    fitting = [pair for pair in found.turns if wish.is_match(pair[1])]
+def list_turns(transcript: TranscriptView, turn_filter: TurnFilter, first: int = 0, count: int = MAX_TURNS) -> TurnList:
+    """Return one page of the turns that match a filter."""
+    matches = [pair for pair in transcript.turns if turn_filter.is_match(pair[1])]
     return TurnList(
-        len(fitting), first, [_to_turn_outline(*pair) for pair in fitting[first : first + min(count, MAX_TURNS)]]
+        len(matches), first, [_to_turn_outline(*pair) for pair in matches[first : first + min(count, MAX_TURNS)]]
     )
 
 
 class TurnFilter(NamedTuple):
-    """Which turns are wanted."""
-
     words: tuple[str, ...] = ()
-    """All of them stand in the title, in whatever case."""
+    """All of them must occur in the title; case is ignored."""
     failed: bool = False
     touched: frozenset[int] | None = None
-    """The numbers of the turns that touched a file."""
+    """The numbers of the turns that touched the chosen file."""
 
     def is_match(self, chapter: Chapter) -> bool:
-        """Whether a turn is one of them."""
         if self.failed and not chapter.errors and chapter.outcome != "error":
             return False
         if self.touched is not None and chapter.turn not in self.touched:
             return False
-        said = read_turn_title(chapter).lower() if self.words else ""
-        return all(word in said for word in self.words)
+        title = read_turn_title(chapter).lower() if self.words else ""
+        return all(word in title for word in self.words)
 
 
-def build_turn_filter(found: TranscriptView, words: str = "", file: str = "", *, failed: bool = False) -> TurnFilter:
-    """A wish as somebody has put it."""
-    use = next((use for use in found.head.files if use.path == file), None)
+def build_turn_filter(
+    transcript: TranscriptView, words: str = "", file: str = "", *, failed: bool = False
+) -> TurnFilter:
+    """Build a filter from the values of a request."""
+    use = next((use for use in transcript.head.files if use.path == file), None)
     touched = frozenset([*use.reads, *use.writes]) if use else frozenset[int]() if file else None
     return TurnFilter(tuple(words.lower().split()), failed, touched)
 
@@ -233,36 +227,36 @@ def _to_turn_outline(position: int, chapter: Chapter) -> TurnOutline:
     )
 
 
-def build_minimap_strip(told: Sequence[tuple[int, Chapter]], items: int, rows: int = STRIP_ROWS) -> MinimapStrip:
-    """Turns on a strip, by the places of their items."""
-    made = MinimapStrip([0] * rows, [0] * rows, [])
+def build_minimap_strip(turns: Sequence[tuple[int, Chapter]], items: int, rows: int = STRIP_ROWS) -> MinimapStrip:
+    """Distribute turns over the rows of a strip, by the positions of their items."""
+    strip = MinimapStrip([0] * rows, [0] * rows, [])
     before = 0
-    for position, chapter in told:
+    for position, chapter in turns:
         first = min(position * rows // max(items, 1), rows - 1)
         last = min((position + chapter.count - 1) * rows // max(items, 1), rows - 1)
         for row in range(first, last + 1):
-            made.tokens[row] += chapter.output // (last - first + 1)
-        made.errors[first] += chapter.errors
-        began = to_epoch_seconds(chapter.started)
-        if before and began - before >= _PAUSE_SECONDS and made.pauses[-1:] != [first]:
-            made.pauses.append(first)
+            strip.tokens[row] += chapter.output // (last - first + 1)
+        strip.errors[first] += chapter.errors
+        started = to_epoch_seconds(chapter.started)
+        if before and started - before >= _PAUSE_SECONDS and strip.pauses[-1:] != [first]:
+            strip.pauses.append(first)
         before = to_epoch_seconds(chapter.ended or chapter.started) or before
-    return made
+    return strip
 
 
-def _list_branches(found: TranscriptView) -> Iterator[BranchOutline]:
-    is_turn = [chapter.turn > 0 for chapter in found.head.chapters]
-    for line in found.head.branches:
+def _list_branches(transcript: TranscriptView) -> Iterator[BranchOutline]:
+    is_turn = [chapter.turn > 0 for chapter in transcript.head.chapters]
+    for line in transcript.head.branches:
         yield BranchOutline(line.leaf, sum(is_turn[place] for place in line.chapters), line.is_current)
 
 
-def list_agents(found: TranscriptView) -> Iterator[AgentOutline]:
-    """The sub-agents of a session, or those that a sub-agent started."""
-    for item in found.main.agents:
-        if found.agent is None or item.parent_agent_id == found.agent:
+def list_agents(transcript: TranscriptView) -> Iterator[AgentOutline]:
+    """Yield the sub-agents of a session, or those that a sub-agent started."""
+    for item in transcript.main.agents:
+        if transcript.agent is None or item.parent_agent_id == transcript.agent:
             yield AgentOutline(
                 item.agent_id,
-                agent_address(found.known.ref, item.agent_id),
+                agent_address(transcript.known.ref, item.agent_id),
                 item.type,
                 item.description,
                 item.call_id,
@@ -279,6 +273,6 @@ def list_agents(found: TranscriptView) -> Iterator[AgentOutline]:
             )
 
 
-def _list_compactions(found: TranscriptView) -> Iterator[CompactionOutline]:
-    for item in found.head.compactions:
-        yield CompactionOutline(item.key, found.compactions.get(item.key), item.trigger, item.before, item.after)
+def _list_compactions(transcript: TranscriptView) -> Iterator[CompactionOutline]:
+    for item in transcript.head.compactions:
+        yield CompactionOutline(item.key, transcript.compactions.get(item.key), item.trigger, item.before, item.after)

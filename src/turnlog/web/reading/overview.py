@@ -1,4 +1,4 @@
-"""What there is to see of a whole transcript at once: the chart of its context window, and where something failed."""
+"""Overviews of a whole transcript: the context chart, and the positions of failures."""
 
 from __future__ import annotations
 
@@ -18,12 +18,15 @@ from turnlog.web.reading.windows import ITEMS_PER_WINDOW, TEMPLATE_FUNCTIONS
 
 
 def show_context_chart(request: Request) -> Response:
-    """GET /s/{ref}/context: the chart as a fragment, by messages or by time."""
-    found = open_transcript_view(request)
-    axis = _TimeAxis(found) if request.query_params.get("by") == "time" else _MessageAxis(found)
-    points = list(_build_points(found, axis))
+    """GET /s/{ref}/context: render the chart as a fragment, by message or by time."""
+    transcript = open_transcript_view(request)
+    axis = _TimeAxis(transcript) if request.query_params.get("by") == "time" else _MessageAxis(transcript)
+    points = list(_build_points(transcript, axis))
     chart = render_context_chart(
-        points, list(_build_compaction_lines(found, axis)), list(_build_cost_bars(found, axis)), found.turn_link
+        points,
+        list(_build_compaction_lines(transcript, axis)),
+        list(_build_cost_bars(transcript, axis)),
+        transcript.turn_link,
     )
     read, all_ = sum(point.cache_read for point in points), sum(point.context for point in points)
     return render_page(
@@ -38,38 +41,38 @@ def show_context_chart(request: Request) -> Response:
 
 
 class _MessageAxis:
-    """The items at equal distances."""
+    """Places items at equal distances."""
 
-    def __init__(self, found: TranscriptView) -> None:
-        self._last = max(found.count - 1, 1)
+    def __init__(self, transcript: TranscriptView) -> None:
+        self._last = max(transcript.count - 1, 1)
 
     def find_place(self, position: int, time: str | None) -> float | None:
-        """Where something stands, from 0 to 1."""
+        """Return a position from 0 to 1."""
         return position / self._last
 
 
 class _TimeAxis:
-    """The items at the times when they were written."""
+    """Places items by the time when they were written."""
 
-    def __init__(self, found: TranscriptView) -> None:
-        self._begin, self._end = to_epoch_seconds(found.head.started), to_epoch_seconds(found.head.ended)
+    def __init__(self, transcript: TranscriptView) -> None:
+        self._begin, self._end = to_epoch_seconds(transcript.head.started), to_epoch_seconds(transcript.head.ended)
 
     def find_place(self, position: int, time: str | None) -> float | None:
-        """Where something stands, from 0 to 1."""
-        made = to_epoch_seconds(time)
-        if not made or self._end <= self._begin:
+        """Return a position from 0 to 1; None if the time is unknown."""
+        written = to_epoch_seconds(time)
+        if not written or self._end <= self._begin:
             return None
-        return min(max((made - self._begin) / (self._end - self._begin), 0.0), 1.0)
+        return min(max((written - self._begin) / (self._end - self._begin), 0.0), 1.0)
 
 
 _Axis = _MessageAxis | _TimeAxis
 
 
-def _build_points(found: TranscriptView, axis: _Axis) -> Iterator[ContextPoint]:
-    firsts = [chapter.first for _, chapter in found.chapters]
-    for step in found.kept.read_steps():
+def _build_points(transcript: TranscriptView, axis: _Axis) -> Iterator[ContextPoint]:
+    firsts = [chapter.first for _, chapter in transcript.chapters]
+    for step in transcript.kept.read_steps():
         place = bisect_right(firsts, step.item) - 1
-        position, chapter = found.chapters[place]
+        position, chapter = transcript.chapters[place]
         inside = step.item - chapter.first
         if place >= 0 and inside < chapter.count:
             x = axis.find_place(position + inside, step.time)
@@ -77,21 +80,21 @@ def _build_points(found: TranscriptView, axis: _Axis) -> Iterator[ContextPoint]:
                 yield ContextPoint(x, position + inside, step.context, step.cache_read)
 
 
-def _build_compaction_lines(found: TranscriptView, axis: _Axis) -> Iterator[CompactionLine]:
-    for item in found.head.compactions:
-        position = found.compactions.get(item.key)
+def _build_compaction_lines(transcript: TranscriptView, axis: _Axis) -> Iterator[CompactionLine]:
+    for item in transcript.head.compactions:
+        position = transcript.compactions.get(item.key)
         if position is None:
             continue
-        x = axis.find_place(position, found.read_items(position, 1)[0].time)
+        x = axis.find_place(position, transcript.read_items(position, 1)[0].time)
         before = f", {format_count(item.before, 'token')} before" if item.before is not None else ""
         if x is not None:
             yield CompactionLine(
-                x, position, f"Compaction ({item.trigger or 'unknown'}){before}", found.permalink(item.key)
+                x, position, f"Compaction ({item.trigger or 'unknown'}){before}", transcript.permalink(item.key)
             )
 
 
-def _build_cost_bars(found: TranscriptView, axis: _Axis) -> Iterator[CostBar]:
-    for position, chapter in found.turns:
+def _build_cost_bars(transcript: TranscriptView, axis: _Axis) -> Iterator[CostBar]:
+    for position, chapter in transcript.turns:
         left = axis.find_place(position, chapter.started)
         right = axis.find_place(position + chapter.count - 1, chapter.ended or chapter.started)
         if left is not None and right is not None:
@@ -99,30 +102,30 @@ def _build_cost_bars(found: TranscriptView, axis: _Axis) -> Iterator[CostBar]:
 
 
 def send_next_error(request: Request) -> Response:
-    """GET /api/s/{ref}/errors: the next item, from a position on, in which something failed; or the one before."""
-    found = open_transcript_view(request)
+    """GET /api/s/{ref}/errors: find the next or previous item in which something failed."""
+    transcript = open_transcript_view(request)
     start = request.query_params.get("from", "-1").removeprefix("-")
     from_ = int(start[:9]) if start.isdecimal() and not request.query_params.get("from", "").startswith("-") else -1
     is_back = request.query_params.get("direction", "1").startswith("-")
-    return build_json_response({"position": next(_find_failures(found, from_, is_back=is_back), None)})
+    return build_json_response({"position": next(_find_failures(transcript, from_, is_back=is_back), None)})
 
 
-def _find_failures(found: TranscriptView, start: int, *, is_back: bool) -> Iterator[int]:
-    """The positions of items in which something failed, behind one or before it; only turns with errors are read."""
-    chapters = [pair for pair in found.chapters if pair[1].errors]
+def _find_failures(transcript: TranscriptView, start: int, *, is_back: bool) -> Iterator[int]:
+    """Yield the positions of failed items after or before one; reads only turns that have errors."""
+    chapters = [pair for pair in transcript.chapters if pair[1].errors]
     for position, chapter in reversed(chapters) if is_back else chapters:
         ends = range(position, position + chapter.count)
         parts = [ends[at : at + ITEMS_PER_WINDOW] for at in range(0, len(ends), ITEMS_PER_WINDOW)]
         for part in reversed(parts) if is_back else parts:
             if (part[0] >= start) if is_back else (part[-1] <= start):
                 continue
-            failed = sorted(_find_failed_items(found, part), reverse=is_back)
+            failed = sorted(_find_failed_items(transcript, part), reverse=is_back)
             yield from (place for place in failed if (place < start if is_back else place > start))
 
 
-def _find_failed_items(found: TranscriptView, part: range) -> Iterator[int]:
-    items = found.read_items(part[0], len(part))
-    excerpt = found.kept.read_excerpt(items)
+def _find_failed_items(transcript: TranscriptView, part: range) -> Iterator[int]:
+    items = transcript.read_items(part[0], len(part))
+    excerpt = transcript.kept.read_excerpt(items)
     session = excerpt.session
     bad = {excerpt.find_offset(call.line) for call in session.calls if call.is_error}
     bad |= {excerpt.find_offset(message.lines[0]) for message in session.messages if message.is_error}

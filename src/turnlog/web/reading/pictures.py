@@ -1,7 +1,7 @@
-"""Images and documents of a transcript as files: only what their bytes prove to be an image is shown as one.
+"""Serves the images and documents of a transcript; only data whose bytes prove it to be an image is shown as one.
 
-What the transcript says about their type is hostile input, as is everything in it: an SVG or a page that claims to be a
-PNG would run where it is shown. So the type comes from the first bytes, and everything else is a download.
+The transcript's own claims are hostile input: an SVG or an HTML page that claims to be a PNG would run where it is
+shown. So the type comes from the first bytes, and everything else is a download.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _FILE_ENDINGS = {
 
 
 class PictureFile(NamedTuple):
-    """The bytes of a picture or document, and what they are."""
+    """The bytes of a picture or document, and their type."""
 
     data: bytes
     media_type: str
-    """By the bytes; `application/octet-stream` for what is not known."""
+    """Detected from the bytes; `application/octet-stream` if unknown."""
     name: str
 
     @property
@@ -48,7 +48,7 @@ class PictureFile(NamedTuple):
 
 
 def detect_media_type(data: bytes) -> str:
-    """What some bytes are, by how they begin."""
+    """Detect the type of some data from its first bytes."""
     if data.startswith(b"\x89PNG\r\n\x1a\n"):
         return "image/png"
     if data.startswith(b"\xff\xd8\xff"):
@@ -61,13 +61,13 @@ def detect_media_type(data: bytes) -> str:
 
 
 def looks_like_image(picture: Picture) -> bool:
-    """Whether a picture of a transcript can be shown, judged by its first bytes."""
+    """Check by its first bytes whether a picture can be shown."""
     head = _decode_base64(picture.data[:64])
     return picture.kind == "image" and head is not None and detect_media_type(head).startswith("image/")
 
 
 def to_picture_file(picture: Picture) -> PictureFile | None:
-    """A picture or document as a file; None where its data is no base64, nor text."""
+    """Convert a picture or document to a file; None if its data is neither base64 nor text."""
     data = _decode_base64(picture.data)
     if data is None and picture.kind == "document" and picture.media_type.startswith("text/"):
         data = picture.data.encode("utf-8", "replace")
@@ -78,7 +78,7 @@ def to_picture_file(picture: Picture) -> PictureFile | None:
 
 
 def build_safe_name(picture: Picture, kind: str) -> str:
-    """A file name that means nothing to any system but a name, with the ending that its bytes deserve."""
+    """Build a file name that is harmless on any system, with an extension that fits the bytes."""
     last = re.split(r"[/\\]", picture.name)[-1]
     stem = _UNSAFE_CHARS.sub("_", last).strip(". _-").rpartition(".")[0] or _UNSAFE_CHARS.sub("_", last).strip(". _-")
     ending = _FILE_ENDINGS.get(kind) or ("txt" if picture.media_type.startswith("text/") else "bin")
@@ -93,20 +93,19 @@ def _decode_base64(data: str) -> bytes | None:
 
 
 def send_picture(request: Request) -> Response:
-    """GET /s/{ref}/picture/{offset}/{place}."""
-    found = open_transcript_view(request)
-    shown = _find_picture(found, request.path_params["offset"], request.path_params["place"])
-    file = to_picture_file(shown) if shown is not None else None
+    transcript = open_transcript_view(request)
+    picture = _find_picture(transcript, request.path_params["offset"], request.path_params["place"])
+    file = to_picture_file(picture) if picture is not None else None
     if file is None:
-        raise NotFound("there is no picture at this place")
+        raise NotFound("there is no picture at this offset")
     disposition = "inline" if file.is_image else "attachment"
     headers = {"content-disposition": f'{disposition}; filename="{file.name}"'}
     kind = file.media_type if file.is_image else "application/octet-stream"
     return Response(file.data, media_type=kind, headers=headers)
 
 
-def _find_picture(found: TranscriptView, offset: int, place: int) -> Picture | None:
-    item = TimelineItem("", "meta", None, [found.find_line(offset)])
-    excerpt: Excerpt = found.kept.read_excerpt([item])
+def _find_picture(transcript: TranscriptView, offset: int, place: int) -> Picture | None:
+    item = TimelineItem("", "meta", None, [transcript.find_line(offset)])
+    excerpt: Excerpt = transcript.kept.read_excerpt([item])
     entry = excerpt.find_item_at(offset)
     return held_picture(excerpt.session.read_body(entry), offset, place) if isinstance(entry, Entry) else None

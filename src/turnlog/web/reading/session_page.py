@@ -1,4 +1,4 @@
-"""The page of a session, and everything that it asks for: windows, sub-agents, raw entries, its outline, its chart."""
+"""The session page and everything that it loads: windows, sub-agents, raw entries, outline, chart."""
 
 from __future__ import annotations
 
@@ -35,41 +35,41 @@ from turnlog.web.reading.windows import build_page_views as views_of
 
 RouteHandler = Callable[[Request], Response]
 _MAX_REMEMBERED = 16
-"""So many answers are kept for each timeline."""
+"""Responses to remember for each timeline."""
 _REMEMBERED_ANSWERS: WeakKeyDictionary[KeptTimeline, dict[str, Response]] = WeakKeyDictionary()
 
 
 def remember_answers(handler: RouteHandler) -> RouteHandler:
-    """The same answers, made once for each address while the session stays as it is."""
+    """Wrap a handler so that it answers each address once while the session is unchanged."""
 
     def answer(request: Request) -> Response:
-        made = _REMEMBERED_ANSWERS.setdefault(open_transcript_view(request).kept, {})
+        responses = _REMEMBERED_ANSWERS.setdefault(open_transcript_view(request).kept, {})
         address = f"{request.url.path}?{request.url.query}"
-        found = made.get(address)
-        if found is None:
-            found = handler(request)
-            if len(made) < _MAX_REMEMBERED:
-                made[address] = found
-        return Response(found.body, found.status_code, media_type=found.media_type)
+        response = responses.get(address)
+        if response is None:
+            response = handler(request)
+            if len(responses) < _MAX_REMEMBERED:
+                responses[address] = response
+        return Response(response.body, response.status_code, media_type=response.media_type)
 
     return answer
 
 
 _TEXT_MEDIA_TYPE = "text/plain; charset=utf-8"
 _MAX_SHOWN_BYTES = 2 << 20
-"""Above this, the dialog shows only the beginning of an entry's bytes; the address has them all."""
+"""The dialog shows at most this much of an entry; the entry's own address sends all of it."""
 
 
 def show_raw_entry(request: Request) -> Response:
-    """GET /s/{ref}/raw/{offset}: the bytes of an entry, or with `format=html` a fragment that shows them."""
-    found = open_transcript_view(request)
-    place = found.find_line(request.path_params["offset"])
-    source = FileSource(found.kept.path)
+    """GET /s/{ref}/raw/{offset}: send the bytes of an entry; with `format=html`, a fragment that shows them."""
+    transcript = open_transcript_view(request)
+    place = transcript.find_line(request.path_params["offset"])
+    source = FileSource(transcript.kept.path)
     try:
         data = source.read(*place).rstrip(b"\r\n")
     finally:
         source.close()
-    excerpt = found.kept.read_excerpt([TimelineItem("", "meta", None, [place])])
+    excerpt = transcript.kept.read_excerpt([TimelineItem("", "meta", None, [place])])
     entry = excerpt.find_item_at(place.offset)
     is_json = isinstance(entry, Entry)
     if request.query_params.get("format") != "html":
@@ -83,168 +83,170 @@ def show_raw_entry(request: Request) -> Response:
         is_cut=len(data) > _MAX_SHOWN_BYTES,
         offset=place.offset,
         size=len(data),
-        address=f"/s/{found.known.ref}/raw/{place.offset}{found.build_agent_query()}",
+        address=f"/s/{transcript.known.ref}/raw/{place.offset}{transcript.build_agent_query()}",
         name=" ".join(filter(None, (entry.type, entry.kind))) if isinstance(entry, Entry) else "broken line",
     )
 
 
 def send_item_text(request: Request) -> Response:
-    """GET /s/{ref}/item: an item as Markdown, or with `format=text` as plain text."""
-    found = open_transcript_view(request)
+    """GET /s/{ref}/item: send an item as Markdown; with `format=text`, as plain text."""
+    transcript = open_transcript_view(request)
     key = request.query_params.get("key", "")
-    position = found.kept.find_position(found.leaf, key.removeprefix(key_prefix(found.agent)))
+    position = transcript.kept.find_position(transcript.leaf, key.removeprefix(key_prefix(transcript.agent)))
     if position is None:
         raise NotFound("there is no such message on this branch")
-    items = found.read_items(position, 1)
-    (view,) = views_of(found, items, found.kept.read_excerpt(items))
-    written = as_text if request.query_params.get("format") == "text" else as_markdown
-    return Response(written(view, SHOW_EVERYTHING).encode("utf-8", "replace"), media_type=_TEXT_MEDIA_TYPE)
+    items = transcript.read_items(position, 1)
+    (view,) = views_of(transcript, items, transcript.kept.read_excerpt(items))
+    render = as_text if request.query_params.get("format") == "text" else as_markdown
+    return Response(render(view, SHOW_EVERYTHING).encode("utf-8", "replace"), media_type=_TEXT_MEDIA_TYPE)
 
 
 _FRESH_SECONDS = 60.0
-"""A file that was written so many seconds ago is probably being written."""
+"""A file written less than this long ago is probably still being written."""
 
 
 def show_session(request: Request) -> Response:
-    """GET /s/{ref} and GET /s/{ref}/agent/{agent}: the page, with one window in it."""
+    """GET /s/{ref} and GET /s/{ref}/agent/{agent}: render the page with one window."""
     is_at_start = not request.query_params.keys() & {"at", "turn", "window"}
-    found = open_transcript_view(request, soon=is_at_start)
-    n = _find_first_window(request, found)
-    head = found.head
+    transcript = open_transcript_view(request, soon=is_at_start)
+    n = _find_first_window(request, transcript)
+    head = transcript.head
     return render_page(
         request,
         "session.html",
         **windows.TEMPLATE_FUNCTIONS,
-        found=found,
+        transcript=transcript,
         head=head,
-        title=_choose_title(found),
-        helper=found.helper,
-        window=windows.build_window(found, n),
-        windows=windows.count_windows(found),
+        title=_choose_title(transcript),
+        helper=transcript.helper,
+        window=windows.build_window(transcript, n),
+        windows=windows.count_windows(transcript),
         size=windows.ITEMS_PER_WINDOW,
-        turns=len(found.turns),
-        agents=list(list_agents(found)),
-        branches=_list_branches(found),
-        is_made_up=is_demo(found.known.path),
-        is_live=_is_live(found),
+        turns=len(transcript.turns),
+        agents=list(list_agents(transcript)),
+        branches=_list_branches(transcript),
+        is_made_up=is_demo(transcript.known.path),
+        is_live=_is_live(transcript),
     )
 
 
-def _choose_title(found: TranscriptView) -> str:
-    if found.agent and (helper := found.helper):
+def _choose_title(transcript: TranscriptView) -> str:
+    if transcript.agent and (helper := transcript.helper):
         return helper.description or helper.type or f"Sub-agent {helper.agent_id}"
-    return found.head.title or found.known.title or "(no title)"
+    return transcript.head.title or transcript.known.title or "(no title)"
 
 
-def _find_first_window(request: Request, found: TranscriptView) -> int:
-    """The window that is in the page from the start."""
-    asked = request.query_params
-    if key := asked.get("at"):
-        position = found.kept.find_position(found.leaf, key)
-    elif asked.get("turn", "").isdecimal():
-        number = int(asked["turn"][:9])
-        position = next((position for position, chapter in found.chapters if chapter.turn == number), None)
+def _find_first_window(request: Request, transcript: TranscriptView) -> int:
+    """Return the number of the window that the page contains from the start."""
+    params = request.query_params
+    if key := params.get("at"):
+        position = transcript.kept.find_position(transcript.leaf, key)
+    elif params.get("turn", "").isdecimal():
+        number = int(params["turn"][:9])
+        position = next((position for position, chapter in transcript.chapters if chapter.turn == number), None)
     else:
-        position = int(asked["window"][:9]) * windows.ITEMS_PER_WINDOW if asked.get("window", "").isdecimal() else 0
-    return min((position or 0) // windows.ITEMS_PER_WINDOW, windows.count_windows(found) - 1)
+        position = int(params["window"][:9]) * windows.ITEMS_PER_WINDOW if params.get("window", "").isdecimal() else 0
+    return min((position or 0) // windows.ITEMS_PER_WINDOW, windows.count_windows(transcript) - 1)
 
 
-def _list_branches(found: TranscriptView) -> list[tuple[str, str, bool]]:
-    """The branches to choose from: leaf, words, whether it is the one that is shown."""
-    shown = found.kept.get_branch(found.leaf).leaf
-    told = []
-    for number, line in enumerate(found.head.branches, start=1):
-        last = next((c for place in reversed(line.chapters) if (c := found.head.chapters[place]).turn), None)
-        words = f"{number}: {last.title[:60] or last.kind}" if last else str(number)
-        told.append((line.leaf, words + (" (current)" if line.is_current else ""), line.leaf == shown))
-    return told
+def _list_branches(transcript: TranscriptView) -> list[tuple[str, str, bool]]:
+    """List the branches to choose from: leaf, label, whether it is selected."""
+    selected = transcript.kept.get_branch(transcript.leaf).leaf
+    choices = []
+    for number, line in enumerate(transcript.head.branches, start=1):
+        last = next((c for place in reversed(line.chapters) if (c := transcript.head.chapters[place]).turn), None)
+        label = f"{number}: {last.title[:60] or last.kind}" if last else str(number)
+        choices.append((line.leaf, label + (" (current)" if line.is_current else ""), line.leaf == selected))
+    return choices
 
 
-def _is_live(found: TranscriptView) -> bool:
+def _is_live(transcript: TranscriptView) -> bool:
     try:
         return (
-            not found.agent
-            and not found.known.is_gone
-            and time.time() - found.known.path.stat().st_mtime < _FRESH_SECONDS
+            not transcript.agent
+            and not transcript.known.is_gone
+            and time.time() - transcript.known.path.stat().st_mtime < _FRESH_SECONDS
         )
     except OSError:
         return False
 
 
 def send_window(request: Request) -> Response:
-    """GET /s/{ref}/window/{n}: some items as a fragment."""
-    found = open_transcript_view(request)
-    return build_html_response(windows.render_window(found, _read_window_number(request, found)))
+    """GET /s/{ref}/window/{n}: send some items as a fragment."""
+    transcript = open_transcript_view(request)
+    return build_html_response(windows.render_window(transcript, _read_window_number(request, transcript)))
 
 
 def send_agent_window(request: Request) -> Response:
-    """GET /s/{ref}/agent/{agent}/window/{n}: likewise of a sub-agent; the first one brings a head."""
-    found = open_transcript_view(request)
-    n = _read_window_number(request, found)
+    """GET /s/{ref}/agent/{agent}/window/{n}: send a sub-agent's window; the first one has a header."""
+    transcript = open_transcript_view(request)
+    n = _read_window_number(request, transcript)
     if n or "plain" in request.query_params:
-        return build_html_response(windows.render_window(found, n, level=3))
+        return build_html_response(windows.render_window(transcript, n, level=3))
     return render_page(
         request,
         "session_agent.html",
         **windows.TEMPLATE_FUNCTIONS,
-        found=found,
-        helper=found.helper,
-        window=windows.build_window(found, 0, level=3),
-        windows=windows.count_windows(found),
+        transcript=transcript,
+        helper=transcript.helper,
+        window=windows.build_window(transcript, 0, level=3),
+        windows=windows.count_windows(transcript),
         size=windows.ITEMS_PER_WINDOW,
     )
 
 
-def _read_window_number(request: Request, found: TranscriptView) -> int:
+def _read_window_number(request: Request, transcript: TranscriptView) -> int:
     n: int = request.path_params["n"]
-    if n >= windows.count_windows(found):
-        raise NotFound(f"there is no window {n}: the session has {windows.count_windows(found)}")
+    if n >= windows.count_windows(transcript):
+        raise NotFound(f"there is no window {n}: the session has {windows.count_windows(transcript)}")
     return n
 
 
 def send_outline(request: Request) -> Response:
-    """GET /api/s/{ref}: what a session is made of."""
+    """GET /api/s/{ref}: send the structure of a session."""
     return build_json_response(build_outline(open_transcript_view(request)))
 
 
 def send_turns(request: Request) -> Response:
-    """GET /api/s/{ref}/turns: the turns of the branch, or those that fit a filter, some at once."""
-    found, asked = open_transcript_view(request), request.query_params
-    wish = build_turn_filter(found, asked.get("words", ""), asked.get("file", ""), failed="failed" in asked)
-    first, count = (int(text[:9]) if (text := asked.get(name, "")).isdecimal() else 0 for name in ("first", "count"))
-    return build_json_response(list_turns(found, wish, first, count or MAX_TURNS))
+    """GET /api/s/{ref}/turns: send one page of the branch's turns, or of those that match a filter."""
+    transcript, params = open_transcript_view(request), request.query_params
+    turn_filter = build_turn_filter(
+        transcript, params.get("words", ""), params.get("file", ""), failed="failed" in params
+    )
+    first, count = (int(text[:9]) if (text := params.get(name, "")).isdecimal() else 0 for name in ("first", "count"))
+    return build_json_response(list_turns(transcript, turn_filter, first, count or MAX_TURNS))
 
 
 def send_steps(request: Request) -> Response:
-    """GET /api/s/{ref}/steps: how full the window was at each message."""
+    """GET /api/s/{ref}/steps: send how full the context window was at each message."""
     fields = ("item", "time", "context", "cache_read", "output", "cost_usd")
     rows = [{name: getattr(step, name) for name in fields} for step in open_transcript_view(request).kept.read_steps()]
     return build_json_response({"steps": rows})
 
 
 def send_text_hits(request: Request) -> Response:
-    """GET /api/s/{ref}/find: where a text stands."""
-    asked = request.query_params
-    query = asked.get("q", "").strip()
+    """GET /api/s/{ref}/find: send the items that contain a text."""
+    params = request.query_params
+    query = params.get("q", "").strip()
     return build_json_response(
-        find_text(get_machine(request), open_transcript_view(request), query, asked.get("start", ""))
+        find_text(get_machine(request), open_transcript_view(request), query, params.get("start", ""))
     )
 
 
 def locate_item(request: Request) -> Response:
-    """GET /api/s/{ref}/locate: where an item is shown, by its key or by a place in the file."""
-    found = open_transcript_view(request)
+    """GET /api/s/{ref}/locate: send the position of an item, given its key or its offset in the file."""
+    transcript = open_transcript_view(request)
     key, offset = request.query_params.get("key"), request.query_params.get("offset", "")
     if key is None and not offset.isdecimal():
-        raise HTTPException(400, "key or offset: one of them is needed")
+        raise HTTPException(400, "either key= or offset= is required")
     if key is None:
         key = f"@{offset[:18]}"
-    for leaf in (found.leaf, *(line.leaf for line in found.head.branches)):
-        position = found.kept.find_position(leaf, key)
+    for leaf in (transcript.leaf, *(line.leaf for line in transcript.head.branches)):
+        position = transcript.kept.find_position(leaf, key)
         if position is not None:
-            item = found.kept.read_items(leaf, position, 1)[0]
-            is_here = leaf == found.leaf
-            address = found.permalink(item.key, leaf)
+            item = transcript.kept.read_items(leaf, position, 1)[0]
+            is_here = leaf == transcript.leaf
+            address = transcript.permalink(item.key, leaf)
             return build_json_response({"key": item.key, "position": position if is_here else None, "address": address})
     raise NotFound("there is no such message in this session")
 

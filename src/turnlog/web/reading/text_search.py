@@ -1,7 +1,7 @@
-"""Finding a text in one session, all of it: whatever the case, in texts of every kind, and in its sub-agents.
+"""Finds a text in one whole session, sub-agents included, in texts of every kind, ignoring case.
 
-The file is read in large blocks. Lines are decoded only where the longest plain part of what is looked for stands in
-them, in whatever case. What was found is cut after a number of hits; a further request goes on behind them.
+The file is read in large blocks. Only lines that contain the longest plain part of the query, in any case, are decoded.
+A response holds a limited number of hits; the next request continues after them.
 """
 
 from __future__ import annotations
@@ -26,34 +26,34 @@ from turnlog.web.reading.transcript_view import TranscriptView
 
 MAX_QUERY_CHARS = 400
 MAX_HITS = 300
-"""So many hits are given at once."""
+"""The most hits in one response."""
 _BLOCK_BYTES = 4 << 20
 _SNIPPET_CHARS = 120
 _START_PATTERN = re.compile(r"([0-9]{1,6}):([0-9]{1,15})", re.ASCII)
 
 
 class TextHit(Struct):
-    """An item, or a part of one, with the text."""
+    """An item, or a part of one, that contains the text."""
 
     key: str
     kind: str
-    """Of the text: docs/search.md."""
+    """The kind of text, as in docs/search.md."""
     position: int | None
-    """In the branch that was asked for; None where it is on another one."""
+    """In the requested branch; None if the item is on another branch."""
     turn: int
     agent: str | None
     address: str
     text: str
     ranges: tuple[tuple[int, int], ...]
-    """Where in the text what was looked for stands."""
+    """Where the query occurs in the text."""
 
 
 class TextHits(Struct):
-    """What was found, in the order of the file."""
+    """Hits in the order of the file."""
 
     hits: list[TextHit]
     next: str | None
-    """Where to go on; None when all was looked through."""
+    """Where to continue; None after the last hit."""
 
 
 class _Sighting(NamedTuple):
@@ -65,20 +65,22 @@ class _Sighting(NamedTuple):
 class _SearchedFile(NamedTuple):
     path: Path
     transcripts: Callable[[], Iterator[TranscriptView]]
-    """Those whose lines it holds, made when one of them is needed: most files hold nothing of what is looked for."""
+    """Opens the transcripts whose lines the file holds; on demand, since most files contain no hit."""
 
 
-def find_text(place: Machine, found: TranscriptView, query: str, start: str = "", most: int = MAX_HITS) -> TextHits:
-    """Look for a text in a session and in its sub-agents; in one of these alone if the transcript is that."""
+def find_text(
+    machine: Machine, transcript: TranscriptView, query: str, start: str = "", limit: int = MAX_HITS
+) -> TextHits:
+    """Search a session and its sub-agents, or one sub-agent if the transcript is its own."""
     if not query or len(query) > MAX_QUERY_CHARS:
-        raise UsageError(f"q: a text of 1 to {MAX_QUERY_CHARS} characters")
+        raise UsageError(f"q= must have 1 to {MAX_QUERY_CHARS} characters")
     reached, offset = _parse_start(start)
     hits: list[TextHit] = []
-    for number, file in enumerate(_list_files(place, found)):
+    for number, file in enumerate(_list_files(machine, transcript)):
         if number < reached:
             continue
         for sighting in _find_sightings(file.path, query, offset if number == reached else 0):
-            if len(hits) >= most:
+            if len(hits) >= limit:
                 return TextHits(hits, f"{number}:{sighting.offset}")
             if hit := _to_hit(file.transcripts(), sighting, is_here=number == 0):
                 hits.append(hit)
@@ -88,34 +90,34 @@ def find_text(place: Machine, found: TranscriptView, query: str, start: str = ""
 def _parse_start(start: str) -> tuple[int, int]:
     if not start:
         return 0, 0
-    form = _START_PATTERN.fullmatch(start)
-    if form is None:
-        raise UsageError("start: what `next` of an earlier answer said")
-    return int(form[1]), int(form[2])
+    match = _START_PATTERN.fullmatch(start)
+    if match is None:
+        raise UsageError("start= must be the `next` value of an earlier response")
+    return int(match[1]), int(match[2])
 
 
-def _list_files(place: Machine, found: TranscriptView) -> Iterator[_SearchedFile]:
-    """The files to look through, that of the transcript first."""
-    path = found.known.path
+def _list_files(machine: Machine, transcript: TranscriptView) -> Iterator[_SearchedFile]:
+    """Yield the files to search, the transcript's own first."""
+    path = transcript.known.path
 
-    def of_agent(name: str) -> TranscriptView:
-        return TranscriptView(found.known, place.timelines.get_timeline(path, name), None, name, found.main)
+    def open_agent(name: str) -> TranscriptView:
+        return TranscriptView(transcript.known, machine.timelines.get_timeline(path, name), None, name, transcript.main)
 
-    def own() -> Iterator[TranscriptView]:
-        yield found
+    def open_own() -> Iterator[TranscriptView]:
+        yield transcript
         apart = {file.agent_id for file in files}
-        for helper in found.head.agents if found.agent is None else ():
-            if helper.agent_id not in apart:  # its lines stand in the session's file
-                yield of_agent(helper.agent_id)
+        for helper in transcript.head.agents if transcript.agent is None else ():
+            if helper.agent_id not in apart:  # its lines are in the session's file
+                yield open_agent(helper.agent_id)
 
-    files = list_agent_files(path) if found.agent is None else []
-    yield _SearchedFile(found.kept.path, own)
+    files = list_agent_files(path) if transcript.agent is None else []
+    yield _SearchedFile(transcript.kept.path, open_own)
     for file in files:
-        yield _SearchedFile(file.path, partial(_open_agent, of_agent, file.agent_id))
+        yield _SearchedFile(file.path, partial(_open_agent, open_agent, file.agent_id))
 
 
-def _open_agent(of_agent: Callable[[str], TranscriptView], name: str) -> Iterator[TranscriptView]:
-    yield of_agent(name)
+def _open_agent(open_agent: Callable[[str], TranscriptView], name: str) -> Iterator[TranscriptView]:
+    yield open_agent(name)
 
 
 def _find_sightings(path: Path, query: str, start: int) -> Iterator[_Sighting]:
@@ -132,7 +134,7 @@ def _find_sightings(path: Path, query: str, start: int) -> Iterator[_Sighting]:
 
 
 def _read_blocks(file: IO[bytes], offset: int) -> Iterator[tuple[bytes, int]]:
-    """Whole lines, many at once, and where they begin."""
+    """Yield blocks of whole lines and their offsets."""
     file.seek(min(offset, file.seek(0, SEEK_END)))
     while data := file.read(_BLOCK_BYTES):
         data += file.readline() if not data.endswith(b"\n") else b""
@@ -141,12 +143,12 @@ def _read_blocks(file: IO[bytes], offset: int) -> Iterator[tuple[bytes, int]]:
 
 
 def _find_candidate_lines(clues: Collection[bytes], data: bytes) -> Iterator[tuple[int, int]]:
-    """Where the lines are that hold one of the clues, in whatever case."""
+    """Yield the start and end of lines that contain one of the clues, in any case."""
     folded = data.lower()
     at = 0
     ahead = dict.fromkeys(clues, -1)
     while at < len(data):
-        # A clue is looked for again only from where it was last seen: each goes once through the data.
+        # Each clue is searched again only after its last place is passed, so that it crosses the data once.
         ahead = {clue: folded.find(clue, at) if seen < at else seen for clue, seen in ahead.items()}
         ahead = {clue: seen for clue, seen in ahead.items() if seen >= 0}
         if not ahead:
@@ -157,10 +159,10 @@ def _find_candidate_lines(clues: Collection[bytes], data: bytes) -> Iterator[tup
 
 
 def _to_hit(parts: Iterator[TranscriptView], sighting: _Sighting, *, is_here: bool) -> TextHit | None:
-    """A sighting as a hit in the first of some transcripts of one file that has the line."""
+    """Convert a sighting to a hit in the first transcript of the file that has the line."""
     for number, part in enumerate(parts):
         if where := part.locate_line(sighting.offset):
-            shown = build_snippet_around(sighting.text.words, sighting.span, _SNIPPET_CHARS)
+            snippet = build_snippet_around(sighting.text.words, sighting.span, _SNIPPET_CHARS)
             is_on_branch = is_here and not number and where.leaf == part.leaf
             return TextHit(
                 where.item.key,
@@ -169,7 +171,7 @@ def _to_hit(parts: Iterator[TranscriptView], sighting: _Sighting, *, is_here: bo
                 where.item.turn,
                 part.agent,
                 part.permalink(where.item.key, where.leaf),
-                shown.text,
-                shown.ranges,
+                snippet.text,
+                snippet.ranges,
             )
     return None

@@ -1,4 +1,4 @@
-"""What an address of the reading pages means: a session or one of its sub-agents, on one of its branches."""
+"""Resolves an address of the reading pages: a session or one of its sub-agents, on one of its branches."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ MAX_COPIES = 4
 _copy_lock = threading.Lock()
 
 
-def restore_archived_copy(place: Machine, known: IndexedSession) -> Path:
-    """The copy of a session that is gone; raises NotFound where the archive has none."""
-    archive = Archive(place.data_dir)
+def restore_archived_copy(machine: Machine, known: IndexedSession) -> Path:
+    """Restore a deleted session from the archive to a temporary copy; raises NotFound if the archive has none."""
+    archive = Archive(machine.data_dir)
     manifest = _find_manifest(archive, known)
     if manifest is None:
-        raise NotFound(f"{known.uuid} was deleted, and the archive does not have it")
-    folder = place.index.parent / "opened" / f"{manifest.name}-{manifest.generation}"
+        raise NotFound(f"{known.uuid} was deleted and is not in the archive")
+    folder = machine.index.parent / "opened" / f"{manifest.name}-{manifest.generation}"
     path = resolve_restore_path(folder, manifest.main)
     with _copy_lock:
         if not path.exists():
@@ -49,7 +49,6 @@ def _find_manifest(archive: Archive, known: IndexedSession) -> SessionManifest |
 
 
 def _remove_old_copies(newest: Path) -> None:
-    """Remove copies that were laid out long ago."""
     others = sorted((path for path in newest.parent.iterdir() if path != newest), key=lambda path: path.stat().st_mtime)
     for path in others[: max(len(others) - MAX_COPIES + 1, 0)]:
         shutil.rmtree(path, ignore_errors=True)
@@ -58,12 +57,10 @@ def _remove_old_copies(newest: Path) -> None:
 _MAX_AGENT_ID_CHARS = 300
 _ITEMS_PER_READ = 1_280
 _COMPACTION_POSITIONS: WeakKeyDictionary[KeptTimeline, dict[str | None, dict[str, int]]] = WeakKeyDictionary()
-"""Where compactions are: found by going through all items, so remembered as long as the timeline is."""
+"""The positions of compactions, remembered with the timeline because finding them reads all items."""
 
 
 class ItemLocation(NamedTuple):
-    """Where something is shown."""
-
     item: TimelineItem
     position: int
     leaf: str | None
@@ -71,7 +68,7 @@ class ItemLocation(NamedTuple):
 
 
 class TranscriptView:
-    """One line of items: a branch of a session, or of a sub-agent."""
+    """One sequence of items: a branch of a session or of a sub-agent."""
 
     def __init__(
         self, known: IndexedSession, kept: KeptTimeline, leaf: str | None, agent: str | None, main: TimelineHead
@@ -79,23 +76,22 @@ class TranscriptView:
         self.known = known
         self.kept = kept
         self.leaf = leaf
-        """The branch that was asked for; None: the current one."""
+        """The requested branch; None: the current one."""
         self.agent = agent
         self.main = main
-        """Of the session; the same as `head` unless this is a sub-agent."""
+        """The session's head; the same as `head` unless this is a sub-agent."""
 
     @property
     def head(self) -> TimelineHead:
-        """Everything but the items."""
+        """Everything except the items."""
         return self.kept.head
 
     @cached_property
     def count(self) -> int:
-        """How many items there are."""
+        """The number of items."""
         return self.kept.count_items(self.leaf)
 
     def read_items(self, first: int, count: int) -> list[TimelineItem]:
-        """Some of the items."""
         return self.kept.read_items(self.leaf, first, count) if count > 0 else []
 
     @cached_property
@@ -106,12 +102,12 @@ class TranscriptView:
 
     @cached_property
     def turns(self) -> list[tuple[int, Chapter]]:
-        """Those of the chapters that are turns."""
+        """The chapters that are turns."""
         return [pair for pair in self.chapters if pair[1].turn]
 
     @property
     def compactions(self) -> dict[str, int]:
-        """The positions of the compactions by their keys."""
+        """The position of each compaction, by key."""
         known = _COMPACTION_POSITIONS.setdefault(self.kept, {})
         if self.leaf not in known:
             wanted = range(0, self.count, _ITEMS_PER_READ) if self.head.compactions else range(0)
@@ -125,41 +121,41 @@ class TranscriptView:
 
     @property
     def helper(self) -> TimelineAgent | None:
-        """The sub-agent that this is the transcript of."""
+        """The sub-agent whose transcript this is."""
         return next((found for found in self.main.agents if found.agent_id == self.agent), None)
 
     # -- addresses
 
     @property
     def address(self) -> str:
-        """Of its page."""
+        """The address of its page."""
         return agent_address(self.known.ref, self.agent) if self.agent else f"/s/{self.known.ref}"
 
     @property
     def api(self) -> str:
-        """Of what scripts ask for."""
+        """The address that scripts call."""
         return f"/api/s/{self.known.ref}"
 
     def build_query(self, **values: object) -> str:
-        """The part of an address behind the question mark, with the branch."""
-        told = {name: value for name, value in {**values, "branch": self.leaf}.items() if value is not None}
-        return f"?{urlencode(told)}" if told else ""
+        """Build the query part of an address, including the branch."""
+        params = {name: value for name, value in {**values, "branch": self.leaf}.items() if value is not None}
+        return f"?{urlencode(params)}" if params else ""
 
     def build_agent_query(self, **values: object) -> str:
-        """Likewise for addresses that name the sub-agent as a value."""
-        told = {name: value for name, value in {**values, "agent": self.agent}.items() if value is not None}
-        return f"?{urlencode(told)}" if told else ""
+        """Build the query part of an address that takes the sub-agent as a parameter."""
+        params = {name: value for name, value in {**values, "agent": self.agent}.items() if value is not None}
+        return f"?{urlencode(params)}" if params else ""
 
     def permalink(self, key: str, leaf: str | None = None) -> str:
-        """Of an item; works without scripts, too."""
+        """Return the address of an item; it works without scripts."""
         return item_address(self.address, key, leaf or self.leaf)
 
     def turn_link(self, number: int) -> str:
-        """Of a turn."""
+        """Return the address of a turn."""
         return f"{self.address}{self.build_query(turn=number)}#t-{number}"
 
     def locate_line(self, offset: int) -> ItemLocation | None:
-        """Where the line is shown that begins at an offset of the file: on this branch, else on another one."""
+        """Find the item that shows the line at an offset, on this branch or else on another."""
         for leaf in (self.leaf, *(line.leaf for line in self.head.branches)):
             position = self.kept.find_position_at(leaf, offset)
             if position is not None:
@@ -169,38 +165,38 @@ class TranscriptView:
         return None
 
     def find_line(self, offset: int) -> LinePlace:
-        """The line of the file that begins at an offset; raises NotFound where none does."""
+        """Return the line that begins at an offset; raises NotFound if none does."""
         where = self.locate_line(offset)
         for place in (*where.item.lines, *where.item.results) if where else ():
             if place[0] == offset:
                 return LinePlace(*place)
-        raise NotFound(f"no entry begins at {offset}")
+        raise NotFound(f"no entry begins at offset {offset}")
 
 
 def agent_address(ref: str, agent: str) -> str:
-    """The address of the page of a sub-agent."""
+    """Return the address of a sub-agent's page."""
     return f"/s/{ref}/agent/{quote(agent, safe='', errors='replace')}"
 
 
 def item_address(page: str, key: str, leaf: str | None = None) -> str:
-    """The address of an item on a page; the server shows what is around it, the script goes there."""
-    told = {"branch": leaf, "at": key} if leaf else {"at": key}
-    return f"{page}?{urlencode(told, errors='replace')}#i-{quote(key, safe='@', errors='replace')}"
+    """Return the address of an item: the server renders its surroundings, the script scrolls to it."""
+    params = {"branch": leaf, "at": key} if leaf else {"at": key}
+    return f"{page}?{urlencode(params, errors='replace')}#i-{quote(key, safe='@', errors='replace')}"
 
 
 def open_transcript_view(request: Request, *, soon: bool = False) -> TranscriptView:
-    """What a request is about; `soon`: of a large session that was never read, its beginning. Raises NotFound."""
-    place = get_machine(request)
-    known = place.find_session(request.path_params["ref"])
+    """Resolve a request; raises NotFound. With `soon`, a large unread session yields its beginning first."""
+    machine = get_machine(request)
+    known = machine.find_session(request.path_params["ref"])
     agent = request.path_params.get("agent") or request.query_params.get("agent") or None
     leaf = request.query_params.get("branch") or None
     if known.is_gone:
-        known = known._replace(path=restore_archived_copy(place, known))
+        known = known._replace(path=restore_archived_copy(machine, known))
     if agent is not None and len(agent) > _MAX_AGENT_ID_CHARS:
-        raise NotFound("there is no such sub-agent")
+        raise NotFound("no such sub-agent")
     is_hasty = soon and agent is None and leaf is None
-    main = place.timelines.get_timeline_soon(known.path) if is_hasty else place.timelines.get_timeline(known.path)
-    kept = place.timelines.get_timeline(known.path, agent) if agent else main
+    main = machine.timelines.get_timeline_soon(known.path) if is_hasty else machine.timelines.get_timeline(known.path)
+    kept = machine.timelines.get_timeline(known.path, agent) if agent else main
     if leaf is not None:
         kept.get_branch(leaf)
     return TranscriptView(known, kept, leaf, agent, main.head)

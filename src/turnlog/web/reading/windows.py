@@ -1,4 +1,4 @@
-"""A window of a transcript: some items as HTML, with a heading where a turn begins and a switch where it forks."""
+"""A window of a transcript: some items as HTML, with a heading for each turn and a switch at each fork."""
 
 from __future__ import annotations
 
@@ -25,40 +25,38 @@ from turnlog.web.reading.transcript_view import TranscriptView
 
 
 def render_time(text: str | None) -> Markup:
-    """A time, in the time zone of this machine; nothing where there is none."""
-    found = parse_timestamp(text)
-    if found is None:
+    """Render a time in this machine's time zone; empty if it is unknown."""
+    moment = parse_timestamp(text)
+    if moment is None:
         return Markup("")
-    seconds = found.timestamp()
+    seconds = moment.timestamp()
     return Markup('<time datetime="{}">{}</time>').format(
         format_datetime_attribute(seconds), format_local_time(seconds)
     )
 
 
 def count_seconds_between(started: str | None, ended: str | None) -> float | None:
-    """Seconds from one time to another; None where one is not known."""
+    """Return the seconds between two timestamps; None if one is unknown."""
     begin, end = parse_timestamp(started), parse_timestamp(ended)
     return (end - begin).total_seconds() if begin and end else None
 
 
 ITEMS_PER_WINDOW = 40
-"""Items in a window: about a hundred messages, since an answer is one item with the results of its calls."""
+"""About a hundred messages, since an answer and the results of its calls are one item."""
 TEMPLATE_FUNCTIONS: dict[str, Any] = {
     "clock": render_time,
     "between": count_seconds_between,
-    "counted": amounts.format_count,
-    "lasted": amounts.format_seconds,
+    "count": amounts.format_count,
+    "duration": amounts.format_seconds,
     "money": amounts.format_usd,
     "short": amounts.format_short_number,
     "folder_name": amounts.folder_name,
     "model_name": amounts.model_name,
 }
-"""What the templates of a session say amounts and times with."""
+"""The functions with which the session templates format amounts and times."""
 
 
 class TurnHeading(NamedTuple):
-    """Where a turn begins."""
-
     chapter: Chapter
     address: str
     level: int
@@ -66,7 +64,7 @@ class TurnHeading(NamedTuple):
 
 
 class ForkWay(NamedTuple):
-    """One of the ways from a fork."""
+    """One of the branches at a fork."""
 
     title: str
     time: str | None
@@ -75,15 +73,15 @@ class ForkWay(NamedTuple):
 
 
 class ForkSwitch(NamedTuple):
-    """A fork, just before the item with which this branch goes on from it."""
+    """A fork, shown before the item with which this branch continues."""
 
     number: int
-    """Of the way that is taken here, from 1."""
+    """The number of this branch at the fork, from 1."""
     ways: list[ForkWay]
 
 
 class WindowPiece(NamedTuple):
-    """An item as HTML and what stands before it."""
+    """An item as HTML, and what precedes it."""
 
     html: Markup
     heading: TurnHeading | None
@@ -91,80 +89,84 @@ class WindowPiece(NamedTuple):
 
 
 class TranscriptWindow(NamedTuple):
-    """Some items that follow each other."""
+    """Some consecutive items."""
 
     n: int
     first: int
     pieces: list[WindowPiece]
 
 
-def count_windows(found: TranscriptView) -> int:
-    """How many windows there are; one at least."""
-    return max(-(-found.count // ITEMS_PER_WINDOW), 1)
+def count_windows(transcript: TranscriptView) -> int:
+    """Return the number of windows, at least one."""
+    return max(-(-transcript.count // ITEMS_PER_WINDOW), 1)
 
 
-def build_window(found: TranscriptView, n: int, *, level: int = 2) -> TranscriptWindow:
-    """The window of a number, with headings of a level."""
+def build_window(transcript: TranscriptView, n: int, *, level: int = 2) -> TranscriptWindow:
+    """Build the window with a number; `level` is that of its headings."""
     first = n * ITEMS_PER_WINDOW
-    items = found.read_items(first, ITEMS_PER_WINDOW)
+    items = transcript.read_items(first, ITEMS_PER_WINDOW)
     if not items:
         return TranscriptWindow(n, first, [])
-    excerpt = found.kept.read_excerpt(items)
-    headings = dict(_find_headings(found, first, len(items), level))
-    crossings = _find_fork_switches(found, first, items, excerpt)
-    links = PageLinks(found.known.ref, found.agent, found.leaf, {helper.agent_id for helper in found.main.agents})
+    excerpt = transcript.kept.read_excerpt(items)
+    headings = dict(_find_headings(transcript, first, len(items), level))
+    crossings = _find_fork_switches(transcript, first, items, excerpt)
+    links = PageLinks(
+        transcript.known.ref, transcript.agent, transcript.leaf, {helper.agent_id for helper in transcript.main.agents}
+    )
     html = HtmlWriter(links.picture, links, buttons=True)
     pieces = [
         WindowPiece(markup, headings.get(place), crossings.get(place, ()))
         for place, markup in enumerate(
-            html.write_each_view(shorten_views(build_page_views(found, items, excerpt), items)), start=first
+            html.write_each_view(shorten_views(build_page_views(transcript, items, excerpt), items)), start=first
         )
     ]
     return TranscriptWindow(n, first, pieces)
 
 
-def build_page_views(found: TranscriptView, items: list[TimelineItem], excerpt: Excerpt) -> list[AnyView]:
-    """The views of some items; those of a sub-agent have keys that no other item of the page has."""
-    prefix = key_prefix(found.agent)
-    made = build_item_views(excerpt, items, found.main)
-    return [msgspec.structs.replace(view, key=prefix + view.key) for view in made] if prefix else made
+def build_page_views(transcript: TranscriptView, items: list[TimelineItem], excerpt: Excerpt) -> list[AnyView]:
+    """Build the views of some items; a sub-agent's keys get a prefix that makes them unique on the page."""
+    prefix = key_prefix(transcript.agent)
+    views = build_item_views(excerpt, items, transcript.main)
+    return [msgspec.structs.replace(view, key=prefix + view.key) for view in views] if prefix else views
 
 
-def _find_headings(found: TranscriptView, first: int, count: int, level: int) -> Iterator[tuple[int, TurnHeading]]:
-    start = bisect_left(found.chapters, first, key=lambda pair: pair[0])
-    for position, chapter in found.chapters[start:]:
+def _find_headings(transcript: TranscriptView, first: int, count: int, level: int) -> Iterator[tuple[int, TurnHeading]]:
+    start = bisect_left(transcript.chapters, first, key=lambda pair: pair[0])
+    for position, chapter in transcript.chapters[start:]:
         if position >= first + count:
             return
         if chapter.turn:
-            yield position, TurnHeading(chapter, found.turn_link(chapter.turn), level, read_turn_title(chapter))
+            yield position, TurnHeading(chapter, transcript.turn_link(chapter.turn), level, read_turn_title(chapter))
 
 
 def _find_fork_switches(
-    found: TranscriptView, first: int, items: list[TimelineItem], excerpt: Excerpt
+    transcript: TranscriptView, first: int, items: list[TimelineItem], excerpt: Excerpt
 ) -> dict[int, list[ForkSwitch]]:
-    """The forks whose next item on this branch is in the window, by its position."""
+    """Return the forks whose next item on this branch is in the window, by its position."""
     turns = {item.turn for item in items}
-    near = [fork for fork in found.head.forks if any(way.turn in turns for way in fork.ways)]
+    near = [fork for fork in transcript.head.forks if any(way.turn in turns for way in fork.ways)]
     owners = {place[0]: at for at, item in enumerate(items, start=first) for place in item.lines} if near else {}
-    made: dict[int, list[ForkSwitch]] = {}
+    switches: dict[int, list[ForkSwitch]] = {}
     for fork in near:
         for place, way in enumerate(fork.ways):
             index = excerpt.session.file.by_uuid.get(way.key)
             position = None if index is None else owners.get(excerpt.find_offset(excerpt.session.file.entries[index]))
             if position is not None:
-                made.setdefault(position, []).append(ForkSwitch(place + 1, _build_fork_ways(found, fork, place)))
+                switches.setdefault(position, []).append(
+                    ForkSwitch(place + 1, _build_fork_ways(transcript, fork, place))
+                )
                 break
-    return made
+    return switches
 
 
-def _build_fork_ways(found: TranscriptView, fork: Fork, here: int) -> list[ForkWay]:
+def _build_fork_ways(transcript: TranscriptView, fork: Fork, here: int) -> list[ForkWay]:
     return [
-        ForkWay(way.title, way.time, found.permalink(way.key, way.leaf), place == here)
+        ForkWay(way.title, way.time, transcript.permalink(way.key, way.leaf), place == here)
         for place, way in enumerate(fork.ways)
     ]
 
 
-def render_window(found: TranscriptView, n: int, *, level: int = 2) -> str:
-    """A window alone."""
-    made = load_templates().get_template("session_window.html")
-    return made.render(window=build_window(found, n, level=level), found=found, **TEMPLATE_FUNCTIONS)
+def render_window(transcript: TranscriptView, n: int, *, level: int = 2) -> str:
+    """Render a window without the page around it."""
+    template = load_templates().get_template("session_window.html")
+    return template.render(window=build_window(transcript, n, level=level), transcript=transcript, **TEMPLATE_FUNCTIONS)

@@ -1,1 +1,1 @@
-"""The page of a search."""
+"""The search page."""

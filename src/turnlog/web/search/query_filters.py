@@ -1,7 +1,7 @@
-"""Filters of a query as controls: which ones a query has, and a query with one of them changed.
+"""Shows the filters of a query as controls, and changes a query when a control changes.
 
-The query is all there is: a control only writes into it. What stands inside of parentheses, is negated or has several
-values is left as it is typed.
+The query holds the whole state: a control only writes into it. Filters that are in parentheses, negated or have several
+values stay as typed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _SPECIAL_CHARS = frozenset(' \t\n,"()')
 
 
 class PlacedFilter(NamedTuple):
-    """A filter at the top of a query, and where it stands."""
+    """A top-level filter of a query, with its place in the text."""
 
     name: str
     values: tuple[str, ...]
@@ -26,25 +26,25 @@ class PlacedFilter(NamedTuple):
 
 
 def read_filters(query: str) -> dict[str, str]:
-    """The filters that controls can show, by name; several values stand side by side with commas."""
+    """Return the filters that controls can show, by name; several values are joined by commas."""
     return {item.name: ",".join(item.values) for item in _find_filters(query) if item.name in FILTER_CONTROLS}
 
 
 def change_filters(query: str, changes: Mapping[str, str]) -> str:
-    """A query with some filters changed; an empty value takes one away."""
+    """Change some filters of a query; an empty value removes one."""
     for name, value in changes.items():
         query = _replace_filter(query, name, value.strip())
     return query
 
 
 def apply_changed_controls(query: str, before: str, controls: Mapping[str, str]) -> str:
-    """A query, and controls that were shown beside another one: those that were changed since are written into it."""
-    shown = read_filters(before)
-    return change_filters(query, {name: value for name, value in controls.items() if value != shown.get(name, "")})
+    """Write into a query the controls that changed since they were shown for the query `before`."""
+    old = read_filters(before)
+    return change_filters(query, {name: value for name, value in controls.items() if value != old.get(name, "")})
 
 
 def quote_filter_value(value: str) -> str:
-    """A value as it can stand in a query."""
+    """Quote a value for use in a query if it needs quotes."""
     if not _SPECIAL_CHARS & set(value):
         return value
     return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
@@ -76,7 +76,7 @@ def _find_filters(query: str) -> Iterator[PlacedFilter]:
 
 
 def _has_or(query: str) -> bool:
-    """Whether something at the top of a query may do for something else."""
+    """Whether the query has an OR at its top level."""
     depth = 0
     try:
         for token in QueryLexer(query).iter_tokens():

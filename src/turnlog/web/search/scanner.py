@@ -1,8 +1,8 @@
-"""A search that reads the files, in a process of its own: it can be ended at any moment, whatever expression it is at.
+"""Searches files in a separate process, which can be stopped at any time, whatever expression it evaluates.
 
-It does what `turnlog.search_sessions` does, but not in the server: an expression may take forever on some texts, and
-the interpreter does nothing else meanwhile, so neither threads nor limits would keep the server able to answer. As a
-program with one thread it also uses all cores.
+It does the same as `turnlog.search_sessions`, but not in the server: an expression may take forever on some texts and
+blocks the interpreter meanwhile, so neither threads nor limits would keep the server responsive. A program with a
+single thread can also use all cores.
 """
 
 from __future__ import annotations
@@ -23,14 +23,12 @@ from turnlog.errors import TurnlogError, UsageError
 from turnlog.store.search.syntax import QueryError
 
 SCAN_TIMEOUT_SECONDS = 30.0
-"""Seconds after which a scan is told to show what it has."""
+"""After this time, the scan is asked to return what it has found."""
 _GRACE_SECONDS = 5.0
 _POLL_SECONDS = 0.2
 
 
 class ScanJob(msgspec.Struct):
-    """What to look for, and where."""
-
     index: str
     data_dir: str
     mode: str
@@ -45,19 +43,19 @@ class ScanJob(msgspec.Struct):
 
 
 class ScanReply(msgspec.Struct):
-    """What came of it."""
+    """The result of a scan."""
 
     document: dict[str, Any] | None = None
     error: str | None = None
     query: str | None = None
     at: int | None = None
-    """Where in the query the mistake is."""
+    """The position of the mistake in the query."""
 
 
 async def run_scan(
     job: ScanJob, is_given_up: Callable[[], Awaitable[bool]], patience: float = SCAN_TIMEOUT_SECONDS
 ) -> dict[str, Any]:
-    """Run a scan and give its document; raises QueryError and UsageError."""
+    """Run a scan and return its document; raises QueryError and UsageError."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-P",
@@ -70,16 +68,16 @@ async def run_scan(
     )
     work = asyncio.ensure_future(process.communicate(msgspec.json.encode(job)))
     try:
-        begun, is_told = asyncio.get_running_loop().time(), False
+        started, is_interrupted = asyncio.get_running_loop().time(), False
         while not work.done():
             await asyncio.wait([work], timeout=_POLL_SECONDS)
-            passed = asyncio.get_running_loop().time() - begun
+            passed = asyncio.get_running_loop().time() - started
             if work.done():
                 break
             if passed > patience + _GRACE_SECONDS or await is_given_up():
-                raise UsageError("this takes too long; look for something with more fixed letters, or in one project")
-            if passed > patience and not is_told:
-                is_told = True
+                raise UsageError("the search takes too long; use a longer text or limit it to one project")
+            if passed > patience and not is_interrupted:
+                is_interrupted = True
                 _send_signal(process.pid, signal.SIGINT)
     finally:
         if process.returncode is None:
@@ -89,7 +87,7 @@ async def run_scan(
 
 
 def _send_signal(pid: int, number: int | None) -> None:
-    """Send a signal to a scan and its helpers; None ends them."""
+    """Signal a scan and its child processes; None kills them."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         if sys.platform == "win32":
             os.kill(pid, signal.SIGTERM)
@@ -99,27 +97,27 @@ def _send_signal(pid: int, number: int | None) -> None:
 
 def _parse_reply(out: bytes) -> dict[str, Any]:
     try:
-        told = ScanReply(**json.loads(out))
+        reply = ScanReply(**json.loads(out))
     except (ValueError, TypeError):
-        raise TurnlogError("the search ended before its time; the server's terminal may say more") from None
-    if told.error is not None:
-        if told.query is not None and told.at is not None:
-            raise QueryError(told.error, told.query, told.at)
-        raise UsageError(told.error)
-    return told.document or {}
+        raise TurnlogError("the search process ended unexpectedly; the server's terminal may show why") from None
+    if reply.error is not None:
+        if reply.query is not None and reply.at is not None:
+            raise QueryError(reply.error, reply.query, reply.at)
+        raise UsageError(reply.error)
+    return reply.document or {}
 
 
 def run_scan_job() -> None:
-    """Do the job that stands on standard input."""
+    """Read a job from standard input and write its reply to standard output."""
     job = msgspec.json.decode(sys.stdin.buffer.read(), type=ScanJob)
     try:
-        told = ScanReply(document=_scan_files(job))
+        reply = ScanReply(document=_scan_files(job))
     except QueryError as error:
-        told = ScanReply(error=str(error), query=error.query, at=error.at)
+        reply = ScanReply(error=str(error), query=error.query, at=error.at)
     except TurnlogError as error:
-        told = ScanReply(error=str(error))
-    # Half surrogates, which texts may hold, can only be written as escapes.
-    sys.stdout.write(json.dumps(msgspec.to_builtins(told)))
+        reply = ScanReply(error=str(error))
+    # Texts may contain lone surrogates, which can only be written as escapes.
+    sys.stdout.write(json.dumps(msgspec.to_builtins(reply)))
 
 
 def _scan_files(job: ScanJob) -> dict[str, Any]:
@@ -128,7 +126,7 @@ def _scan_files(job: ScanJob) -> dict[str, Any]:
     from turnlog.store.index.refresh import RefreshResult
     from turnlog.store.search import needle
     from turnlog.store.search.filtered_scan import ScanRequest
-    from turnlog.store.search.filtered_scan import scan_indexed_files as look
+    from turnlog.store.search.filtered_scan import scan_indexed_files as scan_files
     from turnlog.store.search.index_source import IndexSource
     from turnlog.store.search.query import parse_query
     from turnlog.store.search.search import SearchOptions
@@ -137,12 +135,12 @@ def _scan_files(job: ScanJob) -> dict[str, Any]:
     from turnlog.store.store import Store
 
     index = Path(job.index)
-    wanted = needle.build_text_needle(job.text) if job.mode == "substring" else needle.build_regex_needle(job.text)
+    pattern = needle.build_text_needle(job.text) if job.mode == "substring" else needle.build_regex_needle(job.text)
     query = parse_query(job.query) if job.query.strip() else None
-    wish = SearchOptions(job.limit, job.hits, context=job.context)
+    options = SearchOptions(job.limit, job.hits, context=job.context)
     with Store.open(index.parent, name=index.name) as store:
         source = IndexSource(Path(job.data_dir))
-        found, scan = look(store.db, source, ScanRequest(wanted, query), wish)
+        found, scan = scan_files(store.db, source, ScanRequest(pattern, query), options)
         scope = read_searched_index(
             store.db, RefreshResult(is_busy=not job.is_complete), query, source.find_trashed(store.db)
         )

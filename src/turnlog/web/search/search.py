@@ -1,4 +1,4 @@
-"""GET /search: what all sessions say. The query, filters and all, is in the address; without script it is a form."""
+"""GET /search: searches all sessions. The address holds the whole query, so the page also works without scripts."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from turnlog.web.search.scanner import ScanJob, run_scan
 
 
 class LinkedHit(NamedTuple):
-    """A text that was found, with its address."""
+    """A hit with its address."""
 
     kind: str
     time: float | None
@@ -50,14 +50,12 @@ class LinkedHit(NamedTuple):
     text: Markup | None
     is_in_agent: bool
     is_beside: bool
-    """In a large result that stands beside the transcript."""
+    """In a large result that is stored outside the transcript."""
     before: list[tuple[str, str | None]]
     after: list[tuple[str, str | None]]
 
 
 class SessionHits(NamedTuple):
-    """The hits of a session."""
-
     session: Mapping[str, Any]
     ref: str
     title: str
@@ -66,11 +64,11 @@ class SessionHits(NamedTuple):
     hits: list[LinkedHit]
 
 
-def build_session_hits(place: Machine, sessions: Sequence[Mapping[str, Any]]) -> Iterator[SessionHits]:
-    """The sessions of a document of `turnlog search --json`, with where their hits lead."""
-    refs = place.load_refs()
+def build_session_hits(machine: Machine, sessions: Sequence[Mapping[str, Any]]) -> Iterator[SessionHits]:
+    """Add addresses to the sessions and hits of a `turnlog search --json` document."""
+    refs = machine.load_refs()
     for session in sessions:
-        row = place.store.db.execute(
+        row = machine.store.db.execute(
             "SELECT session.id, uuid, name.text FROM session JOIN name ON name.id = project"
             " LEFT JOIN file ON file.session = session.id WHERE uuid = ? ORDER BY path = ? DESC LIMIT 1",
             (session["session_id"], session["path"]),
@@ -102,7 +100,7 @@ def _to_linked_hit(hit: Mapping[str, Any], session: Mapping[str, Any], ref: str)
 
 
 def mark_ranges(text: str, ranges: Sequence[Sequence[int]]) -> Markup:
-    """A text with some of its ranges marked; everything in it is escaped."""
+    """Escape a text and mark some of its ranges."""
     parts, done = [], 0
     for start, end in ranges:
         parts += [escape(text[done:start]), Markup("<mark>{}</mark>").format(text[start:end])]
@@ -119,13 +117,13 @@ _AGE_CHOICES = {"1d": "a day", "7d": "a week", "30d": "30 days", "90d": "90 days
 
 
 class SearchRequest(NamedTuple):
-    """What an address asks for."""
+    """A parsed address."""
 
     q: str = ""
-    """The query; in the modes that read files, filters alone."""
+    """The query; in the modes that read files, only filters."""
     mode: str = "words"
     text: str = ""
-    """What to look for in the modes that read files."""
+    """The text to search for in the modes that read files."""
     newest: bool = False
     limit: int = 20
     hits: int = 3
@@ -133,22 +131,23 @@ class SearchRequest(NamedTuple):
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to look for."""
         return not (self.q.strip() if self.mode == "words" else self.text)
 
     def address(self, path: str = "/search", **changes: Any) -> str:
-        """Where to ask for this, with some changes."""
-        new, usual = self._replace(**changes), SearchRequest()
-        said = {"q": new.q, "text": new.text, "sort": "newest" if new.newest else ""}
-        said |= {
-            name: getattr(new, name) for name in ("mode", *_NUMBER_LIMITS) if getattr(new, name) != getattr(usual, name)
+        """Return the address of this request with some changes."""
+        new, defaults = self._replace(**changes), SearchRequest()
+        params = {"q": new.q, "text": new.text, "sort": "newest" if new.newest else ""}
+        params |= {
+            name: getattr(new, name)
+            for name in ("mode", *_NUMBER_LIMITS)
+            if getattr(new, name) != getattr(defaults, name)
         }
-        query = urlencode({name: value for name, value in said.items() if value})
+        query = urlencode({name: value for name, value in params.items() if value})
         return f"{path}?{query}" if query else path
 
 
 class QueryMistake(NamedTuple):
-    """What is wrong with a query, and where."""
+    """The error in a query, and its place."""
 
     words: str
     before: str = ""
@@ -156,7 +155,6 @@ class QueryMistake(NamedTuple):
 
     @classmethod
     def from_error(cls, error: UsageError) -> QueryMistake:
-        """The mistake that an error tells of."""
         words = str(error).removeprefix("--")
         if not isinstance(error, QueryError):
             return cls(words)
@@ -164,64 +162,69 @@ class QueryMistake(NamedTuple):
 
 
 async def show_search(request: Request) -> Response:
-    """The page."""
-    asked = parse_search_request(request)
-    if (told := _read_controls(request)) is not None and (query := apply_changed_controls(asked.q, *told)) != asked.q:
-        return RedirectResponse(asked.address(q=query), 303)
-    return await _answer_search(request, asked, "search.html")
+    search = parse_search_request(request)
+    if (controls := _read_controls(request)) is not None and (
+        query := apply_changed_controls(search.q, *controls)
+    ) != search.q:
+        return RedirectResponse(search.address(q=query), 303)
+    return await _answer_search(request, search, "search.html")
 
 
 async def show_search_results(request: Request) -> Response:
-    """The results alone, for the script of the page; controls that were changed are written into the query."""
-    asked = parse_search_request(request)
-    if (told := _read_controls(request)) is not None:
-        asked = asked._replace(q=apply_changed_controls(asked.q, *told))
-    return await _answer_search(request, asked, "search_results.html")
+    """Render only the results, for the page's script; changed controls are written into the query."""
+    search = parse_search_request(request)
+    if (controls := _read_controls(request)) is not None:
+        search = search._replace(q=apply_changed_controls(search.q, *controls))
+    return await _answer_search(request, search, "search_results.html")
 
 
-async def _answer_search(request: Request, asked: SearchRequest, template: str) -> Response:
-    mistake, found = None, None
+async def _answer_search(request: Request, search: SearchRequest, template: str) -> Response:
+    mistake, document = None, None
     try:
-        found = None if asked.is_empty else await _find_document(request, asked)
+        document = None if search.is_empty else await _find_document(request, search)
     except UsageError as error:
         mistake = QueryMistake.from_error(error)
-    return await run_in_threadpool(_render_results, request, template, asked, found, mistake)
+    return await run_in_threadpool(_render_results, request, template, search, document, mistake)
 
 
 def _render_results(
-    request: Request, template: str, asked: SearchRequest, found: Mapping[str, Any] | None, mistake: QueryMistake | None
+    request: Request,
+    template: str,
+    search: SearchRequest,
+    document: Mapping[str, Any] | None,
+    mistake: QueryMistake | None,
 ) -> Response:
     listing = get_app_state(request, "lists", ListingCache).get_listing(get_machine(request))
     return render_page(
         request,
         template,
-        asked=asked,
-        found=found,
-        groups=list(build_session_hits(get_machine(request), found["sessions"])) if found else [],
-        left_out=LeftOutHits(**found["searched"]["trashed"]) if found else LeftOutHits(),
+        search=search,
+        results=document,
+        groups=list(build_session_hits(get_machine(request), document["sessions"])) if document else [],
+        left_out=LeftOutHits(**document["searched"]["trashed"]) if document else LeftOutHits(),
         mistake=mistake,
-        controls=read_filters(asked.q),
+        controls=read_filters(search.q),
         options=_list_control_options(request, listing),
         scope=get_app_state(request, "scopes", ScopeCache).get_scope(get_machine(request)),
-        loosened=[describe_loosened_words(**item) for item in found["total"]["loosened"]] if found else [],
+        loosened=[describe_loosened_words(**item) for item in document["total"]["loosened"]] if document else [],
         more=_MORE_SESSIONS,
         amounts=amounts,
     )
 
 
 def parse_search_request(request: Request) -> SearchRequest:
-    """What an address asks for; what it does not understand it leaves out."""
-    given = request.query_params
-    mode = given.get("mode", "words")
+    """Parse the query of an address; unknown values are ignored."""
+    params = request.query_params
+    mode = params.get("mode", "words")
     numbers = {
-        name: min(int(text), most) if (text := given.get(name, "")).isdecimal() and len(text) < 7 else usual
-        for name, (usual, most) in _NUMBER_LIMITS.items()
+        name: min(int(text), most) if (text := params.get(name, "")).isdecimal() and len(text) < 7 else default
+        for name, (default, most) in _NUMBER_LIMITS.items()
     }
     return SearchRequest(
-        given.get("q", "").strip()[:_MAX_QUERY_CHARS],
+        params.get("q", "").strip()[:_MAX_QUERY_CHARS],
         mode if mode in SEARCH_MODES else "words",
-        given.get("text", "")[:_MAX_QUERY_CHARS],
-        given.get("sort") == "newest",
+        params.get("text", "")[:_MAX_QUERY_CHARS],
+        params.get("sort") == "newest",
         max(numbers["limit"], 1),
         max(numbers["hits"], 1),
         numbers["context"],
@@ -229,70 +232,72 @@ def parse_search_request(request: Request) -> SearchRequest:
 
 
 def _read_controls(request: Request) -> tuple[str, dict[str, str]] | None:
-    """The query that the controls were shown beside, and what they say now."""
-    given = request.query_params
-    if "was" not in given:
+    """Return the query for which the controls were shown, and their current values."""
+    params = request.query_params
+    if "was" not in params:
         return None
-    return given["was"][:_MAX_QUERY_CHARS], {
-        name: given[f"f_{name}"][:200] for name in FILTER_CONTROLS if f"f_{name}" in given
+    return params["was"][:_MAX_QUERY_CHARS], {
+        name: params[f"f_{name}"][:200] for name in FILTER_CONTROLS if f"f_{name}" in params
     }
 
 
-async def _find_document(request: Request, asked: SearchRequest) -> dict[str, Any]:
-    place = get_machine(request)
-    if asked.mode == "words":
-        wish = SearchOptions(asked.limit, asked.hits, asked.newest, asked.context)
-        return await run_in_threadpool(search_words, place, asked.q, wish, get_app_state(request, "scopes", ScopeCache))
+async def _find_document(request: Request, search: SearchRequest) -> dict[str, Any]:
+    machine = get_machine(request)
+    if search.mode == "words":
+        options = SearchOptions(search.limit, search.hits, search.newest, search.context)
+        return await run_in_threadpool(
+            search_words, machine, search.q, options, get_app_state(request, "scopes", ScopeCache)
+        )
     job = ScanJob(
-        str(place.index),
-        str(place.data_dir),
-        asked.mode,
-        asked.text,
-        asked.q,
-        asked.limit,
-        asked.hits,
-        asked.context,
-        not place.state.is_busy,
+        str(machine.index),
+        str(machine.data_dir),
+        search.mode,
+        search.text,
+        search.q,
+        search.limit,
+        search.hits,
+        search.context,
+        not machine.state.is_busy,
     )
     return await run_scan(job, request.is_disconnected)
 
 
 def search_words(
-    place: Machine, text: str, wish: SearchOptions, scopes: ScopeCache, *, is_loose: bool = True
+    machine: Machine, text: str, options: SearchOptions, scopes: ScopeCache, *, is_loose: bool = True
 ) -> dict[str, Any]:
-    """Ask the index, and give the document of `turnlog search --json`; without what is not labelled, if so wished."""
+    """Search the index and return the document of `turnlog search --json`; `is_loose` also tries loosened words."""
     query = parse_query(text)
-    db = place.store.db
-    source = IndexSource(place.data_dir)
+    db = machine.store.db
+    source = IndexSource(machine.data_dir)
     if is_loose:
-        found = search_loosely(db, query, wish, source.read_passage, source.find_trashed(db))
+        result = search_loosely(db, query, options, source.read_passage, source.find_trashed(db))
     else:
-        found = search_index(db, plan_search(db, query), wish, source.read_passage, source.find_trashed(db))
-    sessions = load_searched_sessions(db, [group.session for group in found.groups])
-    answer = SearchAnswer(scopes.get_scope(place, query), found, sessions)
+        result = search_index(db, plan_search(db, query), options, source.read_passage, source.find_trashed(db))
+    sessions = load_searched_sessions(db, [group.session for group in result.groups])
+    answer = SearchAnswer(scopes.get_scope(machine, query), result, sessions)
     document: dict[str, Any] = to_document(build_search_report(text, answer))
     return document
 
 
 class ScopeCache:
-    """What there is to search; counting takes longer than most searches, so it is remembered for some seconds."""
+    """Remembers for some seconds what can be searched, since counting takes longer than most searches."""
 
     def __init__(self) -> None:
         self._known: tuple[float, int, SearchedIndex] | None = None
 
-    def get_scope(self, place: Machine, query: SearchQuery | None = None) -> SearchedIndex:
-        """What there is to search, and what of a query is not searched for."""
-        now, generation = time.monotonic(), place.state.generation
+    def get_scope(self, machine: Machine, query: SearchQuery | None = None) -> SearchedIndex:
+        """Return what can be searched, and which parts of a query are ignored."""
+        now, generation = time.monotonic(), machine.state.generation
         if self._known is None or self._known[1] != generation or now - self._known[0] > 30:
-            trash = find_trashed_sessions(place.store.db, place.data_dir)
-            self._known = now, generation, read_searched_index(place.store.db, RefreshResult(), None, trash)
+            trash = find_trashed_sessions(machine.store.db, machine.data_dir)
+            self._known = now, generation, read_searched_index(machine.store.db, RefreshResult(), None, trash)
         return self._known[2]._replace(
-            is_complete=not place.state.is_busy, ignored=query.ignored if query is not None else ()
+            is_complete=not machine.state.is_busy, ignored=query.ignored if query is not None else ()
         )
 
 
 def _list_control_options(request: Request, listing: HomeListing) -> dict[str, list[tuple[str, str]]]:
-    """What the controls offer: values and their names."""
+    """Return the choices of each control: values and labels."""
     db = get_machine(request).store.db
     projects = sorted({row.project for row in listing.rows}, key=lambda path: amounts.folder_name(path).casefold())
     names: list[tuple[str, str]] = list(db.execute("SELECT kind, text FROM name WHERE kind IN ('tool', 'model')"))
@@ -308,7 +313,7 @@ def _list_control_options(request: Request, listing: HomeListing) -> dict[str, l
 
 
 def _shorten_project(path: str, projects: Sequence[str]) -> str:
-    """A project's name, if that means no other one, else its path."""
+    """Return a project's name if it is unambiguous, otherwise its path."""
     name = amounts.folder_name(path)
     wanted = name.casefold()
     is_clear = sum(wanted in amounts.folder_name(other).casefold() for other in projects) == 1
@@ -316,33 +321,35 @@ def _shorten_project(path: str, projects: Sequence[str]) -> str:
 
 
 def show_home_hits(request: Request) -> Response:
-    """A few hits for the list of sessions; nothing if the words there are no query."""
+    """Render a few hits below the list of sessions; nothing if the filter is not a valid query."""
     text = request.query_params.get("q", "").strip()[:_MAX_QUERY_CHARS]
     if project := request.query_params.get("in", "")[:1000]:
         text = change_filters(text, {"project": project})
-    place = get_machine(request)
+    machine = get_machine(request)
     try:
-        found = search_words(place, text, _HOME_OPTIONS, get_app_state(request, "scopes", ScopeCache), is_loose=False)
+        document = search_words(
+            machine, text, _HOME_OPTIONS, get_app_state(request, "scopes", ScopeCache), is_loose=False
+        )
     except UsageError:
         return answers.build_html_response("")
-    shown = list(build_session_hits(place, found["sessions"]))
-    if not shown:
+    groups = list(build_session_hits(machine, document["sessions"]))
+    if not groups:
         return answers.build_html_response("")
     return render_page(
-        request, "search_hits.html", found=found, groups=shown, asked=SearchRequest(text), amounts=amounts
+        request, "search_hits.html", results=document, groups=groups, search=SearchRequest(text), amounts=amounts
     )
 
 
 async def send_search_document(request: Request) -> Response:
-    """The document of `turnlog search --json`; a query that is not understood is explained."""
-    asked = parse_search_request(request)
-    if asked.is_empty:
-        return answers.build_json_response({"error": "nothing to search for; give q=, or mode= and text="}, 400)
+    """Send the document of `turnlog search --json`; an invalid query gets an explanation."""
+    search = parse_search_request(request)
+    if search.is_empty:
+        return answers.build_json_response({"error": "nothing to search for; pass q=, or mode= and text="}, 400)
     try:
-        found = await _find_document(request, asked)
+        document = await _find_document(request, search)
     except QueryError as error:
         return answers.build_json_response({"error": str(error), "query": error.query, "at": error.at}, 400)
-    return answers.build_json_response(found)
+    return answers.build_json_response(document)
 
 
 routes: list[BaseRoute] = [

@@ -203,7 +203,7 @@ def test_what_is_appended_while_a_page_follows_does_nothing(
     first, *others = attacks
     path = next(folders.projects.glob(f"*/{first.uuid}.jsonl"))
     page = watch.open(f"/live/{first.uuid}")
-    page.locator(".link[data-stands=true]").wait_for()
+    page.locator(".link[data-connected=true]").wait_for()
     for attack in others[:3]:
         made = hostile.lines([*attack.texts.values()], first.uuid, 1)[:90]
         end = {"type": "user", "uuid": f"end-{attack.number}", "message": {"role": "user", "content": "END"}}

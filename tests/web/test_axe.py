@@ -157,7 +157,7 @@ def test_the_live_pages(page: Page) -> None:
     page.locator(f"article[data-ref='{SESSION}']").wait_for()
     sound(page, "board", wholly=True)
     page.goto(f"/live/{SESSION}")
-    page.locator(".link[data-stands=true]").wait_for()
+    page.locator(".link[data-connected=true]").wait_for()
     page.locator("details.live-agent").wait_for()
     sound(page, "session", wholly=True)
 

@@ -80,7 +80,7 @@ def follow(page: Page, session: Path) -> None:
     from playwright.sync_api import expect
 
     page.goto(f"/live/{session.stem}")
-    expect(page.locator(".link")).to_have_attribute("data-stands", "true")
+    expect(page.locator(".link")).to_have_attribute("data-connected", "true")
 
 
 def test_what_a_writer_appends_appears_in_order_while_the_page_stays_at_the_bottom(
@@ -108,7 +108,7 @@ def test_a_server_that_is_killed_and_started_again_loses_and_repeats_nothing(
     with writing(session, 60, 0.05):
         expect(page.locator("#i-w-5")).to_be_attached(timeout=20_000)
         assert server.stop(9) == -9
-        expect(page.locator(".link")).to_have_attribute("data-stands", "false")
+        expect(page.locator(".link")).to_have_attribute("data-connected", "false")
         seen = uuids(page)
         other = start(folders, "--port", str(server.port))
         try:

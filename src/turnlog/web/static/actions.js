@@ -1,28 +1,28 @@
-// Actions on a session: a dialog that says what would be done before it is done.
+// Actions on a session: a dialog that previews the change before it is made.
 import { post } from "./fragment.js";
 
-const PAUSE = 350;
+const INPUT_DELAY_MS = 350;
 const dialog = document.getElementById("action");
 const find = (selector) => dialog.querySelector(selector);
 const form = find("form.options");
 const confirm = find(".confirm");
 
-let wish = null; // { verb, ref, item }: what the dialog is about
-let running = null; // the AbortController of what was asked last
+let action = null; // { verb, ref, item }: the action in the dialog
+let controller = null; // the AbortController of the last request
 let timer = 0;
 
-function values() {
-  const found = {};
+function readOptions() {
+  const options = {};
   for (const field of form.elements) {
     if (field.type === "checkbox") {
-      if (field.checked) found[field.name] = true;
+      if (field.checked) options[field.name] = true;
     } else if (field.name && field.value.trim()) {
       const text = field.value.trim();
-      found[field.name] = "many" in field.dataset ? text.split(/[\s,]+/).filter(Boolean) : text;
+      options[field.name] = "many" in field.dataset ? text.split(/[\s,]+/).filter(Boolean) : text;
     }
   }
-  if (wish.item) found.item = wish.item;
-  return found;
+  if (action.item) options.item = action.item;
+  return options;
 }
 
 function show(selector, text) {
@@ -31,91 +31,91 @@ function show(selector, text) {
   element.hidden = !text;
 }
 
-async function ask(isReal) {
-  running?.abort();
-  running = new AbortController();
+async function sendAction(isReal) {
+  controller?.abort();
+  controller = new AbortController();
   confirm.disabled = true;
   dialog.setAttribute("aria-busy", "true");
   try {
-    const body = { options: values(), dry_run: !isReal };
-    const address = `/api/s/${wish.ref}/actions/${wish.verb}`;
-    return await post(address, body, { signal: running.signal });
+    const body = { options: readOptions(), dry_run: !isReal };
+    const address = `/api/s/${action.ref}/actions/${action.verb}`;
+    return await post(address, body, { signal: controller.signal });
   } finally {
     dialog.removeAttribute("aria-busy");
   }
 }
 
-function told(answer) {
+function showAnswer(answer) {
   show(".failed", "");
   show(".words", [answer.words, answer.notes].filter(Boolean).join("\n"));
   find(".command").textContent = answer.command;
 }
 
-function failed(error) {
+function showFailure(error) {
   if (error.name === "AbortError") return;
   show(".failed", error.message);
   show(".words", "");
 }
 
-async function rehearse() {
+async function preview() {
   clearTimeout(timer);
-  if (wish.verb === "fork" && !values().at && !wish.item) return;
+  if (action.verb === "fork" && !readOptions().at && !action.item) return;
   if (!form.checkValidity()) {
     confirm.disabled = true;
     return;
   }
   try {
-    told(await ask(false));
+    showAnswer(await sendAction(false));
     confirm.disabled = false;
   } catch (error) {
-    failed(error);
+    showFailure(error);
   }
 }
 
-async function perform(event) {
+async function runAction(event) {
   event.preventDefault();
   if (confirm.disabled) return;
   clearTimeout(timer);
-  form.inert = true; // a change now would call back what is being done
+  form.inert = true; // an edit now would abort the request
   try {
-    done(await ask(true));
+    showResult(await sendAction(true));
   } catch (error) {
-    failed(error);
+    showFailure(error);
   } finally {
     form.inert = false;
   }
 }
 
-function done(answer) {
-  told(answer);
+function showResult(answer) {
+  showAnswer(answer);
   form.hidden = true;
   confirm.hidden = true;
   find(".cancel").textContent = "Close";
-  const words = find(".made");
-  words.replaceChildren();
-  if (answer.made) link(words, `/s/${answer.made.ref}`, answer.made.title);
+  const line = find(".made");
+  line.replaceChildren();
+  if (answer.made) appendLink(line, `/s/${answer.made.ref}`, answer.made.title);
   if (answer.download) {
-    const made = link(words, answer.download, "Save the file");
-    made.download = "";
-    made.click();
+    const anchor = appendLink(line, answer.download, "Save the file");
+    anchor.download = "";
+    anchor.click();
   }
-  if (!answer.made && !answer.download) words.textContent = "Done.";
-  words.hidden = false;
-  document.dispatchEvent(new CustomEvent("turnlog:done", { detail: { ...wish, answer } }));
+  if (!answer.made && !answer.download) line.textContent = "Done.";
+  line.hidden = false;
+  document.dispatchEvent(new CustomEvent("turnlog:done", { detail: { ...action, answer } }));
 }
 
-function link(parent, address, words) {
-  const made = document.createElement("a");
-  made.href = address;
-  made.textContent = words;
-  parent.append("Done: ", made);
-  return made;
+function appendLink(parent, address, text) {
+  const anchor = document.createElement("a");
+  anchor.href = address;
+  anchor.textContent = text;
+  parent.append("Done: ", anchor);
+  return anchor;
 }
 
 /** Open the dialog of an action. */
 export function open(verb, ref, item = "") {
   const template = document.getElementById(`action-${verb}`);
-  wish = { verb, ref, item };
+  action = { verb, ref, item };
   form.replaceChildren(template.content.cloneNode(true));
   form.hidden = false;
   if (item) form.querySelector(".point")?.remove();
@@ -129,18 +129,18 @@ export function open(verb, ref, item = "") {
   find(".cancel").textContent = "Cancel";
   dialog.showModal();
   form.elements[0]?.focus();
-  rehearse();
+  preview();
 }
 
 form.addEventListener("input", () => {
   clearTimeout(timer);
-  running?.abort(); // what it says would be of the form as it was
+  controller?.abort(); // its answer would describe the old options
   confirm.disabled = true;
-  timer = setTimeout(rehearse, PAUSE);
+  timer = setTimeout(preview, INPUT_DELAY_MS);
 });
-form.addEventListener("submit", perform);
+form.addEventListener("submit", runAction);
 find(".cancel").addEventListener("click", () => dialog.close());
-dialog.addEventListener("close", () => running?.abort());
+dialog.addEventListener("close", () => controller?.abort());
 document.addEventListener("click", (event) => {
   const button = event.target instanceof Element ? event.target.closest("[data-verb]") : null;
   const ref = button?.closest("[data-ref]")?.dataset.ref;

@@ -1,14 +1,14 @@
-// A connection that brings events for as long as a page is looked at, and goes on exactly where it ended: after an
-// interruption, after the server was started again, after the page was hidden.
+// An event connection that is open while the page is visible and continues exactly where it stopped: after an
+// interruption, a restart of the server, or a time when the page was hidden.
 
-const HIDDEN = 20_000;
-const LONGEST = 10_000;
+const HIDDEN_MS = 20_000;
+const MAX_WAIT_MS = 10_000;
 
 /**
- * Listen to an address. `handlers` has a function for each event, which gets its data; `cursor` is where to begin.
- * `tell` is told whether the connection stands. Returns a function that ends it.
+ * Listen to an address. `handlers` has a function for each event, which receives its data; `cursor` is where to start.
+ * `onStatus` receives whether the connection is open. Returns a function that closes it.
  */
-export function follow(address, { cursor = "", handlers, tell = () => {} }) {
+export function follow(address, { cursor = "", handlers, onStatus = () => {} }) {
   let source = null;
   let timer = 0;
   let wait = 500;
@@ -19,15 +19,15 @@ export function follow(address, { cursor = "", handlers, tell = () => {} }) {
     source = new EventSource(cursor ? `${address}?${new URLSearchParams({ cursor })}` : address);
     source.addEventListener("open", () => {
       wait = 500;
-      tell(true);
+      onStatus(true);
     });
     source.addEventListener("error", () => {
-      tell(false);
-      // A browser tries again by itself, unless it got an answer that is no stream.
+      onStatus(false);
+      // The browser reconnects by itself unless the response was not a stream.
       if (source.readyState === EventSource.CLOSED) {
         close();
         timer = setTimeout(open, wait);
-        wait = Math.min(wait * 2, LONGEST);
+        wait = Math.min(wait * 2, MAX_WAIT_MS);
       }
     });
     for (const [name, handler] of Object.entries(handlers)) {
@@ -43,19 +43,19 @@ export function follow(address, { cursor = "", handlers, tell = () => {} }) {
     source = null;
   }
 
-  // Six connections are all that a browser has for one server: a page that nobody sees gives its own back.
-  function seen() {
+  // A browser allows six connections to one server, so a hidden page releases its own.
+  function onVisibilityChange() {
     clearTimeout(timer);
-    if (document.hidden) timer = setTimeout(close, HIDDEN);
+    if (document.hidden) timer = setTimeout(close, HIDDEN_MS);
     else open();
   }
 
-  document.addEventListener("visibilitychange", seen);
+  document.addEventListener("visibilitychange", onVisibilityChange);
   addEventListener("pagehide", close);
   addEventListener("pageshow", open);
   open();
   return () => {
-    document.removeEventListener("visibilitychange", seen);
+    document.removeEventListener("visibilitychange", onVisibilityChange);
     removeEventListener("pagehide", close);
     removeEventListener("pageshow", open);
     clearTimeout(timer);

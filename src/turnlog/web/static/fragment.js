@@ -1,40 +1,40 @@
-// The only place that makes elements from a string. What comes here was made by `render` on the server, which
-// escapes and cleans whatever a transcript holds; nothing else may be passed.
-// Import it by a relative address: a page may have one policy of this name, and so one copy of this module.
+// The only place that creates elements from a string. It accepts only markup that `render` produced on the server,
+// which escapes and cleans everything in a transcript.
+// Import it by a relative address: a page can have only one policy of this name, and so one copy of this module.
 
 const policy = window.trustedTypes
   ? window.trustedTypes.createPolicy("app", { createHTML: (text) => text })
   : { createHTML: (text) => text };
 
-/** A DocumentFragment with the elements that the server's markup describes. */
+/** Convert the server's markup to a DocumentFragment. */
 export function fragment(markup) {
   const template = document.createElement("template");
   template.innerHTML = policy.createHTML(markup);
   return template.content;
 }
 
-/** What went wrong with a request, in words for people. */
-export class Failed extends Error {
-  constructor(status, words) {
-    super(words);
+/** A failed request; the message is for people. */
+export class RequestError extends Error {
+  constructor(status, message) {
+    super(message);
     this.status = status;
   }
 }
 
-async function asked(address, accept, options) {
+async function sendRequest(address, accept, options) {
   const { headers, ...rest } = options;
   let answer;
   try {
     answer = await fetch(address, { ...rest, headers: { accept, ...headers }, redirect: "error" });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Failed(0, "turnlog does not answer: is it still running?");
+    throw new RequestError(0, "turnlog does not respond. Is it still running?");
   }
-  if (!answer.ok) throw new Failed(answer.status, await reason(answer));
+  if (!answer.ok) throw new RequestError(answer.status, await readReason(answer));
   return answer;
 }
 
-async function reason(answer) {
+async function readReason(answer) {
   const text = await answer.text();
   try {
     return JSON.parse(text).error;
@@ -43,22 +43,22 @@ async function reason(answer) {
   }
 }
 
-/** Get a fragment of a page from the server. */
+/** Load a fragment of a page. */
 export async function load(address, options = {}) {
-  return fragment(await (await asked(address, "text/html", options)).text());
+  return fragment(await (await sendRequest(address, "text/html", options)).text());
 }
 
-/** Get a text from the server. */
+/** Load a text. */
 export async function text(address, options = {}) {
-  return (await asked(address, "text/plain", options)).text();
+  return (await sendRequest(address, "text/plain", options)).text();
 }
 
-/** Get a JSON document from the server. */
+/** Load a JSON document. */
 export async function json(address, options = {}) {
-  return (await asked(address, "application/json", options)).json();
+  return (await sendRequest(address, "application/json", options)).json();
 }
 
-/** Send a JSON document to the server, and get one back. */
+/** Send a JSON document, and return the one in the response. */
 export async function post(address, value, options = {}) {
   const headers = { "content-type": "application/json" };
   return json(address, { ...options, method: "POST", headers, body: JSON.stringify(value) });

@@ -1,6 +1,6 @@
-// What every page has: keys, actions, and how far the index is.
+// The parts of every page: keys, actions, and the state of the index.
 import "./actions.js";
 import "./keys.js";
-import { watch } from "./state.js";
+import { watchState } from "./state.js";
 
-watch(document.getElementById("state"));
+watchState(document.getElementById("state"));

@@ -1,10 +1,10 @@
-// The list of sessions: filter as you type, more rows as you scroll, health and life of the rows that are looked at.
+// The list of sessions: filters as you type, loads rows as you scroll, and shows the health of visible rows.
 import { json, load } from "./fragment.js";
 import { on, step } from "./keys.js";
 
-const QUICK = 90;
-const CALM = 220;
-const LIFE = 15_000;
+const INPUT_DELAY_MS = 90;
+const PAUSE_MS = 220;
+const LIVE_POLL_MS = 15_000;
 
 const form = document.getElementById("filters");
 const field = document.getElementById("filter");
@@ -17,8 +17,8 @@ let isLoading = false;
 
 const body = () => table.tBodies[0];
 
-/** What the form asks for, as it stands in addresses. */
-function asked() {
+/** Read the form as the query part of an address. */
+function readQuery() {
   const query = new URLSearchParams();
   for (const [name, value] of new FormData(form)) if (value) query.set(name, value);
   return query;
@@ -31,8 +31,8 @@ function address(path, query) {
 
 // -- filtering
 
-/** Hide at once what does not fit, until the server has looked through all sessions. */
-function sift() {
+/** Hide rows that don't match at once, until the server has filtered all sessions. */
+function hideMismatches() {
   const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
   for (const row of body().querySelectorAll("tr.session")) {
     const text = row.textContent.toLowerCase();
@@ -41,24 +41,24 @@ function sift() {
 }
 
 let timer = 0;
-function typed() {
-  sift();
+function onInput() {
+  hideMismatches();
   clearTimeout(timer);
-  timer = setTimeout(renew, QUICK);
+  timer = setTimeout(reloadRows, INPUT_DELAY_MS);
 }
 
-async function renew() {
+async function reloadRows() {
   clearTimeout(timer);
   running.abort();
   running = new AbortController();
   const { signal } = running;
-  const query = asked();
+  const query = readQuery();
   history.replaceState(null, "", address("/", query));
   table.setAttribute("aria-busy", "true");
   try {
-    show(await load(address("/rows", query), { signal }));
+    showRows(await load(address("/rows", query), { signal }));
     table.removeAttribute("aria-busy");
-    await search(query, signal);
+    await searchTexts(query, signal);
   } catch (error) {
     if (error.name !== "AbortError") count.textContent = error.message;
   } finally {
@@ -66,32 +66,32 @@ async function renew() {
   }
 }
 
-function show(found) {
-  const rows = found.querySelector("tbody");
-  const words = rows.querySelector("template.count");
-  if (words) count.replaceChildren(words.content);
+function showRows(content) {
+  const rows = content.querySelector("tbody");
+  const summary = rows.querySelector("template.count");
+  if (summary) count.replaceChildren(summary.content);
   body().replaceWith(rows);
-  looked();
+  observeRows();
 }
 
-/** Below the sessions that fit: what is found in the texts of all of them. */
-async function search(query, signal) {
+/** Show hits in the texts of all sessions below the list. */
+async function searchTexts(query, signal) {
   const words = (query.get("q") ?? "").trim();
   if (words.length < 2) {
     hits.hidden = true;
     return;
   }
-  await new Promise((resolve) => setTimeout(resolve, CALM));
+  await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
   if (signal.aborted) return;
-  const wanted = new URLSearchParams({ q: words });
-  if (query.get("project")) wanted.set("in", query.get("project"));
-  hits.replaceChildren(await load(address("/search/hits", wanted), { signal }));
+  const params = new URLSearchParams({ q: words });
+  if (query.get("project")) params.set("in", query.get("project"));
+  hits.replaceChildren(await load(address("/search/hits", params), { signal }));
   hits.hidden = hits.childElementCount === 0;
 }
 
 // -- more rows
 
-async function further() {
+async function loadMore() {
   const from = body().dataset.more;
   if (!from || isLoading) return;
   isLoading = true;
@@ -100,7 +100,7 @@ async function further() {
     const found = (await load(from, { signal })).querySelector("tbody");
     body().dataset.more = found.dataset.more;
     body().append(...found.children);
-    looked();
+    observeRows();
   } catch (error) {
     if (error.name !== "AbortError") more.textContent = error.message;
   } finally {
@@ -108,65 +108,65 @@ async function further() {
   }
 }
 
-const bottom = new IntersectionObserver((seen) => seen.some((item) => item.isIntersecting) && further(), {
+const bottom = new IntersectionObserver((entries) => entries.some((item) => item.isIntersecting) && loadMore(), {
   rootMargin: "1200px",
 });
 
-// -- the health of rows that somebody looks at, one after the other
+// -- the health of visible rows, one after the other
 
 const waiting = new Set();
-const visible = new IntersectionObserver((seen) => {
-  for (const { target, isIntersecting } of seen) {
+const visible = new IntersectionObserver((entries) => {
+  for (const { target, isIntersecting } of entries) {
     if (isIntersecting) waiting.add(target);
     else waiting.delete(target);
   }
-  examine();
+  loadHealths();
 });
-let isExamining = false;
+let isLoadingHealth = false;
 
-async function examine() {
-  if (isExamining) return;
-  isExamining = true;
-  await new Promise((resolve) => setTimeout(resolve, CALM));
+async function loadHealths() {
+  if (isLoadingHealth) return;
+  isLoadingHealth = true;
+  await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
   for (const row of waiting) {
     waiting.delete(row);
     if (!row.isConnected || row.hidden) continue;
     visible.unobserve(row);
-    await ask(row, "");
+    await loadHealth(row, "");
   }
-  isExamining = false;
+  isLoadingHealth = false;
 }
 
-async function ask(row, query) {
+async function loadHealth(row, query) {
   try {
     const answer = await json(`/api/s/${row.dataset.ref}/health${query}`);
     delete row.dataset.unread;
-    if (answer.state === "large") offer(row);
-    else tell(row, answer.health);
+    if (answer.state === "large") offerHealth(row);
+    else showHealth(row, answer.health);
   } catch (error) {
     row.querySelector("td.health").replaceChildren(badge("", "?", error.message));
   }
 }
 
-function badge(kind, words, title = "") {
-  const found = document.createElement("span");
-  found.className = `badge ${kind}`;
-  found.textContent = words;
-  if (title) found.title = title;
-  return found;
+function badge(kind, text, title = "") {
+  const span = document.createElement("span");
+  span.className = `badge ${kind}`;
+  span.textContent = text;
+  if (title) span.title = title;
+  return span;
 }
 
-function offer(row) {
+function offerHealth(row) {
   const button = document.createElement("button");
   button.type = "button";
   button.className = "quiet";
-  button.textContent = "look";
+  button.textContent = "check";
   button.title = "This session is large: click to read it";
-  button.addEventListener("click", () => ask(row, "?now=1"));
+  button.addEventListener("click", () => loadHealth(row, "?now=1"));
   row.querySelector("td.health").replaceChildren(button);
 }
 
-function tell(row, health) {
+function showHealth(row, health) {
   if (!health) return;
   row.querySelector(".turn-count").textContent = health.turns;
   const number = health.errors || health.warnings;
@@ -177,10 +177,10 @@ function tell(row, health) {
   if (health.branches) cell.append(" ", badge("", health.branches === 1 ? "1 branch" : `${health.branches} branches`));
 }
 
-function looked() {
+function observeRows() {
   waiting.clear();
   for (const row of body().querySelectorAll("tr[data-unread]")) visible.observe(row);
-  mark();
+  markLive();
   bottom.unobserve(more);
   bottom.observe(more);
   more.replaceChildren();
@@ -189,20 +189,20 @@ function looked() {
 // -- which sessions are open now
 
 let open = new Set();
-function mark() {
+function markLive() {
   for (const row of body().querySelectorAll("tr.session")) row.querySelector(".live").hidden = !open.has(row.dataset.ref);
 }
 
-async function life() {
+async function pollLive() {
   if (!document.hidden) {
     try {
       open = new Set((await json("/api/sessions/live")).live);
-      mark();
+      markLive();
     } catch {
-      // The bar on top says that the server does not answer.
+      // The header already says that the server does not respond.
     }
   }
-  setTimeout(life, LIFE);
+  setTimeout(pollLive, LIVE_POLL_MS);
 }
 
 // -- keys
@@ -215,13 +215,13 @@ on("f", () => field.focus());
 
 form.addEventListener("submit", (event) => {
   event.preventDefault();
-  renew();
+  reloadRows();
 });
-field.addEventListener("input", typed);
-for (const control of form.querySelectorAll("select, input[type=checkbox]")) control.addEventListener("change", renew);
+field.addEventListener("input", onInput);
+for (const control of form.querySelectorAll("select, input[type=checkbox]")) control.addEventListener("change", reloadRows);
 document.addEventListener("turnlog:indexed", () => {
-  if (body().rows.length <= 120 && scrollY < 400) renew();
+  if (body().rows.length <= 120 && scrollY < 400) reloadRows();
 });
-looked();
-life();
-if (field.value) search(asked(), running.signal).catch((error) => (hits.textContent = error.message));
+observeRows();
+pollLive();
+if (field.value) searchTexts(readQuery(), running.signal).catch((error) => (hits.textContent = error.message));

@@ -1,4 +1,4 @@
-// Charts that tell what one points at, by mouse and by keys; and the parts of the page that take longer to count.
+// Adds tooltips and keyboard navigation to charts, and loads the parts of the page that take longer.
 import { load } from "./fragment.js";
 
 const tip = document.createElement("div");
@@ -7,32 +7,32 @@ tip.hidden = true;
 tip.setAttribute("role", "status");
 document.body.append(tip);
 
-/** Show what a mark says, above it. */
-function tell(mark) {
+/** Show the text of a mark above it. */
+function showTip(mark) {
   tip.textContent = mark.dataset.words;
   tip.hidden = false;
   const box = mark.getBoundingClientRect();
   const own = tip.getBoundingClientRect();
   const left = Math.min(Math.max(box.left + box.width / 2 - own.width / 2, 8), innerWidth - own.width - 8);
   const top = Math.max(box.top - own.height - 6, 4);
-  // A position that a script sets on the element is no inline style of the page: the policy lets it be.
+  // The content security policy allows styles that a script sets on an element.
   tip.style.left = `${left}px`;
   tip.style.top = `${top}px`;
 }
 
-function hush(field) {
+function hideTip(field) {
   tip.hidden = true;
   field.querySelector(".mark.at")?.classList.remove("at");
 }
 
-function follow(mark) {
+function openLink(mark) {
   if (mark?.dataset.href) location.assign(mark.dataset.href);
 }
 
 const STEPS = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: 1, ArrowUp: -1 };
 
-/** Let a chart be read by mouse and keys: one stop of the Tab key, arrows inside of it. */
-function enliven(field) {
+/** Make a chart usable by mouse and keys: one tab stop, arrow keys inside. */
+function makeNavigable(field) {
   const marks = [...field.querySelectorAll(".mark")];
   if (marks.length === 0) return;
   for (const mark of marks) mark.querySelector("title")?.remove();
@@ -40,13 +40,13 @@ function enliven(field) {
   const name = field.querySelector("svg").getAttribute("aria-label");
   field.tabIndex = 0;
   field.setAttribute("role", "group");
-  field.setAttribute("aria-label", `${name}. Arrow keys go through it, Enter shows the sessions of that time.`);
+  field.setAttribute("aria-label", `${name}. Use the arrow keys to move and Enter to show the sessions of that time.`);
 
   function go(to) {
     const mark = marks[Math.min(Math.max(to, 0), marks.length - 1)];
-    hush(field);
+    hideTip(field);
     mark.classList.add("at");
-    tell(mark);
+    showTip(mark);
   }
 
   field.addEventListener("keydown", (event) => {
@@ -55,35 +55,35 @@ function enliven(field) {
     if (event.key in STEPS && (!isUpright || across)) go(at < 0 ? marks.length - 1 : at + STEPS[event.key] * (isUpright ? across : 1));
     else if (event.key === "Home") go(0);
     else if (event.key === "End") go(marks.length - 1);
-    else if (event.key === "Enter") follow(marks[at]);
-    else if (event.key === "Escape") hush(field);
+    else if (event.key === "Enter") openLink(marks[at]);
+    else if (event.key === "Escape") hideTip(field);
     else return;
     event.preventDefault();
   });
-  field.addEventListener("blur", () => hush(field));
+  field.addEventListener("blur", () => hideTip(field));
   field.addEventListener("mouseover", (event) => {
     const mark = event.target.closest(".mark");
-    if (mark) tell(mark);
+    if (mark) showTip(mark);
     else tip.hidden = true;
   });
-  field.addEventListener("mouseleave", () => hush(field));
-  field.addEventListener("click", (event) => follow(event.target.closest(".mark")));
+  field.addEventListener("mouseleave", () => hideTip(field));
+  field.addEventListener("click", (event) => openLink(event.target.closest(".mark")));
 }
 
-function enlivenAll(within) {
-  for (const field of within.querySelectorAll(".field-of-marks")) enliven(field);
+function makeAllNavigable(within) {
+  for (const field of within.querySelectorAll(".field-of-marks")) makeNavigable(field);
 }
 
 async function fetchPart(part) {
   try {
     part.replaceChildren(await load(part.dataset.src));
-    enlivenAll(part);
+    makeAllNavigable(part);
   } catch (error) {
     part.querySelector("p").textContent = error.message;
   }
   part.removeAttribute("aria-busy");
 }
 
-enlivenAll(document);
+makeAllNavigable(document);
 for (const control of document.querySelectorAll(".choices select")) control.addEventListener("change", () => control.form.requestSubmit());
 for (const part of document.querySelectorAll(".part[data-src]")) await fetchPart(part);

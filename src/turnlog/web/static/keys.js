@@ -1,15 +1,15 @@
-// Keys that work on every page; pages add their own with `keys.on`.
+// Keys that work on every page; pages add their own with `on`.
 
-const GO = { s: "/", f: "/search", i: "/insights", l: "/live" };
-const bound = new Map();
+const PAGES = { s: "/", f: "/search", i: "/insights", l: "/live" };
+const handlers = new Map();
 let prefix = "";
 
-/** Let a key do something, unless somebody is writing. `g x` is two keys after each other. */
+/** Bind a key, except while the reader types into a field. `g x` means two keys in a row. */
 export function on(key, act) {
-  bound.set(key, act);
+  handlers.set(key, act);
 }
 
-/** Go to the next of some links, or to the one before. */
+/** Focus the next or the previous of some links. */
 export function step(links, isForward) {
   const at = links.indexOf(document.activeElement);
   const next = links[at < 0 ? 0 : at + (isForward ? 1 : -1)];
@@ -17,17 +17,17 @@ export function step(links, isForward) {
   next?.scrollIntoView({ block: "nearest" });
 }
 
-function writes(target) {
+function isTyping(target) {
   return target instanceof Element && target.closest("input, textarea, select, [contenteditable]") !== null;
 }
 
-function pressed(event) {
-  if (event.key === "Escape" && writes(event.target)) event.target.blur();
-  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || writes(event.target)) return;
+function onKeyDown(event) {
+  if (event.key === "Escape" && isTyping(event.target)) event.target.blur();
+  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || isTyping(event.target)) return;
   if (document.querySelector("dialog[open]")) return;
   const key = prefix ? `${prefix} ${event.key}` : event.key;
   prefix = !prefix && event.key === "g" ? "g" : "";
-  const act = bound.get(key);
+  const act = handlers.get(key);
   if (!act) return;
   event.preventDefault();
   act(event);
@@ -42,7 +42,7 @@ on("/", () => {
   field.focus();
   field.select();
 });
-for (const [key, address] of Object.entries(GO)) on(`g ${key}`, () => location.assign(address));
+for (const [key, address] of Object.entries(PAGES)) on(`g ${key}`, () => location.assign(address));
 
 document.getElementById("help").addEventListener("click", () => help.showModal());
-document.addEventListener("keydown", pressed);
+document.addEventListener("keydown", onKeyDown);

@@ -1,32 +1,32 @@
-// The page that follows one session.
+// The page that follows one session live.
 
 import { follow } from "./follow.js";
 import { Lines } from "./live/lines.js";
-import { count, write } from "./live/since.js";
+import { startClock, writeAges } from "./live/since.js";
 import { watchAgents } from "./session/agents.js";
 import { copyItem, watchCopies } from "./session/copy.js";
 import { watchRaw } from "./session/raw.js";
 
 const root = document.querySelector(".following");
-const one = (wanted) => root.querySelector(wanted);
+const one = (selector) => root.querySelector(selector);
 const main = new Lines(one(".live-items"));
 const crew = new Map();
 const more = one(".more");
-const NEAR = 120;
+const NEAR_BOTTOM_PX = 120;
 let unseen = 0;
-let sticks = true;
+let isAtBottom = true;
 
 for (const details of root.querySelectorAll("details.live-agent")) {
   crew.set(details.dataset.agent, { details, lines: new Lines(details.querySelector(".live-items")) });
 }
 
-// -- the bottom of the page: it stays in view unless the reader went up
+// -- the bottom of the page stays in view unless the reader scrolls up
 
-const foot = () => document.documentElement.scrollHeight - innerHeight - scrollY;
+const distanceToBottom = () => document.documentElement.scrollHeight - innerHeight - scrollY;
 
 function toBottom() {
   scrollTo({ top: document.documentElement.scrollHeight, behavior: "instant" });
-  sticks = true;
+  isAtBottom = true;
   unseen = 0;
   more.hidden = true;
 }
@@ -34,8 +34,8 @@ function toBottom() {
 addEventListener(
   "scroll",
   () => {
-    sticks = foot() < NEAR;
-    if (sticks) {
+    isAtBottom = distanceToBottom() < NEAR_BOTTOM_PX;
+    if (isAtBottom) {
       unseen = 0;
       more.hidden = true;
     }
@@ -43,13 +43,13 @@ addEventListener(
   { passive: true },
 );
 
-// What is unfolded, or loaded late, makes the page longer without anybody's scrolling.
+// Unfolding and late loading change the height without scrolling.
 new ResizeObserver(() => {
-  if (sticks) scrollTo({ top: document.documentElement.scrollHeight, behavior: "instant" });
+  if (isAtBottom) scrollTo({ top: document.documentElement.scrollHeight, behavior: "instant" });
 }).observe(one(".live-items"));
 
-function arrived(news) {
-  if (sticks) {
+function onNewItems(news) {
+  if (isAtBottom) {
     main.trim();
     toBottom();
   } else if (news) {
@@ -63,7 +63,7 @@ more.addEventListener("click", toBottom);
 
 // -- sub-agents
 
-function agent(name) {
+function getAgent(name) {
   if (!crew.has(name)) {
     const details = one("#agent").content.firstElementChild.cloneNode(true);
     details.dataset.agent = name;
@@ -71,68 +71,68 @@ function agent(name) {
     one(".crew").append(details);
     one(".live-aside").hidden = false;
     crew.set(name, { details, lines: new Lines(details.querySelector(".live-items")) });
-    tellCrew();
+    updateCrewCount();
   }
   return crew.get(name);
 }
 
-function tellCrew() {
+function updateCrewCount() {
   const busy = [...crew.values()].filter(({ details }) => details.classList.contains("at-work")).length;
-  one(".crew-count").textContent = busy ? `${crew.size}, ${busy} at work` : `${crew.size}`;
+  one(".crew-count").textContent = busy ? `${crew.size}, ${busy} working` : `${crew.size}`;
 }
 
-function doing(element, state) {
+function showState(element, state) {
   element.querySelector(".words").textContent = state.words;
   element.querySelector("[data-since]").dataset.since = state.since ?? "";
   element.dataset.kind = state.kind;
 }
 
-// -- calls without a result: while their session is at work, they run
+// -- calls without a result: they are running while their session works
 
-const RUNNING = { running: "running", permission: "running?", waiting: "waits for you" };
+const RUNNING = { running: "running", permission: "running?", waiting: "waiting for you" };
 
-function mark(list, kind) {
+function markRunning(list, kind) {
   const last = [...list.querySelectorAll(":scope > .item.answer")].at(-1);
   for (const card of list.querySelectorAll(".card.outcome-unanswered")) {
-    const words = last?.contains(card) ? RUNNING[kind] : undefined;
-    if (!words && !card.classList.contains("at-work")) continue;
-    card.classList.toggle("at-work", Boolean(words));
+    const label = last?.contains(card) ? RUNNING[kind] : undefined;
+    if (!label && !card.classList.contains("at-work")) continue;
+    card.classList.toggle("at-work", Boolean(label));
     const outcome = card.querySelector(":scope > summary .outcome");
-    if (outcome) outcome.textContent = words ?? "no result";
+    if (outcome) outcome.textContent = label ?? "no result";
   }
 }
 
 function markAll() {
-  mark(one(".transcript"), one(".live-bar .doing").dataset.kind);
-  for (const { details, lines } of crew.values()) mark(lines.root, details.dataset.kind);
+  markRunning(one(".transcript"), one(".live-bar .doing").dataset.kind);
+  for (const { details, lines } of crew.values()) markRunning(lines.root, details.dataset.kind);
 }
 
 // -- events
 
-function items({ parts }) {
+function onItems({ parts }) {
   let news = 0;
   for (const part of parts) {
-    if (part.stream) agent(part.stream).lines.apply(part);
+    if (part.stream) getAgent(part.stream).lines.apply(part);
     else news += main.apply(part);
   }
   markAll();
-  if (parts.some((part) => !part.stream)) arrived(news);
+  if (parts.some((part) => !part.stream)) onNewItems(news);
 }
 
-function reset({ stream, reason, parts }) {
+function onReset({ stream, reason, parts }) {
   if (!stream) main.clear();
-  if (stream) agent(stream).lines.clear();
+  if (stream) getAgent(stream).lines.clear();
   if (stream === null) {
     for (const { details } of crew.values()) details.remove();
     crew.clear();
   }
-  const words = { replaced: "The file was replaced.", truncated: "The file was truncated.", rewritten: "The file was rewritten." };
-  say(words[reason] ?? "");
-  items({ parts });
+  const notes = { replaced: "The file was replaced.", truncated: "The file was truncated.", rewritten: "The file was rewritten." };
+  showNote(notes[reason] ?? "");
+  onItems({ parts });
 }
 
-function state(now) {
-  doing(one(".doing"), now);
+function onState(now) {
+  showState(one(".doing"), now);
   one(".doing").dataset.column = now.column;
   const meter = one(".fill meter");
   one(".fill").hidden = !now.context;
@@ -142,14 +142,14 @@ function state(now) {
     const share = now.window ? ` of ${short(now.window)}` : "";
     one(".fill span").textContent = `${short(now.context)}${share}`;
   }
-  for (const [name, found] of Object.entries(now.streams)) {
-    const { details } = agent(name);
-    doing(details, found);
-    details.classList.toggle("at-work", ["answering", "running", "waiting", "permission"].includes(found.kind));
+  for (const [name, agentState] of Object.entries(now.streams)) {
+    const { details } = getAgent(name);
+    showState(details, agentState);
+    details.classList.toggle("at-work", ["answering", "running", "waiting", "permission"].includes(agentState.kind));
   }
-  tellCrew();
+  updateCrewCount();
   markAll();
-  write(root);
+  writeAges(root);
   document.title = `${now.column === "needs" ? "● " : ""}${root.dataset.title} · live`;
 }
 
@@ -157,12 +157,12 @@ function short(tokens) {
   return tokens < 1000 ? String(tokens) : tokens < 1e6 ? `${Math.round(tokens / 1000)}k` : `${(tokens / 1e6).toFixed(1)}M`;
 }
 
-function say(words) {
-  one(".live-note").textContent = words;
+function showNote(text) {
+  one(".live-note").textContent = text;
 }
 
-function joined({ agent: name, type, description }) {
-  const { details } = agent(name);
+function onAgent({ agent: name, type, description }) {
+  const { details } = getAgent(name);
   details.querySelector(".name").textContent = description || type || name;
   details.querySelector(".type").textContent = description ? type : "";
 }
@@ -170,32 +170,32 @@ function joined({ agent: name, type, description }) {
 follow(`/api/s/${root.dataset.ref}/events`, {
   cursor: root.dataset.cursor,
   handlers: {
-    items,
-    reset,
-    state,
-    agent: joined,
-    gone: ({ stream }) => stream || say("The file of this session was deleted."),
+    items: onItems,
+    reset: onReset,
+    state: onState,
+    agent: onAgent,
+    gone: ({ stream }) => stream || showNote("This session's file was deleted."),
   },
-  tell: (stands) => {
-    one(".link").dataset.stands = stands;
-    one(".link").textContent = stands ? "following" : "connecting again …";
+  onStatus: (isConnected) => {
+    one(".link").dataset.connected = isConnected;
+    one(".link").textContent = isConnected ? "following" : "reconnecting …";
   },
 });
 
 watchAgents(root);
 watchRaw(root, document.getElementById("raw"));
-watchCopies(document.body, { tell: say, markdown });
+watchCopies(document.body, { notify: showNote, copyItem: copyMarkdown });
 
-function markdown(article) {
+function copyMarkdown(article) {
   const home = article.closest(".live-agent");
   const page = home ? `/s/${root.dataset.ref}/agent/${encodeURIComponent(home.dataset.agent)}` : `/s/${root.dataset.ref}`;
-  return copyItem(`${page}/item?${new URLSearchParams({ key: article.dataset.key })}`, say);
+  return copyItem(`${page}/item?${new URLSearchParams({ key: article.dataset.key })}`, showNote);
 }
 
 one(".show-meta").addEventListener("click", (event) => {
-  const shown = root.classList.toggle("with-meta");
-  event.currentTarget.setAttribute("aria-pressed", shown);
+  const isOn = root.classList.toggle("with-meta");
+  event.currentTarget.setAttribute("aria-pressed", isOn);
 });
 markAll();
-count(root);
+startClock(root);
 toBottom();

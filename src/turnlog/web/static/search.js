@@ -1,9 +1,9 @@
-// Search as you type. The query in the field is the whole truth: a control is sent along once, and comes back in it.
+// Search as you type. The query field holds the whole state: a changed control is sent once, and comes back inside it.
 import { load } from "./fragment.js";
 import { on, step } from "./keys.js";
 
-const QUICK = 180;
-const CALM = 600;
+const INPUT_DELAY_MS = 180;
+const SCAN_DELAY_MS = 600;
 
 const form = document.getElementById("query");
 const field = document.getElementById("q");
@@ -15,8 +15,8 @@ const controls = [...form.querySelectorAll("[data-control]")];
 let running = new AbortController();
 let timer = 0;
 
-/** What the form asks for; a control only if it was just changed. */
-function asked(control) {
+/** Read the form as a query; includes a control only if it was just changed. */
+function readQuery(control) {
   const query = new URLSearchParams();
   if (field.value.trim()) query.set("q", field.value);
   if (mode.value !== "words") {
@@ -25,7 +25,7 @@ function asked(control) {
   }
   if (form.elements.sort.value) query.set("sort", form.elements.sort.value);
   if (control) {
-    // What it was shown beside must differ from what it says now, or nobody has changed it.
+    // The server compares the control with the query for which it was shown to see what changed.
     query.set("was", was.value);
     query.set(control.name, control.value);
   }
@@ -39,12 +39,11 @@ async function search(control) {
   const { signal } = running;
   results.setAttribute("aria-busy", "true");
   const before = field.value;
-  const waiting = setTimeout(() => mode.value !== "words" && say("Reading the files …"), CALM);
+  const waiting = setTimeout(() => mode.value !== "words" && showNotice("Reading the files …"), SCAN_DELAY_MS);
   try {
-    const found = await load(`/search/results?${asked(control)}`, { signal });
-    results.replaceChildren(found);
-    agree(before);
-    const query = asked().toString();
+    results.replaceChildren(await load(`/search/results?${readQuery(control)}`, { signal }));
+    syncForm(before);
+    const query = readQuery().toString();
     history.replaceState(null, "", query ? `/search?${query}` : "/search");
   } catch (error) {
     if (error.name !== "AbortError") results.textContent = error.message;
@@ -54,22 +53,22 @@ async function search(control) {
   }
 }
 
-function say(words) {
-  const found = document.createElement("p");
-  found.className = "summary muted";
-  found.textContent = words;
-  results.replaceChildren(found);
+function showNotice(text) {
+  const line = document.createElement("p");
+  line.className = "summary muted";
+  line.textContent = text;
+  results.replaceChildren(line);
 }
 
-/** Let the query and the controls say the same as the results. */
-function agree(before) {
+/** Update the query and the controls to match the results. */
+function syncForm(before) {
   const { q, controls: values } = results.firstElementChild.dataset;
   if (field.value === before && q !== before.trim()) field.value = q;
   was.value = q;
-  show(JSON.parse(values));
+  showControls(JSON.parse(values));
 }
 
-function show(values) {
+function showControls(values) {
   for (const control of controls) {
     const value = values[control.dataset.control] ?? "";
     if (value && ![...control.options].some((option) => option.value === value)) control.add(new Option(value, value));
@@ -78,13 +77,13 @@ function show(values) {
   }
 }
 
-function typed() {
+function onInput() {
   clearTimeout(timer);
-  // A mode that reads files takes seconds: it waits until somebody has stopped typing.
-  timer = setTimeout(search, mode.value === "words" ? QUICK : CALM);
+  // A mode that reads files takes seconds, so it waits until the reader stops typing.
+  timer = setTimeout(search, mode.value === "words" ? INPUT_DELAY_MS : SCAN_DELAY_MS);
 }
 
-function turn() {
+function changeMode() {
   form.dataset.mode = mode.value;
   const isWords = mode.value === "words";
   document.getElementById("q-caption").textContent = isWords ? "Query" : "Filters";
@@ -106,9 +105,9 @@ form.addEventListener("submit", (event) => {
   event.preventDefault();
   search();
 });
-field.addEventListener("input", typed);
-text.addEventListener("input", typed);
-mode.addEventListener("change", turn);
+field.addEventListener("input", onInput);
+text.addEventListener("input", onInput);
+mode.addEventListener("change", changeMode);
 form.elements.sort.addEventListener("change", () => search());
 for (const control of controls) control.addEventListener("change", () => search(control));
-show(JSON.parse(results.firstElementChild.dataset.controls));
+showControls(JSON.parse(results.firstElementChild.dataset.controls));

@@ -1,4 +1,4 @@
-// The page of one session: its windows, its outline, and the ways to get around in it.
+// The session page: its windows, its outline, and navigation.
 
 import { open as act } from "./actions.js";
 import { json } from "./fragment.js";
@@ -16,54 +16,54 @@ import { watchRaw } from "./session/raw.js";
 import { Times } from "./session/times.js";
 import { Windows } from "./session/windows.js";
 
-// First what the server sent is painted, then the rest is set up around it; a page in the background is not painted.
+// Let the browser paint the server's HTML first. The timeout is for background pages, which are never painted.
 await new Promise((done) => {
   requestAnimationFrame(() => setTimeout(done));
   setTimeout(done, 200);
 });
 
 const root = document.querySelector(".session");
-const { address, api: door, branch, agent, items: total, size } = root.dataset;
-const one = (wanted) => root.querySelector(wanted);
+const { address, api: apiAddress, branch, agent, items: total, size } = root.dataset;
+const one = (selector) => root.querySelector(selector);
 
 if (root.dataset.reading !== undefined) {
-  // The server has shown the beginning and reads on; what is asked of it now waits for the whole.
-  await json(door);
+  // The server has sent the beginning and is still reading; this request waits until it has finished.
+  await json(apiAddress);
   location.reload();
   await new Promise(() => {});
 }
 
 function query(values) {
-  const told = new URLSearchParams(values);
-  if (branch) told.set("branch", branch);
-  if (agent) told.set("agent", agent);
-  return told.size ? `?${told}` : "";
+  const params = new URLSearchParams(values);
+  if (branch) params.set("branch", branch);
+  if (agent) params.set("agent", agent);
+  return params.size ? `?${params}` : "";
 }
 
 async function api(name, values, options) {
   try {
-    return await json(`${door}${name ? `/${name}` : ""}${query(values)}`, options);
+    return await json(`${apiAddress}${name ? `/${name}` : ""}${query(values)}`, options);
   } catch (error) {
     if (error.status === 404) return null;
     throw error;
   }
 }
 
-let silence = 0;
-function tell(words) {
+let noteTimer = 0;
+function notify(text) {
   const note = one(".session-note");
-  note.textContent = words;
-  note.classList.add("told");
-  clearTimeout(silence);
-  silence = setTimeout(() => note.classList.remove("told"), 2500);
+  note.textContent = text;
+  note.classList.add("visible");
+  clearTimeout(noteTimer);
+  noteTimer = setTimeout(() => note.classList.remove("visible"), 2500);
 }
 
-const failed = (error) => tell(error.message);
-const doing = (act) => () => Promise.resolve(act()).catch(failed);
+const showError = (error) => notify(error.message);
+const guard = (act) => () => Promise.resolve(act()).catch(showError);
 
-let asked = null;
-const head = () => (asked ??= api("").catch((error) => {
-  asked = null;
+let headRequest = null;
+const head = () => (headRequest ??= api("").catch((error) => {
+  headRequest = null;
   throw error;
 }));
 
@@ -74,7 +74,7 @@ const windows = new Windows(one(".transcript"), {
 });
 for (const pager of root.querySelectorAll(".pager")) pager.hidden = true;
 
-const jump = new Jump({ windows, api, head, tell });
+const jump = new Jump({ windows, api, head, notify });
 const times = new Times(root, one("[data-toggle=times]"));
 const folds = new Folds(root, {
   thinking: one("[data-toggle=thinking]"),
@@ -84,15 +84,15 @@ const folds = new Folds(root, {
 const find = new Find(one(".find-here"), { api, jump, windows });
 watchAgents(root);
 watchRaw(root, document.getElementById("raw"));
-watchCopies(document.body, { tell, markdown });
+watchCopies(document.body, { notify, copyItem: copyMarkdown });
 
-async function markdown(article) {
+async function copyMarkdown(article) {
   if (!article) return false;
-  // An item inside the card of a sub-agent has the agent before its key.
+  // An item inside a sub-agent's card has the agent's name as a prefix of its key.
   const inner = article.parentElement.closest(".nested")?.dataset.item ?? `${address}/item`;
-  const told = new URLSearchParams({ key: article.dataset.key });
-  if (branch && !article.parentElement.closest(".nested")) told.set("branch", branch);
-  return copyItem(`${inner}?${told}`, tell);
+  const params = new URLSearchParams({ key: article.dataset.key });
+  if (branch && !article.parentElement.closest(".nested")) params.set("branch", branch);
+  return copyItem(`${inner}?${params}`, notify);
 }
 
 // -- the outline and the map
@@ -100,15 +100,15 @@ async function markdown(article) {
 function visit(turn) {
   history.pushState(null, "", `#t-${turn}`);
   closeDrawer();
-  return jump.toTurn(turn).catch(failed);
+  return jump.toTurn(turn).catch(showError);
 }
 
-const outline = new Outline(one(".outline"), { go: visit, ask: (wish) => api("turns", wish) });
-const minimap = new Minimap(one(".minimap"), { go: (position) => jump.toPosition(position, { focus: false }).catch(failed) });
+const outline = new Outline(one(".outline"), { go: visit, loadTurns: (filters) => api("turns", filters) });
+const minimap = new Minimap(one(".minimap"), { go: (position) => jump.toPosition(position, { focus: false }).catch(showError) });
 const chart = one("details.chart");
 if (chart) {
   if (matchMedia("(max-width: 44rem)").matches) chart.open = false;
-  new Chart(chart, { go: (position) => jump.toPosition(position).catch(failed), address: (by) => `${address}/context${query({ by })}` });
+  new Chart(chart, { go: (position) => jump.toPosition(position).catch(showError), address: (by) => `${address}/context${query({ by })}` });
 }
 
 let known = null;
@@ -116,16 +116,16 @@ const where = one(".session-where");
 const here = new Here({
   windows,
   jump,
-  shown: ({ first, last, turn: told }) => {
-    // What stands between two turns counts to the one before.
-    const turn = told || (known ? (known.numbers[known.positions.findLastIndex((start) => start <= first)] ?? 0) : 0);
+  onChange: ({ first, last, turn: visibleTurn }) => {
+    // An item between two turns belongs to the first of them.
+    const turn = visibleTurn || (known ? (known.numbers[known.positions.findLastIndex((start) => start <= first)] ?? 0) : 0);
     minimap.mark(first, last);
     if (turn) outline.mark(turn);
     where.textContent = turn ? `Turn ${turn.toLocaleString("en")} of ${Number(root.dataset.last).toLocaleString("en")}` : "";
   },
 });
 
-// What is not needed to read comes after what is.
+// Load what is not needed for reading last.
 requestIdleCallback(
   async () => {
     try {
@@ -133,10 +133,10 @@ requestIdleCallback(
       minimap.fill(known);
       await outline.fill(known);
       outline.current = 0;
-      here.look();
+      here.update();
       fillFiles(known.files);
     } catch (error) {
-      failed(error);
+      showError(error);
     }
   },
   { timeout: 1500 },
@@ -158,8 +158,8 @@ function fillFiles(files) {
 
 function follow() {
   const name = decodeURIComponent(location.hash.slice(1));
-  if (name.startsWith("i-")) jump.toKey(name.slice(2)).catch(failed);
-  else if (/^t-\d+$/.test(name)) jump.toTurn(Number(name.slice(2))).catch(failed);
+  if (name.startsWith("i-")) jump.toKey(name.slice(2)).catch(showError);
+  else if (/^t-\d+$/.test(name)) jump.toTurn(Number(name.slice(2))).catch(showError);
 }
 addEventListener("hashchange", follow);
 if (location.hash) follow();
@@ -170,21 +170,21 @@ root.addEventListener("click", (event) => {
   event.preventDefault();
   closeDrawer();
   if (link.dataset.turn) visit(Number(link.dataset.turn));
-  else jump.toPosition(Number(link.dataset.position)).catch(failed);
+  else jump.toPosition(Number(link.dataset.position)).catch(showError);
 });
 
 root.addEventListener("click", async (event) => {
   const link = event.target.closest("a.permalink");
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
-  await copy(link.href, tell, "Link copied.");
+  await copy(link.href, notify, "Link copied.");
   const article = link.closest("article.item");
   if (article && !article.parentElement.closest(".nested")) history.replaceState(null, "", link.hash);
 });
 
 document.addEventListener("window-loaded", (event) => {
   const now = Number(event.target.dataset.items ?? total);
-  if (now > Number(total) && !event.target.closest(".nested")) tell("New messages were written. Reload the page to see them.");
+  if (now > Number(total) && !event.target.closest(".nested")) notify("New messages were written. Reload the page to see them.");
 });
 
 // -- menus
@@ -198,7 +198,7 @@ root.addEventListener("keydown", (event) => {
   if (event.key === "Escape") event.target.closest("details.menu[open]")?.removeAttribute("open");
 });
 
-// A key that means something else on this page is not explained twice.
+// If this page gives a key another meaning, the help lists only that one.
 const explained = new Map();
 for (const row of document.querySelectorAll("#keys .keys > div")) {
   const name = row.querySelector("dt").textContent;
@@ -228,18 +228,18 @@ root.addEventListener("keydown", (event) => event.key === "Escape" && closeDrawe
 
 const goto = document.getElementById("goto");
 goto.querySelector("form").addEventListener("submit", () => {
-  const words = goto.querySelector("input").value.trim();
-  const number = Number(words.replace(/^#/, ""));
+  const input = goto.querySelector("input").value.trim();
+  const number = Number(input.replace(/^#/, ""));
   if (!Number.isInteger(number) || number < 1) return;
-  (words.startsWith("#") ? jump.toPosition(number - 1) : jump.toTurn(number)).catch(failed);
+  (input.startsWith("#") ? jump.toPosition(number - 1) : jump.toTurn(number)).catch(showError);
 });
 
-on("j", doing(() => jump.step(1)));
-on("k", doing(() => jump.step(-1)));
-on("n", doing(() => jump.turn(1)));
-on("p", doing(() => jump.turn(-1)));
-on("e", doing(() => jump.error(1)));
-on("E", doing(() => jump.error(-1)));
+on("j", guard(() => jump.step(1)));
+on("k", guard(() => jump.step(-1)));
+on("n", guard(() => jump.turn(1)));
+on("p", guard(() => jump.turn(-1)));
+on("e", guard(() => jump.error(1)));
+on("E", guard(() => jump.error(-1)));
 on("g g", () => goto.showModal());
 on("/", () => find.open());
 on("f", () => {
@@ -252,16 +252,16 @@ on("m", () => folds.toggle("meta"));
 on("x", () => folds.toggle("cards"));
 on("d", () => times.toggle());
 on("o", toggleOutline);
-on("c", doing(() => markdown(jump.item())));
+on("c", guard(() => copyMarkdown(jump.item())));
 on("r", () => jump.item()?.querySelector("a[href*='/raw/']")?.click());
-// Not by `on`: Enter belongs to whatever link or button has the focus.
+// Not with `on`: Enter belongs to the focused link or button.
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Enter" || event.defaultPrevented || !event.target.matches("body, main, article.item, .turn-head")) return;
   const folds = [...(jump.item()?.querySelectorAll("details.card, details.thinking") ?? [])];
   const isOpen = folds.some((details) => details.open);
   for (const details of folds) details.open = !isOpen;
 });
-on("End", doing(() => jump.toEnd()));
+on("End", guard(() => jump.toEnd()));
 on("Home", () => jump.toStart());
 
 export { find, jump, outline, windows };

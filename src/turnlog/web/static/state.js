@@ -1,37 +1,37 @@
-// How far the server is with its index; asked now and then while the page is looked at.
+// Polls the state of the server's index while the page is visible.
 import { json } from "./fragment.js";
 
-const OFTEN = 1000;
-const SELDOM = 15_000;
+const BUSY_POLL_MS = 1000;
+const IDLE_POLL_MS = 15_000;
 
-/** Show the state in an element for as long as the page is open; tell the page when the index has changed. */
-export function watch(element) {
+/** Show the state in an element while the page is open; send `turnlog:indexed` when the index has changed. */
+export function watchState(element) {
   let before = null;
   let timer = 0;
 
-  async function look() {
+  async function poll() {
     clearTimeout(timer);
     if (document.hidden) return;
-    let wait = SELDOM;
+    let wait = IDLE_POLL_MS;
     try {
       const state = await json("/api/state");
-      say(element, state.words);
+      showState(element, state.words);
       if (before !== null && before !== state.generation) {
         document.dispatchEvent(new CustomEvent("turnlog:indexed", { detail: state }));
       }
       before = state.generation;
-      if (state.is_busy) wait = OFTEN;
+      if (state.is_busy) wait = BUSY_POLL_MS;
     } catch (error) {
-      say(element, error.message);
+      showState(element, error.message);
     }
-    timer = setTimeout(look, wait);
+    timer = setTimeout(poll, wait);
   }
 
-  document.addEventListener("visibilitychange", look);
-  look();
+  document.addEventListener("visibilitychange", poll);
+  poll();
 }
 
-function say(element, words) {
-  if (element.textContent !== words) element.textContent = words;
-  element.hidden = !words;
+function showState(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+  element.hidden = !text;
 }

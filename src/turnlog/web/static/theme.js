@@ -1,11 +1,11 @@
-// Light, dark, or as the system has it. Not a module: it runs before anything is painted.
+// The theme: light, dark or the system's. Not a module, because it must run before the first paint.
 (() => {
   const KEY = "turnlog-theme";
   const NAMES = ["auto", "light", "dark"];
-  const WORDS = { auto: "as the system has them", light: "light", dark: "dark" };
+  const WORDS = { auto: "system", light: "light", dark: "dark" };
   const SIGNS = { auto: "◐", light: "○", dark: "●" };
 
-  function kept() {
+  function readTheme() {
     try {
       const name = localStorage.getItem(KEY);
       return NAMES.includes(name) ? name : "auto";
@@ -14,7 +14,7 @@
     }
   }
 
-  function show(name) {
+  function showTheme(name) {
     document.documentElement.dataset.theme = name;
     const button = document.getElementById("theme");
     if (!button) return;
@@ -23,20 +23,20 @@
     button.setAttribute("aria-label", button.title);
   }
 
-  function next() {
-    const name = NAMES[(NAMES.indexOf(kept()) + 1) % NAMES.length];
+  function changeTheme() {
+    const name = NAMES[(NAMES.indexOf(readTheme()) + 1) % NAMES.length];
     try {
       localStorage.setItem(KEY, name);
     } catch {
-      // Kept for this page alone, then.
+      // Without storage, the choice lasts until the page is left.
     }
-    show(name);
+    showTheme(name);
   }
 
-  show(kept());
+  showTheme(readTheme());
   document.addEventListener("DOMContentLoaded", () => {
-    show(kept());
-    document.getElementById("theme").addEventListener("click", next);
+    showTheme(readTheme());
+    document.getElementById("theme").addEventListener("click", changeTheme);
   });
-  window.addEventListener("storage", (event) => event.key === KEY && show(kept()));
+  window.addEventListener("storage", (event) => event.key === KEY && showTheme(readTheme()));
 })();

@@ -1,10 +1,10 @@
-// The items of one file on a page: new ones are put behind the one that they follow, grown ones in the place of
-// what they were. What is unfolded stays so.
+// The items of one file on a page: a new item is inserted after its predecessor, a changed one replaces its old
+// version. Unfolded parts stay unfolded.
 
 import { fragment } from "../fragment.js";
 
-const MOST = 600;
-const KEPT = 400;
+const MAX_ITEMS = 600;
+const TRIMMED_ITEMS = 400;
 
 export class Lines {
   constructor(root) {
@@ -18,9 +18,9 @@ export class Lines {
     this.items.clear();
   }
 
-  /** Carry out some changes; how many items are new. */
+  /** Apply changes and return the number of new items. */
   apply({ stream, changes, gone }) {
-    const prefix = stream ? `${quoted(stream)}:` : "";
+    const prefix = stream ? `${quoteName(stream)}:` : "";
     for (const key of gone) this.#remove(prefix + key);
     let count = 0;
     for (const change of changes) {
@@ -31,16 +31,16 @@ export class Lines {
       else if (change.is_new) {
         this.#insert(article, change.after === null ? null : prefix + change.after);
         if (change.kind !== "meta") count += 1;
-      } else continue; // it stands further up than this page goes
+      } else continue; // the item is above the first one on this page
       this.items.set(prefix + change.key, article);
     }
     return count;
   }
 
-  /** Forget the oldest items of a page that became too long. */
+  /** Remove the oldest items if the page is too long. */
   trim() {
-    if (this.items.size <= MOST) return;
-    for (const [key] of [...this.items].slice(0, this.items.size - KEPT)) this.#remove(key);
+    if (this.items.size <= MAX_ITEMS) return;
+    for (const [key] of [...this.items].slice(0, this.items.size - TRIMMED_ITEMS)) this.#remove(key);
   }
 
   #insert(article, after) {
@@ -67,8 +67,8 @@ export class Lines {
   }
 }
 
-// As the server does it.
-function quoted(text) {
+// The same encoding as on the server.
+function quoteName(text) {
   return encodeURIComponent(text).replace(/[!'()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
@@ -76,7 +76,7 @@ function keyOf(article) {
   return article.dataset.key;
 }
 
-// A card goes by its id; what is folded within it, or beside it, by what its line says and by its number.
+// Identifies a card by its id, and other folds by their class and their number inside the nearest card.
 function nameOf(article, details) {
   if (details.id) return details.id;
   const home = details.parentElement.closest("details[id]") ?? article;

@@ -1,21 +1,21 @@
-// How long something has been going on, counted on every second.
+// Shows how long something has lasted, updated every second.
 
-export function lasted(seconds) {
+export function formatElapsed(seconds) {
   if (seconds < 60) return `${Math.max(0, Math.floor(seconds))} s`;
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;
   if (seconds < 86_400) return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
   return `${Math.floor(seconds / 86_400)} d`;
 }
 
-export function write(root) {
+export function writeAges(root) {
   for (const element of root.querySelectorAll("[data-since]")) {
     const moment = Date.parse(element.dataset.since);
-    const words = Number.isNaN(moment) ? "" : lasted((Date.now() - moment) / 1000);
-    if (element.textContent !== words) element.textContent = words;
+    const text = Number.isNaN(moment) ? "" : formatElapsed((Date.now() - moment) / 1000);
+    if (element.textContent !== text) element.textContent = text;
   }
 }
 
-export function count(root) {
-  write(root);
-  setInterval(() => document.hidden || write(root), 1000);
+export function startClock(root) {
+  writeAges(root);
+  setInterval(() => document.hidden || writeAges(root), 1000);
 }

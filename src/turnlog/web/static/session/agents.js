@@ -1,17 +1,17 @@
-// Sub-agents: their transcripts come into their cards when these are opened, in windows like the session's own.
+// Sub-agents: opening a card loads the transcript into it, in windows like the session's own.
 
 import { load } from "../fragment.js";
 import { Windows } from "./windows.js";
 
 export function watchAgents(root) {
   // `toggle` does not bubble.
-  root.addEventListener("toggle", (event) => opened(event.target), true);
+  root.addEventListener("toggle", (event) => loadAgent(event.target), true);
   root.addEventListener("window-loaded", (event) => {
-    for (const details of event.target.querySelectorAll("details.agent[open]")) opened(details);
+    for (const details of event.target.querySelectorAll("details.agent[open]")) loadAgent(details);
   });
 }
 
-async function opened(details) {
+async function loadAgent(details) {
   if (!details.matches?.("details.agent") || !details.open) return;
   const body = details.querySelector(":scope > .agent-body[data-src]");
   if (!body || body.dataset.state) return;
@@ -19,7 +19,7 @@ async function opened(details) {
   body.setAttribute("aria-busy", "true");
   try {
     body.replaceChildren(await load(body.dataset.src));
-    nest(body);
+    startWindows(body);
     body.dataset.state = "loaded";
   } catch (error) {
     body.textContent = error.message;
@@ -28,7 +28,7 @@ async function opened(details) {
   body.removeAttribute("aria-busy");
 }
 
-function nest(body) {
+function startWindows(body) {
   const holder = body.querySelector(".nested");
   const section = holder?.querySelector(":scope > section.window");
   if (!section) return;

@@ -1,35 +1,35 @@
-// The chart of the context window: drawn by the server, by messages or by time; a click leads to the place.
+// The context chart: rendered by the server, by message or by time; a click goes to the item.
 
 import { load } from "../fragment.js";
 
 export class Chart {
-  constructor(place, { go, address }) {
-    this.place = place;
-    this.body = place.querySelector(".chart-body");
+  constructor(panel, { go, address }) {
+    this.panel = panel;
+    this.body = panel.querySelector(".chart-body");
     this.go = go;
     this.address = address;
-    place.addEventListener("toggle", () => this.show());
-    for (const choice of place.querySelectorAll("input[name=by]")) choice.addEventListener("change", () => this.show(true));
-    this.body.addEventListener("click", (event) => this.#clicked(event));
+    panel.addEventListener("toggle", () => this.show());
+    for (const choice of panel.querySelectorAll("input[name=by]")) choice.addEventListener("change", () => this.show(true));
+    this.body.addEventListener("click", (event) => this.#onClick(event));
     this.body.addEventListener("pointermove", (event) => this.#hover(event));
     this.body.addEventListener("pointerleave", () => this.#hover(null));
     this.show();
   }
 
-  async show(isOther = false) {
-    if (!this.place.open || (this.isShown && !isOther)) return;
-    this.isShown = true;
-    const by = this.place.querySelector("input[name=by]:checked")?.value ?? "messages";
+  async show(isForced = false) {
+    if (!this.panel.open || (this.isLoaded && !isForced)) return;
+    this.isLoaded = true;
+    const by = this.panel.querySelector("input[name=by]:checked")?.value ?? "messages";
     try {
       this.body.replaceChildren(await load(this.address(by)));
     } catch (error) {
       this.body.textContent = error.message;
-      this.isShown = false;
+      this.isLoaded = false;
     }
     this.points = this.body.querySelector("svg[data-points]")?.dataset.points.split(" ").map((pair) => pair.split(",").map(Number));
   }
 
-  // The item whose point is nearest to where the pointer is.
+  // The point nearest to the pointer.
   #nearest(event) {
     const svg = this.body.querySelector("svg.plot");
     if (!svg || !this.points?.length) return null;
@@ -46,11 +46,11 @@ export class Chart {
     if (!point) return;
     line.setAttribute("x1", `${point[0] / 10}%`);
     line.setAttribute("x2", `${point[0] / 10}%`);
-    const told = this.body.querySelector(".chart-told");
-    if (told) told.textContent = `message ${(point[1] + 1).toLocaleString("en")}: ${point[2].toLocaleString("en")} tokens in the window`;
+    const note = this.body.querySelector(".chart-note");
+    if (note) note.textContent = `message ${(point[1] + 1).toLocaleString("en")}: ${point[2].toLocaleString("en")} tokens in the window`;
   }
 
-  #clicked(event) {
+  #onClick(event) {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     const link = event.target.closest("a[data-position]");
     const point = link ? null : this.#nearest(event);

@@ -1,46 +1,46 @@
-// Copying: a block of code, a command, a link, an item as Markdown.
+// Copies code blocks, commands, links, and items as Markdown.
 
 import { text } from "../fragment.js";
 
-/** Copy an item, which the server writes as Markdown at an address. */
-export async function copyItem(address, tell) {
+/** Copy the Markdown of an item that an address serves. */
+export async function copyItem(address, notify) {
   try {
-    return await copy(await text(address), tell, "Copied as Markdown.");
+    return await copy(await text(address), notify, "Copied as Markdown.");
   } catch (error) {
-    tell(error.message);
+    notify(error.message);
     return false;
   }
 }
 
-export async function copy(words, tell, told = "Copied.") {
+export async function copy(content, notify, message = "Copied.") {
   try {
-    await navigator.clipboard.writeText(words);
-    tell(told);
+    await navigator.clipboard.writeText(content);
+    notify(message);
     return true;
   } catch {
-    tell("The browser did not allow copying.");
+    notify("The browser did not allow copying.");
     return false;
   }
 }
 
-export function watchCopies(root, { tell, markdown }) {
+export function watchCopies(root, { notify, copyItem: copyMarkdown }) {
   root.addEventListener("click", async (event) => {
     const button = event.target.closest("button");
     if (!button) return;
-    if (button.matches(".copy")) await done(button, copy(textOf(button), tell));
-    else if (button.dataset.copy !== undefined) await done(button, copy(button.dataset.copy, tell));
-    else if (button.dataset.copyFrom) await done(button, copy(document.getElementById(button.dataset.copyFrom).textContent, tell));
-    else if (button.matches(".copy-markdown")) await done(button, markdown(button.closest("article.item")));
+    if (button.matches(".copy")) await confirmCopy(button, copy(textOf(button), notify));
+    else if (button.dataset.copy !== undefined) await confirmCopy(button, copy(button.dataset.copy, notify));
+    else if (button.dataset.copyFrom) await confirmCopy(button, copy(document.getElementById(button.dataset.copyFrom).textContent, notify));
+    else if (button.matches(".copy-markdown")) await confirmCopy(button, copyMarkdown(button.closest("article.item")));
   });
 }
 
-async function done(button, doing) {
-  if (!(await doing)) return;
+async function confirmCopy(button, isCopied) {
+  if (!(await isCopied)) return;
   button.classList.add("copied");
   setTimeout(() => button.classList.remove("copied"), 1200);
 }
 
-// The code that a button stands above, whole: what is folded away, too.
+// The whole code below a button, including the folded part.
 function textOf(button) {
   return [...button.closest(".code").querySelectorAll("pre.text")].map((part) => part.textContent).join("\n");
 }

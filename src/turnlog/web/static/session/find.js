@@ -1,9 +1,9 @@
-// Find in the session: the server looks through all of it, the page lists what it found and steps through.
+// Find in the session: the server searches all of it, the page lists the hits and steps through them.
 
-import { reading, topLine } from "./windows.js";
+import { findReadBlock, topLine } from "./windows.js";
 
-const WAIT = 250;
-const MARKED = 500;
+const INPUT_DELAY_MS = 250;
+const MAX_HIGHLIGHTS = 500;
 
 export class Find {
   constructor(form, { api, jump, windows }) {
@@ -17,13 +17,13 @@ export class Find {
     this.windows = windows;
     this.hits = [];
     this.place = -1;
-    this.field.addEventListener("input", () => this.#typed());
-    this.field.addEventListener("keydown", (event) => this.#key(event));
+    this.field.addEventListener("input", () => this.#onInput());
+    this.field.addEventListener("keydown", (event) => this.#onKeyDown(event));
     form.addEventListener("submit", (event) => event.preventDefault());
     form.querySelector(".find-close").addEventListener("click", () => this.close());
     this.panel.querySelector(".find-more").addEventListener("click", () => this.#more());
-    this.list.addEventListener("click", (event) => this.#clicked(event));
-    document.addEventListener("window-loaded", () => this.#mark());
+    this.list.addEventListener("click", (event) => this.#onClick(event));
+    document.addEventListener("window-loaded", () => this.#highlight());
   }
 
   open() {
@@ -50,12 +50,12 @@ export class Find {
     CSS.highlights?.clear();
   }
 
-  #typed() {
+  #onInput() {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.look(), WAIT);
+    this.timer = setTimeout(() => this.look(), INPUT_DELAY_MS);
   }
 
-  #key(event) {
+  #onKeyDown(event) {
     if (event.key === "Escape") {
       event.preventDefault();
       this.close();
@@ -73,22 +73,22 @@ export class Find {
     this.#clear();
     if (!query) return;
     this.query = query;
-    // The first hit to show is the first at or below what is read.
-    const article = this.jump.item() ?? reading();
+    // Start with the first hit at or below the reader's position.
+    const article = this.jump.item() ?? findReadBlock();
     this.from = article?.matches("article.item") ? this.windows.position(article) : 0;
-    await this.#ask({});
+    await this.#loadHits({});
   }
 
   async #more() {
-    await this.#ask({ start: this.next });
+    await this.#loadHits({ start: this.next });
   }
 
-  async #ask(further) {
+  async #loadHits(options) {
     this.stop?.abort();
     this.stop = new AbortController();
-    this.status.textContent = "looking …";
+    this.status.textContent = "searching …";
     try {
-      const found = await this.api("find", { q: this.query, ...further }, { signal: this.stop.signal });
+      const found = await this.api("find", { q: this.query, ...options }, { signal: this.stop.signal });
       this.next = found.next;
       this.hits.push(...found.hits);
       this.list.append(...found.hits.map((hit, place) => this.#row(hit, this.hits.length - found.hits.length + place)));
@@ -98,11 +98,11 @@ export class Find {
     }
     this.panel.hidden = !this.hits.length;
     this.panel.querySelector(".find-more").hidden = this.next === null;
-    this.#tell();
-    this.#mark();
+    this.#showStatus();
+    this.#highlight();
   }
 
-  #tell() {
+  #showStatus() {
     const total = `${this.hits.length.toLocaleString("en")}${this.next === null ? "" : "+"}`;
     if (!this.hits.length) this.status.textContent = "nothing found";
     else this.status.textContent = this.place < 0 ? `${total} found` : `${this.place + 1} of ${total}`;
@@ -121,18 +121,18 @@ export class Find {
 
   async #show() {
     const hit = this.hits[this.place];
-    this.#tell();
+    this.#showStatus();
     this.list.querySelector("[aria-current]")?.removeAttribute("aria-current");
     const row = this.list.children[this.place]?.firstElementChild;
     row?.setAttribute("aria-current", "true");
     row?.scrollIntoView({ block: "nearest" });
     if (hit.agent || hit.position === null) return;
     const article = await this.jump.toPosition(hit.position, { focus: false });
-    this.#mark();
+    this.#highlight();
     this.#reveal(article);
   }
 
-  #clicked(event) {
+  #onClick(event) {
     const link = event.target.closest("a[data-place]");
     if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
     const place = Number(link.dataset.place);
@@ -154,39 +154,39 @@ export class Find {
       .join(" · ");
     const text = document.createElement("span");
     text.className = "hit-text";
-    let done = 0;
+    let reached = 0;
     const letters = Array.from(hit.text);
     for (const [start, end] of hit.ranges) {
       const mark = document.createElement("mark");
       mark.textContent = letters.slice(start, end).join("");
-      text.append(letters.slice(done, start).join(""), mark);
-      done = end;
+      text.append(letters.slice(reached, start).join(""), mark);
+      reached = end;
     }
-    text.append(letters.slice(done).join(""));
+    text.append(letters.slice(reached).join(""));
     link.append(where, text);
     const row = document.createElement("li");
     row.append(link);
     return row;
   }
 
-  // Mark the words in what is loaded, without touching the page's elements.
-  #mark() {
+  // Highlight the query in the loaded windows without changing their elements.
+  #highlight() {
     if (!CSS.highlights || !this.query) return;
     const ranges = [];
     for (const n of this.windows.loaded) {
-      for (const range of matches(this.windows.sections[n], this.query, MARKED - ranges.length)) ranges.push(range);
+      for (const range of findRanges(this.windows.sections[n], this.query, MAX_HIGHLIGHTS - ranges.length)) ranges.push(range);
     }
     CSS.highlights.set("found", new Highlight(...ranges));
   }
 
-  // Unfold what hides the words in an item, and bring the first of them into sight.
+  // Unfold what hides the query in an item, and scroll to its first occurrence.
   #reveal(article) {
-    const [first] = article ? matches(article, this.query, 1) : [];
+    const [first] = article ? findRanges(article, this.query, 1) : [];
     if (!first) return;
     for (let up = first.startContainer.parentElement.closest("details"); up; up = up.parentElement.closest("details")) up.open = true;
     CSS.highlights?.set("found-here", new Highlight(first));
     const box = first.getBoundingClientRect();
-    // On a small screen the list of what was found lies over the transcript.
+    // On a small screen, the list of hits covers the transcript.
     const panel = this.panel.getBoundingClientRect();
     const line = panel.width > innerWidth / 2 ? panel.bottom : topLine();
     if (box.top < line + 20 || box.bottom > innerHeight - 40) {
@@ -195,8 +195,8 @@ export class Find {
   }
 }
 
-// Where a text stands in an element, in whatever case, also over the borders of inner elements.
-export function matches(element, query, most) {
+// Find a text in an element, ignoring case, also across the borders of inner elements.
+export function findRanges(element, query, most) {
   const texts = [];
   const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
   let all = "";
@@ -204,20 +204,20 @@ export function matches(element, query, most) {
     texts.push([all.length, node]);
     all += node.data;
   }
-  // A letter for a letter, or places would not fit.
+  // If lower case changes the length, offsets would no longer match.
   const folded = all.toLowerCase().length === all.length ? all.toLowerCase() : all;
-  const wanted = query.toLowerCase();
+  const needle = query.toLowerCase();
   const found = [];
-  for (let at = folded.indexOf(wanted); at >= 0 && found.length < most; at = folded.indexOf(wanted, at + wanted.length)) {
+  for (let at = folded.indexOf(needle); at >= 0 && found.length < most; at = folded.indexOf(needle, at + needle.length)) {
     const range = new Range();
-    range.setStart(...spot(texts, at));
-    range.setEnd(...spot(texts, at + wanted.length - 1, 1));
+    range.setStart(...locate(texts, at));
+    range.setEnd(...locate(texts, at + needle.length - 1, 1));
     found.push(range);
   }
   return found;
 }
 
-function spot(texts, at, after = 0) {
+function locate(texts, at, after = 0) {
   let low = 0;
   let high = texts.length - 1;
   while (low < high) {

@@ -1,7 +1,7 @@
-// What is unfolded everywhere: thinking, book-keeping, all cards. It holds for windows that come later, too.
+// Unfolds thinking, bookkeeping or all cards everywhere, also in windows that load later.
 
-import { keep, kept } from "./kept.js";
-import { steady } from "./windows.js";
+import { readPreference, savePreference } from "./preferences.js";
+import { keepPosition } from "./windows.js";
 
 const FOLDS = { thinking: "details.thinking", cards: "details.card, .item details:not(.agent):not(.thinking)" };
 
@@ -9,28 +9,28 @@ export class Folds {
   constructor(root, buttons) {
     this.root = root;
     this.buttons = buttons;
-    this.on = { thinking: false, cards: false, meta: kept("meta") === "1" };
+    this.on = { thinking: false, cards: false, meta: readPreference("meta") === "1" };
     for (const [name, button] of Object.entries(buttons)) button.addEventListener("click", () => this.toggle(name));
     document.addEventListener("window-loaded", (event) => this.#apply(event.target));
-    this.#tell();
+    this.#update();
   }
 
   toggle(name) {
     this.on[name] = !this.on[name];
-    steady(() => {
+    keepPosition(() => {
       if (name in FOLDS) for (const details of this.root.querySelectorAll(FOLDS[name])) details.open = this.on[name];
-      this.#tell();
+      this.#update();
     });
-    if (name === "meta") keep("meta", this.on.meta ? "1" : "0");
+    if (name === "meta") savePreference("meta", this.on.meta ? "1" : "0");
   }
 
   #apply(root) {
-    for (const [name, wanted] of Object.entries(FOLDS)) {
-      if (this.on[name]) for (const details of root.querySelectorAll(wanted)) details.open = true;
+    for (const [name, selector] of Object.entries(FOLDS)) {
+      if (this.on[name]) for (const details of root.querySelectorAll(selector)) details.open = true;
     }
   }
 
-  #tell() {
+  #update() {
     this.root.classList.toggle("show-meta", this.on.meta);
     for (const [name, button] of Object.entries(this.buttons)) button.setAttribute("aria-pressed", this.on[name]);
   }

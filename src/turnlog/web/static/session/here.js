@@ -1,38 +1,38 @@
-// Where the reader is: the turn and the items that can be seen, told to whoever shows it.
+// Reports the reader's position: the turn and the visible items.
 
-import { items, reading } from "./windows.js";
+import { findReadBlock, listItems } from "./windows.js";
 
 export class Here {
-  constructor({ windows, jump, shown }) {
+  constructor({ windows, jump, onChange }) {
     this.windows = windows;
     this.jump = jump;
-    this.shown = shown;
-    addEventListener("scroll", () => this.soon(), { passive: true });
-    addEventListener("resize", () => this.soon());
-    document.addEventListener("window-loaded", () => this.soon());
-    document.addEventListener("jumped", () => this.soon());
-    this.soon();
+    this.onChange = onChange;
+    addEventListener("scroll", () => this.scheduleUpdate(), { passive: true });
+    addEventListener("resize", () => this.scheduleUpdate());
+    document.addEventListener("window-loaded", () => this.scheduleUpdate());
+    document.addEventListener("jumped", () => this.scheduleUpdate());
+    this.scheduleUpdate();
   }
 
-  soon() {
+  scheduleUpdate() {
     this.frame ??= requestAnimationFrame(() => {
       this.frame = null;
-      this.look();
+      this.update();
     });
   }
 
-  look() {
-    const block = reading();
+  update() {
+    const block = findReadBlock();
     const section = block?.closest("section.window");
     if (!section || !this.windows.has(section)) return;
     const first = this.#place(block, section);
     const box = section.getBoundingClientRect();
-    // About as many items as fit, by the height of this window's.
-    const seen = Math.max(1, Math.round((innerHeight / Math.max(box.height, 1)) * this.windows.size));
-    // At the end of the page, what was gone to may stand below the middle.
-    const told = this.jump.block() ?? block;
-    const turn = Number((told.matches(".fork") ? told.nextElementSibling : told)?.dataset.turn ?? 0);
-    this.shown({ first, last: first + seen - 1, turn });
+    // Estimate how many items fit, from the height of this window.
+    const visible = Math.max(1, Math.round((innerHeight / Math.max(box.height, 1)) * this.windows.size));
+    // At the end of the page, the target of a jump may be below the middle.
+    const current = this.jump.block() ?? block;
+    const turn = Number((current.matches(".fork") ? current.nextElementSibling : current)?.dataset.turn ?? 0);
+    this.onChange({ first, last: first + visible - 1, turn });
   }
 
   #place(block, section) {
@@ -42,6 +42,6 @@ export class Here {
       return start + Math.floor(Math.min(Math.max(-box.top / box.height, 0), 0.999) * this.windows.size);
     }
     const article = block.matches("article.item") ? block : block.nextElementSibling;
-    return start + Math.max(0, items(section).indexOf(article));
+    return start + Math.max(0, listItems(section).indexOf(article));
   }
 }

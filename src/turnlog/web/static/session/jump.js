@@ -1,24 +1,24 @@
-// Going to a place of the transcript: an item by its key, by its number, a turn, what is next or before.
+// Moves to a place in the transcript: an item by key or number, a turn, the next or previous one.
 
-import { items, reading } from "./windows.js";
+import { findReadBlock, listItems } from "./windows.js";
 
 export class Jump {
-  constructor({ windows, api, head, tell }) {
+  constructor({ windows, api, head, notify }) {
     this.windows = windows;
     this.api = api;
     this.head = head;
-    this.tell = tell;
+    this.notify = notify;
     this.current = null;
     this.latest = 0;
   }
 
-  // Windows load at their own pace: a jump that arrives after a later one was asked for must not move the page.
+  // Windows load at their own pace: a jump that finishes after a later one began must not move the page.
   #begin() {
     const number = ++this.latest;
     return () => number === this.latest;
   }
 
-  // To an item by its key; one of another branch is there on another page.
+  // Go to an item by its key; an item on another branch is on another page.
   async toKey(key, { focus = true } = {}) {
     const here = document.getElementById(`i-${key}`);
     if (here) {
@@ -28,7 +28,7 @@ export class Jump {
     const isLatest = this.#begin();
     const found = await this.api("locate", { key });
     if (!isLatest()) return null;
-    if (!found) return this.tell("That message is not in this session.");
+    if (!found) return this.notify("That message is not in this session.");
     if (found.position === null) return location.assign(found.address);
     return this.toPosition(found.position, { focus });
   }
@@ -43,7 +43,7 @@ export class Jump {
     const isLatest = this.#begin();
     const { numbers, positions } = await this.head();
     const place = numbers.indexOf(number);
-    if (place < 0) return this.tell(`There is no turn ${number} on this branch.`);
+    if (place < 0) return this.notify(`This branch has no turn ${number}.`);
     const article = await this.windows.at(positions[place]);
     if (!article || !isLatest()) return null;
     const heading = article?.parentElement.querySelector(`:scope > #t-${number}`);
@@ -54,7 +54,7 @@ export class Jump {
     const isLatest = this.#begin();
     const article = await this.windows.at(this.windows.count * this.windows.size - 1);
     if (!article || !isLatest()) return;
-    this.#show(lastShown(article), true, "end");
+    this.#show(findLastVisible(article), true, "end");
     document.scrollingElement.scrollTop = document.scrollingElement.scrollHeight;
   }
 
@@ -64,7 +64,7 @@ export class Jump {
     this.current = null;
   }
 
-  // The item that keys act on: the one that was gone to as long as it can be seen, else the one that is read.
+  // The item that keys act on: the target of the last jump while it is visible, otherwise the one being read.
   item() {
     const block = this.block();
     if (!block || block.matches("article.item")) return block;
@@ -78,37 +78,37 @@ export class Jump {
       const box = this.current.getBoundingClientRect();
       if (box.bottom > 0 && box.top < innerHeight) return this.current;
     }
-    const block = reading();
+    const block = findReadBlock();
     return block?.matches("section.window") ? null : block;
   }
 
   async step(direction) {
     let article = this.item();
     if (!article) return;
-    // From a heading the next item is the one below it, not the one after that.
+    // From a heading, the next item is the one directly below it.
     if (direction > 0 && this.block() !== article && this.block()?.matches(".turn-head")) return this.#show(article, true);
     const isLatest = this.#begin();
     do article = await this.#beside(article, direction);
     while (article && !article.checkVisibility());
     if (!isLatest()) return;
     if (article) this.#show(article, true);
-    else this.tell(direction > 0 ? "This is the last message." : "This is the first message.");
+    else this.notify(direction > 0 ? "This is the last message." : "This is the first message.");
   }
 
   async #beside(article, direction) {
     const section = article.closest("section.window");
-    const all = items(section);
+    const all = listItems(section);
     const next = all[all.indexOf(article) + direction];
     if (next) return next;
     const n = Number(section.dataset.n) + direction;
     if (n < 0 || n >= this.windows.count) return null;
-    const other = items(await this.windows.load(n, { wanted: true }));
+    const other = listItems(await this.windows.load(n, { isRequired: true }));
     return direction > 0 ? other[0] : other.at(-1);
   }
 
   #neighbour(section, direction) {
     const other = this.windows.sections[Number(section?.dataset.n) + direction];
-    return other ? (items(other)[0] ?? null) : null;
+    return other ? (listItems(other)[0] ?? null) : null;
   }
 
   async turn(direction) {
@@ -121,8 +121,8 @@ export class Jump {
     const isStart = block?.matches(".turn-head") || positions[place] === position;
     if (direction > 0) place += 1;
     else if (isStart) place -= 1;
-    if (place < 0) return this.tell("This is the first turn.");
-    if (place >= numbers.length) return this.tell("This is the last turn.");
+    if (place < 0) return this.notify("This is the first turn.");
+    if (place >= numbers.length) return this.notify("This is the last turn.");
     await this.toTurn(numbers[place]);
   }
 
@@ -130,10 +130,10 @@ export class Jump {
     const article = this.item();
     const from = article ? this.windows.position(article) : 0;
     const found = await this.api("errors", { from, direction });
-    if (!found || found.position === null) return this.tell(direction > 0 ? "No later error." : "No earlier error.");
-    const shown = await this.toPosition(found.position);
-    const failed = shown?.querySelector(".card.outcome-error, .card.outcome-denied, .card.outcome-interrupted");
-    if (failed) failed.open = true;
+    if (!found || found.position === null) return this.notify(direction > 0 ? "No later error." : "No earlier error.");
+    const target = await this.toPosition(found.position);
+    const failure = target?.querySelector(".card.outcome-error, .card.outcome-denied, .card.outcome-interrupted");
+    if (failure) failure.open = true;
   }
 
   #show(element, focus, block = "start") {
@@ -151,7 +151,7 @@ export class Jump {
   }
 }
 
-function lastShown(article) {
+function findLastVisible(article) {
   while (article && !article.checkVisibility() && article.previousElementSibling) article = article.previousElementSibling;
   return article;
 }

@@ -1,6 +1,5 @@
-// The minimap: the whole branch on one strip. Bars for what was written (tokens), red on the right where something
-// failed, a mark on the left for a compaction, a line where time passed before the session went on, and a frame around
-// what is read.
+// The minimap: the whole branch on one strip. It has bars for output tokens, red marks on the right for failures, marks
+// on the left for compactions, lines for pauses, and a frame around the visible part.
 
 export class Minimap {
   constructor(strip, { go }) {
@@ -20,11 +19,11 @@ export class Minimap {
   fill({ strip, items, compactions }) {
     this.rows = strip;
     this.items = Math.max(1, items);
-    this.compactions = compactions.map((found) => found.position).filter((position) => position !== null);
+    this.compactions = compactions.map((compaction) => compaction.position).filter((position) => position !== null);
     this.draw();
   }
 
-  // Mark which items can be seen.
+  // Frame the visible items.
   mark(first, last) {
     const height = this.strip.clientHeight;
     const top = (first / this.items) * height;
@@ -56,7 +55,7 @@ export class Minimap {
     for (const position of this.compactions) pen.fillRect(0, (position / this.items) * height, 3, 1.5);
   }
 
-  // What a variable is, light or dark, is known only where an element has its colour.
+  // The theme decides the value of a colour variable, so read it from an element that uses it.
   #colour(name) {
     this.canvas.style.color = `var(${name})`;
     return getComputedStyle(this.canvas).color;

@@ -1,19 +1,19 @@
-// The outline: every turn of the branch as one row, of which only those in sight are in the page, and those
-// around them in memory.
+// The outline: one row for each turn of the branch. Only visible rows are in the page; the rows around them are in
+// memory.
 
-import { counted, lasted, money } from "./words.js";
+import { formatCount, formatDuration, formatMoney } from "./amounts.js";
 
-const ROW = 46;
-const SPARE = 8;
-const PAGE = 200;
-const KEPT = 8;
-const TALLEST = 30_000_000;
+const ROW_PX = 46;
+const SPARE_ROWS = 8;
+const PAGE_TURNS = 200;
+const MAX_PAGES = 8;
+const MAX_HEIGHT_PX = 30_000_000;
 
 export class Outline {
-  // `ask` gets turns from the server: those that fit a filter, from a place on.
-  constructor(panel, { go, ask }) {
+  // `loadTurns` requests the turns that match a filter, from a place on.
+  constructor(panel, { go, loadTurns }) {
     this.go = go;
-    this.ask = ask;
+    this.loadTurns = loadTurns;
     this.list = panel.querySelector(".outline-list");
     this.rows = this.list.querySelector("ol");
     this.words = panel.querySelector("[name=words]");
@@ -24,9 +24,9 @@ export class Outline {
     this.numbers = [];
     this.list.addEventListener("scroll", () => this.#draw(), { passive: true });
     new ResizeObserver(() => this.#draw()).observe(this.list);
-    this.words.addEventListener("input", () => this.#soon());
+    this.words.addEventListener("input", () => this.#filterSoon());
     for (const field of [this.failed, this.file]) field.addEventListener("input", () => this.filter());
-    this.rows.addEventListener("click", (event) => this.#clicked(event));
+    this.rows.addEventListener("click", (event) => this.#onClick(event));
     panel.querySelector("form").addEventListener("submit", (event) => event.preventDefault());
   }
 
@@ -37,50 +37,50 @@ export class Outline {
     this.#draw(true);
   }
 
-  #soon() {
+  #filterSoon() {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.filter(), 120);
   }
 
-  // Begin anew with what is asked for now.
+  // Start again with the current filters.
   async filter() {
-    const wish = { words: this.words.value.trim() };
-    if (this.failed.checked) wish.failed = 1;
-    if (this.file.value) wish.file = this.file.value;
-    this.wish = wish;
-    const found = await this.ask({ ...wish, first: 0 });
-    if (this.wish !== wish) return;
+    const filters = { words: this.words.value.trim() };
+    if (this.failed.checked) filters.failed = 1;
+    if (this.file.value) filters.file = this.file.value;
+    this.filters = filters;
+    const found = await this.loadTurns({ ...filters, first: 0 });
+    if (this.filters !== filters) return;
     this.pages = new Map([[0, found.turns]]);
     this.total = found.total;
     const all = this.numbers.length;
-    this.count.textContent = found.total === all ? counted(all, "turn") : `${found.total.toLocaleString("en")} of ${counted(all, "turn")}`;
-    // What is taller, browsers cut.
-    this.rows.style.height = `${Math.min(found.total * ROW, TALLEST)}px`;
+    this.count.textContent = found.total === all ? formatCount(all, "turn") : `${found.total.toLocaleString("en")} of ${formatCount(all, "turn")}`;
+    // Browsers cut taller elements.
+    this.rows.style.height = `${Math.min(found.total * ROW_PX, MAX_HEIGHT_PX)}px`;
     this.list.scrollTop = 0;
     this.#draw(true);
   }
 
   get isFiltered() {
-    return Boolean(this.wish?.words || this.wish?.failed || this.wish?.file);
+    return Boolean(this.filters?.words || this.filters?.failed || this.filters?.file);
   }
 
-  // Mark the turn that is read, and keep it in sight.
+  // Mark the turn being read, and keep it visible.
   mark(number) {
     if (number === this.current) return;
     this.current = number;
     const place = this.isFiltered ? -1 : this.numbers.indexOf(number);
     if (place >= 0 && !this.list.matches(":hover, :focus-within")) {
-      const top = place * ROW;
+      const top = place * ROW_PX;
       const { scrollTop, clientHeight } = this.list;
-      if (top < scrollTop || top + ROW > scrollTop + clientHeight) this.list.scrollTop = top - clientHeight / 3;
+      if (top < scrollTop || top + ROW_PX > scrollTop + clientHeight) this.list.scrollTop = top - clientHeight / 3;
     }
     this.#draw(true);
   }
 
   #draw(isNew = false) {
     if (!this.pages || !this.rows.classList.contains("windowed")) return;
-    const first = Math.max(0, Math.floor(this.list.scrollTop / ROW) - SPARE);
-    const last = Math.min(this.total, first + Math.ceil(this.list.clientHeight / ROW) + 2 * SPARE);
+    const first = Math.max(0, Math.floor(this.list.scrollTop / ROW_PX) - SPARE_ROWS);
+    const last = Math.min(this.total, first + Math.ceil(this.list.clientHeight / ROW_PX) + 2 * SPARE_ROWS);
     if (!isNew && first === this.first && last === this.last) return;
     [this.first, this.last] = [first, last];
     const focused = this.rows.contains(document.activeElement) ? document.activeElement.dataset.turn : null;
@@ -93,21 +93,21 @@ export class Outline {
     if (focused) this.rows.querySelector(`[data-turn="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
   }
 
-  // A turn by its place among those that are shown; one that is not there yet is asked for.
+  // Return a turn by its place in the list; a missing one is loaded.
   #turn(place) {
-    const page = Math.floor(place / PAGE);
+    const page = Math.floor(place / PAGE_TURNS);
     const known = this.pages.get(page);
     if (known === undefined) this.#load(page);
-    return known?.[place - page * PAGE];
+    return known?.[place - page * PAGE_TURNS];
   }
 
   async #load(page) {
-    const { wish, pages } = this;
+    const { filters, pages } = this;
     pages.set(page, null);
     try {
-      const found = await this.ask({ ...wish, first: page * PAGE });
+      const found = await this.loadTurns({ ...filters, first: page * PAGE_TURNS });
       pages.set(page, found.turns);
-      if (pages.size > KEPT) pages.delete([...pages.keys()].find((other) => Math.abs(other - page) > 2));
+      if (pages.size > MAX_PAGES) pages.delete([...pages.keys()].find((other) => Math.abs(other - page) > 2));
       if (this.pages === pages) this.#draw(true);
     } catch {
       pages.delete(page);
@@ -116,7 +116,7 @@ export class Outline {
 
   #row(turn, place) {
     const row = document.createElement("li");
-    row.style.top = `${place * ROW}px`;
+    row.style.top = `${place * ROW_PX}px`;
     row.setAttribute("aria-posinset", place + 1);
     row.setAttribute("aria-setsize", this.total);
     const link = document.createElement("a");
@@ -128,7 +128,7 @@ export class Outline {
     return row;
   }
 
-  #clicked(event) {
+  #onClick(event) {
     const link = event.target.closest("a[data-turn]");
     if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
@@ -138,13 +138,13 @@ export class Outline {
 
 function facts(turn) {
   const line = part("turn-facts", "");
-  const told = [
-    turn.duration_ms === null ? "" : lasted(turn.duration_ms),
-    turn.calls ? counted(turn.calls, "call") : "",
-    turn.cost_usd ? money(turn.cost_usd) : "",
+  const parts = [
+    turn.duration_ms === null ? "" : formatDuration(turn.duration_ms),
+    turn.calls ? formatCount(turn.calls, "call") : "",
+    turn.cost_usd ? formatMoney(turn.cost_usd) : "",
   ].filter(Boolean);
-  line.append(told.join(" · "));
-  if (turn.errors) line.append(" ", part("turn-errors", counted(turn.errors, "error")));
+  line.append(parts.join(" · "));
+  if (turn.errors) line.append(" ", part("turn-errors", formatCount(turn.errors, "error")));
   if (turn.outcome && turn.outcome !== "finished") line.append(" ", part(`turn-outcome ${turn.outcome}`, turn.outcome));
   return line;
 }

@@ -1,4 +1,4 @@
-// The raw entry of anything, in a dialog: as a tree, and byte for byte.
+// Shows the raw entry of an item in a dialog: as a tree, and as bytes.
 
 import { load } from "../fragment.js";
 
@@ -10,7 +10,7 @@ export function watchRaw(root, dialog) {
     event.preventDefault();
     await open(dialog, place, link.href);
   });
-  // A click beside the dialog closes it.
+  // A click outside the dialog closes it.
   dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
 }
 

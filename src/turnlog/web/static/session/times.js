@@ -1,6 +1,6 @@
-// Times: as they were, in the reader's time zone, or how long ago that was.
+// Shows times in the reader's time zone, as dates or as ages.
 
-import { keep, kept } from "./kept.js";
+import { readPreference, savePreference } from "./preferences.js";
 
 const UNITS = [
   ["year", 31_557_600],
@@ -10,19 +10,19 @@ const UNITS = [
   ["hour", 3600],
   ["minute", 60],
 ];
-const words = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 
 export function ago(moment, now = Date.now()) {
   const seconds = (moment - now) / 1000;
   const [unit, size] = UNITS.find(([, size]) => Math.abs(seconds) >= size) ?? ["minute", 60];
-  return Math.abs(seconds) < 60 ? "just now" : words.format(Math.trunc(seconds / size), unit);
+  return Math.abs(seconds) < 60 ? "just now" : relative.format(Math.trunc(seconds / size), unit);
 }
 
 export class Times {
   constructor(root, button) {
     this.root = root;
     this.button = button;
-    this.isRelative = kept("times") === "relative";
+    this.isRelative = readPreference("times") === "relative";
     button?.addEventListener("click", () => this.toggle());
     document.addEventListener("window-loaded", (event) => this.#write(event.target));
     this.#write(root);
@@ -30,7 +30,7 @@ export class Times {
 
   toggle() {
     this.isRelative = !this.isRelative;
-    keep("times", this.isRelative ? "relative" : "absolute");
+    savePreference("times", this.isRelative ? "relative" : "absolute");
     this.#write(this.root);
   }
 
@@ -39,7 +39,7 @@ export class Times {
     for (const time of root.querySelectorAll("time[datetime]")) {
       const moment = new Date(time.dateTime);
       if (Number.isNaN(moment.getTime())) continue;
-      // What was written as an hour stays one, but in the reader's time zone.
+      // A time of day stays one, but in the reader's time zone.
       time.dataset.form ??= /^\d\d:\d\d(:\d\d)?$/.test(time.textContent) ? "hour" : "date";
       const full = date(moment);
       time.textContent = this.isRelative ? ago(moment) : time.dataset.form === "hour" ? full.slice(11) : full.slice(0, 16);

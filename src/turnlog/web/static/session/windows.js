@@ -1,16 +1,16 @@
-// The windows of a transcript: a section for every forty items. Those near the viewport are loaded, at most a few
-// are kept, and what the reader looks at stays where it is while the windows around it come and go.
+// The windows of a transcript: one section for every forty items. Windows near the viewport are loaded, only a few stay
+// loaded, and the text being read stays in place while the windows around it load and unload.
 
 import { load } from "../fragment.js";
 
-const KEPT = 6;
-const AHEAD = 2500;
-// Browsers cut what is taller than about 33 million pixels.
-const TALLEST = 24_000_000;
-const BLOCKS = "article.item, .turn-head, .fork";
+const MAX_LOADED = 6;
+const MARGIN_PX = 2500;
+// Browsers cut elements taller than about 33 million pixels.
+const MAX_HEIGHT_PX = 24_000_000;
+const BLOCK_SELECTOR = "article.item, .turn-head, .fork";
 
 export class Windows {
-  // `holder` has one section already; `address(n)` tells where another one comes from.
+  // `holder` already has one section; `address(n)` returns the address of another one.
   constructor(holder, { count, size, address }) {
     this.holder = holder;
     this.count = count;
@@ -20,9 +20,9 @@ export class Windows {
     this.near = new Set();
     this.loaded = new Set();
     this.heights = new Map();
-    this.opened = new Map();
+    this.openIds = new Map();
     this.sections = [];
-    this.observer = new IntersectionObserver((seen) => this.#seen(seen), { rootMargin: `${AHEAD}px 0px` });
+    this.observer = new IntersectionObserver((entries) => this.#onIntersect(entries), { rootMargin: `${MARGIN_PX}px 0px` });
     this.#build();
   }
 
@@ -33,7 +33,7 @@ export class Windows {
       this.heights.set(n, section.offsetHeight);
     }
     const [first] = served.keys();
-    steady(() => {
+    keepPosition(() => {
       const before = document.createDocumentFragment();
       const after = document.createDocumentFragment();
       for (let n = 0; n < this.count; n++) {
@@ -59,32 +59,32 @@ export class Windows {
   #guess(n) {
     const known = [...this.heights.values()];
     const usual = known.length ? known.reduce((a, b) => a + b) / known.length : 6000;
-    return Math.max(40, Math.min(this.heights.get(n) ?? usual, TALLEST / this.count));
+    return Math.max(40, Math.min(this.heights.get(n) ?? usual, MAX_HEIGHT_PX / this.count));
   }
 
-  #seen(entries) {
+  #onIntersect(entries) {
     for (const entry of entries) {
       const n = Number(entry.target.dataset.n);
       if (entry.isIntersecting) this.near.add(n);
       else this.near.delete(n);
     }
-    // While somebody drags the scroll bar, hundreds of windows pass by: only those that stay are asked for.
+    // Dragging the scroll bar passes hundreds of windows; only those that stay near are loaded.
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.#settle(), 40);
   }
 
   #settle() {
-    for (const [n, job] of this.loading) if (!this.near.has(n) && !job.wanted) job.stop.abort();
+    for (const [n, job] of this.loading) if (!this.near.has(n) && !job.isRequired) job.stop.abort();
     for (const n of this.near) if (!this.loaded.has(n)) this.load(n).catch(() => {});
     this.#tidy();
   }
 
   #tidy() {
-    if (this.loaded.size <= KEPT) return;
+    if (this.loaded.size <= MAX_LOADED) return;
     const middle = [...this.near].sort((a, b) => a - b)[this.near.size >> 1] ?? 0;
     const far = [...this.loaded].filter((n) => !this.near.has(n)).sort((a, b) => Math.abs(b - middle) - Math.abs(a - middle));
-    steady(() => {
-      for (const n of far.slice(0, this.loaded.size - KEPT)) this.#empty(n);
+    keepPosition(() => {
+      for (const n of far.slice(0, this.loaded.size - MAX_LOADED)) this.#empty(n);
     });
   }
 
@@ -92,7 +92,7 @@ export class Windows {
     const section = this.sections[n];
     if (section.contains(document.activeElement)) return;
     this.heights.set(n, section.offsetHeight);
-    this.opened.set(n, [...section.querySelectorAll("details[open][id]")].map((details) => details.id));
+    this.openIds.set(n, [...section.querySelectorAll("details[open][id]")].map((details) => details.id));
     section.dispatchEvent(new CustomEvent("window-emptied", { bubbles: true }));
     section.replaceChildren();
     section.classList.add("empty");
@@ -100,15 +100,15 @@ export class Windows {
     this.loaded.delete(n);
   }
 
-  // A window's section, once it is loaded.
-  async load(n, { wanted = false } = {}) {
+  // Load a window and return its section.
+  async load(n, { isRequired = false } = {}) {
     if (this.loaded.has(n)) return this.sections[n];
     const running = this.loading.get(n);
     if (running) {
-      running.wanted ||= wanted;
+      running.isRequired ||= isRequired;
       return running.done;
     }
-    const job = { stop: new AbortController(), wanted };
+    const job = { stop: new AbortController(), isRequired };
     job.done = this.#fetch(n, job).finally(() => this.loading.delete(n));
     this.loading.set(n, job);
     return job.done;
@@ -120,7 +120,7 @@ export class Windows {
     try {
       this.#fill(n, await load(this.address(n), { signal: job.stop.signal }));
     } catch (error) {
-      if (error.name !== "AbortError") this.#failed(n);
+      if (error.name !== "AbortError") this.#showFailure(n);
       throw error;
     } finally {
       section.removeAttribute("aria-busy");
@@ -131,9 +131,9 @@ export class Windows {
   #fill(n, content) {
     const section = this.sections[n];
     const inner = content.querySelector("section.window");
-    for (const id of this.opened.get(n) ?? []) content.getElementById(id)?.setAttribute("open", "");
+    for (const id of this.openIds.get(n) ?? []) content.getElementById(id)?.setAttribute("open", "");
     if (inner) section.dataset.items = inner.dataset.items;
-    steady(() => {
+    keepPosition(() => {
       section.replaceChildren(...(inner ?? content).childNodes);
       section.classList.remove("empty");
       section.style.height = "";
@@ -144,26 +144,26 @@ export class Windows {
     this.#tidy();
   }
 
-  #failed(n) {
-    const again = document.createElement("button");
-    again.type = "button";
-    again.textContent = "This part could not be loaded. Try again";
-    again.addEventListener("click", () => this.load(n).catch(() => {}));
-    this.sections[n].replaceChildren(again);
+  #showFailure(n) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = "Loading failed. Try again";
+    button.addEventListener("click", () => this.load(n).catch(() => {}));
+    this.sections[n].replaceChildren(button);
   }
 
-  // The article of an item, by its place in the branch.
+  // Return the article of an item by its position in the branch.
   async at(position) {
     const place = Math.max(0, Math.min(position, this.count * this.size - 1));
-    const section = await this.load(Math.floor(place / this.size), { wanted: true });
-    const articles = items(section);
+    const section = await this.load(Math.floor(place / this.size), { isRequired: true });
+    const articles = listItems(section);
     return articles[Math.min(place % this.size, articles.length - 1)];
   }
 
-  // The place of an article in the branch.
+  // Return the position of an article in the branch.
   position(article) {
     const section = article.closest("section.window");
-    return Number(section.dataset.n) * this.size + items(section).indexOf(article);
+    return Number(section.dataset.n) * this.size + listItems(section).indexOf(article);
   }
 
   has(section) {
@@ -171,27 +171,27 @@ export class Windows {
   }
 }
 
-// The items of a window, without those of transcripts inside of them.
-export function items(section) {
+// The items of a window, without those of nested transcripts.
+export function listItems(section) {
   return [...section.querySelectorAll(":scope > article.item")];
 }
 
-// What is read now: the uppermost block below the tool bar.
-export function reading(line = topLine()) {
+// Find what is being read: the topmost block below the toolbar.
+export function findReadBlock(line = topLine()) {
   const holder = document.querySelector(".transcript");
   if (!holder) return null;
   const box = holder.getBoundingClientRect();
   const x = Math.min(Math.max(box.left + box.width / 2, 1), innerWidth - 1);
   for (let y = Math.max(line, box.top) + 1; y < innerHeight; y += 24) {
     const found = document.elementFromPoint(x, y);
-    const block = found?.closest(BLOCKS) ?? found?.closest("section.window.empty");
+    const block = found?.closest(BLOCK_SELECTOR) ?? found?.closest("section.window.empty");
     if (block && holder.contains(block)) return outermost(block, holder);
   }
   return null;
 }
 
 function outermost(block, holder) {
-  for (let up = block.parentElement; up && up !== holder; up = up.parentElement) if (up.matches?.(BLOCKS)) block = up;
+  for (let up = block.parentElement; up && up !== holder; up = up.parentElement) if (up.matches?.(BLOCK_SELECTOR)) block = up;
   return block;
 }
 
@@ -200,11 +200,11 @@ export function topLine() {
   return bar ? Math.max(0, bar.getBoundingClientRect().bottom) : 0;
 }
 
-// Change the page above or below what is read without moving it.
-export function steady(change) {
+// Change the page without moving the block being read.
+export function keepPosition(change) {
   const root = document.scrollingElement;
   const isEnd = root.scrollTop > 0 && root.scrollTop + innerHeight >= root.scrollHeight - 2;
-  const block = root.scrollTop > 0 ? reading() : null;
+  const block = root.scrollTop > 0 ? findReadBlock() : null;
   const before = block?.getBoundingClientRect();
   root.classList.add("steady");
   change();
@@ -213,7 +213,7 @@ export function steady(change) {
   } else if (block?.isConnected) {
     const after = block.getBoundingClientRect();
     const isWindow = block.matches("section.window") && before.top < topLine();
-    // Somewhere inside a window that was not there yet: the same share of it.
+    // Inside a window that was not loaded yet: keep the same relative position.
     const share = isWindow ? (topLine() - before.top) / before.height : 0;
     const moved = isWindow ? after.top + share * after.height - topLine() : after.top - before.top;
     if (Math.abs(moved) >= 1) root.scrollTop += moved;

@@ -1,10 +1,10 @@
-// Numbers in words, as the server says them.
+// Formats amounts in the same way as the server.
 
-export function counted(number, noun) {
+export function formatCount(number, noun) {
   return `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
 }
 
-export function lasted(milliseconds) {
+export function formatDuration(milliseconds) {
   const seconds = milliseconds / 1000;
   if (seconds < 9.95) return `${seconds.toFixed(1)} s`;
   if (seconds < 59.5) return `${Math.round(seconds)} s`;
@@ -15,6 +15,6 @@ export function lasted(milliseconds) {
   return `${Math.round(hours / 24)} days`;
 }
 
-export function money(dollars) {
+export function formatMoney(dollars) {
   return dollars >= 0.01 ? `$${dollars.toFixed(2)}` : `$${dollars.toFixed(4)}`;
 }

@@ -179,8 +179,8 @@ def test_a_clone_is_shown_before_it_is_made_and_then_stands_in_the_list(page: Pa
     dialog.get_by_label("Title").fill("Twin of the odd one")
     expect(dialog.locator(".words")).to_contain_text("Nothing was written")
     assert folders.sessions == before
-    expect(dialog.get_by_role("button", name="Make the clone")).to_be_enabled()
-    dialog.get_by_role("button", name="Make the clone").click()
+    expect(dialog.get_by_role("button", name="Create clone")).to_be_enabled()
+    dialog.get_by_role("button", name="Create clone").click()
     dialog.get_by_role("link", name=re.compile("Twin")).click()
     ready(page)
     expect(page.locator("h1")).to_have_text("Twin of the odd one")

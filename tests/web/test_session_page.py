@@ -216,7 +216,7 @@ def test_g_goes_to_a_turn_by_its_number(page: Page) -> None:
     opened(page, LONG)
     page.keyboard.press("g")
     page.keyboard.press("g")
-    page.get_by_label("Number of a turn").fill("321")
+    page.get_by_label("Turn number").fill("321")
     page.keyboard.press("Enter")
     expect(page.locator("#t-321")).to_be_in_viewport()
 
@@ -359,7 +359,7 @@ def test_a_branch_is_switched_at_the_fork(page: Page) -> None:
     expect(page.get_by_text("It is dark on the left.")).to_be_visible()
     expect(page.get_by_text("It is bright on the right.")).to_have_count(0)
     expect(page.locator("#i-left")).to_be_in_viewport()
-    expect(page.get_by_label("Branch")).to_have_value("a2")
+    expect(page.get_by_role("combobox", name="Branch")).to_have_value("a2")
 
 
 def test_a_permalink_into_another_branch_leads_there(page: Page) -> None:

@@ -166,13 +166,13 @@ def _add_security_headers(send: Send) -> Send:
         if message["type"] == "http.response.start":
             headers = list(message.get("headers", []))
             names = {name.lower() for name, _ in headers}
-            kept = [
+            remaining = [
                 pair
                 for pair in headers
                 if pair[0].lower() == b"cache-control" or pair[0].lower() not in SECURITY_HEADERS
             ]
-            ours = [pair for pair in SECURITY_HEADERS.items() if pair[0] != b"cache-control" or pair[0] not in names]
-            message = {**message, "headers": [*kept, *ours]}
+            added = [pair for pair in SECURITY_HEADERS.items() if pair[0] != b"cache-control" or pair[0] not in names]
+            message = {**message, "headers": [*remaining, *added]}
         await send(message)
 
     return send_with_headers

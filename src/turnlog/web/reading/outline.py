@@ -148,10 +148,10 @@ def build_outline(transcript: TranscriptView) -> SessionOutline:
     head = transcript.head
     turns = transcript.turns
     return SessionOutline(
-        transcript.known.uuid,
+        transcript.session.uuid,
         transcript.agent,
         head.title,
-        transcript.kept.get_branch(transcript.leaf).leaf,
+        transcript.timeline.get_branch(transcript.leaf).leaf,
         transcript.count,
         [chapter.turn for _, chapter in turns],
         [position for position, _ in turns],
@@ -256,7 +256,7 @@ def list_agents(transcript: TranscriptView) -> Iterator[AgentOutline]:
         if transcript.agent is None or item.parent_agent_id == transcript.agent:
             yield AgentOutline(
                 item.agent_id,
-                agent_address(transcript.known.ref, item.agent_id),
+                agent_address(transcript.session.ref, item.agent_id),
                 item.type,
                 item.description,
                 item.call_id,

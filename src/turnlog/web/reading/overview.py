@@ -70,7 +70,7 @@ _Axis = _MessageAxis | _TimeAxis
 
 def _build_points(transcript: TranscriptView, axis: _Axis) -> Iterator[ContextPoint]:
     firsts = [chapter.first for _, chapter in transcript.chapters]
-    for step in transcript.kept.read_steps():
+    for step in transcript.timeline.read_steps():
         place = bisect_right(firsts, step.item) - 1
         position, chapter = transcript.chapters[place]
         inside = step.item - chapter.first
@@ -125,7 +125,7 @@ def _find_failures(transcript: TranscriptView, start: int, *, is_back: bool) -> 
 
 def _find_failed_items(transcript: TranscriptView, part: range) -> Iterator[int]:
     items = transcript.read_items(part[0], len(part))
-    excerpt = transcript.kept.read_excerpt(items)
+    excerpt = transcript.timeline.read_excerpt(items)
     session = excerpt.session
     bad = {excerpt.find_offset(call.line) for call in session.calls if call.is_error}
     bad |= {excerpt.find_offset(message.lines[0]) for message in session.messages if message.is_error}

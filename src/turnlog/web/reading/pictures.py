@@ -97,7 +97,7 @@ def send_picture(request: Request) -> Response:
     picture = _find_picture(transcript, request.path_params["offset"], request.path_params["place"])
     file = to_picture_file(picture) if picture is not None else None
     if file is None:
-        raise NotFound("there is no picture at this offset")
+        raise NotFound("no picture at this offset")
     disposition = "inline" if file.is_image else "attachment"
     headers = {"content-disposition": f'{disposition}; filename="{file.name}"'}
     kind = file.media_type if file.is_image else "application/octet-stream"
@@ -106,6 +106,6 @@ def send_picture(request: Request) -> Response:
 
 def _find_picture(transcript: TranscriptView, offset: int, place: int) -> Picture | None:
     item = TimelineItem("", "meta", None, [transcript.find_line(offset)])
-    excerpt: Excerpt = transcript.kept.read_excerpt([item])
+    excerpt: Excerpt = transcript.timeline.read_excerpt([item])
     entry = excerpt.find_item_at(offset)
     return held_picture(excerpt.session.read_body(entry), offset, place) if isinstance(entry, Entry) else None

@@ -43,7 +43,7 @@ def remember_answers(handler: RouteHandler) -> RouteHandler:
     """Wrap a handler so that it answers each address once while the session is unchanged."""
 
     def answer(request: Request) -> Response:
-        responses = _REMEMBERED_ANSWERS.setdefault(open_transcript_view(request).kept, {})
+        responses = _REMEMBERED_ANSWERS.setdefault(open_transcript_view(request).timeline, {})
         address = f"{request.url.path}?{request.url.query}"
         response = responses.get(address)
         if response is None:
@@ -64,12 +64,12 @@ def show_raw_entry(request: Request) -> Response:
     """GET /s/{ref}/raw/{offset}: send the bytes of an entry; with `format=html`, a fragment that shows them."""
     transcript = open_transcript_view(request)
     place = transcript.find_line(request.path_params["offset"])
-    source = FileSource(transcript.kept.path)
+    source = FileSource(transcript.timeline.path)
     try:
         data = source.read(*place).rstrip(b"\r\n")
     finally:
         source.close()
-    excerpt = transcript.kept.read_excerpt([TimelineItem("", "meta", None, [place])])
+    excerpt = transcript.timeline.read_excerpt([TimelineItem("", "meta", None, [place])])
     entry = excerpt.find_item_at(place.offset)
     is_json = isinstance(entry, Entry)
     if request.query_params.get("format") != "html":
@@ -83,7 +83,7 @@ def show_raw_entry(request: Request) -> Response:
         is_cut=len(data) > _MAX_SHOWN_BYTES,
         offset=place.offset,
         size=len(data),
-        address=f"/s/{transcript.known.ref}/raw/{place.offset}{transcript.build_agent_query()}",
+        address=f"/s/{transcript.session.ref}/raw/{place.offset}{transcript.build_agent_query()}",
         name=" ".join(filter(None, (entry.type, entry.kind))) if isinstance(entry, Entry) else "broken line",
     )
 
@@ -92,11 +92,11 @@ def send_item_text(request: Request) -> Response:
     """GET /s/{ref}/item: send an item as Markdown; with `format=text`, as plain text."""
     transcript = open_transcript_view(request)
     key = request.query_params.get("key", "")
-    position = transcript.kept.find_position(transcript.leaf, key.removeprefix(key_prefix(transcript.agent)))
+    position = transcript.timeline.find_position(transcript.leaf, key.removeprefix(key_prefix(transcript.agent)))
     if position is None:
-        raise NotFound("there is no such message on this branch")
+        raise NotFound("this branch has no such message")
     items = transcript.read_items(position, 1)
-    (view,) = views_of(transcript, items, transcript.kept.read_excerpt(items))
+    (view,) = views_of(transcript, items, transcript.timeline.read_excerpt(items))
     render = as_text if request.query_params.get("format") == "text" else as_markdown
     return Response(render(view, SHOW_EVERYTHING).encode("utf-8", "replace"), media_type=_TEXT_MEDIA_TYPE)
 
@@ -125,7 +125,7 @@ def show_session(request: Request) -> Response:
         turns=len(transcript.turns),
         agents=list(list_agents(transcript)),
         branches=_list_branches(transcript),
-        is_made_up=is_demo(transcript.known.path),
+        is_made_up=is_demo(transcript.session.path),
         is_live=_is_live(transcript),
     )
 
@@ -133,14 +133,14 @@ def show_session(request: Request) -> Response:
 def _choose_title(transcript: TranscriptView) -> str:
     if transcript.agent and (helper := transcript.helper):
         return helper.description or helper.type or f"Sub-agent {helper.agent_id}"
-    return transcript.head.title or transcript.known.title or "(no title)"
+    return transcript.head.title or transcript.session.title or "(no title)"
 
 
 def _find_first_window(request: Request, transcript: TranscriptView) -> int:
     """Return the number of the window that the page contains from the start."""
     params = request.query_params
     if key := params.get("at"):
-        position = transcript.kept.find_position(transcript.leaf, key)
+        position = transcript.timeline.find_position(transcript.leaf, key)
     elif params.get("turn", "").isdecimal():
         number = int(params["turn"][:9])
         position = next((position for position, chapter in transcript.chapters if chapter.turn == number), None)
@@ -151,7 +151,7 @@ def _find_first_window(request: Request, transcript: TranscriptView) -> int:
 
 def _list_branches(transcript: TranscriptView) -> list[tuple[str, str, bool]]:
     """List the branches to choose from: leaf, label, whether it is selected."""
-    selected = transcript.kept.get_branch(transcript.leaf).leaf
+    selected = transcript.timeline.get_branch(transcript.leaf).leaf
     choices = []
     for number, line in enumerate(transcript.head.branches, start=1):
         last = next((c for place in reversed(line.chapters) if (c := transcript.head.chapters[place]).turn), None)
@@ -164,8 +164,8 @@ def _is_live(transcript: TranscriptView) -> bool:
     try:
         return (
             not transcript.agent
-            and not transcript.known.is_gone
-            and time.time() - transcript.known.path.stat().st_mtime < _FRESH_SECONDS
+            and not transcript.session.is_gone
+            and time.time() - transcript.session.path.stat().st_mtime < _FRESH_SECONDS
         )
     except OSError:
         return False
@@ -198,7 +198,7 @@ def send_agent_window(request: Request) -> Response:
 def _read_window_number(request: Request, transcript: TranscriptView) -> int:
     n: int = request.path_params["n"]
     if n >= windows.count_windows(transcript):
-        raise NotFound(f"there is no window {n}: the session has {windows.count_windows(transcript)}")
+        raise NotFound(f"no window {n}; the session has {windows.count_windows(transcript)} windows")
     return n
 
 
@@ -220,7 +220,9 @@ def send_turns(request: Request) -> Response:
 def send_steps(request: Request) -> Response:
     """GET /api/s/{ref}/steps: send how full the context window was at each message."""
     fields = ("item", "time", "context", "cache_read", "output", "cost_usd")
-    rows = [{name: getattr(step, name) for name in fields} for step in open_transcript_view(request).kept.read_steps()]
+    rows = [
+        {name: getattr(step, name) for name in fields} for step in open_transcript_view(request).timeline.read_steps()
+    ]
     return build_json_response({"steps": rows})
 
 
@@ -242,13 +244,13 @@ def locate_item(request: Request) -> Response:
     if key is None:
         key = f"@{offset[:18]}"
     for leaf in (transcript.leaf, *(line.leaf for line in transcript.head.branches)):
-        position = transcript.kept.find_position(leaf, key)
+        position = transcript.timeline.find_position(leaf, key)
         if position is not None:
-            item = transcript.kept.read_items(leaf, position, 1)[0]
+            item = transcript.timeline.read_items(leaf, position, 1)[0]
             is_here = leaf == transcript.leaf
             address = transcript.permalink(item.key, leaf)
             return build_json_response({"key": item.key, "position": position if is_here else None, "address": address})
-    raise NotFound("there is no such message in this session")
+    raise NotFound("this session has no such message")
 
 
 routes: list[BaseRoute] = [

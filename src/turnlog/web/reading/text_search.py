@@ -98,10 +98,12 @@ def _parse_start(start: str) -> tuple[int, int]:
 
 def _list_files(machine: Machine, transcript: TranscriptView) -> Iterator[_SearchedFile]:
     """Yield the files to search, the transcript's own first."""
-    path = transcript.known.path
+    path = transcript.session.path
 
     def open_agent(name: str) -> TranscriptView:
-        return TranscriptView(transcript.known, machine.timelines.get_timeline(path, name), None, name, transcript.main)
+        return TranscriptView(
+            transcript.session, machine.timelines.get_timeline(path, name), None, name, transcript.main
+        )
 
     def open_own() -> Iterator[TranscriptView]:
         yield transcript
@@ -111,7 +113,7 @@ def _list_files(machine: Machine, transcript: TranscriptView) -> Iterator[_Searc
                 yield open_agent(helper.agent_id)
 
     files = list_agent_files(path) if transcript.agent is None else []
-    yield _SearchedFile(transcript.kept.path, open_own)
+    yield _SearchedFile(transcript.timeline.path, open_own)
     for file in files:
         yield _SearchedFile(file.path, partial(_open_agent, open_agent, file.agent_id))
 

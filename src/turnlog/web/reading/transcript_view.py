@@ -26,12 +26,12 @@ MAX_COPIES = 4
 _copy_lock = threading.Lock()
 
 
-def restore_archived_copy(machine: Machine, known: IndexedSession) -> Path:
+def restore_archived_copy(machine: Machine, session: IndexedSession) -> Path:
     """Restore a deleted session from the archive to a temporary copy; raises NotFound if the archive has none."""
     archive = Archive(machine.data_dir)
-    manifest = _find_manifest(archive, known)
+    manifest = _find_manifest(archive, session)
     if manifest is None:
-        raise NotFound(f"{known.uuid} was deleted and is not in the archive")
+        raise NotFound(f"{session.uuid} was deleted and is not in the archive")
     folder = machine.index.parent / "opened" / f"{manifest.name}-{manifest.generation}"
     path = resolve_restore_path(folder, manifest.main)
     with _copy_lock:
@@ -42,9 +42,9 @@ def restore_archived_copy(machine: Machine, known: IndexedSession) -> Path:
     return path
 
 
-def _find_manifest(archive: Archive, known: IndexedSession) -> SessionManifest | None:
-    fitting = [item for item in archive.list_sessions() if item.session_id == known.uuid]
-    exact = (item for item in fitting for file in item.files if item.to_absolute_path(file) == str(known.path))
+def _find_manifest(archive: Archive, session: IndexedSession) -> SessionManifest | None:
+    fitting = [item for item in archive.list_sessions() if item.session_id == session.uuid]
+    exact = (item for item in fitting for file in item.files if item.to_absolute_path(file) == str(session.path))
     return next(exact, fitting[0] if fitting else None)
 
 
@@ -71,10 +71,10 @@ class TranscriptView:
     """One sequence of items: a branch of a session or of a sub-agent."""
 
     def __init__(
-        self, known: IndexedSession, kept: KeptTimeline, leaf: str | None, agent: str | None, main: TimelineHead
+        self, session: IndexedSession, timeline: KeptTimeline, leaf: str | None, agent: str | None, main: TimelineHead
     ) -> None:
-        self.known = known
-        self.kept = kept
+        self.session = session
+        self.timeline = timeline
         self.leaf = leaf
         """The requested branch; None: the current one."""
         self.agent = agent
@@ -84,20 +84,20 @@ class TranscriptView:
     @property
     def head(self) -> TimelineHead:
         """Everything except the items."""
-        return self.kept.head
+        return self.timeline.head
 
     @cached_property
     def count(self) -> int:
         """The number of items."""
-        return self.kept.count_items(self.leaf)
+        return self.timeline.count_items(self.leaf)
 
     def read_items(self, first: int, count: int) -> list[TimelineItem]:
-        return self.kept.read_items(self.leaf, first, count) if count > 0 else []
+        return self.timeline.read_items(self.leaf, first, count) if count > 0 else []
 
     @cached_property
     def chapters(self) -> list[tuple[int, Chapter]]:
         """The chapters of the branch, each with the position of its first item."""
-        own = [self.head.chapters[place] for place in self.kept.get_branch(self.leaf).chapters]
+        own = [self.head.chapters[place] for place in self.timeline.get_branch(self.leaf).chapters]
         return list(zip(accumulate((chapter.count for chapter in own), initial=0), own, strict=False))
 
     @cached_property
@@ -108,7 +108,7 @@ class TranscriptView:
     @property
     def compactions(self) -> dict[str, int]:
         """The position of each compaction, by key."""
-        known = _COMPACTION_POSITIONS.setdefault(self.kept, {})
+        known = _COMPACTION_POSITIONS.setdefault(self.timeline, {})
         if self.leaf not in known:
             wanted = range(0, self.count, _ITEMS_PER_READ) if self.head.compactions else range(0)
             found = (
@@ -129,12 +129,12 @@ class TranscriptView:
     @property
     def address(self) -> str:
         """The address of its page."""
-        return agent_address(self.known.ref, self.agent) if self.agent else f"/s/{self.known.ref}"
+        return agent_address(self.session.ref, self.agent) if self.agent else f"/s/{self.session.ref}"
 
     @property
     def api(self) -> str:
         """The address that scripts call."""
-        return f"/api/s/{self.known.ref}"
+        return f"/api/s/{self.session.ref}"
 
     def build_query(self, **values: object) -> str:
         """Build the query part of an address, including the branch."""
@@ -157,9 +157,9 @@ class TranscriptView:
     def locate_line(self, offset: int) -> ItemLocation | None:
         """Find the item that shows the line at an offset, on this branch or else on another."""
         for leaf in (self.leaf, *(line.leaf for line in self.head.branches)):
-            position = self.kept.find_position_at(leaf, offset)
+            position = self.timeline.find_position_at(leaf, offset)
             if position is not None:
-                item = self.kept.read_items(leaf, position, 1)[0]
+                item = self.timeline.read_items(leaf, position, 1)[0]
                 is_there = any(place[0] == offset for place in (*item.lines, *item.results))
                 return ItemLocation(item, position, leaf) if is_there else None
         return None
@@ -187,16 +187,18 @@ def item_address(page: str, key: str, leaf: str | None = None) -> str:
 def open_transcript_view(request: Request, *, soon: bool = False) -> TranscriptView:
     """Resolve a request; raises NotFound. With `soon`, a large unread session yields its beginning first."""
     machine = get_machine(request)
-    known = machine.find_session(request.path_params["ref"])
+    session = machine.find_session(request.path_params["ref"])
     agent = request.path_params.get("agent") or request.query_params.get("agent") or None
     leaf = request.query_params.get("branch") or None
-    if known.is_gone:
-        known = known._replace(path=restore_archived_copy(machine, known))
+    if session.is_gone:
+        session = session._replace(path=restore_archived_copy(machine, session))
     if agent is not None and len(agent) > _MAX_AGENT_ID_CHARS:
         raise NotFound("no such sub-agent")
     is_hasty = soon and agent is None and leaf is None
-    main = machine.timelines.get_timeline_soon(known.path) if is_hasty else machine.timelines.get_timeline(known.path)
-    kept = machine.timelines.get_timeline(known.path, agent) if agent else main
+    main = (
+        machine.timelines.get_timeline_soon(session.path) if is_hasty else machine.timelines.get_timeline(session.path)
+    )
+    timeline = machine.timelines.get_timeline(session.path, agent) if agent else main
     if leaf is not None:
-        kept.get_branch(leaf)
-    return TranscriptView(known, kept, leaf, agent, main.head)
+        timeline.get_branch(leaf)
+    return TranscriptView(session, timeline, leaf, agent, main.head)

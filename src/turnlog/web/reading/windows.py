@@ -107,11 +107,14 @@ def build_window(transcript: TranscriptView, n: int, *, level: int = 2) -> Trans
     items = transcript.read_items(first, ITEMS_PER_WINDOW)
     if not items:
         return TranscriptWindow(n, first, [])
-    excerpt = transcript.kept.read_excerpt(items)
+    excerpt = transcript.timeline.read_excerpt(items)
     headings = dict(_find_headings(transcript, first, len(items), level))
     crossings = _find_fork_switches(transcript, first, items, excerpt)
     links = PageLinks(
-        transcript.known.ref, transcript.agent, transcript.leaf, {helper.agent_id for helper in transcript.main.agents}
+        transcript.session.ref,
+        transcript.agent,
+        transcript.leaf,
+        {helper.agent_id for helper in transcript.main.agents},
     )
     html = HtmlWriter(links.picture, links, buttons=True)
     pieces = [

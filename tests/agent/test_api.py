@@ -123,7 +123,7 @@ WRONG: dict[str, tuple[Callable[[Body], object], str]] = {
     "thinking without a signature": (lambda b: said(b)[0].pop("signature"), "without a signature"),
     "thinking without data": (lambda b: said(b)[1].update(data=""), "without its data"),
     "thinking last": (lambda b: said(b).append({**THOUGHT}), "the final block in an assistant message"),
-    "an image that is none": (lambda b: user(b).append(image("AAAA")), "no png"),
+    "an image that is none": (lambda b: user(b).append(image("AAAA")), "not PNG"),
     "an image in a result": (lambda b: user(b)[0]["content"].append(image(kind="image/bmp")), "image/bmp"),
     "a call's id": (lambda b: said(b)[-1].update(id="a b"), "tool_use: id"),
     "a call's name": (lambda b: said(b)[-1].update(name=""), "tool_use: name"),

@@ -39,11 +39,11 @@ def test_findings_name_their_lines_the_gravest_first(turnlog: Turnlog, tmp_path:
     assert done.status == 1
     assert done.lines[1] == ""
     assert done.lines[2] == "Errors"
-    assert done.lines[3].startswith("  lines 4, 5, 6, 7, 8 …: a line is no JSON: ")
+    assert done.lines[3].startswith("  lines 4, 5, 6, 7, 8 …: a line is not valid JSON: ")
     assert done.lines[3].endswith(" (7 times)  [broken-line]")
     assert "Warnings" in done.lines
     assert "  line 3: the parent of an entry is not in the file  [missing-parent]" in done.lines
-    assert any(line.startswith("  line 11: the last line is cut off") for line in done.lines)
+    assert any(line.startswith("  line 11: the last line is incomplete") for line in done.lines)
     assert done.lines[-1] == "1 error, 2 warnings"
 
 
@@ -94,9 +94,9 @@ def test_the_demo_has_no_errors(turnlog: Turnlog) -> None:
         ('{"timestamp":"2026","type":"session_meta","payload":{}}\n', "'session_meta', as in a Codex rollout"),
         ('{"id":"x","timestamp":"2026","instructions":null}\n', "the first has no type, as in an old Codex rollout"),
         ('{"role":"user","content":"hi"}\n', "the first has no type, as in a plain list of messages"),
-        ('{\n  "messages": [\n  ]\n}\n', "it may be one JSON document over several lines"),
-        ("some words\n", "the first says: "),
-        ('{"type":"system","subtype":"init","session_id":"x"}\n{"type":"user"}\n', "it is what `claude -p"),
+        ('{\n  "messages": [\n  ]\n}\n', "the file may be one JSON document over several lines"),
+        ("some words\n", "the first problem: "),
+        ('{"type":"system","subtype":"init","session_id":"x"}\n{"type":"user"}\n', "it is the output of `claude -p"),
     ],
 )  # fmt: skip
 def test_a_file_of_another_program_is_recognised(turnlog: Turnlog, tmp_path: Path, content: str, reason: str) -> None:
@@ -104,7 +104,7 @@ def test_a_file_of_another_program_is_recognised(turnlog: Turnlog, tmp_path: Pat
     path.write_text(content)
     done = turnlog("check", path)
     assert done.status == 1
-    assert "this is no session of Claude Code: " in done.out
+    assert "this is not a Claude Code session: " in done.out
     assert reason in done.out
 
 

@@ -198,7 +198,7 @@ def test_a_patch_says_whose_change_it_is_and_why_one_is_missing(turnlog: Turnlog
     done = turnlog("files", build.write(tmp_path), "--diff")
     notes = [line for line in done.lines if line.startswith("# ") and "turn 1" not in line]
     assert notes == [
-        "# Can't be rebuilt: what the file held before is not in the session.",
+        "# Can't be rebuilt: the earlier content of the file is not in the session.",
         "# A person changed what the model had proposed; this is what was written.",
         "# Nothing changed: an empty file was made.",
         "# Nothing changed.",
@@ -216,7 +216,7 @@ def test_a_change_of_a_sub_agent_is_told_as_its(turnlog: Turnlog, tmp_path: Path
     (tmp_path / SESSION / "subagents" / "agent-a9.jsonl").write_bytes(build.data())
     done = turnlog("files", path, "--diff")
     assert "by subagent a9" in done.out
-    assert "# Perhaps not exact: the client wrote leading tabs as spaces" in done.out
+    assert "# Perhaps not exact: the client recorded leading tabs as spaces" in done.out
 
 
 def test_changes_as_json_hold_the_patch_of_each(turnlog: Turnlog, tmp_path: Path) -> None:

@@ -149,7 +149,7 @@ def test_copies_that_are_gone_and_sub_agents_are_in_the_list(turnlog: Turnlog, t
     folder.mkdir(parents=True)
     (folder / "agent-a9.jsonl").write_bytes(agent.data())
     out = turnlog("restore", "a.py", "--list", "-s", path).out
-    assert "the copy is no longer there" in out
+    assert "the copy no longer exists" in out
     assert "in sub-agent a9" in out
 
 

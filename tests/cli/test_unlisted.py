@@ -97,7 +97,7 @@ def test_every_command_that_lists_sessions_says_which_folder_it_cannot_list(mach
     for command in (["ls"], ["tree"], ["usage"], ["search", "alpha"], ["index"], ["doctor"]):
         assert f"Can't look into {folder}: Permission denied" in machine.turnlog(*command).stderr, command
     assert json.loads(machine.turnlog("ls", "--json").stdout)["unlisted"] == [f"{folder}: Permission denied"]
-    assert f"can't look into {folder}" in machine.turnlog("show", TWO).stderr
+    assert f"can't list {folder}" in machine.turnlog("show", TWO).stderr
 
 
 def test_a_machine_whose_sessions_cannot_be_listed_shows_no_demo(machine: Machine) -> None:

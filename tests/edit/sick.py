@@ -288,7 +288,7 @@ def bad_image() -> Sick:
     build.call("c1")
     build.prompt([outcome("c1", [image, {"type": "text", "text": "x"}])])
     build.answer("seen")
-    told = "[turnlog: an image whose data is damaged, 3 bytes, was removed]"
+    told = "[turnlog: an image with damaged data, 3 bytes, was removed]"
     return Sick(build.data(), [*BASE, f"U look + {told}", "A call c1", "U result c1", "A seen"])
 
 

@@ -183,9 +183,9 @@ def test_no_more_than_was_there_at_the_start_is_copied(session: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"hello\nworld\n", "no line of it is an entry of Claude Code"),
+        (b"hello\nworld\n", "none of its lines is a Claude Code entry"),
         (b'{"role":"user","content":"hi"}\n', "as in a plain list of messages"),
-        (b"x" * 300_000, "no line of it is an entry"),
+        (b"x" * 300_000, "none of its lines is a Claude Code entry"),
     ],
 )
 def test_a_file_that_is_no_session_is_told_with_the_reason(tmp_path: Path, data: bytes, reason: str) -> None:

@@ -82,7 +82,7 @@ def test_a_title_like_a_path_that_two_sessions_have_names_both(tmp_path: Path) -
 
 
 def test_a_folder_is_no_session(tmp_path: Path) -> None:
-    with pytest.raises(NotFound, match="is a folder; give one of the session files in it"):
+    with pytest.raises(NotFound, match="is a folder; name one of the session files in it"):
         find_session_file(str(tmp_path), [tmp_path])
 
 
@@ -114,7 +114,7 @@ def test_a_whole_title_is_better_than_a_part_of_another(tmp_path: Path) -> None:
 def test_a_part_of_several_titles_names_the_sessions(tmp_path: Path) -> None:
     add(tmp_path, ONE, title="Fix cent rounding", mtime=1)
     add(tmp_path, TWO, title="Fix " + "x" * 80, mtime=2)
-    told = f"'fix' is in the titles of 2 sessions: {TWO} 'Fix {'x' * 56}…', {ONE} 'Fix cent rounding'; give one of"
+    told = f"'fix' is in the titles of 2 sessions: {TWO} 'Fix {'x' * 56}…', {ONE} 'Fix cent rounding'; use one of"
     with pytest.raises(Ambiguous, match=re.escape(told)) as error:
         find_session_file("fix", [tmp_path])
     assert error.value.exit_status == 2
@@ -123,7 +123,7 @@ def test_a_part_of_several_titles_names_the_sessions(tmp_path: Path) -> None:
 def test_of_many_titles_only_some_are_named(tmp_path: Path) -> None:
     for number in range(6):
         add(tmp_path, f"{number}aaaaaaa-0000-4000-8000-000000000001", title=f"Fix {number}")
-    with pytest.raises(Ambiguous, match=r"of 6 sessions: .* …; give one of these ids"):
+    with pytest.raises(Ambiguous, match=r"of 6 sessions: .* …; use one of these ids"):
         find_session_file("fix", [tmp_path])
 
 
@@ -154,14 +154,14 @@ def test_leftovers_are_not_found_by_the_titles_of_others(tmp_path: Path) -> None
 def test_a_start_that_fits_several_ids_names_them(tmp_path: Path) -> None:
     add(tmp_path, ONE, mtime=1)
     add(tmp_path, TWO, mtime=2)
-    with pytest.raises(Ambiguous, match=f"'aaaa' fits 2 sessions: {TWO}, {ONE}; give more of the id"):
+    with pytest.raises(Ambiguous, match=f"'aaaa' matches 2 sessions: {TWO}, {ONE}; use more of the id"):
         find_session_file("aaaa", [tmp_path])
 
 
 def test_of_many_only_some_are_named(tmp_path: Path) -> None:
     for number in range(7):
         add(tmp_path, f"aaaaaaaa-0000-4000-8000-00000000000{number}")
-    with pytest.raises(Ambiguous, match=r"fits 7 sessions: .* …; give more of the id"):
+    with pytest.raises(Ambiguous, match=r"matches 7 sessions: .* …; use more of the id"):
         find_session_file("aaaa", [tmp_path])
 
 
@@ -169,7 +169,7 @@ def test_the_same_session_in_two_folders_is_told_apart_by_path(tmp_path: Path) -
     one, two = add(tmp_path, ONE, slug="-p", mtime=1), add(tmp_path, ONE, slug="-q", mtime=2)
     with pytest.raises(Ambiguous) as error:
         find_session_file(ONE, [tmp_path])
-    assert str(error.value) == f"'{ONE}' fits 2 sessions: {two}, {one}; give the path"
+    assert str(error.value) == f"'{ONE}' matches 2 sessions: {two}, {one}; use the path"
 
 
 @pytest.mark.parametrize("name", ["aabaaaaa", "ccccdccc-0000", "frist words of a"])
@@ -204,7 +204,7 @@ def test_what_was_written_before_the_newest_word_is_not_the_last_session(tmp_pat
 
 def test_a_machine_with_nothing_but_leftovers_has_no_last_session(tmp_path: Path) -> None:
     put(tmp_path, ONE, b"")
-    with pytest.raises(NotFound, match="no session on this machine holds a conversation"):
+    with pytest.raises(NotFound, match="no session on this machine contains a conversation"):
         find_session_file("last", [tmp_path])
 
 

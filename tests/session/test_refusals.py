@@ -34,9 +34,9 @@ def image(data: Any, kind: Any = "image/png", **source: Any) -> dict[str, Any]:
         (image(png(8000, 8000)), None),
         (image(png(8001, 10)), "8,001 × 10 pixels, more than 8,000"),
         (image(png(weight=MAX_IMAGE_BASE64_CHARS)), "6.7 MB, more than 5 MB"),
-        (image(png(), "image/jpeg"), "no jpeg"),
+        (image(png(), "image/jpeg"), "not JPEG"),
         (image(png(), "image/tiff"), "'image/tiff'"),
-        (image(png(), ["x"]), "of the kind"),
+        (image(png(), ["x"]), "of type"),
         (image(""), "without data"),
         (image(None), "without data"),
         (image(png()[:-1] + "!"), "damaged"),
@@ -75,6 +75,6 @@ def test_a_tools_name_has_at_most_200_plain_letters() -> None:
     assert find_tool_name_fault("mcp__server__tool-1") is None
     assert find_tool_name_fault(None) is None
     assert find_tool_name_fault("x" * 200) is None
-    assert "201 letters" in (find_tool_name_fault("x" * 201) or "")
-    assert "letters that" in (find_tool_name_fault("no spaces") or "")
+    assert "201 characters" in (find_tool_name_fault("x" * 201) or "")
+    assert "characters that" in (find_tool_name_fault("no spaces") or "")
     assert "without" in (find_tool_name_fault("") or "")

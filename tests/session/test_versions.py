@@ -175,7 +175,7 @@ def test_a_copy_makes_what_it_confirms_exact(tmp_path: Path, opened: Open) -> No
         ("read", "text", False),
     ]
     assert known[3].sure == "exact"
-    assert known[3].note == "a copy of turn 4 is the same"
+    assert known[3].note == "confirmed by a copy of turn 4"
 
 
 def test_a_confirmation_of_no_known_turn_is_one_all_the_same(tmp_path: Path, opened: Open) -> None:
@@ -221,7 +221,7 @@ def test_a_file_is_found_by_path_by_its_end_and_by_name(name: str, others: tuple
 
 
 def test_a_name_that_fits_several_files_lists_them() -> None:
-    with pytest.raises(UsageError, match=r"fits 2 files: /src/a.py, /src/deep/a.py;"):
+    with pytest.raises(UsageError, match=r"matches 2 files: /src/a.py, /src/deep/a.py;"):
         find_file_path(many(), "a.py")
 
 
@@ -230,7 +230,7 @@ def test_a_long_list_of_files_is_cut() -> None:
     build.prompt()
     for number in range(9):
         do(build, "Write", {"file_path": f"/{number}/a.py", "content": "x"})
-    with pytest.raises(UsageError, match=r"fits 9 files: .* …; give more"):
+    with pytest.raises(UsageError, match=r"matches 9 files: .* …; use more"):
         find_file_path(build.session(), "a.py")
 
 

@@ -1,13 +1,13 @@
-"""Entries -> meaning: graph, messages, turns, calls, usage and what the client would resume.
+"""The meaning of entries: graph, messages, turns, calls, usage, and what the client would resume.
 
-    session, open, find        one object that keeps the views; a session by path, id, title or `last`
-    graph, messages, calls …   the views themselves, a module each
-    resume/                    what the client would go on from, and what it would send
-    timeline/                  a session in the order in which it is read, and parts of it
-    texts/                     one pass over a file: what can be searched, and what it is about
-    usage/, window/            tokens and money; what fills the context window, and what can be taken out
-    files/                     the files that it has read and changed
-    health/                    what ails it
+    session, open, session_lookup   one object that caches the views; finding a session by path, id, title or `last`
+    graph, messages, calls …        the views themselves, one module each
+    resume/                         where the client would continue, and what it would send
+    timeline/                       a session in reading order, and parts of it
+    texts/                          one pass over a file: its searchable texts and its topic
+    usage/, window/                 tokens and cost; what fills the context window, and what can be removed
+    files/                          the files that a session read and changed
+    check                           what is wrong with a session
 
-Why it is so: docs/design/001-foundation.md.
+docs/design/001-foundation.md gives the reasons.
 """

@@ -1,4 +1,4 @@
-"""The sub-agents of a session: which call started which, and where their entries are."""
+"""The sub-agents of a session: which call started each one, and where their entries are."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class EchoCarrier(Struct):
 
 
 class EchoedAgent(Struct):
-    """What the progress entries of a session repeat of one sub-agent."""
+    """The lines of one sub-agent that the session's progress entries repeat."""
 
     agent_id: str
     call_id: str | None
@@ -43,29 +43,29 @@ _decode_carrier = msgspec.json.Decoder(EchoCarrier).decode
 
 
 def list_echoed_agents(file: Transcript, carriers: Iterable[Entry]) -> dict[str, EchoedAgent]:
-    """The sub-agents that progress entries tell of, by their ids."""
+    """Map the ids of the sub-agents that progress entries mention to the lines they repeat."""
     found: dict[str, EchoedAgent] = {}
     for carrier in carriers:
         raw = file.read_raw(carrier)
         try:
-            stated = _decode_carrier(raw)
+            progress = _decode_carrier(raw)
         except DECODE_ERRORS:
             continue
-        agent_id = stated.data.agent_id or stated.parent_tool_use_id
+        agent_id = progress.data.agent_id or progress.parent_tool_use_id
         if agent_id:
-            agent = found.setdefault(agent_id, EchoedAgent(agent_id, stated.parent_tool_use_id, []))
-            agent.lines += _read_lines(carrier, raw, bytes(stated.data.message))
+            agent = found.setdefault(agent_id, EchoedAgent(agent_id, progress.parent_tool_use_id, []))
+            agent.lines += _read_lines(carrier, raw, bytes(progress.data.message))
     return found
 
 
 def _read_lines(carrier: Entry, raw: bytes, message: bytes) -> Iterator[Entry]:
-    """The line inside a progress entry, with what only the entry around it says."""
+    """Yield the line inside a progress entry, completed with fields that only the enclosing entry has."""
     if not message.startswith(b"{"):
         return
     pieces = scan_lines([message], carrier.offset + raw.find(message))
     for entry in [item for item, _ in pieces if isinstance(item, Entry)]:
         entry.index = carrier.index
-        entry.uuid = entry.parent_uuid = None  # no entry of the file has them
+        entry.uuid = entry.parent_uuid = None  # the file has no entries with these ids
         entry.is_sidechain = True
         entry.session_id, entry.cwd = carrier.session_id, carrier.cwd
         entry.version, entry.git_branch = carrier.version, carrier.git_branch
@@ -73,28 +73,26 @@ def _read_lines(carrier: Entry, raw: bytes, message: bytes) -> Iterator[Entry]:
 
 
 class SubAgent(Struct):
-    """One sub-agent."""
-
     agent_id: str
     path: Path | None
-    """Its file; None when its entries stand inside the session's own file."""
+    """Its file; None if its entries are in the session's own file."""
     kind: str = "subagent"
-    """subagent, workflow, inline, warm-up, or the client's own side work (compact, prompt_suggestion, …)."""
+    """subagent, workflow, inline, warm-up, or an internal task of the client (compact, prompt_suggestion, …)."""
     type: str | None = None
-    """The kind of agent that was asked for, such as `Explore`."""
+    """The requested agent type, such as `Explore`."""
     description: str | None = None
     call_id: str | None = None
     """The call that started it."""
     parent_agent_id: str | None = None
     """The sub-agent that started it, if it was not the session itself."""
     inside: tuple[Entry, ...] = ()
-    """Its entries in the session's file, if they stand there."""
+    """Its entries, if they are in the session's file."""
     is_incomplete: bool = False
-    """Its own file is missing: `inside` is what progress entries of the session repeat of it."""
+    """Whether its own file is missing, so that `inside` has only what the session's progress entries repeat."""
 
 
 def list_sub_agents(file: Transcript, calls: Iterable[Call], carriers: Iterable[Entry]) -> list[SubAgent]:
-    """The sub-agents of a session with the calls that started them; `carriers` are entries that repeat their lines."""
+    """List the sub-agents of a session with the calls that started them; `carriers` repeat lines of sub-agents."""
     started = [call for call in calls if call.name in AGENT_TOOLS]
     found = [_from_file(item) for item in list_agent_files(file.path)] if file.path else []
     found += _list_inline_agents(file)
@@ -123,7 +121,7 @@ def _from_file(item: AgentFile) -> SubAgent:
 
 
 def _list_inline_agents(file: Transcript) -> list[SubAgent]:
-    """The side chains inside a main file (clients before 2.0), one for each root."""
+    """List the sidechains inside a main file (clients before 2.0), one for each root."""
     groups: dict[int, list[Entry]] = {}
     root_of: dict[int, int] = {}
     rows = [entry for entry in file.entries if entry.uuid or entry.type in ("user", "assistant")]
@@ -132,14 +130,14 @@ def _list_inline_agents(file: Transcript) -> list[SubAgent]:
             root = root_of[entry.index] = root_of.get(entry.parent, entry.index)
             groups.setdefault(root, []).append(entry)
     if not root_of or len(root_of) == len(rows):
-        return []  # the file is itself a sub-agent's
+        return []  # the whole file belongs to a sub-agent
     return [SubAgent(f"inline-{n}", None, "inline", inside=tuple(rows)) for n, rows in enumerate(groups.values(), 1)]
 
 
 def _link_calls(
     file: Transcript, found: list[SubAgent], started: list[Call], echoed: Mapping[str, EchoedAgent]
 ) -> None:
-    """Join agents and calls by what either side says of the other."""
+    """Link agents and calls, using the references on either side."""
     unlinked = {agent.agent_id: agent for agent in found if agent.call_id is None}
     for call in started:
         call.agent_id = read_started_agent_id(file, call)
@@ -149,22 +147,22 @@ def _link_calls(
         unlinked[agent_id].call_id = echoed[agent_id].call_id
     by_call = {agent.call_id: agent for agent in found if agent.call_id}
     for call in started:
-        asked = _read_call_input(file, call)
-        agent = by_call.get(call.id) or _find_same_prompt(file, found, asked)
+        arguments = _read_call_input(file, call)
+        agent = by_call.get(call.id) or _find_same_prompt(file, found, arguments)
         if agent is not None:
             agent.call_id, call.agent_id = call.id, agent.agent_id
-            agent.type = agent.type or _to_text(asked.get("subagent_type"))
-            agent.description = agent.description or _to_text(asked.get("description"))
+            agent.type = agent.type or _to_text(arguments.get("subagent_type"))
+            agent.description = agent.description or _to_text(arguments.get("description"))
 
 
 def _read_call_input(file: Transcript, call: Call) -> dict[str, Any]:
-    given = next(read_call_inputs(file, [call]))
-    return given if isinstance(given, dict) else {}
+    arguments = next(read_call_inputs(file, [call]))
+    return arguments if isinstance(arguments, dict) else {}
 
 
-def _find_same_prompt(file: Transcript, found: list[SubAgent], asked: dict[str, Any]) -> SubAgent | None:
-    """The side chain inside the file that begins with what the call asked."""
-    prompt = _to_text(asked.get("prompt"))
+def _find_same_prompt(file: Transcript, found: list[SubAgent], arguments: dict[str, Any]) -> SubAgent | None:
+    """Find the sidechain inside the file that starts with the prompt of a call."""
+    prompt = _to_text(arguments.get("prompt"))
     for agent in found:
         if agent.inside and agent.call_id is None and prompt:
             first = agent.inside[0]

@@ -1,4 +1,4 @@
-"""Tool calls, each with its result, in whatever order the two stand in the file."""
+"""Tool calls, each with its result, in whatever order the file has them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TOOL_FAMILIES: dict[str, tuple[str, ...]] = {
         "skills": "Skill SlashCommand",
     }.items()
 }
-"""What a tool is for. Tools of MCP servers (`mcp__…`) are a family of their own, unknown ones are `other`."""
+"""What a tool is for. Tools of MCP servers (`mcp__…`) are a family of their own; unknown tools are `other`."""
 
 _FAMILY_BY_TOOL = {name: family for family, names in TOOL_FAMILIES.items() for name in names}
 AGENT_TOOLS = frozenset({"Task", "Agent"})
@@ -38,36 +38,33 @@ _PERSISTED_OUTPUT = re.compile(r"<persisted-output>.*?saved to: (.*?)$", re.DOTA
 
 
 def find_tool_family(name: str) -> str:
-    """The family of a tool by its name."""
     if name.startswith("mcp__"):
         return "mcp"
     return _FAMILY_BY_TOOL.get(name, "other")
 
 
 class Call(Struct, gc=False):
-    """A tool call."""
-
     id: str
     name: str
     line: Entry
-    """The assistant entry that holds it."""
+    """The assistant entry that contains it."""
     message: str
     """The key of its message."""
     result: Entry | None = None
-    """The user entry that answers it."""
+    """The user entry that contains its result."""
     is_error: bool | None = None
     """None while unanswered."""
     agent_id: str | None = None
-    """The sub-agent that it started."""
+    """The sub-agent that the call started."""
 
     @property
     def started_at(self) -> str | None:
-        """The timestamp of the call's line."""
+        """The timestamp of the assistant entry."""
         return self.line.timestamp
 
     @property
     def ended_at(self) -> str | None:
-        """The timestamp of the result."""
+        """The timestamp of the result; None without one."""
         return self.result.timestamp if self.result else None
 
     started = OldName("started_at")
@@ -75,25 +72,23 @@ class Call(Struct, gc=False):
 
 
 class SessionCalls(NamedTuple):
-    """All calls of a session, and the results that answer none of them."""
+    """All calls of a session, and the results that belong to none of them."""
 
     all: list[Call]
     orphans: list[Entry]
 
     @property
     def unanswered_calls(self) -> list[Call]:
-        """Calls without a result."""
         return [call for call in self.all if call.result is None]
 
     @property
     def errors(self) -> list[Call]:
-        """Calls whose result is an error."""
         return [call for call in self.all if call.is_error]
 
 
 @pause_garbage_collector()
 def pair_calls(entries: Iterable[Entry], file: EntryBodies) -> SessionCalls:
-    """Pair calls and results by id; a call written twice is one, the first result counts."""
+    """Pair calls and results by id. A call that is written twice counts once, and its first result counts."""
     calls: dict[str, Call] = {}
     early: list[tuple[str | None, bool | None, Entry]] = []
     for entry in entries:
@@ -113,43 +108,42 @@ def pair_calls(entries: Iterable[Entry], file: EntryBodies) -> SessionCalls:
                     call.result = entry
                     call.is_error = has_failed_entry(file, entry, block.tool_use_id, block.is_error)
     orphans = []
-    for identity, stated, entry in early:
+    for identity, is_error, entry in early:
         call = calls.get(identity or "")
         if call is None:
             orphans.append(entry)
         elif call.result is None or call.result.index > entry.index:
-            call.result, call.is_error = entry, has_failed_entry(file, entry, identity, stated)
+            call.result, call.is_error = entry, has_failed_entry(file, entry, identity, is_error)
     return SessionCalls(list(calls.values()), orphans)
 
 
 class CallDetail(NamedTuple):
-    """What a call and its result hold, decoded."""
+    """The decoded content of a call and its result."""
 
     input: Any
     result: Any
-    """The content of the result block: a text, or a list of blocks."""
+    """The content of the result block: text, or a list of blocks."""
     structured: Any
     """The client's own structured result (`toolUseResult`)."""
     outcome: str
-    """answered, error, denied, interrupted, launched (goes on in the background), unanswered."""
+    """answered, error, denied, interrupted, launched (continues in the background) or unanswered."""
     persisted: str | None
-    """The file that holds a result too large for the transcript."""
+    """The path of the file with a result that was too large for the transcript."""
     background_id: str | None
     """The background task that the call started."""
 
 
 def read_call_detail(file: Transcript, call: Call) -> CallDetail:
-    """Decode a call and its result."""
-    given = next(read_call_inputs(file, [call]))
+    arguments = next(read_call_inputs(file, [call]))
     if call.result is None:
-        return CallDetail(given, None, None, "unanswered", None, None)
+        return CallDetail(arguments, None, None, "unanswered", None, None)
     body = file.read_body(call.result)
     result = next((b for b in _read_blocks(file, call.result) if b.get("tool_use_id") == call.id), {})
     structured = body.get("toolUseResult")
     fields = structured if isinstance(structured, dict) else {}
     text = to_result_text(result.get("content"))
     return CallDetail(
-        given,
+        arguments,
         result.get("content"),
         structured,
         judge_call_outcome(body, text, is_error=bool(call.is_error)),
@@ -159,13 +153,13 @@ def read_call_detail(file: Transcript, call: Call) -> CallDetail:
 
 
 def read_call_inputs(file: Transcript, calls: Iterable[Call]) -> Iterator[Any]:
-    """What each of some calls was given."""
+    """Yield the input of each call; None where it has none."""
     for call in calls:
         yield next((block.get("input") for block in _read_blocks(file, call.line) if block.get("id") == call.id), None)
 
 
 def judge_call_outcome(body: dict[str, Any], text: str, *, is_error: bool) -> str:
-    """How an answered call went, by the body of the entry with its result and the text of that (see `Detail`)."""
+    """Judge how an answered call ended, from the entry with its result and the result's text (see `CallDetail`)."""
     structured = body.get("toolUseResult")
     fields = structured if isinstance(structured, dict) else {}
     if body.get("toolDenialKind") or text.startswith(_REJECTION_TEXTS):
@@ -195,7 +189,7 @@ def _read_blocks(file: Transcript, entry: Entry) -> list[dict[str, Any]]:
 
 
 def read_started_agent_id(file: Transcript, call: Call) -> str | None:
-    """The id of the sub-agent that a call's own result names."""
+    """Return the id of the sub-agent that the result of a call names."""
     if call.result is None:
         return None
     structured = file.read_body(call.result).get("toolUseResult")

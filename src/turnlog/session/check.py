@@ -1,4 +1,4 @@
-"""What is wrong with a session, or new in it: findings with a place and plain words."""
+"""Checks that report what is wrong with a session, or new in its format, as findings with places."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from turnlog.session.session import Session
 
 Severity = Literal["error", "warning", "info"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
-"""The most severe first. Error: the client or the API refuses the session, or it has lost a part of the conversation;
-warning: some clients do, or it costs time and space; info: good to know."""
+"""Most severe first. An error means that the client or the API rejects the session, or that part of the conversation is
+lost. A warning means that some clients reject it, or that it costs time or space. Info is good to know."""
 MAX_NAMED_PLACES = 20
-"""A finding names at most this many places; it counts all of them."""
+"""How many places a finding lists; its count includes the rest."""
 
 
 class FindingPlace(Struct, frozen=True):
-    """Where something stands."""
+    """The position of a finding in the file."""
 
     line: int
     offset: int
@@ -34,18 +34,16 @@ class FindingPlace(Struct, frozen=True):
 
 
 class Finding(Struct):
-    """Something to know about a session."""
-
     kind: str
     severity: Severity
     text: str
     count: int = 0
     places: list[FindingPlace] = []
     unknown: UnknownItem | None = None
-    """Of a finding of kind `drift`: what the registry does not know."""
+    """The item that the registry does not know, for a finding of kind `drift`."""
 
     def add_place(self, place: FindingPlace) -> None:
-        """Count one more place."""
+        """Count one more place, and list it while there is room."""
         self.count += 1
         if len(self.places) < MAX_NAMED_PLACES:
             self.places.append(place)
@@ -54,14 +52,14 @@ class Finding(Struct):
 
 
 class Findings:
-    """Findings by kind and words, each with its places."""
+    """Collected findings by kind and text, each with its places."""
 
     def __init__(self, file: Transcript) -> None:
         self._found: dict[tuple[str, str], Finding] = {}
         self._lines = map_line_numbers(file)
 
     def add(self, kind: str, severity: Severity, text: str, items: Iterable[EntryOrScrap]) -> None:
-        """Note something about entries or scraps."""
+        """Report something about entries or scraps."""
         for item in items:
             finding = self._found.setdefault((kind, text), Finding(kind, severity, text))
             uuid = item.uuid if isinstance(item, Entry) else None
@@ -70,21 +68,21 @@ class Findings:
     def note(
         self, kind: str, severity: Severity, text: str, count: int = 1, places: Iterable[FindingPlace] = ()
     ) -> Finding:
-        """Note something about the session as a whole."""
+        """Report something about the whole session."""
         finding = self._found[kind, text] = Finding(kind, severity, text, count, list(places))
         return finding
 
     def find_line_number(self, offset: int) -> int:
-        """The number of the line that begins at an offset."""
+        """Return the number of the line that starts at an offset; 0 if none does."""
         return self._lines.get(offset, 0)
 
     def list_findings(self) -> list[Finding]:
-        """The findings, the most severe first."""
+        """Return the findings, most severe first."""
         return sorted(self._found.values(), key=lambda finding: SEVERITIES.index(finding.severity))
 
 
 def map_line_numbers(file: Transcript) -> dict[int, int]:
-    """For the offset of each entry and scrap the number of its line."""
+    """Map the offset of each entry and scrap to its line number."""
     numbers, line = {}, 1
     for item in file.items:
         numbers[item.offset] = line
@@ -101,14 +99,14 @@ SEVERITY_OF_SCRAP: dict[str, Severity] = {
 
 
 def check(session: Session, *, requests: bool = False) -> list[Finding]:
-    """Everything that is worth knowing about the soundness of a session."""
+    """Check the integrity of a session; `requests` also compares the recorded requests with the reconstruction."""
     found = Findings(session.file)
     if reason := explain_foreign_file(session.file):
-        found.note("foreign", "error", f"this is no session of Claude Code: {reason}")
+        found.note("foreign", "error", f"this is not a Claude Code session: {reason}")
         return found.list_findings()
     _check_lines(session.file, found)
     if not session.file.entries:
-        found.note("empty", "warning", "the file holds no entry, as old clients leave them behind")
+        found.note("empty", "warning", "the file has no entries; old clients leave such files behind")
         return found.list_findings()
     _check_graph(session, found)
     _check_calls(session, found)
@@ -130,10 +128,10 @@ def _check_lines(file: Transcript, found: Findings) -> None:
 
 def _describe_scrap(scrap: Scrap) -> str:
     return {
-        "broken": f"a line is no JSON: {scrap.reason}",
-        "torn": "the last line is cut off; the client skips it, and old clients glue their next line to it",
-        "value": f"a line holds {scrap.reason}",
-        "padding": "NUL bytes, as a crash of the machine leaves them",
+        "broken": f"a line is not valid JSON: {scrap.reason}",
+        "torn": "the last line is incomplete; the client skips it, and old clients append their next line to it",
+        "value": f"a line contains {scrap.reason}",
+        "padding": "NUL bytes, probably left by a system crash",
         "comment": "a comment line, which the client skips",
         "blank": "an empty line, which the client skips",
         "bom": "a byte order mark at the start",
@@ -146,14 +144,14 @@ def _check_graph(session: Session, found: Findings) -> None:
     lost = [row for row in graph.rows_missing_parent if row.parent_uuid not in elsewhere]
     moved = [row for row in graph.rows_missing_parent if row.parent_uuid in elsewhere]
     found.add("missing-parent", "warning", "the parent of an entry is not in the file", lost)
-    found.add("parent-in-agent", "warning", "the parent of an entry stands in a sub-agent's file", moved)
-    found.add("duplicate-uuid", "warning", "a uuid is written more than once", graph.duplicates)
+    found.add("parent-in-agent", "warning", "the parent of an entry is in a sub-agent's file", moved)
+    found.add("duplicate-uuid", "warning", "a uuid occurs more than once", graph.duplicates)
     for ring in graph.cycles:
         found.add("cycle", "error", "entries are their own ancestors; client 2.0.76 hangs on them", ring)
     found.add("branch", "info", "the conversation branches here", [branch.fork for branch in graph.branches])
     others = [entry for entry in session.entries if entry.session_id and entry.session_id != session.session_id]
     if len({entry.session_id for entry in session.entries if entry.session_id}) > 1:
-        found.add("other-session", "warning", "an entry names another session than most", others)
+        found.add("other-session", "warning", "an entry names a different session than most entries do", others)
 
 
 def _check_calls(session: Session, found: Findings) -> None:
@@ -161,21 +159,21 @@ def _check_calls(session: Session, found: Findings) -> None:
     open_calls = [call.line for call in session.calls if call.result is None and call.message == last]
     unanswered = [call.line for call in session.calls if call.result is None and call.message != last]
     found.add("open-call", "info", "a call at the end has no result yet", open_calls)
-    found.add("unanswered-call", "warning", "a call has no result; the client leaves it out", unanswered)
-    found.add("orphan-result", "warning", "a result answers no call; the client leaves it out", session.orphans)
+    found.add("unanswered-call", "warning", "a call has no result; the client omits it", unanswered)
+    found.add("orphan-result", "warning", "a result belongs to no call; the client omits it", session.orphans)
 
 
 def _check_resume(session: Session, found: Findings) -> None:
-    """Whether the client would resume it; of a sub-agent's file or mere titles nobody expects that."""
+    """Report whether the client would refuse to resume; nobody expects to resume a sub-agent's file or mere titles."""
     talks = any(entry.type in ("user", "assistant") and not entry.is_sidechain for entry in session.file.entries)
     try:
         session.build_thread()
     except Refused as reason:
-        found.note("refused", "error" if talks else "info", f"the client would not resume it: {reason}")
+        found.note("refused", "error" if talks else "info", f"the client would not resume this session: {reason}")
 
 
 def _check_content(session: Session, found: Findings) -> None:
-    """What only the whole text of each entry tells: repeated keys, and news of the format."""
+    """Report what only the full text of each entry shows: repeated keys, and unknown parts of the format."""
     drift = Drift()
     for entry in session.file.entries:
         drift.add_entry(session.read_body(entry), entry.version, entry.offset)
@@ -183,7 +181,7 @@ def _check_content(session: Session, found: Findings) -> None:
             found.add(
                 "repeated-key",
                 "warning",
-                f"an object has a key twice ({keys[0]}); the last one counts",
+                f"an object repeats the key {keys[0]}; its last value counts",
                 [entry],
             )
     for unknown in drift:
@@ -195,7 +193,7 @@ def _check_content(session: Session, found: Findings) -> None:
 
 
 def find_repeated_keys(raw: bytes) -> list[str]:
-    """Keys that an object of a JSON text has more than once."""
+    """List the keys that occur more than once in an object of a JSON text."""
     found: list[str] = []
 
     def note(pairs: list[tuple[str, Any]]) -> None:
@@ -213,25 +211,24 @@ def find_repeated_keys(raw: bytes) -> list[str]:
 def _check_requests(session: Session, found: Findings) -> None:
     proof = prove_session_requests(session)
     if not proof.requests:
-        found.note("requests", "info", "the file records no requests; only the newest clients write them down", 0)
+        found.note("requests", "info", "the file records no requests; only the newest clients record them", 0)
         return
     for request, digest in proof.unresolved:
         found.note(
             "request-unresolved",
             "warning",
-            f"request {request}: message {digest[:12]} is not in our reconstruction",
+            f"request {request}: message {digest[:12]} is not in the reconstruction",
         )
     changed = f", {proof.altered} changed since" if proof.altered else ""
-    text = f"{proof.resolved_count} of {proof.total} recorded messages found"
-    words = f"{text}: {proof.rebuilt} rebuilt, {proof.blobs} written whole{changed}"
-    found.note("requests", "info", words, proof.requests)
+    total = f"{proof.resolved_count} of {proof.total} recorded messages found"
+    text = f"{total}: {proof.rebuilt} rebuilt, {proof.blobs} recorded in full{changed}"
+    found.note("requests", "info", text, proof.requests)
 
 
 def prove_session_requests(session: Session) -> RequestProof:
-    """Find the recorded messages of the session's requests in our reconstruction."""
+    """Look for the recorded messages of the session's requests in the reconstruction."""
     return prove_requests(session.file, session.messages, session.calls)
 
 
 def filter_error_findings(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """The findings that are errors."""
     return (finding for finding in findings if finding.severity == "error")

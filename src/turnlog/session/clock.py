@@ -1,4 +1,4 @@
-"""Timestamps of entries as times."""
+"""Parsing of entry timestamps, as the client reads and writes them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ _ISO_TIME = re.compile(
     r"(\d{4}-\d\d)-(0[1-9]|[12]\d|3[01])(?:[Tt ](\d\d:\d\d)(?::(\d\d)(?:\.(\d+))?)? ?([Zz]|[+-]\d\d:?\d\d)?)?", re.ASCII
 )
 _CLIENT_TIME = re.compile(r"\d{4}-\d\d-(?:[01]\d|2[0-8])T\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII)
-"""A time as the client writes it, on a day that every month has."""
+"""A time as the client writes it, restricted to days that every month has."""
 _WORDED_DATE = re.compile(r"([A-Za-z]{3})[a-z]* (\d{1,2}),? (\d{4})", re.ASCII)
 _MONTH_NUMBERS = frozenset(map(str, range(1, 13)))
 
 
 def parse_timestamp(text: object) -> datetime | None:
-    """The time that a timestamp names, in UTC, or None; numbers are milliseconds since 1970."""
+    """Parse a timestamp into a UTC time, or None; numbers are milliseconds since 1970."""
     try:
         if isinstance(text, str):
             return _parse_date_text(text)
@@ -28,43 +28,43 @@ def parse_timestamp(text: object) -> datetime | None:
 
 
 def _parse_date_text(text: str) -> datetime:
-    """What `Date.parse` makes of a text in the client: more than ISO times, but not every ISO form."""
+    """Parse a text as `Date.parse` does in the client, which accepts more than ISO times but not every ISO form."""
     if _CLIENT_TIME.fullmatch(text):
         return datetime.fromisoformat(text)
     if iso_time := _ISO_TIME.fullmatch(text):
         year_month, day, hour, second, fraction, zone = iso_time.groups()
-        found = datetime.fromisoformat(f"{year_month}-01T{hour or '00:00'}:{second or '00'}.{(fraction or '0'):0<6.6}")
-        found += timedelta(days=int(day) - 1)  # the 30th of February is a day in March
+        time = datetime.fromisoformat(f"{year_month}-01T{hour or '00:00'}:{second or '00'}.{(fraction or '0'):0<6.6}")
+        time += timedelta(days=int(day) - 1)  # as in JavaScript, 30 February is a day in March
         zone = zone or ("" if hour else "Z")
-        return datetime.fromisoformat(found.isoformat() + zone.upper()).astimezone(UTC)
+        return datetime.fromisoformat(time.isoformat() + zone.upper()).astimezone(UTC)
     if text in _MONTH_NUMBERS:
         return datetime(2001, int(text), 1, tzinfo=UTC)
-    if words := _WORDED_DATE.fullmatch(text):
-        return datetime.strptime(" ".join(words.groups()), "%b %d %Y").astimezone(UTC)
-    from email.utils import parsedate_to_datetime  # here, because importing it costs as much as an interpreter
+    if date := _WORDED_DATE.fullmatch(text):
+        return datetime.strptime(" ".join(date.groups()), "%b %d %Y").astimezone(UTC)
+    from email.utils import parsedate_to_datetime  # imported late because it takes as long as starting Python
 
     return parsedate_to_datetime(text).astimezone(UTC)
 
 
 def to_epoch_milliseconds(text: object) -> float | None:
-    """The time that a timestamp names in milliseconds since 1970, or None."""
-    found = parse_timestamp(text)
-    return None if found is None else found.timestamp() * 1000
+    """Convert a timestamp to milliseconds since 1970, or None."""
+    time = parse_timestamp(text)
+    return None if time is None else time.timestamp() * 1000
 
 
 def to_iso_time(time: datetime | None) -> str | None:
-    """A time as the client writes it: UTC with milliseconds and Z."""
+    """Format a time as the client does: UTC with milliseconds and Z."""
     return None if time is None else time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 @lru_cache(64)
 def _parse_hour(text: str) -> int | None:
-    found = parse_timestamp(f"{text}:00:00.000Z")
-    return None if found is None else int(found.timestamp())
+    time = parse_timestamp(f"{text}:00:00.000Z")
+    return None if time is None else int(time.timestamp())
 
 
 def to_epoch_seconds(text: str | None) -> int:
-    """The time that a timestamp names in whole seconds since 1970, quickly; 0 where it names none."""
+    """Convert a timestamp to whole seconds since 1970, fast; 0 if it is not a time."""
     if text is None:
         return 0
     if (
@@ -77,5 +77,5 @@ def to_epoch_seconds(text: str | None) -> int:
             return hour + 60 * int(text[14:16]) + int(text[17:19])
         except ValueError:
             pass
-    found = parse_timestamp(text)
-    return 0 if found is None else int(found.timestamp())
+    time = parse_timestamp(text)
+    return 0 if time is None else int(time.timestamp())

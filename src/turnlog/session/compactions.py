@@ -1,4 +1,4 @@
-"""Compactions: where older messages were replaced by a summary. The older messages stay in the file."""
+"""Compactions, where a summary replaced older messages. The older messages stay in the file."""
 
 from __future__ import annotations
 
@@ -11,23 +11,21 @@ from turnlog.session.graph import Graph, is_boundary
 
 
 class Compaction(NamedTuple):
-    """One compaction."""
-
     boundary: Entry
     summary: Entry | None
-    """The user entry that holds the summary."""
+    """The user entry with the summary."""
     trigger: str | None
     """manual or auto."""
     pre_tokens: int | None
     post_tokens: int | None
     preserved: tuple[str, ...]
-    """The uuids of messages that were kept word for word."""
+    """The uuids of messages that were kept verbatim."""
     summarised: tuple[Entry, ...]
-    """The rows that the summary stands for, oldest first: the conversation as it was before."""
+    """The rows that the summary replaces, oldest first."""
 
 
 def list_compactions(file: Transcript, graph: Graph) -> list[Compaction]:
-    """The compactions of a session in the order of the file."""
+    """List the compactions of a session in file order."""
     return [_build_compaction(file, graph, boundary) for boundary in graph.compactions]
 
 
@@ -35,8 +33,8 @@ def _build_compaction(file: Transcript, graph: Graph, boundary: Entry) -> Compac
     body = file.read_body(boundary)
     metadata = body.get("compactMetadata")
     facts = metadata if isinstance(metadata, dict) else {}
-    kept = facts.get("preservedMessages")
-    uuids = kept.get("uuids") if isinstance(kept, dict) else None
+    preserved = facts.get("preservedMessages")
+    uuids = preserved.get("uuids") if isinstance(preserved, dict) else None
     trigger = facts.get("trigger")
     before = body.get("logicalParentUuid")
     return Compaction(
@@ -51,7 +49,7 @@ def _build_compaction(file: Transcript, graph: Graph, boundary: Entry) -> Compac
 
 
 def _find_summary(file: Transcript, graph: Graph, boundary: Entry) -> Entry | None:
-    """The first summary below a boundary; the newest clients put attachments between the two."""
+    """Find the first summary below a boundary; the newest clients put attachments between the two."""
     todo = [boundary.index]
     for index in todo:
         row = file.entries[index]
@@ -63,7 +61,7 @@ def _find_summary(file: Transcript, graph: Graph, boundary: Entry) -> Entry | No
 
 
 def _list_rows_before(graph: Graph, uuid: str) -> tuple[Entry, ...]:
-    """The rows up to the compaction before this one."""
+    """List the rows between the previous compaction and a row."""
     rows = []
     for row in graph.walk_up(uuid):
         if is_boundary(row):

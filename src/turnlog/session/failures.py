@@ -1,8 +1,8 @@
-"""Whether a call failed: by `is_error` on its result, or else by what the client writes for failures.
+"""Whether a call failed: judged by `is_error` on its result, or else by the text that the client writes for failures.
 
-Exporters and older recorders drop `is_error`. What stays is the client's text: `Exit code N` on the first line of a
-command that failed, or all of the text inside `<tool_use_error>`. The same words can come out of a command that
-succeeded, so the client's own record (`toolUseResult`) has a say: an object, or a list, is what it keeps of a success.
+Exporters and older recorders drop `is_error`. The client's text remains: `Exit code N` on the first line of a failed
+command, or the whole text inside `<tool_use_error>`. A command that succeeded can print the same text, so the client's
+own record (`toolUseResult`) also counts: the client stores an object or a list only for a success.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ _FAILURE_MARKS = (b"Exit code ", b"tool_use_error")
 
 
 class EntryBodies(Protocol):
-    """Where entries can be had in full."""
+    """Access to the bytes and the decoded body of entries."""
 
     def read_raw(self, item: Entry) -> bytes:
-        """The bytes of an entry."""
+        """Return the bytes of an entry."""
 
     def read_body(self, entry: Entry) -> Body:
-        """The whole object of an entry."""
+        """Return the whole object of an entry."""
 
 
 def has_failed(stated: object, text: str, record: object) -> bool:
-    """Whether a result is that of a failed call: `stated` is its `is_error`, `record` the entry's `toolUseResult`."""
+    """Return whether a result is a failure: `stated` is its `is_error`, `record` the entry's `toolUseResult`."""
     if stated is not None:
         return bool(stated)
     if text.startswith(_ERROR_TAG):
@@ -39,7 +39,7 @@ def has_failed(stated: object, text: str, record: object) -> bool:
 
 
 def has_failed_entry(file: EntryBodies, entry: Entry, call_id: str | None, stated: bool | None) -> bool:
-    """The same for an entry whose texts were not kept; only one that may tell of a failure is decoded again."""
+    """Judge an entry without its texts; decode it again only if it may contain a failure."""
     if stated is not None:
         return stated
     raw = file.read_raw(entry)
@@ -54,7 +54,7 @@ def has_failed_entry(file: EntryBodies, entry: Entry, call_id: str | None, state
 
 
 def to_result_text(content: object) -> str:
-    """The text of a result: of its text blocks, with a word for each block of another kind."""
+    """Join the text blocks of a result, with `[type]` for each other block."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):

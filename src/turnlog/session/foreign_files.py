@@ -1,4 +1,4 @@
-"""Files that are no sessions of Claude Code, though they may look like it: other agents write JSON lines too."""
+"""Files that are not Claude Code sessions but may look like one: other agents write JSON lines too."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from turnlog.entries.entry import Body
 from turnlog.entries.format import load_format
 from turnlog.entries.reader import Transcript
 
-# Fields that the first object has -> what such a file is.
+# Fields of the first object -> what kind of file it is.
 _KNOWN_FORMATS: tuple[tuple[frozenset[str], str], ...] = (
     (frozenset({"type", "payload", "timestamp"}), "as in a Codex rollout"),
     (frozenset({"id", "timestamp", "instructions"}), "as in an old Codex rollout"),
     (frozenset({"display", "pastedContents"}), "as in the client's prompt history, history.jsonl"),
-    (frozenset({"session_id", "hook_event_name"}), "as the client hands it to hooks"),
+    (frozenset({"session_id", "hook_event_name"}), "as in the input of a hook"),
     (frozenset({"role", "content"}), "as in a plain list of messages"),
 )
 
 
 def explain_foreign_file(file: Transcript) -> str | None:
-    """Why a file is no session of Claude Code, in plain words; None if it is one, or empty."""
+    """Explain in plain words why a file is not a Claude Code session; None if it is one, or empty."""
     known = load_format().entries
     if any(entry.type in known for entry in file.entries):
         return _explain_streamed_output(file.read_body(file.entries[0]))
@@ -25,23 +25,24 @@ def explain_foreign_file(file: Transcript) -> str | None:
         return _explain_first_line(file)
     first = file.read_body(file.entries[0])
     kind = first.get("type")
-    said = f"type {kind!r}" if isinstance(kind, str) else "no type"
-    like = next((f", {words}" for fields, words in _KNOWN_FORMATS if fields <= first.keys()), "")
-    return f"no entry of it has a type that Claude Code writes; the first has {said}{like}"
+    found = f"type {kind!r}" if isinstance(kind, str) else "no type"
+    like = next((f", {origin}" for fields, origin in _KNOWN_FORMATS if fields <= first.keys()), "")
+    return f"none of its entries has a type that Claude Code writes; the first has {found}{like}"
 
 
 def _explain_streamed_output(first: Body) -> str | None:
-    """Output of a headless run: the same types, but neither parents nor session ids as a session file has them."""
+    """Recognise the output of a headless run: the same types, but without the parents and session ids of a file."""
     if first.get("type") == "system" and first.get("subtype") == "init" and "sessionId" not in first:
-        return "it is what `claude -p --output-format stream-json` prints, not the session file of that run"
+        return "it is the output of `claude -p --output-format stream-json`, not the session file of that run"
     return None
 
 
 def _explain_first_line(file: Transcript) -> str | None:
-    """The same for a file that begins with something else than an entry."""
-    told = next((scrap for scrap in file.scraps if scrap.kind not in ("blank", "bom", "comment", "padding")), None)
-    if told is None:
-        return "no entry of it has a type that Claude Code writes" if file.entries else None
-    if told.kind == "broken" and file.read_raw(told).lstrip().startswith((b"{", b"[")):
-        return f"line 1 is no entry; it may be one JSON document over several lines ({told.reason})"
-    return f"no line of it is an entry of Claude Code; the first says: {told.reason}"
+    """Explain a file that starts with something other than an entry."""
+    bad_kinds = (scrap for scrap in file.scraps if scrap.kind not in ("blank", "bom", "comment", "padding"))
+    scrap = next(bad_kinds, None)
+    if scrap is None:
+        return "none of its entries has a type that Claude Code writes" if file.entries else None
+    if scrap.kind == "broken" and file.read_raw(scrap).lstrip().startswith((b"{", b"[")):
+        return f"line 1 is not an entry; the file may be one JSON document over several lines ({scrap.reason})"
+    return f"none of its lines is a Claude Code entry; the first problem: {scrap.reason}"

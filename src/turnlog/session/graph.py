@@ -1,6 +1,6 @@
-"""The graph of a session: parents, roots, leaves, branches, and what is wrong with them.
+"""The graph of a session: parents, roots, leaves, branches, and their defects.
 
-This is the file as it stands, all branches at once. What the client would resume of it is in `resume`.
+It covers the whole file with all branches at once. `resume` decides which part the client would resume.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _SPEAKER_TYPES = ("user", "assistant")
 
 
 class Graph:
-    """How the entries of a session that have a uuid hang together. Rows are named by their index in the file."""
+    """The links between the entries that have a uuid. Rows are identified by their index in the file."""
 
     def __init__(self, file: Transcript, entries: Sequence[Entry]) -> None:
         self._file = file
@@ -26,17 +26,17 @@ class Graph:
         self._at = at = file.by_uuid
         rows = [entry for entry in entries if entry.uuid is not None]
         self.duplicates = [row for row in rows if at[row.uuid or ""] != row.index] if file.repeated else []
-        """Rows whose uuid stood in the file before; they take no part in anything else."""
+        """Rows that repeat an earlier uuid; nothing else in the graph includes them."""
         self.rows = [row for row in rows if at[row.uuid or ""] == row.index] if file.repeated else rows
         self._tops = [row for row in self.rows if row.parent < 0]
 
     def get_parent(self, row: Entry) -> int:
-        """The index of a row's parent, NONE or MISSING."""
+        """Return the index of a row's parent, NO_PARENT or MISSING_PARENT."""
         return row.parent
 
     @cached_property
     def _links(self) -> tuple[list[int], list[int]]:
-        """For each index the first row below it, and the next row below the same parent; NONE at the ends."""
+        """For each index, its first child and its next sibling; NO_PARENT at the ends."""
         first = [NO_PARENT] * len(self._entries)
         following = [NO_PARENT] * len(self._entries)
         for row in reversed(self.rows):
@@ -46,7 +46,7 @@ class Graph:
         return first, following
 
     def list_children(self, index: int) -> Iterator[int]:
-        """The rows below a row, in the order of the file."""
+        """Yield the children of a row in file order."""
         first, following = self._links
         child = first[index]
         while child >= 0:
@@ -54,7 +54,7 @@ class Graph:
             child = following[child]
 
     def list_descendants(self, start: int, without: Set[int] = frozenset()) -> Iterator[int]:
-        """A row and all rows that descend from it, but for those in `without`; ends on any graph."""
+        """Yield a row and all its descendants except those in `without`; terminates on any graph."""
         seen, todo = {start}, [start]
         while todo:
             index = todo.pop()
@@ -65,12 +65,12 @@ class Graph:
                     todo.append(child)
 
     def find_previous(self, row: Entry) -> Entry | None:
-        """The row that was written just before a row."""
+        """Return the row that was written just before a row."""
         place = bisect_left(self.rows, row.index, key=lambda other: other.index)
         return self.rows[place - 1] if place > 0 else None
 
     def walk_up(self, uuid: str) -> Iterator[Entry]:
-        """A row, its parent and so on; ends on any graph."""
+        """Yield a row, its parent and so on; terminates on any graph."""
         index, seen = self._at.get(uuid, NO_PARENT), set()
         while index >= 0 and index not in seen:
             seen.add(index)
@@ -80,22 +80,20 @@ class Graph:
 
     @cached_property
     def roots(self) -> list[Entry]:
-        """Rows without a parent."""
         return [row for row in self._tops if row.parent == NO_PARENT]
 
     @cached_property
     def rows_missing_parent(self) -> list[Entry]:
-        """Rows whose parent is not in the file."""
         return [row for row in self._tops if row.parent == MISSING_PARENT]
 
     @cached_property
     def compactions(self) -> list[Entry]:
-        """The boundaries of compactions."""
+        """The boundary rows of compactions."""
         return [row for row in self.rows if row.subtype == BOUNDARY_SUBTYPE and row.type == "system"]
 
     @cached_property
     def cycles(self) -> list[list[Entry]]:
-        """Rows that are their own ancestors, each ring once."""
+        """Rows that are their own ancestors, one list per cycle."""
         if self._file.is_in_order:
             return []
         finished: set[int] = set()
@@ -114,7 +112,7 @@ class Graph:
 
     @cached_property
     def branches(self) -> list[Branch]:
-        """Rows from which two or more different continuations start; parallel calls and side leaves are none."""
+        """Rows where two or more different continuations start, not counting parallel calls and side leaves."""
         first, following = self._links
         forks = {self._entries[index].parent for index, sibling in enumerate(following) if sibling >= 0}
         found = []
@@ -122,40 +120,38 @@ class Graph:
             fork = self._entries[parent]
             below = [self._entries[index] for index in self.list_children(parent)]
             rows = [row for row in below if first[row.index] >= 0 or is_said(row)]
-            going_on = (
-                [row for row in rows if self._has_continuation(row, get_message_id(fork))] if len(rows) > 1 else []
-            )
-            if len(going_on) > 1:
-                found.append(Branch(fork, going_on))
+            starts = [row for row in rows if self._has_continuation(row, get_message_id(fork))] if len(rows) > 1 else []
+            if len(starts) > 1:
+                found.append(Branch(fork, starts))
         return found
 
     def _has_continuation(self, start: Entry, message: str | None) -> bool:
-        """Whether a prompt, or an answer other than `message`, stands at or below a row."""
+        """Return whether a prompt, or an answer other than `message`, is at or below a row."""
         below = (self._entries[index] for index in self.list_descendants(start.index))
         return any(is_said(row) and (message is None or get_message_id(row) != message) for row in below)
 
     @cached_property
     def leaves(self) -> list[Entry]:
-        """The last row of each continuation in which anything is said, in the order of the file."""
+        """The last row of each continuation with a message in it, in file order."""
         start_of = self._find_starts()
         tips: dict[int, int] = {}
-        said = set()
+        spoken = set()
         for row in self.rows:
             if (kind := row.type) != "progress":
                 start = start_of[row.index]
                 tips[start] = row.index
                 if kind in _SPEAKER_TYPES:
-                    said.add(start)
+                    spoken.add(start)
         continued = self._map_continuations(start_of)
         joined: dict[int, int] = {}
-        for start in said - {NO_PARENT}:
+        for start in spoken - {NO_PARENT}:
             first = _find_first_start(start, continued)
             joined[first] = max(tips[start], joined.get(first, NO_PARENT))
         return [self._entries[tip] for tip in sorted(joined.values())]
 
     def _find_starts(self) -> list[int]:
-        """For each index the row with which its continuation starts; NONE for rows that descend from no root."""
-        begun = {row.index for branch in self.branches for row in branch.starts[1:]}
+        """For each index, find the row where its continuation starts; NO_PARENT for rows that descend from no root."""
+        branch_starts = {row.index for branch in self.branches for row in branch.starts[1:]}
         found = [NO_PARENT] * len(self._entries)
         if self._file.is_in_order:
             rows: Iterable[Entry] = self.rows
@@ -163,11 +159,11 @@ class Graph:
             rows = (self._entries[index] for top in self._tops for index in self.list_descendants(top.index))
         for row in rows:
             index, parent = row.index, row.parent
-            found[index] = index if parent < 0 or index in begun else found[parent]
+            found[index] = index if parent < 0 or index in branch_starts else found[parent]
         return found
 
     def _map_continuations(self, start_of: list[int]) -> dict[int, int]:
-        """For each compaction the start of the continuation that goes on with it."""
+        """Map each compaction to the start of the continuation that it continues."""
         found: dict[int, int] = {}
         for boundary in self.compactions:
             before = self.find_continued_row(boundary) if boundary.parent < 0 else None
@@ -177,21 +173,21 @@ class Graph:
         return found
 
     def find_continued_row(self, boundary: Entry) -> Entry | None:
-        """The row that a compaction continues: the one that it names or, if that is not there, the one before it."""
+        """Find the row that a compaction continues: the one it names or, if that is missing, the one before it."""
         named = self._file.read_body(boundary).get("logicalParentUuid")
         place = self._at.get(named) if isinstance(named, str) else None
         return self.find_previous(boundary) if place is None else self._entries[place]
 
 
 def _find_first_start(start: int, continued: Mapping[int, int]) -> int:
-    """The start of the first of several continuations that go on with each other."""
+    """Follow continuations back to the start of the first one."""
     while start in continued:
         start = continued[start]
     return start
 
 
 class Branch:
-    """A row from which different continuations start."""
+    """A row where different continuations start."""
 
     def __init__(self, fork: Entry, starts: list[Entry]) -> None:
         self.fork = fork
@@ -199,7 +195,7 @@ class Branch:
 
 
 def holds_result(row: Entry) -> bool:
-    """Whether a user entry brings results of calls."""
+    """Return whether a user entry contains results of calls."""
     content = row.message.content if row.message else None
     if isinstance(content, list):
         for block in content:
@@ -209,15 +205,14 @@ def holds_result(row: Entry) -> bool:
 
 
 def is_said(row: Entry) -> bool:
-    """Whether a row is an answer, or something said to the model that is neither a result nor added by the client."""
+    """Return whether a row is an answer, or user input that is neither a result nor added by the client."""
     return row.type == "assistant" or (row.type == "user" and not row.is_meta and not holds_result(row))
 
 
 def is_boundary(row: Entry) -> bool:
-    """Whether a row marks a compaction."""
     return row.type == "system" and row.subtype == BOUNDARY_SUBTYPE
 
 
 def get_message_id(row: Entry) -> str | None:
-    """The id of the assistant message that a row is a part of."""
+    """Return the id of the assistant message that a row belongs to."""
     return (row.message.id or None) if row.type == "assistant" and row.message else None

@@ -1,7 +1,7 @@
-"""The line of descent of an entry: everything that was said before it, over compactions too.
+"""The lineage of an entry: everything that was said before it, across compactions.
 
-The client's own walk (`resume`) ends at a compaction, since a summary stands for what was before. For people, what
-was before is still a part of the same conversation.
+The client's own walk (`resume`) ends at a compaction, because the summary replaces what came before. For people, what
+came before still belongs to the same conversation.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from turnlog.session.turns import Turn
 
 
 def find_lineage(session: Session, uuid: str) -> set[str]:
-    """The uuids of an entry and of all that it descends from."""
+    """Return the uuids of an entry and of all its ancestors."""
     graph = session.graph
     before = {item.boundary.uuid: item.summarised[-1].uuid for item in session.compactions if item.summarised}
     found: set[str] = set()
@@ -31,19 +31,19 @@ def find_lineage(session: Session, uuid: str) -> set[str]:
 
 
 def _find_written_before(graph: Graph, top: Entry) -> str | None:
-    """What was written just before a row whose parent, or what it continues, is not in the file."""
+    """Return the row written just before a row whose parent, or continued row, is not in the file."""
     previous = graph.find_previous(top) if graph.get_parent(top) == MISSING_PARENT or is_boundary(top) else None
     return previous.uuid if previous else None
 
 
 def list_turns_to(session: Session, uuid: str) -> list[Turn]:
-    """The turns that lead to an entry; those that can't be placed are among them."""
+    """List the turns that lead to an entry, including those without a known place."""
     line = find_lineage(session, uuid)
     return [turn for turn in session.turns if turn.start.uuid is None or turn.start.uuid in line]
 
 
 def find_current_leaf_uuid(session: Session) -> str | None:
-    """The entry that the newest client would go on from; None where it refuses."""
+    """Return the entry where the newest client would continue; None if it refuses."""
     try:
         return session.find_leaf().uuid
     except Refused:
@@ -51,7 +51,7 @@ def find_current_leaf_uuid(session: Session) -> str | None:
 
 
 class Descent:
-    """All lines of descent of a session at once: what `turns_to` tells of one leaf, for many leaves."""
+    """The lineages of a whole session: answers `list_turns_to` for many leaves."""
 
     def __init__(self, session: Session) -> None:
         self._graph = session.graph
@@ -61,10 +61,10 @@ class Descent:
         self._starts = {turn.start.index: turn for turn in session.turns if turn.start.uuid}
         self._loose = [turn for turn in session.turns if not turn.start.uuid]
         self._nearest: dict[int, int] = {}
-        """For rows that were passed, the nearest row at or above them that starts a turn, or NONE."""
+        """For each visited row, the nearest row at or above it that starts a turn, or NO_PARENT."""
 
     def list_turns_to(self, uuid: str) -> list[Turn]:
-        """The turns that lead to an entry, in the order of the file."""
+        """List the turns that lead to an entry, in file order."""
         found: dict[int, Turn] = {}
         place = self._find_turn_start(self._at.get(uuid, NO_PARENT))
         while place >= 0 and place not in found:
@@ -73,7 +73,7 @@ class Descent:
         return sorted([*found.values(), *self._loose], key=lambda turn: turn.index)
 
     def map_first_leaves(self, leaves: Iterable[str]) -> dict[int, str]:
-        """For each row that a leaf descends from, the first such leaf."""
+        """Map each ancestor of a leaf to the first such leaf."""
         found: dict[int, str] = {}
         for leaf in leaves:
             place = self._at.get(leaf, NO_PARENT)
@@ -83,12 +83,12 @@ class Descent:
         return found
 
     def _find_turn_start(self, place: int) -> int:
-        passed: dict[int, None] = {}
-        while place >= 0 and place not in self._nearest and place not in self._starts and place not in passed:
-            passed[place] = None
+        visited: dict[int, None] = {}
+        while place >= 0 and place not in self._nearest and place not in self._starts and place not in visited:
+            visited[place] = None
             place = self._find_row_above(self._entries[place])
         found = place if place in self._starts else self._nearest.get(place, NO_PARENT)
-        self._nearest.update(dict.fromkeys(passed, found))
+        self._nearest.update(dict.fromkeys(visited, found))
         return found
 
     def _find_row_above(self, row: Entry) -> int:

@@ -1,4 +1,4 @@
-"""Tokens and cost of many messages, each message once."""
+"""Tokens and cost of many messages, with each message counted once."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _USUAL_TERMS = PriceTerms(None, None, None)
 
 
 class Usage(Struct):
-    """What some messages used and cost."""
+    """The tokens and cost of some messages."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -39,34 +39,34 @@ class Usage(Struct):
     cache_creation_1h: int = 0
     web_searches: int = 0
     unpriced_tokens: int = 0
-    """Tokens of models without a known price; they are not in the cost."""
+    """Tokens of models without a known price; the cost does not include them."""
     quality: dict[str, int] = {}
-    """How many messages have which quality."""
+    """The number of messages of each quality."""
     _pico: int = 0
 
     @property
     def cost_usd(self) -> float:
-        """The cost of what can be priced, in US dollars."""
+        """The cost in US dollars, without unpriced tokens."""
         return self._pico / PICO_PER_DOLLAR
 
 
 class BilledRequest(NamedTuple):
-    """One request behind a message, as it is billed."""
+    """One billed request behind a message."""
 
     kind: str
-    """`message`, or what the list of requests calls it: `advisor_message`, `compaction` …"""
+    """`message`, or the type that the list of requests gives: `advisor_message`, `compaction` …"""
     model: str | None
     tokens: PricedTokens
     terms: PriceTerms
 
     def compute_cost(self, at: str | None) -> Cost:
-        """What it cost; `at` is when it was sent."""
+        """Compute its cost; `at` is the time when it was sent."""
         speed, tier, geo = self.terms
         return compute_cost(self.model, self.tokens, speed=speed, service_tier=tier, geo=geo, at=at)
 
 
 def list_billed_requests(message: Message) -> Iterator[BilledRequest]:
-    """The requests behind a message: those of its own model first, then an advisor's and the like."""
+    """Yield the requests behind a message: first those of its own model, then others such as an advisor's."""
     if message.tokens is not None:
         yield from _list_own_requests(message, message.tokens)
         yield from list_separate_requests(message)
@@ -79,16 +79,16 @@ def _list_own_requests(message: Message, tokens: PricedTokens) -> Iterator[Bille
 
 
 def list_separate_requests(message: Message) -> Iterator[BilledRequest]:
-    """The requests that are billed beside the message's own tokens."""
+    """Yield the requests that are billed in addition to the message's own tokens."""
     if message.separate_requests:
-        terms = (message.terms or _USUAL_TERMS)._replace(speed=None)  # only the model that was asked for answers fast
+        terms = (message.terms or _USUAL_TERMS)._replace(speed=None)  # only the requested model answers in fast mode
         for _, kind, model, tokens in message.separate_requests:
             yield BilledRequest(kind, model, tokens, terms)
 
 
 @pause_garbage_collector()
 def sum_usage(messages: Iterable[Message]) -> Usage:
-    """The usage of some messages; a message that is given twice counts once, synthetic ones not at all."""
+    """Sum the usage of some messages; repeated messages count once, synthetic ones not at all."""
     quality: dict[str, int] = dict.fromkeys(QUALITIES, 0)
     billed: dict[PicoRates | None, list[PricedTokens]] = {}
     seen: set[str] = set()
@@ -101,7 +101,7 @@ def sum_usage(messages: Iterable[Message]) -> Usage:
         for _, model, tokens, terms in list_billed_requests(message):
             rates = find_pico_rates(model, tokens, *terms, message.started_at)
             billed.setdefault(rates, []).append(tokens)
-    # What one rate applies to is added up first: a sum of products is a product of sums, and few rates occur.
+    # Add up the tokens per rate before multiplying: there are few different rates.
     sums = {rates: _sum_tokens(group) for rates, group in billed.items()}
     unpriced = sums.get(None, PricedTokens())
     every = _sum_tokens(sums.values())
@@ -124,7 +124,7 @@ def _sum_tokens(tokens: Iterable[PricedTokens]) -> PricedTokens:
 
 
 def compute_message_cost(message: Message) -> Cost:
-    """What all requests behind a message cost; unpriced when the model of one has no known price."""
+    """Compute the cost of all requests behind a message; unpriced if the model of one has no known price."""
     return _sum_costs(
         [
             compute_own_cost(message),
@@ -134,7 +134,7 @@ def compute_message_cost(message: Message) -> Cost:
 
 
 def compute_own_cost(message: Message) -> Cost:
-    """What a message's own tokens cost, without what is billed beside it."""
+    """Compute the cost of a message's own tokens, without separately billed requests."""
     return _sum_costs(
         [
             request.compute_cost(message.started_at)
@@ -153,31 +153,31 @@ def _sum_costs(costs: list[Cost]) -> Cost:
 
 
 def sum_context_tokens(tokens: PricedTokens) -> int:
-    """How much of the context window a request filled."""
+    """Return how many tokens of the context window a request filled."""
     return tokens.input + tokens.cache_read + tokens.cache_write_5m + tokens.cache_write_1h
 
 
 def count_context_tokens(message: Message) -> int:
-    """How much of the context window the last request of a message filled; 0 where nothing is known."""
+    """Return how many tokens of the context window the last request of a message filled; 0 if unknown."""
     if message.tokens is None or message.is_synthetic:
         return 0
-    # Sums over several requests count the same prompt again and again.
+    # A sum over several requests would count the same prompt several times.
     last = sum_context_tokens(message.own_requests[-1]) if message.own_requests else 0
     return last or sum_context_tokens(message.tokens)
 
 
 class MessageFill(NamedTuple):
-    """How full the context window was when a message was asked for."""
+    """How full the context window was when a message was requested."""
 
     message: str
     time: str | None
     tokens: int
     window: int | None
-    """The size of the model's window; None for a model that is not known."""
+    """The size of the model's window; None for an unknown model."""
 
 
 def list_message_fills(messages: Iterable[Message]) -> list[MessageFill]:
-    """The filling of the context window at each message that states its usage."""
+    """List how full the context window was at each message that states its usage."""
     return [
         MessageFill(message.key, message.started_at, filled, find_context_window(message.model, filled))
         for message in messages

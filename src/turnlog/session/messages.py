@@ -1,4 +1,4 @@
-"""Assistant messages: all lines of one `message.id` joined, with the usage of the message once.
+"""Assistant messages: all lines with one `message.id` joined, with the usage counted once.
 
 The client writes one line for each content block and repeats the message's id and usage on every line, so neither
 lines nor usage may be added up. Which numbers are final depends on the client's version; see `quality`.
@@ -28,11 +28,11 @@ from turnlog.session.usage.message_counts import MAX_MESSAGE_TOKENS, MAX_WEB_SEA
 from turnlog.session.usage.prices import SYNTHETIC_MODEL, PricedTokens
 
 FILLER_TEXT = "No response requested."
-"""What the client writes as an answer where it continues without one."""
+"""The answer that the client writes when it continues without one."""
 
 
 class PriceTerms(NamedTuple):
-    """What changes the price of a request."""
+    """The conditions that change the price of a request."""
 
     speed: str | None
     service_tier: str | None
@@ -43,39 +43,39 @@ _make_terms = cache(PriceTerms)
 
 
 class Message(Struct, gc=False):
-    """One assistant message."""
+    """An assistant message joined from its lines."""
 
     key: str
-    """`message.id`, or the uuid of a line without one."""
+    """`message.id`, or the uuid of a line that has none."""
     lines: list[Entry]
-    """Its entries in the order of the file."""
+    """Its entries in file order."""
     model: str | None = None
     request_id: str | None = None
     stop_reason: str | None = None
     tokens: PricedTokens | None = None
-    """What it used: the largest value that any of its lines states, field by field."""
+    """Its token counts: for each field, the largest value on any of its lines."""
     quality: Quality = "missing"
     terms: PriceTerms | None = None
     is_error: bool = False
-    """An API error that the client wrote down as an answer."""
+    """Whether it is an API error that the client recorded as an answer."""
     own_requests: tuple[PricedTokens, ...] = ()
-    """What each request of its own model used, where there were several; together its tokens."""
+    """The tokens of each request to its own model, if there were several; they add up to `tokens`."""
     separate_requests: tuple[SeparateRequest, ...] = ()
-    """Requests that are billed beside its tokens: an advisor's, or one that another model answered in its place."""
+    """Requests billed in addition to `tokens`: an advisor's, or one that another model answered instead."""
 
     @property
     def is_synthetic(self) -> bool:
-        """Whether the client made it up, without a model."""
+        """Whether the client wrote it without a model."""
         return self.model == SYNTHETIC_MODEL
 
     @property
     def started_at(self) -> str | None:
-        """The timestamp of the first line."""
+        """The timestamp of its first line."""
         return self.lines[0].timestamp
 
     @property
     def ended_at(self) -> str | None:
-        """The timestamp of the last line."""
+        """The timestamp of its last line."""
         return self.lines[-1].timestamp
 
     started = OldName("started_at")
@@ -84,7 +84,7 @@ class Message(Struct, gc=False):
 
 @pause_garbage_collector()
 def join_messages(entries: Iterable[Entry]) -> list[Message]:
-    """The assistant messages of some entries, in the order of their first lines."""
+    """Join entries into assistant messages, in the order of their first lines."""
     found: dict[str, Message] = {}
     for entry in entries:
         if entry.type != "assistant" or (head := entry.message) is None:
@@ -95,7 +95,7 @@ def join_messages(entries: Iterable[Entry]) -> list[Message]:
             message = found[key] = Message(key, [entry], head.model, entry.request_id)
         else:
             message.lines.append(entry)
-            if message.is_synthetic and head.model:  # two messages under one id: a model's answer counts
+            if message.is_synthetic and head.model:  # two messages share an id: a model's answer takes precedence
                 message.model = head.model
         if head.stop_reason is not None:
             message.stop_reason = head.stop_reason
@@ -107,17 +107,17 @@ def join_messages(entries: Iterable[Entry]) -> list[Message]:
 
 
 def _count_tokens(message: Message) -> None:
-    """Take the largest value of each field over the lines, and say how far it can be trusted."""
+    """Take the largest value of each field over the lines, and judge how reliable it is."""
     last: LineUsage | None = None
-    given = output = read = written = long = searches = 0
+    prompt = output = read = written = long = searches = 0
     lowest = inf
     for line in message.lines:
         usage = line.message.usage if line.message else None
-        if usage is None or usage is last:  # the reader keeps what lines repeat only once
+        if usage is None or usage is last:  # the reader shares one object between lines that repeat it
             continue
         last = usage
-        if given < (count := usage.input_tokens or 0) <= MAX_MESSAGE_TOKENS:
-            given = count
+        if prompt < (count := usage.input_tokens or 0) <= MAX_MESSAGE_TOKENS:
+            prompt = count
         if output < (count := usage.output_tokens or 0) <= MAX_MESSAGE_TOKENS:
             output = count
         if count < lowest:
@@ -137,7 +137,7 @@ def _count_tokens(message: Message) -> None:
         if (tools := usage.server_tool_use) is not None:
             searches = max(searches, min(tools.web_search_requests or 0, MAX_WEB_SEARCHES))
     if last is not None:
-        message.tokens = PricedTokens(given, output, read, written - long, long, searches)
+        message.tokens = PricedTokens(prompt, output, read, written - long, long, searches)
         message.terms = _make_terms(last.speed, last.service_tier, last.inference_geo)
         line = message.lines[-1]
         message.quality = judge_usage_quality(
@@ -149,7 +149,7 @@ def _count_tokens(message: Message) -> None:
 
 
 def _take_iterations(message: Message, usage: LineUsage) -> Iterations:
-    """Keep the requests that one line lists; of a separate one the largest value of each field."""
+    """Store the requests that one line lists; a separate request keeps the largest value of each field."""
     found = split_iterations(usage, message.model)
     if len(found.own) > 1:
         message.own_requests = found.own
@@ -163,7 +163,7 @@ def _take_iterations(message: Message, usage: LineUsage) -> Iterations:
 
 
 def read_message_content(file: Transcript, message: Message) -> list[dict[str, Any]]:
-    """The blocks of a message in true order; what a line repeats of an earlier line is not doubled."""
+    """Read the blocks of a message in their true order, without those that a line repeats from an earlier line."""
     blocks: list[dict[str, Any]] = []
     places: dict[str, object] = {}
     for line in message.lines:
@@ -182,7 +182,7 @@ def read_message_content(file: Transcript, message: Message) -> list[dict[str, A
 
 
 def is_filler(file: Transcript, message: Message) -> bool:
-    """Whether a message is the one that the client writes where it goes on without an answer."""
+    """Return whether a message is the one that the client writes when it continues without an answer."""
     if not message.is_synthetic or message.is_error:
         return False
     return [block.get("text") for block in read_message_content(file, message)] == [FILLER_TEXT]
@@ -191,7 +191,7 @@ def is_filler(file: Transcript, message: Message) -> bool:
 def _is_repeated_block(
     block: dict[str, Any], earlier: list[dict[str, Any]], places: dict[str, object], place: object
 ) -> bool:
-    """Whether an earlier line of the message held this block already."""
+    """Return whether an earlier line of the message has the same block."""
     for other in earlier:
         if block.get("type") == "tool_use":
             same = other.get("type") == "tool_use" and other.get("id") == block.get("id")

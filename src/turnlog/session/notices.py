@@ -1,4 +1,4 @@
-"""Notifications of background tasks: how a task that was started earlier has ended."""
+"""Notifications of background tasks, which report how a task ended."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _OPENING_TAG = re.compile(r"<(task-id|shell-id|tool-use-id|status|summary|output
 
 
 class Notice(NamedTuple):
-    """What a `<task-notification>` says."""
+    """The content of a `<task-notification>`."""
 
     task_id: str | None
     call_id: str | None
@@ -23,14 +23,14 @@ class Notice(NamedTuple):
 
 
 def parse_notice(text: str) -> Notice:
-    """Read the text of a notification."""
+    """Parse the text of a notification."""
     found = dict(_list_tag_fields(text))
     task = found.get("task-id") or found.get("shell-id")
     return Notice(task, found.get("tool-use-id"), found.get("status"), found.get("summary"))
 
 
 def _list_tag_fields(text: str) -> Iterator[tuple[str, str]]:
-    """What stands between tags; in linear time, since a text of nothing but opening tags is easily made."""
+    """Yield the text between tags, in linear time even for a hostile text of nothing but opening tags."""
     place, endless = 0, set[str]()
     while opened := _OPENING_TAG.search(text, place):
         name, place = opened[1], opened.end()
@@ -43,7 +43,7 @@ def _list_tag_fields(text: str) -> Iterator[tuple[str, str]]:
 
 
 def list_notices(file: Transcript, entries: Iterable[Entry]) -> Iterator[Notice]:
-    """What background tasks reported: in prompts of their own, or while the model was at work."""
+    """Yield what background tasks reported, in prompts of their own or while the model was working."""
     for entry in entries:
         if entry.type == "user":
             prompt = parse_user_entry(file, entry)

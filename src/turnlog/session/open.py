@@ -1,4 +1,4 @@
-"""Opening sessions by name: the door of the Python interface."""
+"""Open sessions by name: the entry point of the Python interface."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from turnlog.session.session_lookup import find_session_file
 
 
 def open(name: str | Path, folders: Iterable[Path] | None = None) -> Session:
-    """Open a session: a path, an id or the start of one, a title, or `last`."""
+    """Open a session by path, id or start of an id, title, or `last`."""
     if isinstance(name, Path):
         return Session.open(name)
     return Session.open(find_session_file(name, find_config_dirs() if folders is None else folders))
 
 
 def sessions(folders: Iterable[Path] | None = None) -> Iterator[SessionFile]:
-    """The session files of this machine, as the folders list them."""
+    """Yield the session files of this machine, as the folders list them."""
     for folder in find_config_dirs() if folders is None else folders:
         yield from list_session_files(folder)

@@ -1,4 +1,4 @@
-"""What a session is about: titles, versions, folders, branches of git, and what happened beside the conversation."""
+"""Facts about a session: titles, versions, folders, git branches, and events outside the conversation."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from turnlog.entries.titles import TITLE_FIELDS, SessionTitles
 
 
 class SessionEvent(NamedTuple):
-    """Something that an entry states, with its time."""
+    """A value that an entry states, with its time."""
 
     time: str | None
     value: Any
 
 
 def list_distinct(values: Iterable[str | None]) -> list[str]:
-    """Each value once, in the order of appearance."""
+    """List each value once, in order of first appearance."""
     return [value for value in dict.fromkeys(values) if value]
 
 
 def find_time_span(entries: Iterable[Entry]) -> tuple[str | None, str | None]:
-    """The first and the last time that any entry names; when turnlog made a copy is not when the session ran."""
+    """Return the first and last time of any entry, ignoring when turnlog made a copy."""
     times = [entry.timestamp for entry in entries if entry.timestamp and entry.type != "turnlog"]
     return (min(times), max(times)) if times else (None, None)
 
 
 def count_entries_by_type(entries: Iterable[Entry]) -> dict[str, int]:
-    """How many entries there are of each type, the most frequent first."""
+    """Count the entries of each type, most frequent first."""
     names = Counter((entry.type, entry.subtype) for entry in entries)
     counts: Counter[str] = Counter()
     for (kind, subtype), count in names.items():
@@ -40,24 +40,24 @@ def count_entries_by_type(entries: Iterable[Entry]) -> dict[str, int]:
 
 
 def read_session_titles(file: Transcript, entries: Sequence[Entry]) -> SessionTitles:
-    """The names of a session, from its entries alone."""
-    found = SessionTitles()
+    """Read the titles of a session from its entries alone."""
+    titles = SessionTitles()
     for kind, (_, name) in TITLE_FIELDS.items():
-        # From the end: the client writes titles again and again, and the last one counts.
+        # Search from the end: the client rewrites titles often, and the last one counts.
         for entry in (entry for entry in reversed(entries) if entry.type == kind):
-            found.add_title(kind, file.read_body(entry))
-            if getattr(found, name):
+            titles.add_title(kind, file.read_body(entry))
+            if getattr(titles, name):
                 break
     for entry in entries:
         if entry.type == "user":
-            found.add_user(file.read_body(entry))
-            if found.first_prompt:
+            titles.add_user(file.read_body(entry))
+            if titles.first_prompt:
                 break
-    return found
+    return titles
 
 
 def list_permission_modes(file: Transcript, entries: Iterable[Entry]) -> list[SessionEvent]:
-    """The permission modes in force, each change once; an entry without a time has that of the entry before it."""
+    """List the changes of permission mode; an entry without a time gets that of the entry before it."""
     found: list[SessionEvent] = []
     now: str | None = None
     for entry in entries:
@@ -70,12 +70,12 @@ def list_permission_modes(file: Transcript, entries: Iterable[Entry]) -> list[Se
 
 
 def list_pull_requests(file: Transcript, entries: Iterable[Entry]) -> list[str]:
-    """The addresses of pull requests that the session is linked to."""
+    """List the URLs of pull requests that the session is linked to."""
     return list_distinct(_to_text(file.read_body(entry).get("prUrl")) for entry in entries if entry.type == "pr-link")
 
 
 def list_api_errors(file: Transcript, entries: Iterable[Entry]) -> list[SessionEvent]:
-    """Failed requests to the API: retries, and answers that are nothing but an error."""
+    """List failed API requests: retries, and answers that consist only of an error."""
     found = []
     for entry in entries:
         if entry.subtype == "api_error":

@@ -1,4 +1,4 @@
-"""How many tokens images and documents take, by the API's published rule: pixels of an image, pages of a PDF."""
+"""Token counts of images and documents by the API's published rule: image pixels, PDF pages."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ Json = dict[str, Any]
 
 PIXELS_PER_TOKEN = 750
 MAX_IMAGE_TOKENS = 1_600
-"""What a large image takes: it is scaled down until it does. Taken for every image whose size can't be read."""
+"""The tokens of a large image, which the API scales down to this limit; also assumed for images of unknown size."""
 TOKENS_PER_PAGE = 2_000
-"""What a page of a PDF takes, as text and as an image: 1,500 to 3,000."""
+"""The tokens of a PDF page as text and as an image; the real range is 1,500 to 3,000."""
 _HEAD_CHARS = 64 * 1024
-"""So many characters of an image's data are looked at: JPEG files may begin with a long preview."""
+"""How many characters of an image's data to inspect: JPEG files may start with a long preview."""
 _JPEG_SIZE_MARKERS = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 """The JPEG segments that state the size."""
 
 
 def estimate_picture_tokens(block: Json) -> int:
-    """About how many tokens an `image` or `document` block takes."""
+    """Estimate how many tokens an `image` or `document` block takes."""
     source = block.get("source")
     data = source.get("data") if isinstance(source, dict) else None
     if block.get("type") == "document":
@@ -30,8 +30,8 @@ def estimate_picture_tokens(block: Json) -> int:
 
 
 def _count_pages(data: object) -> int:
-    found = _decode_base64(data) if isinstance(data, str) else b""
-    return sum(found.count(name) - found.count(name + b"s") for name in (b"/Type /Page", b"/Type/Page"))
+    content = _decode_base64(data) if isinstance(data, str) else b""
+    return sum(content.count(name) - content.count(name + b"s") for name in (b"/Type /Page", b"/Type/Page"))
 
 
 def _decode_base64(data: str) -> bytes:
@@ -42,7 +42,7 @@ def _decode_base64(data: str) -> bytes:
 
 
 def read_image_size(data: bytes) -> tuple[int, int]:
-    """Width and height of a PNG, GIF, WebP or JPEG file from its first bytes; zeros for anything else."""
+    """Read the width and height of a PNG, GIF, WebP or JPEG file from its first bytes; zeros for anything else."""
     if data.startswith(b"\x89PNG\r\n\x1a\n"):
         return _read_big_endian(data[16:20]), _read_big_endian(data[20:24])
     if data.startswith((b"GIF87a", b"GIF89a")):
@@ -62,11 +62,11 @@ def _read_webp_size(data: bytes) -> tuple[int, int]:
 
 
 def _read_jpeg_size(data: bytes) -> tuple[int, int]:
-    at = 2
-    while at + 9 <= len(data) and data[at] == 0xFF:
-        if data[at + 1] in _JPEG_SIZE_MARKERS:
-            return _read_big_endian(data[at + 7 : at + 9]), _read_big_endian(data[at + 5 : at + 7])
-        at += 2 + _read_big_endian(data[at + 2 : at + 4])
+    offset = 2
+    while offset + 9 <= len(data) and data[offset] == 0xFF:
+        if data[offset + 1] in _JPEG_SIZE_MARKERS:
+            return _read_big_endian(data[offset + 7 : offset + 9]), _read_big_endian(data[offset + 5 : offset + 7])
+        offset += 2 + _read_big_endian(data[offset + 2 : offset + 4])
     return 0, 0
 
 

@@ -1,4 +1,4 @@
-"""What a user entry is: the client writes much under `user` that nobody typed."""
+"""Classification of user entries: the client writes much under `user` that nobody typed."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ PROMPT_KINDS = {
     "command": "a slash command or skill",
     "bash": "a `!` command",
     "result": "results of calls",
-    "meta": "added by the client: a caveat, a reminder, the text of a skill, feedback of a hook",
+    "meta": "added by the client: a caveat, a reminder, the text of a skill, feedback from a hook",
     "notification": "from a background task",
     "teammate": "from a member of the session's team",
     "peer": "from another session, or from an agent of this one",
-    "other": "from anything else that is not the person: a channel, a plugin, an origin not known here",
+    "other": "from anything else that is not the person: a channel, a plugin, an unknown origin",
     "interrupt": "the mark of an interruption",
     "summary": "the summary of a compaction",
     "command-output": "what a slash command printed",
@@ -39,39 +39,38 @@ _NOTIFICATION_MODE = "task-notification"
 
 
 class Prompt(NamedTuple):
-    """A user entry, understood."""
+    """A classified user entry."""
 
     kind: str
-    """One of KINDS."""
+    """One of PROMPT_KINDS."""
     text: str = ""
-    """What was typed or said, without the context that an editor added and without the frame of a message."""
+    """What was typed or said, without context added by an editor and without the frame around a message."""
     context: tuple[tuple[str, str], ...] = ()
-    """What an editor or hook added: (tag, text)."""
+    """What an editor or hook added, as (tag, text) pairs."""
     images: int = 0
     speaker: Speaker = Speaker()
-    """Who said it."""
 
     @property
     def is_typed(self) -> bool:
-        """Whether it is a prompt: of a person, of the command line, or of the agent that started a sub-agent."""
+        """Whether it is a prompt from a person, from the command line, or from the agent that started a sub-agent."""
         return self.kind in ("prompt", *_COMMAND_KINDS)
 
 
 def parse_user_entry(file: Transcript, entry: Entry) -> Prompt:
-    """What a user entry is, and what it says."""
+    """Classify a user entry and extract its text."""
     if holds_result(entry):
         return Prompt("result", speaker=Speaker("client"))
     content = entry.message.content if entry.message else None
-    if isinstance(content, str):  # it was kept whole when the file was read
-        found = _build_prompt([content], 0, entry.origin, entry.is_meta, entry.is_compact_summary)
+    if isinstance(content, str):  # the reader kept the whole text
+        prompt = _build_prompt([content], 0, entry.origin, entry.is_meta, entry.is_compact_summary)
     else:
-        found = parse_user_body(file.read_body(entry))
-    is_agents = entry.is_sidechain and found.kind == "prompt" and read_origin(entry.origin) is None
-    return found._replace(speaker=Speaker("peer")) if is_agents else found  # the model wrote it, in its call
+        prompt = parse_user_body(file.read_body(entry))
+    is_agents = entry.is_sidechain and prompt.kind == "prompt" and read_origin(entry.origin) is None
+    return prompt._replace(speaker=Speaker("peer")) if is_agents else prompt  # the model wrote it, in its call
 
 
 def parse_user_body(body: Body) -> Prompt:
-    """What the body of a user entry without results is, and what it says."""
+    """Classify the body of a user entry without results, and extract its text."""
     message = body.get("message")
     content = message.get("content") if isinstance(message, dict) else None
     blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
@@ -81,7 +80,7 @@ def parse_user_body(body: Body) -> Prompt:
 
 
 def parse_queued_prompt(attachment: Body) -> Prompt:
-    """What a `queued_command` is: something that was typed, or arrived, while the model was working."""
+    """Classify a `queued_command`: something that was typed, or arrived, while the model was working."""
     origin, is_meta = attachment.get("origin"), attachment.get("isMeta")
     if read_origin(origin) is not None:
         is_meta = False
@@ -91,7 +90,7 @@ def parse_queued_prompt(attachment: Body) -> Prompt:
 
 
 def holds_typed_text(kind: str | None, body: Body) -> bool:
-    """Whether an entry without results holds what was typed: a prompt, also one queued while the model worked."""
+    """Return whether an entry without results contains a typed prompt, including one queued while the model worked."""
     if kind == "user":
         return parse_user_body(body).is_typed
     attachment = body.get("attachment")
@@ -117,7 +116,7 @@ def _build_prompt(texts: list[str], images: int, origin: object, is_meta: object
 
 
 def _classify_text(speaker: str, text: str, images: int, is_meta: object) -> str:
-    """The kind of an entry, by who said it and by the mark at the start of its text."""
+    """Choose the kind of an entry by its speaker and by the mark at the start of its text."""
     if speaker == "task" or speaker in SENDING_SPEAKERS:
         return "notification" if speaker == "task" else speaker
     if is_meta:

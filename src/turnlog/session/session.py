@@ -1,4 +1,4 @@
-"""A session: opened once, its views computed when asked for and kept."""
+"""A session: opened once, with views that are computed on demand and cached."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from turnlog.session.turns import RESUME_GAP, Turn, TurnIndex, find_round_type
 
 
 class Session:
-    """One session and what it means. Every view is a function of its entries; this object only keeps them."""
+    """One session and its meaning. Every view is a function of its entries; this object only caches the views."""
 
     def __init__(self, file: Transcript, entries: Sequence[Entry] | None = None, gap: timedelta = RESUME_GAP) -> None:
         self.file = file
@@ -45,17 +45,16 @@ class Session:
 
     @classmethod
     def open(cls, path: str | Path, gap: timedelta = RESUME_GAP) -> Session:
-        """Open a session file."""
         return cls(Transcript.open(Path(path)), gap=gap)
 
     @classmethod
     def from_missing_file(cls, path: Path) -> Session:
-        """A session whose own file is missing: only its sub-agents are there."""
+        """Create a session whose own file is missing, so that only its sub-agents exist."""
         return cls(Transcript(BytesSource(b""), path))
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Session:
-        """A session from bytes in memory."""
+        """Create a session from bytes in memory."""
         return cls(Transcript.from_bytes(data))
 
     def __enter__(self) -> Session:
@@ -65,41 +64,41 @@ class Session:
         self.close()
 
     def close(self) -> None:
-        """Let go of the file, and of those of the sub-agents."""
+        """Close the file and those of the sub-agents."""
         self.close_agents()
         self.file.close()
 
     def close_agents(self) -> None:
-        """Let go of the files of the sub-agents; they are opened again when asked for."""
+        """Close the files of the sub-agents; they reopen on demand."""
         for inner in self._agent_sessions.values():
             if inner.file is not self.file:
                 inner.close()
         self._agent_sessions.clear()
 
     def refresh(self) -> bool:
-        """Read what was written since; whether there was anything. A file that was replaced is read again."""
+        """Read what was written since, and return whether there was anything. A replaced file is read again."""
         if (self.file.find_stale_reason() or "missing") != "missing":
             self.file.close()
             self.file = Transcript.open(self.file.path or Path())
-            grown = True
+            has_grown = True
         else:
-            grown = self.file.grow()
-        if grown:
+            has_grown = self.file.grow()
+        if has_grown:
             self.close_agents()
             for name in [name for name, value in vars(type(self)).items() if isinstance(value, cached_property)]:
                 self.__dict__.pop(name, None)
-        return grown
+        return has_grown
 
     # -- entries
 
     @property
     def path(self) -> Path | None:
-        """The file."""
+        """The session file; None for a session in memory."""
         return self.file.path
 
     @cached_property
     def session_id(self) -> str | None:
-        """The id: the file's name if it is one, else what most entries say."""
+        """The session id: the file's name if it is a uuid, otherwise the id that most entries state."""
         if self.path is not None and len(self.path.stem) == 36 and self.path.stem.count("-") == 4:
             return self.path.stem
         ids = Counter(entry.session_id for entry in self.entries if entry.session_id)
@@ -107,7 +106,7 @@ class Session:
 
     @cached_property
     def entries(self) -> Sequence[Entry]:
-        """The entries of the session itself, without side chains, in the order of the file."""
+        """The entries of the session itself, without sidechains, in file order."""
         if self._given is not None:
             return self._given
         main = [entry for entry in self.file.entries if not entry.is_sidechain]
@@ -116,23 +115,23 @@ class Session:
 
     @property
     def is_part(self) -> bool:
-        """Whether it is a part of its file only: a sub-agent inside a main file."""
+        """Whether it is only part of its file: a sub-agent inside a main file."""
         return self._given is not None
 
     def read_body(self, entry: Entry) -> dict[str, Any]:
-        """The whole object of an entry."""
+        """Return the whole object of an entry."""
         return self.file.read_body(entry)
 
     # -- views
 
     @cached_property
     def graph(self) -> Graph:
-        """How the entries hang together."""
+        """The links between the entries."""
         return Graph(self.file, self.entries)
 
     @cached_property
     def messages(self) -> list[Message]:
-        """The assistant messages, all branches, joined by message id."""
+        """The assistant messages of all branches, joined by message id."""
         return messages_view.join_messages(self.entries)
 
     @cached_property
@@ -141,13 +140,13 @@ class Session:
 
     @property
     def orphans(self) -> list[Entry]:
-        """Entries with results that answer no call."""
+        """Entries with results that belong to no call."""
         return self._calls.orphans
 
     @cached_property
     def calls(self) -> list[Call]:
-        """The tool calls, all branches."""
-        _ = self.agents  # linking the sub-agents tells the calls of theirs
+        """The tool calls of all branches."""
+        _ = self.agents  # linking the sub-agents sets the agent ids of the calls
         return self._calls.all
 
     @cached_property
@@ -156,16 +155,16 @@ class Session:
 
     @property
     def turns(self) -> list[Turn]:
-        """The turns, all branches, in the order of the file."""
+        """The turns of all branches, in file order."""
         return self._turns.all
 
     def find_turn(self, entry: Entry) -> Turn | None:
-        """The turn that an entry belongs to."""
+        """Return the turn that an entry belongs to."""
         return self._turns.find_turn(entry)
 
     @cached_property
     def compactions(self) -> list[Compaction]:
-        """Where older messages were replaced by a summary."""
+        """The places where a summary replaced older messages."""
         return compactions_view.list_compactions(self.file, self.graph)
 
     @cached_property
@@ -181,7 +180,7 @@ class Session:
         return {}
 
     def open_agent_session(self, agent: SubAgent) -> Session:
-        """The session of a sub-agent."""
+        """Return the session of a sub-agent, opened once."""
         key = str(agent.path or agent.agent_id)
         if key not in self._agent_sessions:
             inner = (
@@ -193,7 +192,7 @@ class Session:
         return self._agent_sessions[key]
 
     def find_parents_elsewhere(self) -> dict[str, Path]:
-        """Parents that are missing here and stand in a sub-agent's file."""
+        """Map parents that are missing here to the sub-agent's file that has them."""
         wanted = {row.parent_uuid for row in self.graph.rows_missing_parent}
         found: dict[str, Path] = {}
         for agent in self.agents if wanted else []:
@@ -204,64 +203,63 @@ class Session:
 
     @cached_property
     def usage(self) -> Usage:
-        """Tokens and cost of the session with its sub-agents, every message once."""
+        """The tokens and cost of the session with its sub-agents, with each message counted once."""
         return sum_usage(self.list_all_messages())
 
     def list_all_messages(self) -> Iterator[Message]:
-        """The assistant messages of the session and of its sub-agents."""
+        """Yield the assistant messages of the session and of its sub-agents."""
         yield from self.messages
         for agent in self.agents:
             yield from self.open_agent_session(agent).messages
 
     def build_thread(self, leaf: str | None = None) -> ResumeThread:
-        """The entries that the newest client would resume."""
+        """Return the entries that the newest client would resume."""
         return build_resume_thread(self.file, leaf)
 
     def find_leaf(self) -> Entry:
-        """The entry that the newest client would go on from."""
+        """Return the entry where the newest client would continue."""
         return find_current_leaf(ResumeRows(self.file))
 
     def conversation(self, leaf: str | None = None, *, as_sent: bool = False) -> Conversation:
-        """What the newest client would send if this leaf were resumed now."""
+        """Return what the newest client would send if this leaf were resumed now."""
         return conversation_view.build_conversation(self.file, leaf, as_sent=as_sent)
 
     def read_content(self, message: Message) -> list[dict[str, Any]]:
-        """The blocks of a message in true order."""
+        """Read the blocks of a message in their true order."""
         return messages_view.read_message_content(self.file, message)
 
     def read_detail(self, call: Call) -> CallDetail:
-        """What a call and its result hold."""
         return calls_view.read_call_detail(self.file, call)
 
     @cached_property
     def notices(self) -> list[Notice]:
-        """What background tasks reported."""
+        """The reports of background tasks."""
         return list(list_notices(self.file, self.entries))
 
     def find_report(self, call: Call) -> Notice | None:
-        """How what a call set going in the background has ended, as far as the session was told."""
+        """Return the last report about the background task that a call started, if there is one."""
         names = {call.agent_id, self.read_detail(call).background_id} - {None}
         return next((n for n in reversed(self.notices) if n.call_id == call.id or n.task_id in names), None)
 
     def find_round_type(self, entry: Entry) -> str:
-        """How a user entry follows on what was before it: new_session, new_round, resume or continue."""
+        """Return how a user entry follows what came before it: new_session, new_round, resume or continue."""
         return find_round_type(entry, self._turns)
 
     # -- overview
 
     @cached_property
     def titles(self) -> SessionTitles:
-        """The names that the session goes by."""
+        """All titles of the session."""
         return overview.read_session_titles(self.file, self.file.entries if self._given is None else self._given)
 
     @property
     def title(self) -> str | None:
-        """The name to show."""
+        """The title to show."""
         return self.titles.best
 
     @cached_property
     def prompts(self) -> int:
-        """How many entries of the main conversation hold what a person typed."""
+        """The number of entries in the main conversation that contain what a person typed."""
         main = [entry for entry in self.entries if not entry.is_sidechain]
         users = sum(parse_user_entry(self.file, entry).is_typed for entry in main if entry.type == "user")
         queued = (entry for entry in main if entry.kind == "queued_command")
@@ -269,7 +267,7 @@ class Session:
 
     @cached_property
     def span(self) -> tuple[str | None, str | None]:
-        """When it began and when it ended."""
+        """The times when it started and ended."""
         return overview.find_time_span(self.entries)
 
     @cached_property
@@ -279,7 +277,7 @@ class Session:
 
     @cached_property
     def models(self) -> list[str]:
-        """The models that answered, advisors among them."""
+        """The models that answered, including advisors."""
         own = (message for message in self.messages if not message.is_synthetic)
         return overview.list_distinct(
             model for message in own for model in (message.model, *(item.model for item in message.separate_requests))
@@ -287,17 +285,17 @@ class Session:
 
     @cached_property
     def folders(self) -> list[str]:
-        """The working folders, in the order of their first use."""
+        """The working folders, in order of first use."""
         return overview.list_distinct(entry.cwd for entry in self.entries)
 
     @cached_property
     def files(self) -> list[TouchedFile]:
-        """The files that its calls have read and written, sub-agents not counted."""
+        """The files that its calls read and wrote, without those of sub-agents."""
         return list_touched_files(self.file, self.calls)
 
     @cached_property
     def permission_modes(self) -> list[SessionEvent]:
-        """The permission modes in force, each change once."""
+        """The changes of permission mode."""
         return overview.list_permission_modes(self.file, self.entries)
 
     @cached_property
@@ -307,7 +305,7 @@ class Session:
 
     @cached_property
     def api_errors(self) -> list[SessionEvent]:
-        """Failed requests to the API, retries among them."""
+        """The failed API requests, including retries."""
         return overview.list_api_errors(self.file, self.entries)
 
     @cached_property
@@ -317,7 +315,7 @@ class Session:
 
     @cached_property
     def git_branches(self) -> list[str]:
-        """The branches of git that were checked out."""
+        """The git branches that were checked out."""
         return overview.list_distinct(entry.git_branch for entry in self.entries)
 
     agent_session = OldName("open_agent_session")

@@ -1,4 +1,4 @@
-"""Finding a session by what people call it: a path, an id or its start, a title or a part of one, or `last`."""
+"""Look up a session by what people call it: a path, an id or its start, a title or part of one, or `last`."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ LAST_SESSION_NAME = "last"
 _MAX_LISTED_SESSIONS = 5
 _MAX_LISTED_TITLE_CHARS = 60
 _CUT_MARK = "…"
-"""What a list puts behind a title that it has cut."""
+"""What a list appends to a title that it shortened."""
 
 KnownTitles = Callable[[Sequence[SessionFile]], Mapping[str, SessionTitles]]
-"""Names of sessions that somebody knows without reading the files, by path; an index does."""
+"""Returns the titles that an index knows without reading the files, by path."""
 
 
 class SessionFileList(NamedTuple):
-    """The session files there are."""
+    """The session files of some config folders, or those of the demo."""
 
     files: list[SessionFile]
     is_demo: bool
-    """The machine has none: these are the made-up ones that come with the package."""
+    """Whether these are the sample sessions of the package, because the machine has none."""
     survey: Survey
-    """What else the folders hold, and which of them can't be listed."""
+    """What else the folders contain, and which of them can't be listed."""
 
 
 class PeekedSession(NamedTuple):
-    """A session file, and what its two ends tell."""
+    """A session file with the information at its two ends."""
 
     file: SessionFile
     ends: Peek
@@ -43,13 +43,13 @@ class PeekedSession(NamedTuple):
 
     @property
     def names(self) -> set[str]:
-        """What it may be called, folded; leftovers of other sessions carry titles that are not theirs."""
+        """The folded titles it can be found by; none for junk files, which carry titles of other sessions."""
         titles = (self.titles.custom, self.titles.ai, self.titles.summary, self.titles.best)
         return set() if self.ends.junk else {_fold_text(title) for title in titles if title}
 
 
 def list_sessions_or_demo(config_dirs: Iterable[Path]) -> SessionFileList:
-    """The session files of some config folders; where there are none, those of the demo."""
+    """List the session files of some config folders, or those of the demo if there are none."""
     survey = Survey()
     files = [item for folder in config_dirs for item in list_session_files(folder, survey)]
     is_demo = not files and not survey.unlisted and not survey.others
@@ -59,27 +59,27 @@ def list_sessions_or_demo(config_dirs: Iterable[Path]) -> SessionFileList:
 def read_all_titles(
     files: Sequence[SessionFile], ends: Sequence[Peek], known: KnownTitles | None = None
 ) -> list[SessionTitles]:
-    """All names of some sessions; what neither the ends of a file nor an index tells is read."""
-    unsure = [item for item, seen in zip(files, ends, strict=True) if seen.titles is None]
+    """Return all titles of some sessions; read the files where neither their ends nor an index has them."""
+    unsure = [item for item, peek in zip(files, ends, strict=True) if peek.titles is None]
     found = dict(known(unsure)) if known and unsure else {}
     left = [item.file for item in unsure if item.file not in found]
     found |= dict(zip(left, complete_all_titles(left), strict=True))
-    return [seen.titles or found[item.file] for item, seen in zip(files, ends, strict=True)]
+    return [peek.titles or found[item.file] for item, peek in zip(files, ends, strict=True)]
 
 
 def find_session_file(name: str, config_dirs: Iterable[Path], known: KnownTitles | None = None) -> Path:
-    """The file of the one session that a name means."""
-    given = _expand_user(name)
-    if name != LAST_SESSION_NAME and _is_path(name, given):
-        return given
+    """Return the file of the one session that a name means."""
+    path = _expand_user(name)
+    if name != LAST_SESSION_NAME and _is_path(name, path):
+        return path
     files, is_demo, survey = list_sessions_or_demo(config_dirs)
     if name == LAST_SESSION_NAME:
         return _find_last_of_demo(files) if is_demo else _find_last(files)
-    if _looks_like_path(name, given):
-        return _titled_like_path(name, files, known).path
+    if _looks_like_path(name, path):
+        return _find_by_path_title(name, files, known).path
     found = _filter_by_id(name, files)
     if len(found) > 1:
-        raise Ambiguous(f"{name!r} fits {len(found)} sessions: {_describe_candidates(found)}")
+        raise Ambiguous(f"{name!r} matches {len(found)} sessions: {_describe_candidates(found)}")
     return found[0].path if found else _find_by_title(name, files, survey, known).path
 
 
@@ -90,52 +90,52 @@ def _expand_user(name: str) -> Path:
         return Path(name)
 
 
-def _is_path(name: str, given: Path) -> bool:
-    """Whether a name means a file that is there; raises for a folder."""
-    # Not the methods of Path: they raise when a title is too long for a file's name.
-    if os.path.isfile(given):  # noqa: PTH113
+def _is_path(name: str, path: Path) -> bool:
+    """Return whether a name is the path of an existing file; raise for a folder."""
+    # The methods of Path would raise when a title is too long for a file name.
+    if os.path.isfile(path):  # noqa: PTH113
         return True
-    if os.path.isdir(given) and (  # noqa: PTH112
+    if os.path.isdir(path) and (  # noqa: PTH112
         "/" in name or "\\" in name or name in (".", "..")
     ):
-        raise NotFound(f"{name}: is a folder; give one of the session files in it")
+        raise NotFound(f"{name}: is a folder; name one of the session files in it")
     return False
 
 
-def _looks_like_path(name: str, given: Path) -> bool:
-    return given.suffix == ".jsonl" or given.is_absolute() or name.startswith(("./", "../", ".\\", "..\\", "~"))
+def _looks_like_path(name: str, path: Path) -> bool:
+    return path.suffix == ".jsonl" or path.is_absolute() or name.startswith(("./", "../", ".\\", "..\\", "~"))
 
 
 def _filter_by_id(name: str, files: list[SessionFile]) -> list[SessionFile]:
-    """The sessions whose id begins with a name."""
+    """List the sessions whose id starts with a name."""
     start = name.lower()
     return [item for item in files if start and item.session_id.lower().startswith(start)]
 
 
-def _titled_like_path(name: str, files: list[SessionFile], known: KnownTitles | None) -> SessionFile:
-    """The session whose title looks like a path, such as `/clear`.
+def _find_by_path_title(name: str, files: list[SessionFile], known: KnownTitles | None) -> SessionFile:
+    """Find the session whose title looks like a path, such as `/clear`.
 
-    A part of a title won't do: a path that was mistyped must not mean a session that merely mentions it.
+    Part of a title is not enough: a mistyped path must not match a session that merely mentions it.
     """
-    seen, whole = _peek_sessions(files, known), _fold_text(name)
-    found = [item for item in seen if whole in item.names]
+    peeked, whole = _peek_sessions(files, known), _fold_text(name)
+    found = [item for item in peeked if whole in item.names]
     if not found and (start := _fold_text(name.removesuffix(_CUT_MARK))) != whole:
-        found = [item for item in seen if any(title.startswith(start) for title in item.names)]
+        found = [item for item in peeked if any(title.startswith(start) for title in item.names)]
     if not found:
         raise NotFound(f"{name}: no such file")
-    return _only(name, found)
+    return _require_one(name, found)
 
 
 def _find_by_title(name: str, files: list[SessionFile], survey: Survey, known: KnownTitles | None) -> SessionFile:
-    """The session with a title, or else the one with it in its title."""
-    seen, whole, part = _peek_sessions(files, known), _fold_text(name), _fold_text(name.removesuffix(_CUT_MARK))
-    found = [item for item in seen if whole in item.names]
+    """Find the session with this title, or else the one whose title contains it."""
+    peeked, whole, part = _peek_sessions(files, known), _fold_text(name), _fold_text(name.removesuffix(_CUT_MARK))
+    found = [item for item in peeked if whole in item.names]
     if not found and part:
-        found = [item for item in seen if any(part in title for title in item.names)]
+        found = [item for item in peeked if any(part in title for title in item.names)]
     if not found:
-        hint = f"; can't look into {survey.unlisted[0]}" if survey.unlisted else _describe_closest(name, seen)
+        hint = f"; can't list {survey.unlisted[0]}" if survey.unlisted else _describe_closest(name, peeked)
         raise NotFound(f"no session is called {name!r}{hint}; `turnlog ls` lists them all")
-    return _only(name, found)
+    return _require_one(name, found)
 
 
 def _peek_sessions(files: list[SessionFile], known: KnownTitles | None) -> list[PeekedSession]:
@@ -143,7 +143,7 @@ def _peek_sessions(files: list[SessionFile], known: KnownTitles | None) -> list[
     return [PeekedSession(*parts) for parts in zip(files, ends, read_all_titles(files, ends, known), strict=True)]
 
 
-def _only(name: str, found: list[PeekedSession]) -> SessionFile:
+def _require_one(name: str, found: list[PeekedSession]) -> SessionFile:
     if len(found) > 1:
         raise Ambiguous(f"{name!r} is in the titles of {len(found)} sessions: {_describe_titled_candidates(found)}")
     return found[0].file
@@ -151,8 +151,8 @@ def _only(name: str, found: list[PeekedSession]) -> SessionFile:
 
 def _describe_titled_candidates(found: list[PeekedSession]) -> str:
     newest = sorted(found, key=lambda item: -item.file.mtime_ns)[:_MAX_LISTED_SESSIONS]
-    told = ", ".join(f"{item.file.session_id} {_shorten_title(item.titles.best)!r}" for item in newest)
-    return f"{told}{' …' if len(found) > _MAX_LISTED_SESSIONS else ''}; give one of these ids"
+    titles = ", ".join(f"{item.file.session_id} {_shorten_title(item.titles.best)!r}" for item in newest)
+    return f"{titles}{' …' if len(found) > _MAX_LISTED_SESSIONS else ''}; use one of these ids"
 
 
 def _shorten_title(title: str | None) -> str:
@@ -168,12 +168,12 @@ def _describe_candidates(found: list[SessionFile]) -> str:
     newest = sorted(found, key=lambda item: -item.mtime_ns)[:_MAX_LISTED_SESSIONS]
     more = " …" if len(found) > _MAX_LISTED_SESSIONS else ""
     if len({item.session_id for item in found}) < len(found):
-        return ", ".join(item.file for item in newest) + f"{more}; give the path"
-    return ", ".join(item.session_id for item in newest) + f"{more}; give more of the id"
+        return ", ".join(item.file for item in newest) + f"{more}; use the path"
+    return ", ".join(item.session_id for item in newest) + f"{more}; use more of the id"
 
 
 def _find_last(files: list[SessionFile]) -> Path:
-    """The newest session that is no junk; looks at no more files than can be the newest."""
+    """Return the newest session that is not junk, peeking only at files that can be the newest."""
     best: tuple[float, Path] | None = None
     for item in sorted(files, key=lambda item: -item.mtime_ns):
         if best is not None and item.mtime_ns / 1e9 < best[0]:
@@ -182,7 +182,7 @@ def _find_last(files: list[SessionFile]) -> Path:
         if not ends.junk and (best is None or compute_recency(item, ends) > best[0]):
             best = compute_recency(item, ends), item.path
     if best is None:
-        raise NotFound("no session on this machine holds a conversation; `turnlog ls --all` lists what there is")
+        raise NotFound("no session on this machine contains a conversation; `turnlog ls --all` lists all files")
     return best[1]
 
 
@@ -191,19 +191,19 @@ def _find_last_of_demo(files: list[SessionFile]) -> Path:
 
 
 def compute_recency(item: SessionFile, ends: Peek, *, is_demo: bool = False) -> float:
-    """When something was last said in a session, in seconds since 1970; never later than the file was written."""
+    """Return when a session was last active, in seconds since 1970; never later than the file was written."""
     ended, written = parse_timestamp(ends.ended), item.mtime_ns / 1e9
-    if is_demo:  # these were written when the package was installed
+    if is_demo:  # these files date from the installation of the package
         return ended.timestamp() if ended else 0
     return min(ended.timestamp(), written) if ended else written
 
 
-def _describe_closest(name: str, seen: list[PeekedSession]) -> str:
-    """The sessions whose id or title is most like a name that fits none."""
+def _describe_closest(name: str, peeked: list[PeekedSession]) -> str:
+    """Name the sessions whose id or title is most similar to a name that matches none."""
     import difflib
 
-    by_text = {item.file.session_id[: len(name)].lower(): item for item in seen}
-    by_text |= {_fold_text(title)[:200]: item for item in seen if (title := item.titles.best)}
+    by_text = {item.file.session_id[: len(name)].lower(): item for item in peeked}
+    by_text |= {_fold_text(title)[:200]: item for item in peeked if (title := item.titles.best)}
     near = difflib.get_close_matches(_fold_text(name)[:200], by_text, 3, 0.5) if name else []
     ids = dict.fromkeys(by_text[text].file.session_id for text in near)
     return f"; the closest are {', '.join(ids)}" if ids else ""

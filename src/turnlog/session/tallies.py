@@ -1,7 +1,7 @@
-"""Calls by tool: how many, how they ended, how long they took, and how much went in and out.
+"""Calls by tool: how many, how they ended, how long they took, and the size of their inputs and results.
 
-The time of a call is that between its line and its result. What in it was work and what was waiting for a person (a
-question, a plan, a permission) can't be told apart.
+The time of a call runs from its line to its result. It includes any wait for a person (a question, a plan, a
+permission), which can't be separated from the work.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from turnlog.session.session import Session
 
 LETTERS_PER_TOKEN = 4
-"""Tokens are estimated from characters: no file tells how many tokens one call took."""
+"""Tokens are estimated from characters: no file states how many tokens a call took."""
 FAILURE_OUTCOMES = ("failed", "denied", "interrupted")
 _TALLY_FIELDS = {"error": "failed", "denied": "denied", "interrupted": "interrupted", "unanswered": "unanswered"}
 _ERROR_TAG = re.compile(r"</?tool_use_error>")
@@ -42,58 +42,58 @@ class ToolTally(Struct):
     name: str
     calls: int = 0
     failed: int = 0
-    """With an error of their own; over many sessions with any error."""
+    """Calls with an error of their own; over many sessions, calls with any error."""
     denied: int | None = 0
-    """None: the source can't tell."""
+    """None if the source does not say."""
     interrupted: int | None = 0
     unanswered: int = 0
     times: list[float] = []
-    """How long each answered call took, in milliseconds."""
+    """The duration of each answered call in milliseconds."""
     given: int = 0
-    """Characters of the inputs."""
+    """The characters of the inputs."""
     got: int = 0
-    """Characters of the results."""
+    """The characters of the results."""
 
     @property
     def failures(self) -> int:
-        """Calls that came to nothing: failed, denied or interrupted."""
+        """The number of calls that failed, were denied or were interrupted."""
         return self.failed + (self.denied or 0) + (self.interrupted or 0)
 
     @property
     def waits_for_person(self) -> bool:
-        """Whether such a call ends when a person answers."""
+        """Whether such a call ends only when a person answers."""
         return self.name in TOOLS_WAITING_FOR_PERSON
 
     @property
     def tokens_in(self) -> int:
-        """The inputs in tokens, estimated."""
+        """The estimated tokens of the inputs."""
         return round(self.given / LETTERS_PER_TOKEN)
 
     @property
     def tokens_out(self) -> int:
-        """The results in tokens, estimated."""
+        """The estimated tokens of the results."""
         return round(self.got / LETTERS_PER_TOKEN)
 
     @property
     def median(self) -> float | None:
-        """The time in the middle of all."""
+        """The median duration in milliseconds."""
         return median(self.times) if self.times else None
 
     @property
     def p95(self) -> float | None:
-        """The time that 95 of 100 answered calls did not exceed."""
+        """The 95th percentile of the durations in milliseconds."""
         return sorted(self.times)[ceil(0.95 * len(self.times)) - 1] if self.times else None
 
 
 class SessionCall(NamedTuple):
-    """A call with the session that holds it."""
+    """A call and the session that contains it."""
 
     holder: Session
     call: Call
 
 
 def list_all_calls(session: Session) -> Iterator[SessionCall]:
-    """The calls of a session and its sub-agents, every id once."""
+    """Yield the calls of a session and its sub-agents, each id once."""
     seen: set[str] = set()
     for holder in (session, *(session.open_agent_session(agent) for agent in session.agents)):
         for call in holder.calls:
@@ -104,7 +104,7 @@ def list_all_calls(session: Session) -> Iterator[SessionCall]:
 
 
 def count_calls_by_tool(session: Session) -> list[ToolTally]:
-    """The calls of a session and its sub-agents by tool, the most used first."""
+    """Count the calls of a session and its sub-agents by tool, most used first."""
     found: dict[str, ToolTally] = {}
     for holder, call in list_all_calls(session):
         item = found.setdefault(call.name, ToolTally(call.name, times=[]))
@@ -124,12 +124,12 @@ def _count_call(item: ToolTally, call: Call, detail: CallDetail) -> None:
 
 
 def count_letters(value: object) -> int:
-    """How many characters the texts in a value have, one under the other."""
+    """Count the characters of the texts in a value, joined by line breaks."""
     return len(value) if isinstance(value, str) else len("\n".join(list_readable_strings(value)))
 
 
 def sum_tallies_by_server(tools: Iterable[ToolTally]) -> list[ToolTally]:
-    """The calls of MCP tools by server."""
+    """Sum the calls of MCP tools by server."""
     found: dict[str, ToolTally] = {}
     for tool in tools:
         if server := parse_mcp_server(tool.name):
@@ -138,16 +138,15 @@ def sum_tallies_by_server(tools: Iterable[ToolTally]) -> list[ToolTally]:
 
 
 def parse_mcp_server(tool: str) -> str | None:
-    """The MCP server of a tool."""
+    """Return the MCP server of a tool; None for other tools."""
     return tool[5:].split("__", 1)[0] or None if tool.startswith("mcp__") else None
 
 
 def sum_tallies(tools: Iterable[ToolTally]) -> ToolTally:
-    """All calls together."""
-    found = ToolTally("", times=[])
+    total = ToolTally("", times=[])
     for tool in tools:
-        _add_tally(found, tool)
-    return found
+        _add_tally(total, tool)
+    return total
 
 
 def _add_tally(item: ToolTally, other: ToolTally) -> None:
@@ -164,23 +163,23 @@ def _add_tally(item: ToolTally, other: ToolTally) -> None:
 
 
 def sort_tallies(found: Iterable[ToolTally]) -> list[ToolTally]:
-    """The most used first."""
+    """Sort tallies by number of calls, most used first."""
     return sorted(found, key=lambda item: (-item.calls, item.name))
 
 
 class FailureMessage(NamedTuple):
-    """A message that calls failed with."""
+    """An error message and the number of calls that failed with it."""
 
     tool: str
     outcome: str
     """failed, denied or interrupted."""
     message: str
-    """Its first line; what differs from call to call is left out: paths, quoted texts, ids, numbers."""
+    """Its first line without what differs between calls: paths, quoted texts, ids, numbers."""
     calls: int
 
 
 def count_failure_messages(session: Session) -> list[FailureMessage]:
-    """The messages of failed calls, the most frequent first."""
+    """Count the messages of failed calls, most frequent first."""
     found: Counter[tuple[str, str, str]] = Counter()
     for holder, call in list_all_calls(session):
         detail = holder.read_detail(call)
@@ -190,12 +189,12 @@ def count_failure_messages(session: Session) -> list[FailureMessage]:
 
 
 def normalise_error_text(text: str) -> str:
-    """The first line of a message without what differs from call to call; an exit code with the line below it."""
+    """Return the first line of a message without what differs between calls; an exit code includes the next line."""
     lines = [line.strip() for line in _ERROR_TAG.sub("", text[:4000]).split("\n")]
-    said = [line for line in lines if line]
-    if said and _EXIT_CODE.fullmatch(said[0]):
-        return ": ".join([said[0], *map(_replace_varying_parts, said[1:2])])[:_MAX_MESSAGE_CHARS]
-    return _replace_varying_parts(said[0])[:_MAX_MESSAGE_CHARS] if said else ""
+    lines = [line for line in lines if line]
+    if lines and _EXIT_CODE.fullmatch(lines[0]):
+        return ": ".join([lines[0], *map(_replace_varying_parts, lines[1:2])])[:_MAX_MESSAGE_CHARS]
+    return _replace_varying_parts(lines[0])[:_MAX_MESSAGE_CHARS] if lines else ""
 
 
 def _replace_varying_parts(line: str) -> str:

@@ -1,4 +1,4 @@
-"""The files that a session's calls have read and written."""
+"""The files that a session's calls read and wrote."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ READ_TOOLS = frozenset({"Read", "NotebookRead"})
 
 
 class TouchedFile(Struct):
-    """A file, and the calls that touched it."""
+    """A file and the number of calls that touched it."""
 
     path: str
     reads: int = 0
@@ -35,11 +35,11 @@ class TouchedFile(Struct):
 
 
 def list_touched_files(file: Transcript, calls: Iterable[Call]) -> list[TouchedFile]:
-    """The files that were read or written, in the order of the first touch."""
+    """List the files that were read or written, in order of first use."""
     found: dict[str, TouchedFile] = {}
     wanted = [call for call in calls if call.name in PATH_FIELDS]
-    for call, given in zip(wanted, read_call_inputs(file, wanted), strict=True):
-        path = find_named_path(given, call.name)
+    for call, arguments in zip(wanted, read_call_inputs(file, wanted), strict=True):
+        path = find_named_path(arguments, call.name)
         if path is None:
             continue
         item = found.setdefault(path, TouchedFile(path, first=call.started_at))
@@ -53,7 +53,7 @@ def list_touched_files(file: Transcript, calls: Iterable[Call]) -> list[TouchedF
     return list(found.values())
 
 
-def find_named_path(given: Any, tool: str) -> str | None:
-    """The file that a call was about; None if its input names none."""
-    path = given.get(PATH_FIELDS[tool]) if isinstance(given, dict) else None
+def find_named_path(arguments: Any, tool: str) -> str | None:
+    """Return the path that a call's input names; None if it names none."""
+    path = arguments.get(PATH_FIELDS[tool]) if isinstance(arguments, dict) else None
     return path if isinstance(path, str) and path else None

@@ -1,8 +1,8 @@
 """Turns: what a person started, and everything that followed from it.
 
-A turn is started by what a person typed: a prompt, a slash command or skill that reaches the model, a `!` command. Work
-that a background task's notification or another agent's message set off is a turn of its own kind. Everything else
-belongs to the turn it descends from; text that was typed while a turn was at work is a further prompt of that turn.
+A turn starts with what a person typed: a prompt, a slash command or skill that reaches the model, or a `!` command.
+Work triggered by a background task's notification or another agent's message is a turn of its own kind. Every other
+entry belongs to the turn it descends from; text typed while a turn was running is a further prompt of that turn.
 """
 
 from __future__ import annotations
@@ -28,23 +28,21 @@ from turnlog.session.usage.prices import SYNTHETIC_MODEL
 
 TURN_KINDS = ("prompt", "command", "bash", "notification", "teammate", "peer", "other")
 KINDS_NEEDING_WORK = frozenset({"command", "notification", "teammate", "peer", "other"})
-"""Kinds that start a turn only if the model did something about them."""
+"""Kinds that start a turn only if the model responded to them."""
 TurnOutcome = Literal["finished", "interrupted", "error", "waiting", "open"]
 RoundType = Literal["new_session", "new_round", "resume"]
-"""How a turn follows on what was before it; `continue` is what a mere result of a call would be."""
+"""How a turn follows what came before it; a mere result of a call would be `continue`."""
 
 RESUME_GAP = timedelta(minutes=5)
 NO_TURN = -1
 _STARTING_KINDS = frozenset(TURN_KINDS)
 _WORK_SUBTYPES = frozenset({"turn_duration", "stop_hook_summary", "api_error"})
-"""System entries that are written while a turn is at work; others may come hours later."""
+"""System entries that are written while a turn is running; others may come hours later."""
 
 
 class Turn(Struct, gc=False):
-    """One turn."""
-
     index: int
-    """Its place in `Session.turns`."""
+    """Its position in `Session.turns`."""
     start: Entry
     kind: str
     """One of TURN_KINDS."""
@@ -52,29 +50,29 @@ class Turn(Struct, gc=False):
     last: Entry
     """The last entry of its work."""
     further: list[str] = []
-    """What was typed while it was at work."""
+    """What was typed while it was running."""
     messages: list[Message] = []
     calls: list[Call] = []
     duration_ms: int | None = None
     outcome: TurnOutcome = "open"
     previous_ended: str | None = None
-    """When the turn before it ended."""
+    """When the previous turn ended."""
     gap: timedelta = RESUME_GAP
-    """How long after that a turn is a resumption."""
+    """The pause after which a turn counts as a resumption."""
     interrupted: bool = False
     answered: bool = False
-    """Whether the last thing in it is an answer, and no result or prompt that waits for one."""
+    """Whether it ends with an answer, not with a result or prompt that waits for one."""
     expanded: bool = False
-    """Whether the client added a command's or skill's text to the prompt."""
+    """Whether the client added the text of a command or skill to the prompt."""
 
     @property
     def number(self) -> int:
-        """The number that people use, from 1: `turnlog show --turn`."""
+        """The number for people, starting at 1 (`turnlog show --turn`)."""
         return self.index + 1
 
     @property
     def text(self) -> str:
-        """What was typed, or what the notification or message says."""
+        """What was typed, or the text of the notification or message."""
         return self.prompt.text
 
     @property
@@ -84,12 +82,12 @@ class Turn(Struct, gc=False):
 
     @property
     def origin(self) -> Notice | None:
-        """The background task whose notification set off the work."""
+        """The background task whose notification triggered the work."""
         return parse_notice(self.text) if self.kind == "notification" else None
 
     @property
     def round(self) -> RoundType:
-        """How it follows on what was before it."""
+        """How it follows what came before it."""
         if self.index == 0:
             return "new_session"
         then, now = parse_timestamp(self.previous_ended), parse_timestamp(self.started_at)
@@ -97,12 +95,12 @@ class Turn(Struct, gc=False):
 
     @property
     def started_at(self) -> str | None:
-        """When it began."""
+        """The timestamp of its first entry."""
         return self.start.timestamp
 
     @property
     def ended_at(self) -> str | None:
-        """When its last entry was written."""
+        """The timestamp of its last entry."""
         return self.last.timestamp
 
     started = OldName("started_at")
@@ -110,7 +108,7 @@ class Turn(Struct, gc=False):
 
 
 class TurnIndex:
-    """The turns of a session, and to which of them each entry belongs."""
+    """The turns of a session, and the turn of each entry."""
 
     def __init__(
         self,
@@ -123,7 +121,7 @@ class TurnIndex:
         self._file = file
         self.all: list[Turn] = []
         self._of = [NO_TURN] * len(file.entries)
-        """For each entry of the file the turn that it belongs to."""
+        """For each entry of the file, the turn that it belongs to."""
         self._queue: list[Prompt] = []
         self._entries = entries
         with pause_garbage_collector():
@@ -137,17 +135,17 @@ class TurnIndex:
             ended = turn.ended_at
 
     def find_turn(self, entry: Entry) -> Turn | None:
-        """The turn that an entry belongs to."""
+        """Return the turn that an entry belongs to."""
         place = self._of[entry.index]
         return self.all[place] if place != NO_TURN else None
 
     def _assign_turns(self, entries: Iterable[Entry]) -> None:
-        """Give each entry to the turn of its parent, or else to the turn that was at work just before."""
+        """Assign each entry to the turn of its parent, or else to the turn that was running just before."""
         of, turns = self._of, self.all
         first = self._file.by_uuid if self._file.repeated else {}
         for entry in entries:
             index, kind, parent = entry.index, entry.type, entry.parent
-            if first and entry.uuid is not None and first[entry.uuid] != index:  # written twice
+            if first and entry.uuid is not None and first[entry.uuid] != index:  # a repeated entry
                 of[index] = of[first[entry.uuid]]
                 continue
             prompt = None
@@ -164,7 +162,7 @@ class TurnIndex:
                 self._add_entry(turns[place], entry, prompt)
 
     def _start_turn(self, entry: Entry, prompt: Prompt) -> None:
-        for queued in self._queue:  # some clients take it out of the queue without saying so
+        for queued in self._queue:  # some clients dequeue a prompt without recording it
             if queued.text == prompt.text:
                 self._queue.remove(queued)
                 break
@@ -172,7 +170,7 @@ class TurnIndex:
         self.all.append(Turn(len(self.all), entry, prompt.kind, prompt, entry))
 
     def _add_entry(self, turn: Turn, entry: Entry, prompt: Prompt | None) -> None:
-        """Take note of what an entry says about its turn."""
+        """Update a turn with one of its entries."""
         kind = entry.type
         if kind == "assistant":
             if not _is_filler(entry):
@@ -194,7 +192,7 @@ class TurnIndex:
             self._absorb_typed_text(turn, entry)
 
     def _add_user_entry(self, turn: Turn, entry: Entry, kind: str) -> None:
-        """A user entry that is no result and starts no turn of its own."""
+        """Update a turn with a user entry that is not a result and does not start a turn."""
         turn.interrupted = kind == "interrupt"
         turn.answered = turn.answered and not turn.interrupted
         if kind == "meta":  # such as the note before a command that was typed hours later
@@ -203,20 +201,19 @@ class TurnIndex:
             turn.last = entry
 
     def _absorb_typed_text(self, turn: Turn, entry: Entry) -> None:
-        """Text that was typed while the turn worked, as the newest clients write it."""
+        """Add text that was typed while the turn was running, as the newest clients record it."""
         attachment = self._file.read_body(entry).get("attachment")
         prompt = parse_queued_prompt(attachment if isinstance(attachment, dict) else {})
         if prompt.is_typed and prompt.text:
             turn.further.append(prompt.text)
 
     def _absorb_queued_text(self, turn: Turn, entry: Entry) -> None:
-        """The same as older clients write it: put into the queue, and taken out without becoming an entry."""
+        """Add such text as older clients record it: queued, and dequeued without becoming an entry."""
         body = self._file.read_body(entry)
         operation, prompt = body.get("operation"), parse_user_body({"message": {"content": body.get("content")}})
         if operation == "enqueue":
-            if not prompt.text.startswith(
-                "{"
-            ):  # 2.1.45 also notes the start of background tasks, and never takes that out
+            # 2.1.45 also queues the start of background tasks, and never dequeues it.
+            if not prompt.text.startswith("{"):
                 self._queue.append(prompt)
         elif operation == "popAll":
             self._queue.clear()
@@ -238,18 +235,20 @@ class TurnIndex:
                 turns[place].calls.append(call)
 
     def _drop_idle_turns(self) -> None:
-        """Take back commands and notifications that set off no work: they start no turn."""
-        kept = [turn for turn in self.all if turn.kind not in KINDS_NEEDING_WORK or turn.expanded or _has_worked(turn)]
-        if len(kept) < len(self.all):
-            places = {turn.index: place for place, turn in enumerate(kept)}
+        """Remove turns of commands and notifications that triggered no work."""
+        remaining = [
+            turn for turn in self.all if turn.kind not in KINDS_NEEDING_WORK or turn.expanded or _has_worked(turn)
+        ]
+        if len(remaining) < len(self.all):
+            places = {turn.index: place for place, turn in enumerate(remaining)}
             self._of = [places.get(place, NO_TURN) for place in self._of]
-            self.all = kept
-            for place, turn in enumerate(kept):
+            self.all = remaining
+            for place, turn in enumerate(remaining):
                 turn.index = place
 
 
 def _is_filler(entry: Entry) -> bool:
-    """Whether an answer is the one that the client writes when it goes on after none was given."""
+    """Return whether an answer is the one that the client writes when it continues without one."""
     return entry.message is not None and entry.message.model == SYNTHETIC_MODEL and not entry.is_api_error_message
 
 
@@ -260,8 +259,8 @@ def _has_worked(turn: Turn) -> bool:
 def _judge_outcome(turn: Turn, *, is_last: bool) -> TurnOutcome:
     if turn.interrupted:
         return "interrupted"
-    said = (message for message in reversed(turn.messages) if message.is_error or not message.is_synthetic)
-    last = next(said, None)
+    answers = (message for message in reversed(turn.messages) if message.is_error or not message.is_synthetic)
+    last = next(answers, None)
     if last is not None and last.is_error:
         return "error"
     unanswered = [call for call in turn.calls if call.result is None and last and call.message == last.key]
@@ -273,6 +272,6 @@ def _judge_outcome(turn: Turn, *, is_last: bool) -> TurnOutcome:
 
 
 def find_round_type(entry: Entry, turns: TurnIndex) -> str:
-    """How a user entry follows on what was before it (new_session, continue, new_round, resume)."""
+    """Return how a user entry follows what came before it (new_session, continue, new_round, resume)."""
     turn = turns.find_turn(entry)
     return turn.round if turn is not None and turn.start is entry else "continue"

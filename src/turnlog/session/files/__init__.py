@@ -1,1 +1,1 @@
-"""The files that a session has read and changed."""
+"""The files that a session read and changed."""

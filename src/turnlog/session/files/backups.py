@@ -1,11 +1,11 @@
-"""The copies of files that the client makes before it changes them, and when each was taken.
+"""The copies that the client makes of files before it changes them, and when it took each one.
 
-A copy is taken when a prompt begins, of every file that the session has changed so far and that is no longer as it
-was; and just before a file is changed for the first time. So each shows a file as it was before a turn changed it.
+The client copies every file that the session has changed so far and that differs from its last copy when a prompt
+starts, and any file just before its first change. So each copy shows a file as it was before a turn changed it.
 
     <config>/file-history/<session id>/<hash of the path>@v<n>
 
-Which copy is of which file stands in `file-history-snapshot` and, from 2.1.209 on, `file-history-delta` entries.
+`file-history-snapshot` entries and, from 2.1.209 on, `file-history-delta` entries say which copy is of which file.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from turnlog.session.session import Session
 
 _BACKUP_NAME = re.compile(r"[0-9A-Za-z_-]{1,80}@v[0-9]{1,9}")
-"""Names come out of a transcript: they must not lead anywhere else."""
+"""Names come from a transcript, so they must not lead to another folder."""
 
 
 class FileBackup(Struct):
@@ -36,17 +36,17 @@ class FileBackup(Struct):
 
     path: str
     name: str | None
-    """None: there was no such file."""
+    """None if the file did not exist."""
     turn: Turn | None
-    """The turn that had not changed the file yet."""
+    """The turn that had not yet changed the file."""
     time: str | None
     place: float
     """When it was taken, in milliseconds since 1970."""
     folders: tuple[Path, ...]
-    """Where the copy may lie."""
+    """The folders that may contain the copy."""
 
     def read(self) -> bytes | None:
-        """The copy's bytes, or None when it is not there."""
+        """Read the copy; None if it does not exist."""
         name = self.name or ""
         copies = (
             (_read_plain_file(folder / name) for folder in self.folders) if _BACKUP_NAME.fullmatch(name) else iter(())
@@ -55,7 +55,7 @@ class FileBackup(Struct):
 
 
 def list_file_backups(session: Session) -> list[FileBackup]:
-    """All copies that a session tells of, each version of a file once, in order of time."""
+    """List all copies that a session mentions, each version of a file once, in order of time."""
     folders = tuple(_list_folders(session))
     found: dict[tuple[str, str | None, str], FileBackup] = {}
     latest, cwd = 0.0, next((entry.cwd for entry in session.entries if entry.cwd), None)
@@ -75,7 +75,7 @@ def list_file_backups(session: Session) -> list[FileBackup]:
 
 
 def _list_named_backups(body: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The copies that one entry names, by path."""
+    """Yield the copies that one entry names, with their paths."""
     snapshot = body.get("snapshot")
     tracked = snapshot.get("trackedFileBackups") if isinstance(snapshot, dict) else None
     pairs = list(tracked.items()) if isinstance(tracked, dict) else []
@@ -85,7 +85,7 @@ def _list_named_backups(body: dict[str, Any]) -> Iterator[tuple[str, dict[str, A
 
 
 def _find_turn(session: Session, body: dict[str, Any]) -> Turn | None:
-    """The turn of the prompt that a copy belongs to."""
+    """Return the turn of the prompt that a copy belongs to."""
     snapshot = body.get("snapshot")
     uuid = body.get("snapshotMessageId") or (snapshot.get("messageId") if isinstance(snapshot, dict) else None)
     place = session.file.by_uuid.get(uuid) if isinstance(uuid, str) else None
@@ -93,7 +93,7 @@ def _find_turn(session: Session, body: dict[str, Any]) -> Turn | None:
 
 
 def _list_folders(session: Session) -> Iterator[Path]:
-    """Where a session's copies lie: under its id, or under those that its entries carry since they were copied."""
+    """Yield the folders of a session's copies: those of its id, and of other ids in entries copied from elsewhere."""
     if session.path is None or session.path.parent.parent.name != "projects":
         return
     ids = dict.fromkeys([session.session_id, *(entry.session_id for entry in session.entries)])
@@ -102,7 +102,7 @@ def _list_folders(session: Session) -> Iterator[Path]:
 
 
 def _read_plain_file(path: Path) -> bytes | None:
-    """The bytes of a file that is one, and no link that leads elsewhere."""
+    """Read a regular file; a symbolic link could lead elsewhere."""
     try:
         if path.parent.is_symlink() or not stat.S_ISREG(os.lstat(path).st_mode):
             return None

@@ -1,7 +1,7 @@
 """What one call changed in a file: the text before, the text after, and the difference.
 
-The client records a patch for people to look at, in which leading tabs are spaces; often the file before; and the
-strings that were replaced, as they were found. None of them is always there, so each is used where it fits.
+The client records a patch for display, in which leading tabs are spaces; often the file before the change; and the
+strings that were replaced, as they were found. None of them is always present, so each is used where it fits.
 """
 
 from __future__ import annotations
@@ -17,40 +17,38 @@ Json = dict[str, Any]
 ChangeSource = Literal["patch", "texts", "none"]
 """Where a difference comes from: the client's own patch, the texts before and after, or nowhere."""
 
-UNKNOWN_BEFORE_NOTE = "what the file held before is not in the session"
+UNKNOWN_BEFORE_NOTE = "the earlier content of the file is not in the session"
 NO_TEXT_NOTE = "the call does not say what was written"
-TEXT_NOT_FOUND_NOTE = "the text to be replaced is not in what is known of the file"
-GUESSED_TABS_NOTE = "the client wrote leading tabs as spaces; the context lines are a guess"
-NOTEBOOK_NOTE = "the notebook before and after is not in the result"
+TEXT_NOT_FOUND_NOTE = "the text to replace is not in the known content of the file"
+GUESSED_TABS_NOTE = "the client recorded leading tabs as spaces; the context lines are a guess"
+NOTEBOOK_NOTE = "the result does not contain the notebook before and after"
 _LEADING_TABS = re.compile(r"^\t+", re.MULTILINE)
 _LEADING_SPACE_PAIRS = re.compile(r"^(?:  )+")
 
 
 class FileChange(NamedTuple):
-    """What a call changed."""
+    """The change that a call made to a file."""
 
     before: FileContent | None
-    """None: not known, or there was no file."""
+    """None if it is unknown, or if there was no file."""
     after: FileContent | None
     hunks: tuple[Hunk, ...] | None
-    """None: can't be rebuilt."""
+    """None if they can't be rebuilt."""
     source: ChangeSource
     created: bool = False
     note: str | None = None
 
 
 class Replacement(NamedTuple):
-    """A string that was replaced by another."""
-
     old: str
     new: str
     everywhere: bool
 
 
-def build_write_change(given: Any, structured: Any, known: FileContent | None) -> FileChange:
-    """What a Write changed."""
+def build_write_change(arguments: Any, structured: Any, known: FileContent | None) -> FileChange:
+    """Build the change of a Write call."""
     result = _to_fields(structured)
-    text = _find_first_text(result.get("content"), _to_fields(given).get("content"))
+    text = _find_first_text(result.get("content"), _to_fields(arguments).get("content"))
     original = _find_first_text(result.get("originalFile"))
     created = result.get("type") == "create" and original is None
     hunks = read_recorded_hunks(result.get("structuredPatch"))
@@ -66,30 +64,30 @@ def build_write_change(given: Any, structured: Any, known: FileContent | None) -
 
 
 def _restore_line_ends(text: str, original: str) -> str:
-    """A text with the line ends that it was written with.
+    """Return a text with the line ends that it was written with.
 
-    Clients that record a file with its `\\r` (2.1.29 is one) also give a text that is written over it such line ends,
-    even where it has them already; newer ones record and write texts as they are.
+    Clients that record a file with its `\\r` (such as 2.1.29) also give these line ends to a text that replaces the
+    file, even if it already has them; newer ones record and write texts unchanged.
     """
     crlf = original.count("\r\n")
     return text.replace("\n", "\r\n") if crlf > original.count("\n") - crlf else text
 
 
-def build_edit_change(given: Any, structured: Any, known: FileContent | None, *, absent: bool) -> FileChange:
-    """What an Edit or MultiEdit changed; `absent`: there was no such file, as far as is known."""
+def build_edit_change(arguments: Any, structured: Any, known: FileContent | None, *, absent: bool) -> FileChange:
+    """Build the change of an Edit or MultiEdit call; `absent` means that the file probably did not exist."""
     result = _to_fields(structured)
     original = _find_first_text(result.get("originalFile"), result.get("originalFileContents"))
     hunks = read_recorded_hunks(result.get("structuredPatch"))
     before = _find_text_before(original, known, hunks)
-    replaced = _list_replacements(result) or _list_replacements(_to_fields(given))
-    if _creates_file(replaced, before, absent):
-        return _compare_contents(None, to_file_content(replaced[0].new))
+    replacements = _list_replacements(result) or _list_replacements(_to_fields(arguments))
+    if _creates_file(replacements, before, absent):
+        return _compare_contents(None, to_file_content(replacements[0].new))
     if before is None:
         if not hunks:
             return FileChange(None, None, None, "none", note=UNKNOWN_BEFORE_NOTE)
-        return _build_patch_change(hunks, replaced)
+        return _build_patch_change(hunks, replacements)
     patched = apply_hunks(before.text, hunks) if hunks else None
-    text = _choose_text_after(_apply_replacements(before.text, replaced), patched)
+    text = _choose_text_after(_apply_replacements(before.text, replacements), patched)
     if text is None:
         return FileChange(before, None, hunks or None, "patch" if hunks else "none", note=TEXT_NOT_FOUND_NOTE)
     after = FileContent(text, before.form)
@@ -101,7 +99,7 @@ def build_edit_change(given: Any, structured: Any, known: FileContent | None, *,
 def _find_text_before(
     original: str | None, known: FileContent | None, hunks: tuple[Hunk, ...] | None
 ) -> FileContent | None:
-    """What a change found: what the result says, else what was known, unless the recorded patch does not fit that."""
+    """Return the text before a change: from the result, or else the known one if the recorded patch fits it."""
     if original is not None:
         return restore_file_form(original, known)
     is_stale = known is not None and hunks and apply_hunks(_expand_tabs(known.text), hunks) is None
@@ -109,7 +107,7 @@ def _find_text_before(
 
 
 def build_notebook_change(structured: Any, known: FileContent | None) -> FileChange:
-    """What a NotebookEdit changed."""
+    """Build the change of a NotebookEdit call."""
     result = _to_fields(structured)
     before, after = _find_first_text(result.get("original_file")), _find_first_text(result.get("updated_file"))
     if before is None or after is None:
@@ -119,11 +117,11 @@ def build_notebook_change(structured: Any, known: FileContent | None) -> FileCha
 
 
 def build_command_change(item: Json, known: FileContent | None) -> FileChange:
-    """What a command changed, as far as the client watched it."""
+    """Build the change of a command, as far as the client observed it."""
     hunks, created = read_recorded_hunks(item.get("hunks")), item.get("created") is True
     before = None if created else known
     if not hunks:
-        return FileChange(before, None, None, "none", created, "what the command wrote is not in the session")
+        return FileChange(before, None, None, "none", created, "the session does not contain what the command wrote")
     text = apply_hunks("" if created else before.text if before else "", hunks) if created or before else None
     if text is None:
         return FileChange(before, None, hunks, "patch", created)
@@ -137,13 +135,13 @@ def _compare_contents(before: FileContent | None, after: FileContent) -> FileCha
     return FileChange(before, after, hunks, "texts", before is None)
 
 
-def _creates_file(replaced: list[Replacement], before: FileContent | None, absent: bool) -> bool:
-    """Whether an edit made the file: it replaces nothing, where nothing was."""
-    return bool(replaced) and replaced[0].old == "" and (absent or before is None or before.text == "")
+def _creates_file(replacements: list[Replacement], before: FileContent | None, absent: bool) -> bool:
+    """Return whether an edit created the file: it replaces an empty text where no text was."""
+    return bool(replacements) and replacements[0].old == "" and (absent or before is None or before.text == "")
 
 
 def _list_replacements(fields: Json) -> list[Replacement]:
-    """The strings that were replaced, from a result or an input."""
+    """List the replaced strings of a result or an input."""
     edits = fields.get("edits")
     found = [_read_replacement(item) for item in (edits if isinstance(edits, list) else [fields])]
     return [item for item in found if item is not None]
@@ -160,29 +158,29 @@ def _read_replacement(item: Any) -> Replacement | None:
     return Replacement(old.replace("\r\n", "\n"), new.replace("\r\n", "\n"), everywhere)
 
 
-def _apply_replacements(text: str, replaced: Iterable[Replacement]) -> str | None:
-    """A text with strings replaced the way the client does it; None when one of them is not there."""
-    done = False
-    for old, new, everywhere in replaced:
+def _apply_replacements(text: str, replacements: Iterable[Replacement]) -> str | None:
+    """Replace strings in a text as the client does; None if one of them is missing."""
+    has_changed = False
+    for old, new, everywhere in replacements:
         if not old or old not in text:
             return None
         if not new and not old.endswith("\n") and old + "\n" in text:
-            old += "\n"  # what is taken away takes its line end with it
+            old += "\n"  # removing text also removes its line end
         text = text.replace(old, new) if everywhere else text.replace(old, new, 1)
-        done = True
-    return text if done else None
+        has_changed = True
+    return text if has_changed else None
 
 
 def _choose_text_after(text: str | None, patched: str | None) -> str | None:
-    """The text after an edit, from the strings that were replaced and from the patch, either of which may not fit."""
+    """Choose the text after an edit from the replaced strings and from the patch, either of which may not fit."""
     if text is None or patched is None:
         return patched if text is None else text
     return text if _expand_tabs(text) == _expand_tabs(patched) else patched
 
 
-def _build_patch_change(hunks: tuple[Hunk, ...], replaced: list[Replacement]) -> FileChange:
-    """The recorded patch of a file that is not known otherwise."""
-    tabbed = {_expand_tabs(line): line for item in replaced for line in f"{item.old}\n{item.new}".split("\n")}
+def _build_patch_change(hunks: tuple[Hunk, ...], replacements: list[Replacement]) -> FileChange:
+    """Build the change of an unknown file from its recorded patch."""
+    tabbed = {_expand_tabs(line): line for item in replacements for line in f"{item.old}\n{item.new}".split("\n")}
     if all(spaced == line for spaced, line in tabbed.items()):
         return FileChange(None, None, hunks, "patch")
     fixed = tuple(hunk._replace(lines=tuple(_restore_tabs(line, tabbed) for line in hunk.lines)) for hunk in hunks)
@@ -195,7 +193,7 @@ def _restore_tabs(line: str, tabbed: dict[str, str]) -> str:
 
 
 def _expand_tabs(text: str) -> str:
-    """A text with leading tabs as the client's patch has them."""
+    """Write leading tabs as the client's patch does."""
     return _LEADING_TABS.sub(lambda tabs: "  " * len(tabs[0]), text)
 
 

@@ -1,6 +1,6 @@
-"""Differences between two texts: the hunks of a unified diff, recorded by the client or made here.
+"""Differences between two texts as hunks of a unified diff, recorded by the client or computed here.
 
-A line is what ends with `\\n` and nothing else: texts hold form feeds and other characters that Python would split at.
+Only `\\n` ends a line: texts contain form feeds and other characters at which Python would split.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ CONTEXT_LINES = 3
 NO_NEWLINE_MARK = "\\ No newline at end of file"
 _LINE_SIGNS = frozenset({" ", "-", "+", "\\"})
 _MAX_COMPARED_PAIRS = 1_000_000
-"""So many pairs of lines are compared at most; a larger change is told as one block, which is no less true."""
+"""How many pairs of lines to compare at most; a larger change becomes one block, which is still correct."""
 _MAX_LINE_NUMBER = 1 << 40
 
 
@@ -21,24 +21,24 @@ class Hunk(NamedTuple):
     """A place where two texts differ."""
 
     old_start: int
-    """The first line, from 1; the line before the place when no line is there."""
+    """The first line, starting at 1; without lines, the line before the place."""
     new_start: int
     lines: tuple[str, ...]
-    """Each with its sign in front: a space, `-`, `+`, or NO_END."""
+    """Each line with its sign: a space, `-`, `+`, or NO_NEWLINE_MARK."""
 
     @property
     def old_count(self) -> int:
-        """How many lines it has in the old text."""
+        """The number of its lines in the old text."""
         return sum(line[0] in " -" for line in self.lines)
 
     @property
     def new_count(self) -> int:
-        """How many lines it has in the new text."""
+        """The number of its lines in the new text."""
         return sum(line[0] in " +" for line in self.lines)
 
     @property
     def title(self) -> str:
-        """Its place, as a unified diff tells it."""
+        """The `@@` line of a unified diff."""
         old = _format_range(self.old_start, self.old_count)
         return f"@@ -{old} +{_format_range(self.new_start, self.new_count)} @@"
 
@@ -51,7 +51,7 @@ def _format_range(start: int, count: int) -> str:
 
 
 def read_recorded_hunks(patch: object) -> tuple[Hunk, ...] | None:
-    """The hunks of a `structuredPatch`; None when it is no list of hunks."""
+    """Read the hunks of a `structuredPatch`; None if it is not a list of hunks."""
     if not isinstance(patch, list):
         return None
     hunks = [_read_recorded_hunk(item) for item in patch]
@@ -63,9 +63,9 @@ def _read_recorded_hunk(item: Any) -> Hunk | None:
     if not isinstance(item, dict) or not isinstance(lines := item.get("lines"), list):
         return None
     if not all(isinstance(line, str) and line[:1] in _LINE_SIGNS and "\n" not in line for line in lines):
-        return None  # a line end inside of a line would let a transcript write headers of its own into a patch
+        return None  # a line end inside a line would let a transcript inject headers into a patch
     hunk = Hunk(_to_line_number(item.get("oldStart")), _to_line_number(item.get("newStart")), tuple(lines))
-    # The client counts from 1 where nothing is; a unified diff names the line before.
+    # For an empty range, the client counts from 1, but a unified diff names the line before.
     old = hunk.old_start - 1 if hunk.old_count == 0 and hunk.old_start else hunk.old_start
     new = hunk.new_start - 1 if hunk.new_count == 0 and hunk.new_start else hunk.new_start
     return hunk._replace(old_start=old, new_start=new)
@@ -76,23 +76,23 @@ def _to_line_number(value: object) -> int:
 
 
 def apply_hunks(text: str, hunks: Iterable[Hunk]) -> str | None:
-    """A text with hunks applied to it, or None when they don't fit."""
+    """Apply hunks to a text; None if they don't fit."""
     lines = split_text_lines(text)
-    done: list[str] = []
+    output: list[str] = []
     at = 0
     for hunk in hunks:
         old, new = _split_sides(hunk)
         start = hunk.old_start - 1 if old else hunk.old_start
         if start < at or lines[start : start + len(old)] != old or start > len(lines):
             return None
-        done += lines[at:start]
-        done += new
+        output += lines[at:start]
+        output += new
         at = start + len(old)
-    return "".join([*done, *lines[at:]])
+    return "".join([*output, *lines[at:]])
 
 
 def _split_sides(hunk: Hunk) -> tuple[list[str], list[str]]:
-    """What a hunk has in the old text, and in the new one."""
+    """Return the old and the new lines of a hunk."""
     old: list[str] = []
     new: list[str] = []
     for line, after in zip(hunk.lines, (*hunk.lines[1:], ""), strict=True):
@@ -104,18 +104,18 @@ def _split_sides(hunk: Hunk) -> tuple[list[str], list[str]]:
     return old, new
 
 
-# -- made here
+# -- computed here
 
 
 def split_text_lines(text: str) -> list[str]:
-    """The lines of a text with their ends; the last one may have none."""
+    """Split a text into lines with their ends; the last one may have none."""
     lines = [line + "\n" for line in text.split("\n")]
     last = lines.pop()[:-1]
     return [*lines, last] if last else lines
 
 
 def compare_texts(before: str, after: str) -> tuple[Hunk, ...]:
-    """The hunks that lead from one text to another."""
+    """Compute the hunks that turn one text into another."""
     old, new = split_text_lines(before), split_text_lines(after)
     head = _count_common_lines(old, new)
     tail = _count_common_lines(old[head:][::-1], new[head:][::-1])
@@ -123,7 +123,7 @@ def compare_texts(before: str, after: str) -> tuple[Hunk, ...]:
 
 
 class ChangedLines(NamedTuple):
-    """Lines of the old text that give way to lines of the new one: where they begin, and where they end."""
+    """A range of old lines and the range of new lines that replaces it."""
 
     old: int
     old_end: int
@@ -134,12 +134,12 @@ class ChangedLines(NamedTuple):
 def build_hunks(
     old: list[str], new: list[str], changes: Iterable[ChangedLines], context: int = CONTEXT_LINES
 ) -> tuple[Hunk, ...]:
-    """Changes with some lines around them."""
+    """Build hunks from changes, with some lines of context around them."""
     return tuple(_build_hunk(old, new, group, context) for group in _group_changes(changes, context))
 
 
 def _count_common_lines(old: list[str], new: list[str]) -> int:
-    """How many lines two lists have in common at their start."""
+    """Count the lines that two lists have in common at their start."""
     return next((at for at, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
 
 
@@ -152,7 +152,7 @@ def _find_changes(old: list[str], new: list[str], head: int, tail: int) -> list[
 
 
 def _group_changes(changes: Iterable[ChangedLines], context: int) -> Iterator[list[ChangedLines]]:
-    """Changes so near to each other that they share their context."""
+    """Group changes that are close enough to share their context."""
     group: list[ChangedLines] = []
     for change in changes:
         if group and change.old - group[-1].old_end > 2 * context:
@@ -189,7 +189,7 @@ def _sign_lines(sign: str, lines: list[str]) -> Iterator[str]:
 
 
 def format_unified_diff(path: str, hunks: Iterable[Hunk], *, created: bool = False) -> Iterator[str]:
-    """A unified diff of one file, line by line, as `patch` and `git apply` take it."""
+    """Yield the lines of a unified diff of one file, as `patch` and `git apply` accept it."""
     yield "--- /dev/null" if created else f"--- {_quote_path('a/' + path)}"
     yield f"+++ {_quote_path('b/' + path)}"
     for hunk in hunks:
@@ -198,8 +198,8 @@ def format_unified_diff(path: str, hunks: Iterable[Hunk], *, created: bool = Fal
 
 
 def _quote_path(path: str) -> str:
-    """A path as git writes it into a diff: one that could be misread stands in quotation marks."""
+    """Write a path as git does in a diff: one that could be misread is quoted."""
     if path.isprintable() and not set(path) & {'"', "\\"}:
-        return path + "\t" * (" " in path)  # or the name would end at the space
+        return path + "\t" * (" " in path)  # without the tab, the name would end at the space
     data = path.encode("utf-8", "surrogatepass")
     return '"' + "".join(chr(c) if 32 <= c < 127 and c not in (34, 92) else f"\\{c:03o}" for c in data) + '"'

@@ -1,4 +1,4 @@
-"""What the session shows of a file: the results of Read, and files that the client attached."""
+"""The parts of files that a session shows: results of Read, and files that the client attached."""
 
 from __future__ import annotations
 
@@ -11,27 +11,26 @@ from turnlog.session.failures import to_result_text
 _NUMBERED_LINE = re.compile(r" *(\d{1,9})(?:→|\t)(.*)", re.DOTALL)
 _MAX_LINE_CHARS = 2000
 _MAX_READ_LINES = 2000
-"""Without a limit the tool shows so many lines, and so much of each."""
+"""Without a limit, the tool shows this many lines, and this many characters of each."""
 
 
 class ShownLines(NamedTuple):
-    """Lines of a file."""
+    """A range of lines of a file."""
 
     text: str
     first: int
-    """The number of the first line, from 1."""
+    """The number of the first line, starting at 1."""
     total: int | None
-    """How many lines the file has; a line end at its end begins one more."""
+    """The number of lines in the file; a final line end starts one more."""
     is_whole: bool
 
     @property
     def last(self) -> int:
-        """The number of the last line."""
         return self.first + self.text.count("\n")
 
 
 def parse_read_call(detail: CallDetail) -> ShownLines | None:
-    """What a call of Read showed; None if that was no text."""
+    """Parse what a Read call showed; None if it was not text."""
     if isinstance(detail.structured, dict):
         return parse_shown_file(detail.structured)
     limited = isinstance(detail.input, dict) and not {"offset", "limit"}.isdisjoint(detail.input)
@@ -39,13 +38,13 @@ def parse_read_call(detail: CallDetail) -> ShownLines | None:
 
 
 def parse_shown_file(result: Any, *, truncated: bool = False) -> ShownLines | None:
-    """What a structured result of Read, or an attachment's content, holds of a file."""
+    """Parse the part of a file in a structured result of Read, or in the content of an attachment."""
     file = result.get("file") if isinstance(result, dict) and result.get("type") == "text" else None
     if not isinstance(file, dict) or not isinstance(text := file.get("content"), str):
         return None
     first, count, total = (_to_number(file.get(name)) for name in ("startLine", "numLines", "totalLines"))
     cut = truncated or bool(file.get("truncatedByTokenCap"))
-    # Some versions count a line that ends the file, others don't.
+    # Some versions count the empty line after a final line end, others don't.
     whole = first in (0, 1) and count is not None and total is not None and count >= total and not cut
     return ShownLines(text, first or 1, total, whole)
 
@@ -55,7 +54,7 @@ def _to_number(value: object) -> int | None:
 
 
 def _parse_numbered_lines(text: str, *, limited: bool) -> ShownLines | None:
-    """Lines with their numbers in front, as the model sees them; what stands behind them is the client's."""
+    """Parse numbered lines as the model sees them; the client added what follows them."""
     lines: list[str] = []
     first = 1
     for line in text.split("\n"):

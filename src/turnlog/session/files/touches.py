@@ -1,6 +1,6 @@
-"""Every time that a session touched a file: by a call, an attachment, or a command that changed it; in order of time.
+"""Every time that a session touched a file (by a call, an attachment, or a command that changed it), in order of time.
 
-Sub-agents are included: what they did belongs to the turn that started them. Calls are counted by their id, once.
+It includes sub-agents: what they did belongs to the turn that started them. Each call id counts once.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 TouchAction = Literal["read", "write", "edit", "attach", "change"]
 TOUCH_ACTIONS: tuple[TouchAction, ...] = ("read", "write", "edit", "attach", "change")
-"""attach: the client itself put the file into the conversation; change: it told that somebody else changed the file."""
+"""attach: the client itself added the file to the conversation; change: it reported that somebody else changed it."""
 TouchOutcome = Literal["done", "failed", "denied", "interrupted", "unanswered"]
 
 _ATTACHMENT_ACTIONS: dict[str, TouchAction] = {
@@ -48,33 +48,33 @@ _MAX_AGENT_DEPTH = 50
 
 
 class Touch(Struct):
-    """One time that a file was touched."""
+    """One use of a file."""
 
     path: str
-    """Absolute, as far as the session tells the working folder."""
+    """The path, absolute if the session states the working folder."""
     action: TouchAction
     tool: str
     """The tool, or the kind of the attachment."""
     holder: Session
-    """The session, or that of a sub-agent, whose file holds it."""
+    """The session, or that of a sub-agent, whose file contains it."""
     entry: Entry
-    """The attachment, or what answers the call, or else the call itself."""
+    """The attachment or the result of the call, or else the call itself."""
     call: Call | None = None
     agent: SubAgent | None = None
     """The sub-agent that did it."""
     turn: Turn | None = None
     outcome: TouchOutcome = "done"
     place: float = 0
-    """When it took effect, in milliseconds since 1970; never before what stands above it in its file."""
+    """When it took effect, in milliseconds since 1970; never before earlier lines of its file."""
 
     @property
     def time(self) -> str | None:
-        """When it took effect, as the entry says."""
+        """When it took effect, according to the entry."""
         return self.entry.timestamp
 
 
 def list_touches(session: Session) -> list[Touch]:
-    """All touches of a session and its sub-agents, in order of time."""
+    """List all touches of a session and its sub-agents, in order of time."""
     seen: set[str] = set()
     found = list(_list_own_touches(session, seen))
     for touch in found:
@@ -90,7 +90,7 @@ def list_touches(session: Session) -> list[Touch]:
 
 
 class AgentTurns:
-    """Finds the turn whose call started a sub-agent, or the one that this one was started by."""
+    """Finds the turn whose call started a sub-agent, directly or through a parent agent."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -98,7 +98,7 @@ class AgentTurns:
         self._calls = {call.id: call for call in session.calls}
 
     def find_turn(self, agent: SubAgent) -> Turn | None:
-        """The turn; None where nothing leads to it."""
+        """Return the turn; None if no call leads to it."""
         for _ in range(_MAX_AGENT_DEPTH):
             if call := self._calls.get(agent.call_id or ""):
                 return self._session.find_turn(call.line)
@@ -110,17 +110,17 @@ class AgentTurns:
 
 
 def find_turn_at(session: Session, time: float) -> Turn | None:
-    """The turn that was at work at a time: the last one that had begun."""
-    begun = [
+    """Return the turn that was running at a time: the last one that had started."""
+    started = [
         turn
         for turn in session.turns
         if (start := to_epoch_milliseconds(turn.started_at)) is not None and start <= time
     ]
-    return begun[-1] if begun else None
+    return started[-1] if started else None
 
 
 def _list_own_touches(session: Session, seen: set[str]) -> Iterator[Touch]:
-    """The touches that one file holds, each with its place in time."""
+    """Yield the touches in one file, each with its time."""
     found = [*_list_call_touches(session, seen), *_list_attachment_touches(session)]
     latest = 0.0
     for touch in sorted(found, key=lambda touch: touch.entry.index):
@@ -130,8 +130,8 @@ def _list_own_touches(session: Session, seen: set[str]) -> Iterator[Touch]:
 
 def _list_call_touches(session: Session, seen: set[str]) -> Iterator[Touch]:
     wanted = [call for call in session.calls if call.name in PATH_FIELDS and call.id not in seen]
-    for call, given in zip(wanted, read_call_inputs(session.file, wanted), strict=True):
-        path = find_named_path(given, call.name)
+    for call, arguments in zip(wanted, read_call_inputs(session.file, wanted), strict=True):
+        path = find_named_path(arguments, call.name)
         if path is not None:
             action: TouchAction = "read" if call.name in READ_TOOLS else "write" if call.name == "Write" else "edit"
             seen.add(call.id)
@@ -154,7 +154,7 @@ def _judge_outcome(session: Session, call: Call) -> TouchOutcome:
 
 
 def _list_command_touches(session: Session, seen: set[str]) -> Iterator[Touch]:
-    """The files that commands changed, where the client watched that."""
+    """Yield the files that commands changed, where the client observed it."""
     for call in session.calls:
         if call.name in _SHELL_TOOLS and call.result is not None and call.id not in seen:
             if b'"bashEditDiff"' not in session.file.read_raw(call.result):
@@ -165,7 +165,7 @@ def _list_command_touches(session: Session, seen: set[str]) -> Iterator[Touch]:
 
 
 def read_changed_files(body: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """The files that a command changed, with what the client tells of each."""
+    """Map the files that a command changed to what the client recorded about each."""
     structured = body.get("toolUseResult")
     diff = structured.get("bashEditDiff") if isinstance(structured, dict) else None
     fields = diff if isinstance(diff, dict) else {}
@@ -192,7 +192,7 @@ def _list_attachment_touches(session: Session) -> Iterator[Touch]:
 
 
 def resolve_touched_path(path: str, cwd: str | None) -> str:
-    """A path as seen from a working folder; one that is absolute already stays as it is written."""
+    """Resolve a path against a working folder; an absolute path stays as it is."""
     if _ABSOLUTE_PATH.match(path) or not cwd:
         return path
     if "\\" in cwd and "/" not in cwd:
@@ -201,24 +201,24 @@ def resolve_touched_path(path: str, cwd: str | None) -> str:
 
 
 class FileTouches(Struct):
-    """A file, and all that touched it."""
+    """A file and all its touches."""
 
     path: str
     touches: list[Touch]
 
     def count_touches(self, *actions: TouchAction) -> int:
-        """How often it was touched in these ways; what failed is not counted."""
+        """Count the successful touches with these actions."""
         return sum(touch.action in actions and touch.outcome == "done" for touch in self.touches)
 
     @property
     def failures(self) -> list[Touch]:
-        """What failed, was denied or interrupted, or was never answered."""
+        """Touches that failed, were denied or interrupted, or were never answered."""
         return [touch for touch in self.touches if touch.outcome != "done"]
 
 
-def group_touches_by_file(found: Iterable[Touch]) -> list[FileTouches]:
-    """Touches by file, in the order of the first one."""
+def group_touches_by_file(touches: Iterable[Touch]) -> list[FileTouches]:
+    """Group touches by file, in order of the first one."""
     files: dict[str, FileTouches] = {}
-    for touch in found:
+    for touch in touches:
         files.setdefault(touch.path, FileTouches(touch.path, [])).touches.append(touch)
     return list(files.values())

@@ -1,7 +1,7 @@
-"""The versions of one file that a session knows of, and which of them was there after a turn.
+"""The versions of one file that a session knows, and which of them existed after a turn.
 
-Versions hold no content, so that a file of megabytes that was changed a thousand times can be listed: `recreate` walks
-the session once more and gives the bytes of one of them.
+Versions contain no content, so that a file of megabytes with a thousand changes can be listed; `recreate_version` walks
+the session again and returns the bytes of one.
 """
 
 from __future__ import annotations
@@ -23,60 +23,60 @@ if TYPE_CHECKING:
     from turnlog.session.session import Session
 
 FOUND_ACTION = "found"
-"""The action of a version that an edit came upon: something else had changed the file."""
+"""The action of a version that an edit found because something else had changed the file."""
 _MAX_LISTED_PATHS = 8
 
 
 class FileVersion(Struct):
-    """What a file held from some moment on."""
+    """The content of a file from some moment on."""
 
     number: int
-    """Its place among the versions of the file, from 1."""
+    """Its position among the versions of the file, starting at 1."""
     turn: int | None
-    """The turn in which it was seen or made; a copy shows the file before that turn changed it."""
+    """The turn that saw or made it; a copy shows the file before that turn changed it."""
     time: str | None
     action: str
-    """read, write, edit, attach, change, copy, or FOUND."""
+    """read, write, edit, attach, change, copy, or FOUND_ACTION."""
     source: str
     """The tool, the kind of the attachment, or `file-history`."""
     sure: Sureness
     absent: bool = False
-    """There is no such file."""
+    """Whether the file does not exist."""
     size: int | None = None
     sha256: str | None = None
     lines: tuple[int, int, int | None] | None = None
-    """First, last and number of all lines, when only some are known."""
+    """The first, last and total number of lines, if only some are known."""
     agent_id: str | None = None
     call_id: str | None = None
     note: str | None = None
 
     @property
     def is_change(self) -> bool:
-        """Whether a call, a command or a person made it, and it was not merely seen."""
+        """Whether a call, a command or a person made it, as opposed to a version that was only seen."""
         return self.action in ("write", "edit", "change")
 
     @property
     def is_whole(self) -> bool:
-        """Whether all of the file is known, or that there was none."""
+        """Whether all of the file is known, or its absence."""
         return self.absent or self.sure in ("exact", "text", "rebuilt")
 
 
 class ChosenVersion(NamedTuple):
-    """The version that was asked for."""
+    """A version, and whether it was seen in time."""
 
     version: FileVersion
     later: bool
-    """It was only seen later; nothing that the session knows of changed the file in between."""
+    """Whether it was only seen later, with no known change to the file in between."""
 
 
 def list_file_paths(session: Session) -> list[str]:
-    """The files whose content a session may tell something of."""
+    """List the files whose content a session may reveal."""
     known = [touch.path for touch in list_touches(session) if touch.outcome == "done"]
     return list(dict.fromkeys([*known, *(copy.path for copy in list_file_backups(session))]))
 
 
 def find_file_path(session: Session, name: str, others: Sequence[str] = ()) -> str:
-    """The one file that a name means: a path, the end of one, or a file's name; `others` are further spellings."""
+    """Find the one file that a name means: a path, the end of one, or a file name; `others` are further spellings."""
     known = list_file_paths(session)
     for wanted in (name, *others):
         if wanted in known:
@@ -88,19 +88,19 @@ def find_file_path(session: Session, name: str, others: Sequence[str] = ()) -> s
     if found:
         more = " …" if len(found) > _MAX_LISTED_PATHS else ""
         raise UsageError(
-            f"{name!r} fits {len(found)} files: {', '.join(found[:_MAX_LISTED_PATHS])}{more}; give more of the path"
+            f"{name!r} matches {len(found)} files: {', '.join(found[:_MAX_LISTED_PATHS])}{more}; use more of the path"
         )
-    raise NotFound(f"{name}: the session touched no such file; `turnlog files` lists those that it did")
+    raise NotFound(f"{name}: the session touched no such file; `turnlog files` lists its files")
 
 
 def list_file_versions(session: Session, path: str) -> list[FileVersion]:
-    """The versions of a file in order of time; looks that showed nothing new are left out."""
+    """List the versions of a file in order of time, without reads that showed nothing new."""
     found: list[FileVersion] = []
     for version, _ in _list_all_versions(session, path):
         last = next((item for item in reversed(found) if item.is_whole or item.is_change), None)
         if last is not None and _is_same_version(last, version):
             if version.sure == "exact" and last.sure != "exact":
-                last.sure, last.note = "exact", f"a copy of turn {version.turn} is the same" if version.turn else None
+                last.sure, last.note = "exact", f"confirmed by a copy of turn {version.turn}" if version.turn else None
             continue
         found.append(version)
     for number, version in enumerate(found, 1):
@@ -109,16 +109,16 @@ def list_file_versions(session: Session, path: str) -> list[FileVersion]:
 
 
 def recreate_version(session: Session, path: str, version: FileVersion) -> bytes:
-    """The bytes of a version."""
+    """Return the bytes of a version."""
     for candidate, data in _list_all_versions(session, path):
         same = (candidate.action, candidate.sha256, candidate.call_id, candidate.time)
         if data is not None and same == (version.action, version.sha256, version.call_id, version.time):
             return data
-    raise NotFound(f"{path}: what it held then is not known")
+    raise NotFound(f"{path}: its content at that point is not known")
 
 
 def _is_same_version(last: FileVersion, version: FileVersion) -> bool:
-    """Whether a version only confirms the one before it."""
+    """Return whether a version only confirms the previous one."""
     if version.is_change:
         return False
     return (version.absent and last.absent) or (version.is_whole and version.sha256 == last.sha256 is not None)
@@ -130,20 +130,20 @@ class _VersionData(NamedTuple):
 
 
 def _list_all_versions(session: Session, path: str) -> Iterator[_VersionData]:
-    """What every step tells, with the bytes."""
-    held: bytes | None = None
+    """Yield what every step reveals, with the bytes."""
+    current: bytes | None = None
     for step in list_file_steps(session, path.__eq__):
         before = step.before.data if step.before else None
-        if before is not None and before != held:
+        if before is not None and before != current:
             yield _VersionData(_build_found_version(step, before), before)
         after = _read_step_data(step)
         yield _VersionData(_build_version(step, step.action, step.sure, after), after)
         if step.after is not None or step.changes_file:
-            held = after
+            current = after
 
 
 def _read_step_data(step: FileStep) -> bytes | None:
-    """What a step tells that the file holds."""
+    """Return the content of the file that a step reveals."""
     if step.data is not None:
         return step.data
     if step.part is not None:
@@ -152,7 +152,7 @@ def _read_step_data(step: FileStep) -> bytes | None:
 
 
 def _build_found_version(step: FileStep, data: bytes) -> FileVersion:
-    """What an edit came upon."""
+    """Build the version that an edit found."""
     damaged = step.before is not None and is_damaged_text(step.before.text)
     version = _build_version(step, FOUND_ACTION, "partial" if damaged else "text", data)
     version.note = DAMAGED_NOTE if damaged else None
@@ -179,12 +179,12 @@ def _build_version(step: FileStep, action: str, sure: Sureness, data: bytes | No
 
 
 def find_version_after_turn(known: Sequence[FileVersion], turn: int) -> ChosenVersion | None:
-    """What was there after a turn, or None if nothing is known of it."""
+    """Find the version after a turn; None if nothing is known of it."""
     return _choose_version(known, [item for item in known if (item.turn or 0) <= turn])
 
 
 def find_version_before_turn(known: Sequence[FileVersion], turn: int) -> ChosenVersion | None:
-    """What was there before a turn changed anything."""
+    """Find the version before a turn changed anything."""
     within = takewhile(lambda item: not item.is_change, [item for item in known if item.turn == turn])
     return _choose_version(known, [item for item in known if (item.turn or 0) < turn] + list(within))
 

@@ -1,1 +1,1 @@
-"""What the client would go on from, and what it would send."""
+"""Where the client would continue a session, and what it would send."""

@@ -1,8 +1,8 @@
-"""What the newest client adds to a conversation when it resumes one: `turnlog messages --as-sent`.
+"""What the newest client adds to a conversation when it resumes one (`turnlog messages --as-sent`).
 
-The words are those of Claude Code 2.1.325. What depends on the machine, the day or the tools at hand (the environment,
-the date, the list of tools) can only be taken from the file: the newest clients write down what an attachment was
-rendered to.
+The texts are those of Claude Code 2.1.325. Whatever depends on the machine, the day or the available tools (the
+environment, the date, the list of tools) can only come from the file: the newest clients record the text that they
+rendered for an attachment.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ class AddedBlock(Json):
 
 
 def read_rendered_attachment(body: Body) -> tuple[str, list[Json]]:
-    """The role and the texts that an attachment was sent as, if the file says so."""
-    found = body.get("rendered")
+    """Return the role and blocks that an attachment was sent as, if the file records them."""
+    rendered = body.get("rendered")
     role = "system" if body.get("renderedRole") == "system" else "user"
-    texts = [text for item in found if (text := _read_text(item))] if isinstance(found, list) else []
+    texts = [text for item in rendered if (text := _read_text(item))] if isinstance(rendered, list) else []
     if role == "system":
         texts = [text.removeprefix(_REMINDER_START).removesuffix(_REMINDER_END) for text in texts]
     return role, [AddedBlock(type="text", text=text) for text in texts]
@@ -42,6 +42,6 @@ def _read_text(item: object) -> str | None:
 
 
 def make_up_result(call: Json, *, at_end: bool) -> Json:
-    """The result that the client makes up for a call without one."""
+    """Build the result that the client invents for a call without one."""
     text = INTERRUPTED_RESULT_TEXT if at_end else MISSING_RESULT_TEXT
     return {"type": "tool_result", "tool_use_id": call.get("id"), "content": text, "is_error": True}

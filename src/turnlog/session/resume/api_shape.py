@@ -1,4 +1,4 @@
-"""Whether messages have the shape that the Messages API asks for."""
+"""Checks that messages have the shape that the Messages API requires."""
 
 from __future__ import annotations
 
@@ -11,28 +11,26 @@ from turnlog.session.resume.refusals import THINKING_TYPES
 Json = dict[str, Any]
 
 SHAPE_RULES: dict[str, str] = {
-    "api-first": "the first message is not the user's",
-    "api-empty": "a message has no content, or a text that is empty",
-    "api-unanswered": "a call has no result directly behind it",
-    "api-orphan": "a result does not stand directly behind its call",
-    "api-ids": "two calls have one id",
+    "api-first": "the first message is not from the user",
+    "api-empty": "a message has no content, or an empty text",
+    "api-unanswered": "a call is not directly followed by its result",
+    "api-orphan": "a result does not directly follow its call",
+    "api-ids": "two calls have the same id",
     "api-last-thinking": "the last block of an answer is thinking",
-    "api-late-thinking": "thinking stands behind a call",
-    "api-same-role": "two messages of one speaker follow each other; the API takes them as one",
+    "api-late-thinking": "thinking follows a call",
+    "api-same-role": "two messages of the same role follow each other; the API joins them",
 }
-"""The rules by name, each with the words for what breaks it."""
+"""The rules by name, each with the text that reports a breach."""
 
 
 class Breach(NamedTuple):
-    """A message that breaks a rule."""
-
     rule: str
     message: int
-    """Which message, counted from 0."""
+    """The index of the message, starting at 0."""
 
 
 def find_breaches(messages: list[Json]) -> list[Breach]:
-    """What the API would not take as it is, in the order of the messages; what the system says is passed over."""
+    """List what the API would reject, in message order; system messages are ignored."""
     spoken = [(number, message) for number, message in enumerate(messages) if message["role"] != "system"]
     found: list[Breach] = []
     if spoken and spoken[0][1]["role"] != "user":
@@ -50,7 +48,7 @@ def find_breaches(messages: list[Json]) -> list[Breach]:
 
 
 def _check_pair(before: Json | None, message: Json) -> Iterator[str]:
-    """What is wrong with how a message follows another."""
+    """Yield the rules that two consecutive messages break."""
     calls = _list_ids(before, "tool_use") if before and before["role"] == "assistant" else []
     results = _list_ids(message, "tool_result") if message["role"] == "user" else []
     if before is not None and before["role"] == message["role"]:
@@ -60,7 +58,7 @@ def _check_pair(before: Json | None, message: Json) -> Iterator[str]:
 
 
 def _check_message(message: Json) -> Iterator[str]:
-    """What is wrong with a message by itself."""
+    """Yield the rules that a message breaks by itself."""
     kinds = [block["type"] for block in message["content"]]
     if not kinds or any(kind == "text" and not _read_text(block) for kind, block in _pair_with_kinds(kinds, message)):
         yield "api-empty"
@@ -82,6 +80,6 @@ def _read_text(block: Json) -> str:
 
 
 def _list_ids(message: Json, kind: str) -> list[str]:
-    """The ids of a message's calls, or of those that its results answer."""
+    """List the ids of a message's calls, or of the calls that its results answer."""
     key = "id" if kind == "tool_use" else "tool_use_id"
     return [str(block.get(key)) for block in message["content"] if block["type"] == kind]

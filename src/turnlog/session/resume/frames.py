@@ -1,7 +1,7 @@
-"""The frames in which the newest client sends what did not start a turn as a person's prompt.
+"""The frames around what the newest client sends when it did not start as a person's prompt.
 
-What came while the model was working, and what a background task or a schedule started, is sent with words around it
-that say who it is from. The words are those of Claude Code 2.1.325, as seen in what it sends for each origin.
+The client wraps what arrived while the model was working, and what a background task or a schedule started, in text
+that says who it is from. The texts are those that Claude Code 2.1.325 sends for each origin.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ _ANSWER_TEXTS = {
 
 
 def frame_entry(blocks: list[Json], body: Body) -> list[Json]:
-    """The blocks of a user entry as they are sent: what a task or a schedule started says so."""
+    """Return the blocks of a user entry as they are sent: framed if a task or a schedule started it."""
     origin = _read_origin(body)
     if origin.get("kind") != "task-notification":
         return blocks
@@ -116,64 +116,64 @@ def frame_entry(blocks: list[Json], body: Body) -> list[Json]:
 
 
 def frame_queued(blocks: list[Json], attachment: Body) -> list[Json]:
-    """The blocks of a `queued_command` as they are sent: its texts as one, in the frame of its origin."""
+    """Return the blocks of a `queued_command` as they are sent: its texts joined, in the frame of its origin."""
     texts = [block["text"] for block in blocks if block["type"] == "text"]
     if not texts:
         return blocks
-    words, origin = "\n".join(texts), _read_origin(attachment)
+    text, origin = "\n".join(texts), _read_origin(attachment)
     if origin.get("kind") not in (None, "human") or attachment.get("isMeta"):
-        words = _CLOSING_TAG.sub("&lt;/system-reminder&gt;", words)
-    sent = _frame_words(words, origin, attachment)
+        text = _CLOSING_TAG.sub("&lt;/system-reminder&gt;", text)
+    framed = _frame_text(text, origin, attachment)
     if not is_human_turn(attachment):
-        sent = f"{_REMINDER_START}{sent}{_REMINDER_END}"
-    return [{"type": "text", "text": sent}, *(block for block in blocks if block["type"] != "text")]
+        framed = f"{_REMINDER_START}{framed}{_REMINDER_END}"
+    return [{"type": "text", "text": framed}, *(block for block in blocks if block["type"] != "text")]
 
 
 def is_human_turn(attachment: Body) -> bool:
-    """Whether a person's own words are sent as such, and not as a reminder."""
+    """Return whether a person's own text is sent as such, and not as a reminder."""
     return bool(attachment.get("humanTurn")) and _read_origin(attachment).get("kind") == "human"
 
 
-def _frame_words(words: str, origin: Body, attachment: Body) -> str:
+def _frame_text(text: str, origin: Body, attachment: Body) -> str:
     kind = origin.get("kind")
     if not origin and attachment.get("isMeta"):
-        return _frame_stranger_words(words)
+        return _frame_stranger_text(text)
     match kind:
         case None | "human" | "auto-continuation":
-            return _PERSON_FRAME.format(words)
+            return _PERSON_FRAME.format(text)
         case "task-notification":
-            return (_SCHEDULE_FRAME if _is_scheduled(origin) else _TASK_FRAME).format(words)
+            return (_SCHEDULE_FRAME if _is_scheduled(origin) else _TASK_FRAME).format(text)
         case "peer":
-            return _frame_peer_words(words, origin, attachment)
+            return _frame_peer_text(text, origin, attachment)
         case "coordinator":
-            return _COORDINATOR_FRAME.format(words)
+            return _COORDINATOR_FRAME.format(text)
         case "channel":
-            return _CHANNEL_FRAME.format(origin.get("server"), words)
+            return _CHANNEL_FRAME.format(origin.get("server"), text)
         case "observer":
-            return _OBSERVER_FRAME.format(re.sub(r"[^a-zA-Z0-9:_-]", "-", str(origin.get("from")))[:64], words)
+            return _OBSERVER_FRAME.format(re.sub(r"[^a-zA-Z0-9:_-]", "-", str(origin.get("from")))[:64], text)
         case "observer-activity":
-            return words
+            return text
         case "voice-call":
-            return _VOICE_FRAME.format(words)
+            return _VOICE_FRAME.format(text)
         case "plugin":
             return (
-                _PERSON_FRAME.format(words)
+                _PERSON_FRAME.format(text)
                 if origin.get("asUser") is True
-                else _PLUGIN_FRAME.format(_read_plugin_name(origin), words)
+                else _PLUGIN_FRAME.format(_read_plugin_name(origin), text)
             )
-    return _frame_stranger_words(words)
+    return _frame_stranger_text(text)
 
 
-def _frame_peer_words(words: str, origin: Body, attachment: Body) -> str:
+def _frame_peer_text(text: str, origin: Body, attachment: Body) -> str:
     if origin.get("activityObservation") is not None:
-        return _ACTIVITY_FRAME.format(words)
+        return _ACTIVITY_FRAME.format(text)
     note = _AGENT_NOTE if origin.get("senderTaskId") is not None else _SESSION_NOTE
     endings = tuple(f"\n\n{note}{answer}" for answer in ("", *_ANSWER_TEXTS.values()))
-    if words.startswith(PEER_FRAMES[:2]) and words.endswith(endings):  # it came with its frame
-        return words
+    if text.startswith(PEER_FRAMES[:2]) and text.endswith(endings):  # it already has its frame
+        return text
     has_tool = attachment.get("sendMessageToolAbsent") is not True
     way = "host" if origin.get("hostInjected") else "tool" if has_tool else "none"
-    return f"{PEER_FRAMES[1]}{words}\n\n{note}{_ANSWER_TEXTS[way]}"
+    return f"{PEER_FRAMES[1]}{text}\n\n{note}{_ANSWER_TEXTS[way]}"
 
 
 def _read_plugin_name(origin: Body) -> str:
@@ -181,8 +181,8 @@ def _read_plugin_name(origin: Body) -> str:
     return name if isinstance(name, str) and name.isidentifier() else "unnamed"
 
 
-def _frame_stranger_words(words: str) -> str:
-    return words if words.startswith(_STRANGER_HEADING) else f"{_STRANGER_HEADING}{words}"
+def _frame_stranger_text(text: str) -> str:
+    return text if text.startswith(_STRANGER_HEADING) else f"{_STRANGER_HEADING}{text}"
 
 
 def _is_scheduled(origin: Body) -> bool:
@@ -190,8 +190,8 @@ def _is_scheduled(origin: Body) -> bool:
 
 
 def _read_origin(source: Body) -> Body:
-    """The origin that an entry or attachment names; a queued notification of older clients names its mode alone."""
-    found = source.get("origin")
-    if isinstance(found, dict):
-        return found
+    """Return the origin of an entry or attachment; a queued notification of older clients has only its mode."""
+    origin = source.get("origin")
+    if isinstance(origin, dict):
+        return origin
     return {"kind": "task-notification"} if source.get("commandMode") == "task-notification" else {}

@@ -1,4 +1,4 @@
-"""What each row of a resumed session contributes to the conversation.
+"""The part of the conversation that each row of a resumed session contributes.
 
 The numbers in brackets are the rules of docs/format.md, "How a session is resumed".
 """
@@ -19,26 +19,26 @@ Json = dict[str, Any]
 _UNSENT_BLOCK_TYPE = "advisor_tool_result"
 _RENAMED_TOOLS = {"Task": "Agent"}
 _MAX_NESTING = 600
-"""How deep values are followed; what lies deeper is cut off, because encoding it again could exhaust the stack."""
+"""How deep values are followed; deeper values are cut off, because encoding them again could exhaust the stack."""
 _SENT_INPUT_FIELDS = {"SendMessage": ("to", "summary", "message")}
 
 
 class MessagePart(NamedTuple):
-    """What one row, or several that belong together, say."""
+    """The blocks of one row, or of several rows that belong together."""
 
     role: str
     blocks: list[Json]
     identity: str | None = None
-    """What joins the rows of one assistant message."""
+    """The key that joins the rows of one assistant message."""
 
 
 def build_message_part(row: Entry, body: Body, *, as_sent: bool) -> MessagePart | None:
-    """What a row says, or None when it says nothing [18-20]."""
+    """Build the part of a row, or None if it contributes nothing [18-20]."""
     if row.type == "attachment":
         return _build_attachment_part(body, as_sent)
     if row.type == "system":
-        shown = row.subtype == "local_command" and not body.get("isDisplayOnly")
-        return MessagePart("user", _to_text_blocks(body.get("content"))) if shown else None
+        is_sent = row.subtype == "local_command" and not body.get("isDisplayOnly")
+        return MessagePart("user", _to_text_blocks(body.get("content"))) if is_sent else None
     message = body.get("message")
     if not isinstance(message, dict):
         return None
@@ -55,7 +55,7 @@ def build_message_part(row: Entry, body: Body, *, as_sent: bool) -> MessagePart 
 
 
 def _build_attachment_part(body: Body, as_sent: bool) -> MessagePart | None:
-    """A prompt or notification that came while the model was working; other attachments are reminders [19]."""
+    """Build the part of a prompt or notification that came while the model worked; others are reminders [19]."""
     attachment = body.get("attachment")
     if not isinstance(attachment, dict):
         return None
@@ -73,7 +73,7 @@ def _to_text_blocks(content: object) -> list[Json]:
 
 
 def _to_blocks(content: object) -> list[Json]:
-    """The blocks of a content; texts that are empty or blank say nothing [20]."""
+    """List the blocks of a content without empty or blank texts [20]."""
     if not isinstance(content, list):
         return _to_text_blocks(content)
     blocks = [
@@ -83,7 +83,7 @@ def _to_blocks(content: object) -> list[Json]:
 
 
 def _to_client_result(block: Json) -> Json:
-    """A result as the newest client words it: of an error only the texts, as one; anything odd as JSON."""
+    """Return a result as the newest client sends it: for an error only the joined texts, anything odd as JSON."""
     content = block.get("content")
     if block["type"] != "tool_result" or content is None or isinstance(content, str):
         return block
@@ -96,25 +96,25 @@ def _to_client_result(block: Json) -> Json:
 
 
 def _find_message_identity(body: Body, message: Json) -> str | None:
-    """Rows without message id but with any request id are joined with each other; with neither, never [23]."""
+    """Return what identifies a message; all rows with a request id but no message id share one identity [23]."""
     identity = message.get("id")
     return identity if isinstance(identity, str) and identity else ("no id" if body.get("requestId") else None)
 
 
 def _to_client_call(block: Json) -> Json:
-    """A call as the newest client words it [27]."""
+    """Return a call as the newest client sends it [27]."""
     if block["type"] != "tool_use":
         return block
-    name, given, sent = str(block.get("name")), block.get("input"), dict(block)
-    if name in _SENT_INPUT_FIELDS and isinstance(given, dict):
-        sent["input"] = {key: value for key, value in given.items() if key in _SENT_INPUT_FIELDS[name]}
+    name, arguments, sent = str(block.get("name")), block.get("input"), dict(block)
+    if name in _SENT_INPUT_FIELDS and isinstance(arguments, dict):
+        sent["input"] = {key: value for key, value in arguments.items() if key in _SENT_INPUT_FIELDS[name]}
     if name in _RENAMED_TOOLS:
         sent["name"] = _RENAMED_TOOLS[name]
     return sent
 
 
 def to_client_json(value: Any, depth: int = 0) -> Any:
-    """A JSON value after the client's own decoding and encoding: numbers are doubles, half surrogates become U+FFFD."""
+    """Return a JSON value as the client re-encodes it: numbers are doubles, lone surrogates become U+FFFD."""
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if not isinstance(value, dict | list):
@@ -123,7 +123,7 @@ def to_client_json(value: Any, depth: int = 0) -> Any:
         return TOO_DEEP_TEXT
     if isinstance(value, list):
         items = []
-        for inner in value:  # no comprehension: it would need a second frame for each level
+        for inner in value:  # a comprehension would need a second stack frame per level
             items.append(to_client_json(inner, depth + 1))  # noqa: PERF401
         return items
     fields = {}

@@ -1,4 +1,4 @@
-"""What the Messages API refuses of a single block: thinking without its signature, images it can't read, tool names."""
+"""What the Messages API rejects in a single block: thinking without a signature, unreadable images, bad tool names."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ Json = dict[str, Any]
 
 MAX_TOOL_NAME_CHARS = 200
 MAX_IMAGE_SIDE_PIXELS = 8000
-"""Pixels that a side of an image may have."""
+"""The maximum width and height of an image."""
 MAX_SIDE_PIXELS_OF_MANY = 2000
 MANY_IMAGES = 20
-"""With more images than this in one request, each must be smaller."""
+"""With more images than this in one request, the smaller limit applies to each."""
 MAX_IMAGE_BASE64_CHARS = 5 * 1024 * 1024
-"""Letters of base64 that an image may take."""
+"""The maximum base64 length of an image."""
 _MAGIC_BYTES = {
     "image/png": (b"\x89PNG\r\n\x1a\n",),
     "image/jpeg": (b"\xff\xd8\xff",),
@@ -32,27 +32,26 @@ THINKING_TYPES = ("thinking", "redacted_thinking")
 
 
 def find_thinking_fault(block: Json) -> str | None:
-    """What is wrong with a thinking block; its text may be empty, as the newest models leave it, its signature not."""
+    """Return what is wrong with a thinking block. The newest models leave its text empty, but never its signature."""
     if block.get("type") == "redacted_thinking":
         data = block.get("data")
         return None if isinstance(data, str) and data else "redacted thinking without its data"
     signature = block.get("signature")
     if not isinstance(signature, str) or not signature:
         return "thinking without a signature"
-    return None if _BASE64_TEXT.fullmatch(signature) else "thinking with a signature that is none"
+    return None if _BASE64_TEXT.fullmatch(signature) else "thinking with an invalid signature"
 
 
 def find_tool_name_fault(name: str | None) -> str | None:
-    """What is wrong with the name of a tool."""
     if name is None or _TOOL_NAME.fullmatch(name):
         return None
     if len(name) > MAX_TOOL_NAME_CHARS:
-        return f"a tool's name of {len(name):,} letters"
-    return "a tool's name with letters that the API does not take" if name else "a call without a tool's name"
+        return f"a tool name of {len(name):,} characters"
+    return "a tool name with characters that the API does not accept" if name else "a call without a tool name"
 
 
 def find_image_fault(block: Json, *, of_many: bool = False) -> str | None:
-    """What is wrong with an image block; one that is only named by its address or file is not looked at."""
+    """Return what is wrong with an image block; images that are given by URL or file id are not checked."""
     source = block.get("source")
     if not isinstance(source, dict):
         return "an image without a source"
@@ -60,7 +59,7 @@ def find_image_fault(block: Json, *, of_many: bool = False) -> str | None:
         return None
     kind, data = source.get("media_type"), source.get("data")
     if not isinstance(kind, str) or kind not in _MAGIC_BYTES:
-        return f"an image of the kind {str(kind)[:40]!r}"
+        return f"an image of type {str(kind)[:40]!r}"
     if not isinstance(data, str) or not data:
         return "an image without data"
     return _find_data_fault(data, kind) or _find_size_fault(
@@ -72,17 +71,19 @@ def _find_data_fault(data: str, kind: str) -> str | None:
     try:
         head = base64.b64decode(data.encode("ascii"), validate=True)[:_HEAD_SIZE]
     except (binascii.Error, ValueError):
-        return "an image whose data is damaged"
-    return None if head.startswith(_MAGIC_BYTES[kind]) else f"an image that is no {kind.removeprefix('image/')}"
+        return "an image with damaged data"
+    return (
+        None if head.startswith(_MAGIC_BYTES[kind]) else f"an image that is not {kind.removeprefix('image/').upper()}"
+    )
 
 
-def _find_size_fault(data: str, widest: int) -> str | None:
+def _find_size_fault(data: str, max_side: int) -> str | None:
     if len(data) > MAX_IMAGE_BASE64_CHARS:
         return f"an image of {len(data) / 1024 / 1024:.1f} MB, more than 5 MB"
     sides = read_image_size(base64.b64decode(data[:_HEAD_SIZE]))
-    if max(sides) <= widest:
+    if max(sides) <= max_side:
         return None
-    limit = f"{widest:,} pixels" + (
-        f", the limit with more than {MANY_IMAGES} images" if widest == MAX_SIDE_PIXELS_OF_MANY else ""
+    limit = f"{max_side:,} pixels" + (
+        f", the limit with more than {MANY_IMAGES} images" if max_side == MAX_SIDE_PIXELS_OF_MANY else ""
     )
     return f"an image of {sides[0]:,} × {sides[1]:,} pixels, more than {limit}"

@@ -1,8 +1,8 @@
-"""Proof by the file itself: the newest clients write down a hash of every message they send.
+"""Proof of the reconstruction by the file itself: the newest clients record a hash of every message they send.
 
-An `api-request` entry names the messages of a request by hash: it keeps the first of an earlier request (`base`,
-`keep`) and adds its `tail`. A message that can't be put together from other entries is written beside it as an
-`api-request-blob`. So each hash of a tail must be one of our own reconstruction, or that of a blob.
+An `api-request` entry lists the messages of a request by hash: it keeps the first ones of an earlier request (`base`,
+`keep`) and adds its `tail`. A message that can't be assembled from other entries follows as an `api-request-blob`. So
+each hash of a tail must belong to our reconstruction or to a blob.
 """
 
 from __future__ import annotations
@@ -23,50 +23,50 @@ from turnlog.session.resume.parts import to_client_json
 
 
 class RequestProof(NamedTuple):
-    """How the recorded messages of a session's requests were found."""
+    """The outcome of looking up the recorded messages of a session's requests."""
 
     requests: int
     rebuilt: int
-    """Hashes of messages that we put together from the entries."""
+    """Hashes of messages that turnlog rebuilt from the entries."""
     blobs: int
-    """Hashes of messages that stand in the file as a whole."""
+    """Hashes of messages that the file contains in full."""
     altered: int
-    """Hashes of messages that stand in the file, but with another text by now: nothing is proved of them."""
+    """Hashes of messages that the file contains with a changed text, which prove nothing."""
     unresolved: list[tuple[str, str]]
-    """(request, hash) of messages that we do not know."""
+    """(request, hash) of messages that were not found."""
 
     @property
     def total(self) -> int:
-        """How many hashes there are."""
+        """The number of recorded hashes."""
         return self.rebuilt + self.blobs + self.altered + len(self.unresolved)
 
     @property
     def resolved_count(self) -> int:
-        """How many of them were found."""
+        """The number of hashes that were found."""
         return self.rebuilt + self.blobs
 
 
 def prove_requests(file: Transcript, messages: list[Message], calls: list[Call]) -> RequestProof:
-    """Find every recorded message of a session's requests in our reconstruction of it."""
+    """Look up every recorded message of a session's requests in the reconstruction."""
     known = {hash_message(message) for message in _rebuild_messages(file, messages, calls)}
     blobs = dict(_list_blobs(file))
     requests = [file.read_body(entry) for entry in file.entries if entry.type == "api-request"]
     rebuilt, whole, altered, unresolved = 0, 0, 0, []
     for request in requests:
-        for found in _list_tail_hashes(request):
-            if found in known:
+        for digest in _list_tail_hashes(request):
+            if digest in known:
                 rebuilt += 1
-            elif blobs.get(found):
+            elif blobs.get(digest):
                 whole += 1
-            elif found in blobs:
+            elif digest in blobs:
                 altered += 1
             else:
-                unresolved.append((str(request.get("id")), found))
+                unresolved.append((str(request.get("id")), digest))
     return RequestProof(len(requests), rebuilt, whole, altered, unresolved)
 
 
 def _list_blobs(file: Transcript) -> Iterator[tuple[str, bool]]:
-    """The hashes of messages that are written whole, and whether the text still is the one that was hashed."""
+    """Yield the hashes of messages recorded in full, and whether their text still has that hash."""
     for entry in file.entries:
         if entry.type == "api-request-blob":
             body = file.read_body(entry)
@@ -80,16 +80,16 @@ def _list_tail_hashes(request: dict[str, Any]) -> list[str]:
 
 
 def _rebuild_messages(file: Transcript, messages: list[Message], calls: list[Call]) -> Iterator[dict[str, Any]]:
-    """The messages as they were sent: answers, prompts, and the results of each answer's calls as they came."""
+    """Yield the messages as they were sent: answers, prompts, and the results of each answer as they arrived."""
     for message in messages:
         yield {"role": "assistant", "content": read_message_content(file, message)}
-    with suppress(Refused):  # neighbouring user entries make one message, for example a picture and where it came from
+    with suppress(Refused):  # adjacent user entries form one message, such as an image and its origin
         yield from build_conversation(file).messages
     for entry in file.entries:
         if entry.type == "user":
-            found = file.read_body(entry).get("message")
-            if isinstance(found, dict):
-                yield {"role": "user", "content": found.get("content")}
+            own_message = file.read_body(entry).get("message")
+            if isinstance(own_message, dict):
+                yield {"role": "user", "content": own_message.get("content")}
     for results in _group_results(calls):
         blocks: list[Any] = []
         for entry in results:
@@ -108,13 +108,13 @@ def _group_results(calls: list[Call]) -> Iterator[list[Entry]]:
 
 def _list_result_blocks(file: Transcript, entry: Entry) -> list[Any]:
     message = file.read_body(entry).get("message")
-    found = message.get("content") if isinstance(message, dict) else None
-    blocks = [block for block in found if isinstance(block, dict)] if isinstance(found, list) else []
+    content = message.get("content") if isinstance(message, dict) else None
+    blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
     return [block for block in blocks if block.get("type") == "tool_result"]
 
 
 def hash_message(message: dict[str, Any]) -> str:
-    """The hash by which the client names a message."""
+    """Compute the hash by which the client identifies a message."""
     blocks = message.get("content")
     if isinstance(blocks, str):
         blocks = [{"type": "text", "text": blocks}]

@@ -1,7 +1,7 @@
-"""What the newest client goes on from when it resumes a session: the leaf, and the rows that lead to it.
+"""Where the newest client continues when it resumes a session: the leaf, and the rows that lead to it.
 
-Follows Claude Code 2.1.325 (docs/format.md, "How a session is resumed") and is judged by recordings of the real client
-(docs/interop.md). The rest of the package has views of its own, which show more than the client would resume.
+It follows Claude Code 2.1.325 (docs/format.md, "How a session is resumed") and is tested against recordings of the real
+client (docs/interop.md). Other views in the package show more than the client would resume.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ NO_CONVERSATION_TEXT = "the client finds no conversation in it: "
 
 
 class ResumeThread(NamedTuple):
-    """What a resumed session consists of."""
+    """The rows of a resumed session and the leaf they end with."""
 
     leaf: Entry
     rows: list[Entry]
 
 
 def build_resume_thread(file: Transcript, leaf: str | None = None) -> ResumeThread:
-    """The rows that the client would resume, from the first to the leaf, with what belongs beside the chain."""
+    """List the rows that the client would resume, from the first to the leaf, including those beside the chain."""
     rows = ResumeRows(file)
     end = find_current_leaf(rows) if leaf is None else _find_given_leaf(rows, leaf)
     chain = add_side_rows(rows, rows.build_chain(end.uuid))
     if not any(map(_says_something, chain)):
-        raise Refused(NO_CONVERSATION_TEXT + "no entry of it has a message")
+        raise Refused(NO_CONVERSATION_TEXT + "none of its entries has a message")
     return ResumeThread(end, chain)
 
 
@@ -46,29 +46,29 @@ def _says_something(row: Entry) -> bool:
 
 def _find_given_leaf(rows: ResumeRows, uuid: str) -> Entry:
     if uuid not in rows.up:
-        raise NotFound(f"no entry {uuid} that a conversation could end with")
+        raise NotFound(f"no entry {uuid} can end a conversation")
     return rows.rows[uuid]
 
 
 def find_current_leaf(rows: ResumeRows) -> Entry:
-    """The row that the client goes on from; raises Refused where it finds none [4]."""
+    """Return the row where the client continues; raise Refused if there is none [4]."""
     leaf = _find_named_leaf(rows) or _find_last_leaf(rows)
     if leaf is None or leaf.is_sidechain:
-        raise Refused(NO_CONVERSATION_TEXT + "no entry outside side chains to go on from")
+        raise Refused(NO_CONVERSATION_TEXT + "no entry outside sidechains to continue from")
     if to_epoch_milliseconds(next(_list_spoken_rows(rows, leaf), leaf).timestamp) is None:
         raise Refused(NO_CONVERSATION_TEXT + "its last prompt or answer has no valid timestamp")
     return leaf
 
 
 def _list_spoken_rows(rows: ResumeRows, leaf: Entry) -> Iterator[Entry]:
-    """The prompts and answers that lead to a leaf, the last first; an answer that is an empty text is none."""
+    """Yield the prompts and answers that lead to a leaf, last first, without empty answers."""
     for row in reversed(rows.build_chain(leaf.uuid)):
         if row.type in ("user", "assistant") and _says_something(row):
             yield row
 
 
 def _find_named_leaf(rows: ResumeRows) -> Entry | None:
-    """The row that the last prompt's entry since a compaction names, or the last later row below it [11]."""
+    """Find the row named by the last `last-prompt` entry since a compaction, or the last later row below it [11]."""
     since = max((row.index for row in rows.rows.values() if is_boundary(row)), default=-1)
     later = rows.file.entries[since + 1 :]
     prompts = (entry for entry in reversed(later) if entry.type == "last-prompt" and not entry.is_lost)
@@ -77,9 +77,9 @@ def _find_named_leaf(rows: ResumeRows) -> Entry | None:
         return None
     start = rows.rows[uuid]
     below = rows.find_descendants([uuid, *_list_same_message(rows, start)])
-    behind = max(rows.place[uuid], rows.boundary)
-    behind_it = [rows.rows[key] for key in below if rows.place[key] > behind and not rows.rows[key].is_sidechain]
-    leaf = max(behind_it, key=lambda row: rows.place[row.uuid], default=start)
+    start_place = max(rows.place[uuid], rows.boundary)
+    later_rows = [rows.rows[key] for key in below if rows.place[key] > start_place and not rows.rows[key].is_sidechain]
+    leaf = max(later_rows, key=lambda row: rows.place[row.uuid], default=start)
     return leaf if any(row.type in ("user", "assistant") for row in rows.build_chain(leaf.uuid)) else None
 
 
@@ -89,7 +89,7 @@ def _list_same_message(rows: ResumeRows, row: Entry) -> list[RowKey]:
 
 
 def _find_last_leaf(rows: ResumeRows) -> Entry | None:
-    """The last row at or below a conversation; if it has children, the newest row without any [12]."""
+    """Find the last row at or below a conversation or, if it has children, the newest row without any [12]."""
     main = [rows.rows[key] for key in rows.up if not rows.rows[key].is_sidechain]
     talk = rows.find_descendants(row.uuid for row in main if row.type in ("user", "assistant"))
     last = next((row for row in reversed(main) if row.uuid in talk), main[-1] if main else None)

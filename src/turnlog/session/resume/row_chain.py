@@ -1,8 +1,7 @@
-"""Putting back what stands beside the chain of a resumed session: parallel calls, their results, and notes.
+"""Restores the rows beside the chain of a resumed session: parallel calls, their results, and notes.
 
-A chain of parents runs through one of several parallel results only. The client puts the other rows of the same
-messages back, and the results of their calls, and side branches that hold nothing but notes (docs/format.md, rules 16
-and 17).
+A chain of parents passes through only one of several parallel results. The client restores the other rows of the same
+messages, the results of their calls, and side branches that contain only notes (docs/format.md, rules 16 and 17).
 """
 
 from __future__ import annotations
@@ -15,17 +14,17 @@ from turnlog.session.resume.rows import ResumeRows, RowKey
 
 
 def add_side_rows(rows: ResumeRows, chain: list[Entry]) -> list[Entry]:
-    """The chain with all that belongs to its messages put back."""
-    weave = RowChain(rows, chain)
-    for row in weave.find_missing_parts():
-        weave.insert_row(row, weave.find_message_id(row))
-    for row, identity in weave.find_notes():
-        weave.insert_row(row, identity)
-    return weave.list_rows()
+    """Return the chain with all rows that belong to its messages."""
+    row_chain = RowChain(rows, chain)
+    for row in row_chain.find_missing_parts():
+        row_chain.insert_row(row, row_chain.find_message_id(row))
+    for row, identity in row_chain.find_notes():
+        row_chain.insert_row(row, identity)
+    return row_chain.list_rows()
 
 
 class RowChain:
-    """A chain as a linked list, with its rows grouped by the message that they are part of or answer."""
+    """A chain as a linked list, with its rows grouped by the message that they belong to or answer."""
 
     def __init__(self, rows: ResumeRows, chain: list[Entry]) -> None:
         self._all = rows
@@ -48,27 +47,27 @@ class RowChain:
         return found
 
     def find_message_id(self, row: Entry) -> str | None:
-        """The id of the message that a row is part of, or whose call it answers."""
+        """Return the id of the message that a row belongs to, or whose call it answers."""
         if row.type != "user" or not row.message:
             return get_message_id(row)
         found = (self._message_of_call.get(b.tool_use_id or "") for b in row.message.blocks)
         return next((identity for identity in found if identity), None)
 
     def list_rows(self) -> list[Entry]:
-        """All rows in order."""
-        found, row = [], self._first
+        """List all rows in order."""
+        rows, row = [], self._first
         while row is not None:
-            found.append(row)
+            rows.append(row)
             row = self._next[row.uuid]
-        return found
+        return rows
 
     def find_missing_parts(self) -> list[Entry]:
-        """Rows of the chain's messages, and results of their calls, that are not in the chain [16]."""
+        """List rows of the chain's messages, and results of their calls, that are not in the chain [16]."""
         rest = (row for key, row in self._all.rows.items() if key in self._all.up and key not in self._next)
         return [row for row in rest if self.find_message_id(row) in self._groups]
 
     def insert_row(self, row: Entry, identity: str | None) -> None:
-        """Put a row behind the last row of its group that stands earlier in the file, or else behind the first."""
+        """Insert a row after the last row of its group that is earlier in the file, or else after the first."""
         group, place = self._groups[identity or ""], self._all.place
         earlier = 1
         while earlier < len(group) and place[group[earlier].uuid] < place[row.uuid]:
@@ -78,7 +77,7 @@ class RowChain:
         self._next[row.uuid], self._next[before.uuid] = self._next[before.uuid], row
 
     def find_notes(self) -> list[tuple[Entry, str]]:
-        """Side branches below calls and results that hold nothing but notes, with the message they go to [17]."""
+        """List side branches below calls and results that contain only notes, with the message they belong to [17]."""
         found = []
         for row, identity in self._list_anchors():
             for key in self._all.children.get(row.uuid, []):
@@ -89,7 +88,7 @@ class RowChain:
         return sorted(found, key=lambda pair: self._all.place[pair[0].uuid])
 
     def _list_anchors(self) -> Iterator[tuple[Entry, str]]:
-        """Calls and results, and the system and attachment rows that follow them."""
+        """Yield calls and results, and the system and attachment rows that follow them."""
         identity: str | None = None
         for row in self.list_rows():
             if row.type in ("user", "assistant"):

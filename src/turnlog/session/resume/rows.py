@@ -1,6 +1,6 @@
-"""The graph rows of a file as the newest client keeps them when it resumes: one for each uuid, linked upwards.
+"""The graph rows of a file as the newest client holds them when it resumes: one per uuid, linked upwards.
 
-Follows Claude Code 2.1.325 rule by rule; the numbers in brackets are those of docs/format.md, "How a session is
+It follows Claude Code 2.1.325 rule by rule; the numbers in brackets are those of docs/format.md, "How a session is
 resumed".
 """
 
@@ -16,9 +16,9 @@ from turnlog.session.clock import to_epoch_milliseconds
 from turnlog.session.graph import GRAPH_TYPES, is_boundary
 
 MAX_ATTACH_GAP_MS = 5000
-"""How many milliseconds a row may be younger than the row it is attached to when its parent is missing [15]."""
+"""How much younger a row may be than the row it is attached to when its parent is missing [15]."""
 LARGE_FILE_BYTES = 5 << 20
-"""Of a larger file the client reads nothing before the last compaction but what that preserved [9]."""
+"""In a larger file, the client reads only the preserved rows from before the last compaction [9]."""
 
 RowKey = str | None
 """A uuid; rows without one share the key None, and only the last of them survives [3]."""
@@ -32,25 +32,24 @@ class ResumeRows:
         self.rows: dict[RowKey, Entry] = {}
         for entry in file.entries:
             if entry.type in GRAPH_TYPES and not entry.is_lost:
-                self.rows[entry.uuid] = (
-                    entry  # a uuid written twice: the place of the first, the content of the last [3]
-                )
+                # A repeated uuid has the place of its first row and the content of its last [3].
+                self.rows[entry.uuid] = entry
         self.up = {key: self._find_real_parent(row) for key, row in self.rows.items() if row.type != "progress"}
         self._apply_compaction()
 
     @cached_property
     def place(self) -> dict[RowKey, int]:
-        """The place of each row in the order of the file."""
+        """The position of each row in file order."""
         return {key: number for number, key in enumerate(self.rows)}
 
     @cached_property
     def boundary(self) -> int:
-        """The place of the last compaction, or -1."""
+        """The position of the last compaction, or -1."""
         return max((place for key, place in self.place.items() if is_boundary(self.rows[key])), default=-1)
 
     @cached_property
     def children(self) -> dict[RowKey, list[RowKey]]:
-        """The rows below each row, in the order of the file."""
+        """The children of each row, in file order."""
         found: dict[RowKey, list[RowKey]] = {}
         for key, parent in self.up.items():
             if parent is not None:
@@ -58,7 +57,7 @@ class ResumeRows:
         return found
 
     def find_descendants(self, keys: Iterable[RowKey]) -> set[RowKey]:
-        """These rows and all rows that descend from them."""
+        """Return these rows and all their descendants."""
         found: set[RowKey] = set()
         todo = list(keys)
         while todo:
@@ -69,7 +68,7 @@ class ResumeRows:
         return found
 
     def build_chain(self, key: RowKey) -> list[Entry]:
-        """The rows from the top down to one; the walk up ends at a compaction [6]."""
+        """List the rows from the top down to one; the chain starts after a compaction [6]."""
         rows = []
         for above in self._walk_up(key):
             row = self.rows[above]
@@ -79,13 +78,13 @@ class ResumeRows:
         return rows[::-1]
 
     def read_time_ms(self, row: Entry) -> float | None:
-        """When a row was written, in milliseconds."""
+        """Return when a row was written, in milliseconds since 1970."""
         return to_epoch_milliseconds(
             row.timestamp if row.timestamp is not None else self.file.read_body(row).get("timestamp")
         )
 
     def _walk_up(self, key: RowKey) -> Iterator[RowKey]:
-        """A row, its parent and so on; a cycle ends at the first repeated row [14]."""
+        """Yield a row, its parent and so on; a cycle ends at the first repeated row [14]."""
         seen: set[RowKey] = set()
         while key in self.up and key not in seen:
             yield key
@@ -99,7 +98,7 @@ class ResumeRows:
                 return
 
     def _find_real_parent(self, row: Entry) -> RowKey:
-        """The parent, looking through progress rows [5]."""
+        """Return the parent, skipping progress rows [5]."""
         parent, seen = row.parent_uuid or None, set()
         while parent is not None and parent not in seen:
             above = self.rows.get(parent)
@@ -110,53 +109,53 @@ class ResumeRows:
         return None
 
     def _apply_compaction(self) -> None:
-        """Move the rows that the last compaction preserved behind its anchor and drop the rest before it [6-9]."""
+        """Move the rows that the last compaction preserved after its anchor, and drop the rest before it [6-9]."""
         boundary = next((row for row in reversed(self.rows.values()) if is_boundary(row)), None)
         if boundary is None:
             return
         metadata = self.file.read_body(boundary).get("compactMetadata")
-        anchor, kept = self._read_preserved(metadata if isinstance(metadata, dict) else {})
-        if not all(key in self.up for key in kept):
-            kept = []
-        if not kept and self.file.entries[-1].end <= LARGE_FILE_BYTES:
+        anchor, preserved = self._read_preserved(metadata if isinstance(metadata, dict) else {})
+        if not all(key in self.up for key in preserved):
+            preserved = []
+        if not preserved and self.file.entries[-1].end <= LARGE_FILE_BYTES:
             return
         limit = self.place[boundary.uuid]
-        dropped = {key for key in self.rows if self.place[key] < limit} - set(kept)
+        dropped = {key for key in self.rows if self.place[key] < limit} - set(preserved)
         for key in dropped:
             del self.rows[key]
             self.up.pop(key, None)
-        for key, parent in self.up.items() if kept else ():
+        for key, parent in self.up.items() if preserved else ():
             if parent in dropped or (parent is not None and parent == anchor):
-                self.up[key] = kept[-1]
-        self.up.update(zip(kept, [anchor, *kept[:-1]], strict=False))
+                self.up[key] = preserved[-1]
+        self.up.update(zip(preserved, [anchor, *preserved[:-1]], strict=False))
         self.__dict__.pop("_rows_by_time", None)
         del self.place
 
     def _read_preserved(self, metadata: dict[str, object]) -> tuple[RowKey, list[str]]:
-        """The anchor and the preserved rows in the order in which they are sent [7]."""
+        """Return the anchor and the preserved rows in the order in which they are sent [7]."""
         messages, segment = metadata.get("preservedMessages"), metadata.get("preservedSegment")
         if isinstance(messages, dict) and isinstance(messages.get("uuids"), list):
             return _to_text(messages.get("anchorUuid")), [str(uuid) for uuid in messages["uuids"]]
         if isinstance(segment, dict):
             head, tail = _to_text(segment.get("headUuid")), _to_text(segment.get("tailUuid"))
             upwards = [key for key in self._walk_up(tail) if key is not None]
-            kept = upwards[: upwards.index(head) + 1] if head in upwards else []
-            return _to_text(segment.get("anchorUuid")), kept[::-1]
+            preserved = upwards[: upwards.index(head) + 1] if head in upwards else []
+            return _to_text(segment.get("anchorUuid")), preserved[::-1]
         return None, []
 
     @cached_property
     def _rows_by_time(self) -> list[tuple[float, int, RowKey]]:
-        """The rows that others may be attached to, oldest first, of equal times the first in the file last."""
+        """The rows that others may be attached to, oldest first; equal times are in reverse file order."""
         real = ((key, row) for key, row in self.rows.items() if key in self.up and not row.is_sidechain)
         timed = [(time, -self.place[key], key) for key, row in real if (time := self.read_time_ms(row)) is not None]
-        return sorted(timed, key=lambda found: found[:2])
+        return sorted(timed, key=lambda item: item[:2])
 
     def _find_nearest(self, row: Entry, seen: set[RowKey]) -> RowKey:
-        """What a row without its parent is attached to: the newest row that is at most a few seconds older [15]."""
+        """Find what a row without its parent is attached to: the newest row, at most a few seconds older [15]."""
         own = self.read_time_ms(row)
         if own is None:
             return None
-        at = bisect_right(self._rows_by_time, own, key=lambda found: found[0])
+        at = bisect_right(self._rows_by_time, own, key=lambda item: item[0])
         for time, _, key in reversed(self._rows_by_time[:at]):
             if time < own - MAX_ATTACH_GAP_MS:
                 return None

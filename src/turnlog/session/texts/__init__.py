@@ -1,1 +1,1 @@
-"""One pass over a file: its lines, what can be searched in them, and what it is about."""
+"""One pass over a file: its lines, their searchable texts, and its topic."""

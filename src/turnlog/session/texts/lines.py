@@ -1,7 +1,7 @@
-"""The lines of a session file with their texts: for those who go once through everything and keep little.
+"""The lines of a session file with their texts, for code that reads everything once and keeps little.
 
-An `Entry` leaves the texts out, a body holds everything. A `Line` is between the two: what an index needs of a user or
-assistant entry, decoded in one go. Of other entries it has the envelope; their body is decoded when asked for.
+An `Entry` has no texts, and a body has everything. A `TextLine` is in between: what an index needs of a user or
+assistant entry, decoded in one step. Of other entries it has the envelope; their body is decoded on demand.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from turnlog.entries.line_decoder import (
 
 
 class LineBlock(Struct, gc=False):
-    """A content block. Of kinds that are not known here only the type is kept."""
+    """A content block. Of unknown block types, only the type is kept."""
 
     type: str = ""
     text: str | None = None
@@ -49,7 +49,7 @@ class LineMessage(Struct, gc=False):
 
 
 class TextLine(Struct, gc=False, rename="camel"):
-    """One entry with its texts; the fields stand in the order in which the client writes them."""
+    """One entry with its texts; the fields are in the order in which the client writes them."""
 
     is_sidechain: bool | None = None
     cwd: str | None = None
@@ -75,25 +75,25 @@ class TextLine(Struct, gc=False, rename="camel"):
 
     @property
     def asides(self) -> list[Any]:
-        """What stands beside the message and may hold texts; empty if nothing does."""
+        """Fields outside the message that may contain texts; empty if none does."""
         if self.todos or self.plan_content or self.user_feedback or self.mcp_meta or self.error_details:
             return [self.todos, self.plan_content, self.user_feedback, self.mcp_meta, self.error_details]
         return []
 
 
 class PlacedLine(Struct, gc=False):
-    """A line, where it stands, and its bytes."""
+    """A line with its offset and bytes."""
 
     line: TextLine
     offset: int
     raw: bytes
     _body: Body | None = None
     is_flawed: bool = False
-    """It could not be decoded in the ordinary way: a part of it may be missing in `line`."""
+    """Whether it could not be decoded normally, so that part of it may be missing in `line`."""
 
     @property
     def body(self) -> Body:
-        """The whole object, decoded when it is first asked for."""
+        """The whole object, decoded on first use."""
         if self._body is None:
             self._body = decode_body(self.raw)
         return self._body
@@ -103,15 +103,15 @@ _decode_line = msgspec.json.Decoder(TextLine).decode
 
 
 def read_text_lines(raw: Iterable[bytes], offset: int = 0) -> Iterator[PlacedLine | None]:
-    """The entries on some lines of a file; None for a line, or a part of one, that should be an entry and is broken."""
+    """Yield the entries on some lines of a file, and None for each broken line or part that should be an entry."""
     for line in raw:
         try:
-            found = _decode_line(line)
-            if may_be_terse(found.type, found.message, found.timestamp):
+            decoded = _decode_line(line)
+            if may_be_terse(decoded.type, decoded.message, decoded.timestamp):
                 whole = decode_body(line)
                 yield PlacedLine(_fit_line(whole), offset, line, whole)
             else:
-                yield PlacedLine(found, offset, line)
+                yield PlacedLine(decoded, offset, line)
         except DECODE_ERRORS:
             for item in salvage_line(line, offset):
                 if isinstance(item, Entry):
@@ -124,7 +124,7 @@ def read_text_lines(raw: Iterable[bytes], offset: int = 0) -> Iterator[PlacedLin
 
 
 def replace_lone_surrogates(value: Any) -> Any:
-    """A JSON value whose texts can be written anywhere: half of a surrogate pair becomes U+FFFD."""
+    """Replace lone surrogates in the texts of a JSON value by U+FFFD, so that they can be encoded."""
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, dict):
@@ -132,8 +132,8 @@ def replace_lone_surrogates(value: Any) -> Any:
     return [replace_lone_surrogates(inner) for inner in value] if isinstance(value, list) else value
 
 
-def _fit_line(found: Body) -> TextLine:
+def _fit_line(body: Body) -> TextLine:
     try:
-        return msgspec.convert(found, TextLine)
+        return msgspec.convert(body, TextLine)
     except CONVERSION_ERRORS:
-        return fit_struct(TextLine, found)
+        return fit_struct(TextLine, body)

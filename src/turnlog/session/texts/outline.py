@@ -1,6 +1,6 @@
-"""What a session file is about, folded line by line.
+"""The topic and facts of a session file, folded line by line.
 
-Folding a tail onto what was folded before gives what folding the whole gives.
+Folding a tail onto an earlier outline gives the same result as folding the whole file.
 """
 
 from __future__ import annotations
@@ -13,35 +13,35 @@ _SPEAKER_FIELDS = ("user", "assistant")
 
 
 class TranscriptOutline(SessionTitles):
-    """What the entries of a file say of it as a whole."""
+    """The facts about a file that its entries state."""
 
     entries: int = 0
     broken: int = 0
-    """Lines that should be entries and are none."""
+    """Lines that should be entries but are not."""
     prompts: int = 0
-    """Entries of the main conversation that hold what a person typed."""
+    """Entries of the main conversation that contain what a person typed."""
     talks: int = 0
-    """1 if an entry of the user or the model is no sub-agent's; a number, as the index keeps it."""
+    """1 if any user or assistant entry does not belong to a sub-agent; a number, as the index stores it."""
     compactions: int = 0
     started: str | None = None
     """The earliest timestamp."""
     ended: str | None = None
     """The latest timestamp."""
     cwd: str | None = None
-    """The working folder in which it began."""
+    """The working folder in which it started."""
     last_cwd: str | None = None
     git_branch: str | None = None
     version: str | None = None
     root: str | None = None
-    """The uuid of the first entry that has one: copies of a session share it."""
+    """The uuid of the first entry that has one; copies of a session share it."""
     forked_from: str | None = None
-    """The id of the session that an entry says it was forked from."""
+    """The id of the session that it was forked from, according to an entry."""
     made_by: str | None = None
-    """How turnlog made it from that one: clone, fork, repair; None: it did not."""
+    """How turnlog made it from that session (clone, fork, repair); None if it did not."""
     tag: str | None = None
 
     def add_placed_line(self, placed: PlacedLine) -> None:
-        """Fold the next entry."""
+        """Fold the next entry into the outline."""
         line = placed.line
         self.entries += 1
         if (time := line.timestamp) is not None and time[4:5] == "-":
@@ -64,7 +64,7 @@ class TranscriptOutline(SessionTitles):
             self._take_note(placed)
 
     def find_move(self, line: TextLine) -> str | None:
-        """Where the work went on from here, if that is another folder or branch than before."""
+        """Return the folder or branch that the work moved to, if it changed."""
         if line.cwd == self.last_cwd and line.git_branch == self.git_branch:
             return None
         pairs = (line.cwd, self.last_cwd), (line.git_branch, self.git_branch)
@@ -74,8 +74,8 @@ class TranscriptOutline(SessionTitles):
         return "\n".join(found) or None
 
     def _take_prompt(self, placed: PlacedLine) -> None:
-        said = placed.line.message
-        content = said.content if said is not None else None
+        message = placed.line.message
+        content = message.content if message is not None else None
         kinds = {block.type for block in content} if isinstance(content, list) else {"text"} if content else set()
         if self.first_prompt is None and "text" in kinds:
             self.add_user(placed.body)
@@ -89,7 +89,7 @@ class TranscriptOutline(SessionTitles):
         elif kind == "attachment":
             if b'"queued_command"' in placed.raw and not placed.line.is_sidechain:
                 self.prompts += holds_typed_text(kind, placed.body)
-        elif kind == "tag":  # an empty one takes it away
+        elif kind == "tag":  # an empty tag removes it
             self.tag = to_title(placed.body.get("tag"))
         elif kind == "turnlog":
             verb = placed.body.get("verb")

@@ -1,8 +1,8 @@
-"""What of an entry people may search for: every text in it, by kind.
+"""The searchable texts of an entry, by kind.
 
-Nothing that a person, the model or a tool wrote is left out. Left out are ids, hashes, signatures and encoded files
-(images), and a text that the same entry holds a second time: the client keeps a tool's result twice, as the model saw
-it and in its own structure (`toolUseResult`).
+Everything that a person, the model or a tool wrote is included. Ids, hashes, signatures and encoded files (images) are
+not, nor is a text that the same entry repeats: the client stores a tool's result twice, as the model saw it and in its
+own structure (`toolUseResult`).
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from turnlog.session.texts.lines import LineBlock, PlacedLine, TextLine
 from turnlog.session.usage.prices import SYNTHETIC_MODEL
 
 TEXT_KINDS = {
-    "title": "the name of a session: given by a person or a model; a tag, an agent's name",
+    "title": "the name of a session, given by a person or a model; a tag; an agent's name",
     "prompt": "typed by a person: a prompt, a slash command, a `!` command",
     "answer": "what the model said",
-    "peer": "from another session, an agent, a team mate or a channel",
+    "peer": "from another session, an agent, a teammate or a channel",
     "summary": "the summary of a compaction",
     "thinking": "what the model thought",
     "call": "the name and the input of a tool call",
-    "result": "what a tool gave back",
+    "result": "what a tool returned",
     "attachment": "what the client added for the model to see: files, reminders, output of hooks",
-    "system": "what the client noted: errors, commands, the end of a turn",
-    "meta": "what the client said in the user's or the model's name: caveats, output of commands, notifications",
+    "system": "what the client recorded: errors, commands, the end of a turn",
+    "meta": "what the client wrote as the user or the model: caveats, output of commands, notifications",
     "other": "everything else",
 }
-"""The kinds of texts."""
+"""The kinds of texts, with what each contains."""
 SAID_KINDS = ("title", "prompt", "answer", "peer", "summary")
-"""What people mean when they remember a session; the other kinds are what was done."""
+"""What people usually remember of a session; the other kinds are what was done."""
 
 _TITLE_FIELDS = {
     "summary": "summary",
@@ -50,7 +50,7 @@ _TITLE_FIELDS = {
 _PATH_FIELDS = frozenset({"file_path", "filePath", "notebook_path", "path", "filename", "displayPath"})
 _CALL_TYPES = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 _REPEATED_FIELDS = frozenset({"oldString", "newString", "edits", "prompt"})
-"""What a structured result repeats of the input of its call."""
+"""Fields of a structured result that repeat the input of its call."""
 _REPEATED_WRITE_FIELDS = _REPEATED_FIELDS | {"content"}
 _WRITE_RESULT_TYPES = ("create", "update")
 _KNOWN_BLOCK_TYPES = frozenset({"text", "thinking", "tool_use", "tool_result"})
@@ -61,7 +61,7 @@ _ENVELOPE_FIELDS = frozenset(
     " sourceToolUseID interruptedMessageId agentId permissionMode forkedFrom apiBlockIndex headUuid anchorUuid tailUuid"
     " level id model".split()
 )
-# Fields inside of it that hold what nobody can read.
+# Inner fields with content that nobody can read.
 _OPAQUE_FIELDS = frozenset(
     "type uuid parentUuid sessionId messageId tool_use_id toolUseID timestamp signature media_type base64"
     " encrypted_content encrypted_index encryptedContent backupFileName digests service_tier".split()
@@ -72,46 +72,46 @@ _NO_OPAQUE_FIELDS: frozenset[str] = frozenset()
 _MIN_ENCODED_CHARS = 256
 _ENCODED_START = re.compile(rf"[A-Za-z0-9+/_-]{{{_MIN_ENCODED_CHARS}}}")
 _MAX_RULER_LETTERS = 6
-"""A word with so few different letters is a ruler."""
+"""A word with this few different letters is a ruler, such as `-----`."""
 
 
 class ShownEarlier(NamedTuple):
-    """What earlier entries of a transcript have shown: results repeat much of it."""
+    """What earlier entries of a transcript have shown; results repeat much of it."""
 
     calls: Container[str] = ()
-    """The ids of the calls that stand before."""
+    """The ids of earlier calls."""
     files: Container[str] = ()
-    """The paths of files that were shown or written whole, and since then only changed by edits that were shown."""
+    """The paths of files that were shown or written in full and changed since only by edits that were shown."""
 
 
 class SearchText(Struct, gc=False):
     """One text of an entry."""
 
     kind: str
-    """One of KINDS."""
+    """One of TEXT_KINDS."""
     words: str
     paths: tuple[str, ...] = ()
     """The files that it names."""
     tool: str | None = None
     """The tool of a call."""
     call: str | None = None
-    """The id of the call that it is, or that it answers."""
+    """The id of the call that it is or answers."""
     failed: bool = False
-    """Whether it is the result of a call that failed, or an error of the API."""
+    """Whether it is the result of a failed call, or an API error."""
     seen: int | None = None
-    """How many characters the model saw, where that is more than the text: a file with its lines numbered."""
+    """How many characters the model saw, if more than the text: a file with numbered lines."""
 
 
 _NOTHING_SHOWN = ShownEarlier()
 
 
 def list_search_texts(placed: PlacedLine, familiar: ShownEarlier = _NOTHING_SHOWN) -> list[SearchText]:
-    """The texts of an entry, without what its structured result repeats of earlier entries."""
+    """List the texts of an entry, without those that its structured result repeats from earlier entries."""
     line = placed.line
-    kind, said = line.type, line.message
-    if said is None or kind not in ("user", "assistant"):
+    kind, message = line.type, line.message
+    if message is None or kind not in ("user", "assistant"):
         return _list_other_texts(kind or "", placed.body)
-    content = said.content
+    content = message.content
     if isinstance(content, str):
         found = [_build_text(line, content)]
     else:
@@ -122,7 +122,7 @@ def list_search_texts(placed: PlacedLine, familiar: ShownEarlier = _NOTHING_SHOW
         if placed.is_flawed or len(found) < len(blocks):
             found += _list_unusual_texts(line, placed.body)
         if len(found) > 1 and found[0].kind == "peer":
-            _give_to_peer(found)
+            _assign_to_peer(found)
     if asides := line.asides:
         found.append(SearchText("meta", "\n".join(list_readable_strings(asides))))
     if (structure := line.tool_use_result) is not None:
@@ -148,8 +148,8 @@ def _build_text(line: TextLine, text: str) -> SearchText:
     return SearchText(_classify_speaker(speaker), text)
 
 
-def _give_to_peer(found: list[SearchText]) -> None:
-    """What follows a message of another agent in the same entry is not a person's."""
+def _assign_to_peer(found: list[SearchText]) -> None:
+    """Turn prompts into `peer` texts: what follows another agent's message in the same entry is not a person's."""
     for text in found:
         if text.kind == "prompt":
             text.kind = "peer"
@@ -160,7 +160,7 @@ def _classify_speaker(speaker: str) -> str:
 
 
 def _read_block_text(line: TextLine, block: LineBlock) -> SearchText | None:
-    """The text of a block; None for one that must be looked at in full."""
+    """Return the text of a block; None if the block needs a full decode."""
     if block.type == "text" and block.text is not None:
         return _build_text(
             line, "\n".join([block.text, *list_readable_strings(block.citations)]) if block.citations else block.text
@@ -180,7 +180,7 @@ def _read_block_text(line: TextLine, block: LineBlock) -> SearchText | None:
 
 
 def _list_unusual_texts(line: TextLine, body: Body) -> Iterator[SearchText]:
-    """The texts of blocks that are not among the usual ones."""
+    """Yield the texts of blocks other than the usual ones."""
     message = body.get("message")
     content = message.get("content") if isinstance(message, dict) else None
     for block in content if isinstance(content, list) else []:
@@ -205,7 +205,7 @@ def _classify_block(block: Body, line: TextLine) -> str:
 
 
 def _is_usual_block(block: Body) -> bool:
-    """Whether `_block` took a block."""
+    """Return whether `_read_block_text` handles a block."""
     kind = block.get("type")
     return kind in ("tool_use", "tool_result") or (kind in ("text", "thinking") and isinstance(block.get(kind), str))
 
@@ -217,123 +217,123 @@ def _list_document_texts(block: Body) -> Iterator[str]:
     yield from list_readable_strings(block)
 
 
-def _replace_numbered_text(found: Body, said: list[SearchText]) -> None:
-    """Take a file that was read as it is, not with its lines numbered: then phrases go on over the ends of lines."""
-    read = found["file"]
+def _replace_numbered_text(result: Body, texts: list[SearchText]) -> None:
+    """Replace the numbered lines of a file by its plain text, so that phrases can span line ends."""
+    read = result["file"]
     content = read.get("content") if isinstance(read, dict) else None
-    if not said or not isinstance(read, dict) or not isinstance(content, str):
+    if not texts or not isinstance(read, dict) or not isinstance(content, str):
         return
-    told = said[-1].words
-    end = _find_end_of_file(read, content, told)
-    if end is not None and _is_shown_numbered(content, told):
-        said[-1].words, said[-1].seen = content + told[end:], len(told)
+    shown = texts[-1].words
+    end = _find_end_of_file(read, content, shown)
+    if end is not None and _is_shown_numbered(content, shown):
+        texts[-1].words, texts[-1].seen = content + shown[end:], len(shown)
 
 
-def _find_end_of_file(read: Body, content: str, told: str) -> int | None:
-    """Where the numbered lines of a file end in what the model saw; behind them may stand what the client added."""
+def _find_end_of_file(read: Body, content: str, shown: str) -> int | None:
+    """Find where the numbered lines of a file end in what the model saw; additions of the client may follow."""
     start = read.get("startLine")
     if not isinstance(start, int):
         return None
     whole = content.removesuffix("\n")
     number, last = start + whole.count("\n"), whole[whole.rfind("\n") + 1 :]
     for mark in (f"{number}\u2192{last}", f"{number}\t{last}"):
-        if (at := told.rfind(mark)) >= 0:
+        if (at := shown.rfind(mark)) >= 0:
             return at + len(mark)
     return None
 
 
-def _read_structured_result(found: Any, said: list[SearchText], familiar: ShownEarlier) -> SearchText | None:
-    """What the client's own structure of a result holds beyond what the model saw of it."""
-    told, call = (said[-1].words, said[-1].call) if said else ("", None)
+def _read_structured_result(result: Any, texts: list[SearchText], familiar: ShownEarlier) -> SearchText | None:
+    """Return the texts in the client's own structure of a result that the model did not see."""
+    shown, call = (texts[-1].words, texts[-1].call) if texts else ("", None)
     paths: tuple[str, ...] = ()
-    if isinstance(found, dict):
-        kept = _list_additional_texts(found, told, _list_repeated_fields(found, call, familiar))
-        paths = _list_paths(found) or _list_paths(found.get("file"))
+    if isinstance(result, dict):
+        added = _list_additional_texts(result, shown, _list_repeated_fields(result, call, familiar))
+        paths = _list_paths(result) or _list_paths(result.get("file"))
     else:
-        kept = [
+        added = [
             text
-            for text in list_readable_strings(found)
-            if text not in told and text.removeprefix("Error: ") not in told
+            for text in list_readable_strings(result)
+            if text not in shown and text.removeprefix("Error: ") not in shown
         ]
-    return SearchText("result", "\n".join(kept), paths, call=call) if kept or paths else None
+    return SearchText("result", "\n".join(added), paths, call=call) if added or paths else None
 
 
-def _list_additional_texts(found: Body, told: str, repeated: Container[str]) -> list[str]:
-    kept: list[str] = []
-    for key, value in found.items():
+def _list_additional_texts(result: Body, shown: str, repeated: Container[str]) -> list[str]:
+    added: list[str] = []
+    for key, value in result.items():
         if key in repeated or key in _OPAQUE_FIELDS:
             continue
         shape = type(value)
         if shape is str:
-            if value and value not in told and not _is_encoded(value):
-                kept.append(value)
+            if value and value not in shown and not _is_encoded(value):
+                added.append(value)
         elif shape is dict and key == "file":
-            kept += _list_file_texts(value, told)
+            added += _list_file_texts(value, shown)
         elif shape is dict or shape is list:
-            kept += [text for text in list_readable_strings(value) if text not in told]
-    return kept
+            added += [text for text in list_readable_strings(value) if text not in shown]
+    return added
 
 
-def _list_repeated_fields(found: Body, call: str | None, familiar: ShownEarlier) -> Container[str]:
-    """The fields of a structured result that repeat the call, or a file that was shown before."""
-    asked = _NO_OPAQUE_FIELDS
-    if call is not None and call in familiar.calls and not found.get("userModified"):
-        asked = _REPEATED_FIELDS if found.get("type") not in _WRITE_RESULT_TYPES else _REPEATED_WRITE_FIELDS
-    if not isinstance(found.get("originalFile"), str):
-        return asked
-    fields = set(asked)
-    if isinstance(path := found.get("filePath"), str) and path in familiar.files:
+def _list_repeated_fields(result: Body, call: str | None, familiar: ShownEarlier) -> Container[str]:
+    """List the fields of a structured result that repeat the call, or a file that was shown before."""
+    input_fields = _NO_OPAQUE_FIELDS
+    if call is not None and call in familiar.calls and not result.get("userModified"):
+        input_fields = _REPEATED_FIELDS if result.get("type") not in _WRITE_RESULT_TYPES else _REPEATED_WRITE_FIELDS
+    if not isinstance(result.get("originalFile"), str):
+        return input_fields
+    fields = set(input_fields)
+    if isinstance(path := result.get("filePath"), str) and path in familiar.files:
         fields.add("originalFile")
-    if isinstance(found.get("newString"), str) or isinstance(found.get("content"), str):
-        fields.add("structuredPatch")  # its lines are those of the file before, and the new ones
+    if isinstance(result.get("newString"), str) or isinstance(result.get("content"), str):
+        fields.add("structuredPatch")  # it has only lines of the file before and the new ones
     return fields
 
 
-def find_whole_file_path(found: Any) -> str | None:
-    """The path of the file that a structured result (`toolUseResult`) holds whole, as it was before or is now."""
-    if not isinstance(found, dict):
+def find_whole_file_path(result: Any) -> str | None:
+    """Return the path of the file that a structured result (`toolUseResult`) contains in full, before or after."""
+    if not isinstance(result, dict):
         return None
-    path, read = found.get("filePath"), found.get("file")
+    path, read = result.get("filePath"), result.get("file")
     if isinstance(path, str):
-        written = found.get("type") in _WRITE_RESULT_TYPES and isinstance(found.get("content"), str)
-        return path if written or isinstance(found.get("originalFile"), str) else None
+        written = result.get("type") in _WRITE_RESULT_TYPES and isinstance(result.get("content"), str)
+        return path if written or isinstance(result.get("originalFile"), str) else None
     if isinstance(read, dict) and read.get("startLine") == 1 and read.get("numLines") == read.get("totalLines"):
         path = read.get("filePath")
         return path if isinstance(path, str) and isinstance(read.get("content"), str) else None
     return None
 
 
-def _list_file_texts(value: Body, told: str) -> list[str]:
-    """What a reading of a file holds beyond what the model saw: that is the same text with the lines numbered."""
-    kept = [inner for key, inner in value.items() if key != "content" and key not in _OPAQUE_FIELDS]
+def _list_file_texts(value: Body, shown: str) -> list[str]:
+    """List the texts in a file read that the model did not see; it saw the same content with numbered lines."""
+    values = [inner for key, inner in value.items() if key != "content" and key not in _OPAQUE_FIELDS]
     content = value.get("content")
-    if not (isinstance(content, str) and _is_shown_numbered(content, told)):
-        kept.append(content)
-    return [text for text in list_readable_strings(kept) if text not in told]
+    if not (isinstance(content, str) and _is_shown_numbered(content, shown)):
+        values.append(content)
+    return [text for text in list_readable_strings(values) if text not in shown]
 
 
-def _is_shown_numbered(content: str, told: str) -> bool:
-    """Whether a text is, with numbers before its lines, another one; some of its lines are looked for."""
-    if len(content) > len(told):
+def _is_shown_numbered(content: str, shown: str) -> bool:
+    """Return whether a text was shown with numbered lines, judged by a sample of its lines."""
+    if len(content) > len(shown):
         return False
-    if told.startswith(content):
+    if shown.startswith(content):
         return True
     for at in range(0, len(content), len(content) // 6 + 1):
         start = content.rfind("\n", 0, at) + 1
         end = content.find("\n", at)
-        if content[start : end if end >= 0 else None] not in told:
+        if content[start : end if end >= 0 else None] not in shown:
             return False
     return True
 
 
-def _list_paths(given: Any) -> tuple[str, ...]:
-    if not isinstance(given, dict) or _PATH_FIELDS.isdisjoint(given):
+def _list_paths(fields: Any) -> tuple[str, ...]:
+    if not isinstance(fields, dict) or _PATH_FIELDS.isdisjoint(fields):
         return ()
-    return tuple(path for key, path in given.items() if key in _PATH_FIELDS and isinstance(path, str) and path)
+    return tuple(path for key, path in fields.items() if key in _PATH_FIELDS and isinstance(path, str) and path)
 
 
 def _list_other_texts(kind: str, body: Body) -> list[SearchText]:
-    """The texts of an entry that is no message."""
+    """List the texts of an entry that is not a message."""
     if field := _TITLE_FIELDS.get(kind):
         title = body.get(field)
         return [SearchText("title", title)] if isinstance(title, str) and title else []
@@ -342,17 +342,17 @@ def _list_other_texts(kind: str, body: Body) -> list[SearchText]:
     paths = _list_paths(inner) if isinstance(inner, dict) else _list_tracked_files(body)
     inside = [value for key, value in body.items() if key not in _ENVELOPE_FIELDS]
     found = list(dict.fromkeys(list_readable_strings(inside)))
-    said = _read_queued_text(inner) if kind == "attachment" and isinstance(inner, dict) else None
-    if said is not None:
-        found = [text for text in found if said.words not in text and text not in said.words]
+    queued = _read_queued_text(inner) if kind == "attachment" and isinstance(inner, dict) else None
+    if queued is not None:
+        found = [text for text in found if queued.words not in text and text not in queued.words]
     words = "\n".join(found)
     failed = kind == "system" and body.get("subtype") == "api_error"
     rest = [SearchText(name, words, paths, None, None, failed)] if words or paths else []
-    return [said, *rest] if said is not None else rest
+    return [queued, *rest] if queued is not None else rest
 
 
 def _read_queued_text(attachment: Body) -> SearchText | None:
-    """What was typed, or arrived, while the model was working; the client attaches it to the running turn."""
+    """Return what was typed, or arrived, while the model was working; the client attaches it to the running turn."""
     if attachment.get("type") != "queued_command":
         return None
     words = "\n".join(list_readable_strings(attachment.get("prompt")))
@@ -360,19 +360,19 @@ def _read_queued_text(attachment: Body) -> SearchText | None:
 
 
 def _list_tracked_files(body: Body) -> tuple[str, ...]:
-    """The files that a snapshot of the file history lists: their names are keys."""
+    """List the files in a snapshot of the file history: their names are keys."""
     snapshot = body.get("snapshot")
     files = snapshot.get("trackedFileBackups") if isinstance(snapshot, dict) else None
     return tuple(files) if isinstance(files, dict) else ()
 
 
 def list_readable_strings(value: Any, opaque: frozenset[str] = _OPAQUE_FIELDS) -> list[str]:
-    """The texts inside a JSON value, in order, without fields that are not for people, and without encoded files."""
+    """List the texts inside a JSON value in order, without opaque fields and encoded files."""
     found: list[str] = []
     waiting = [iter((value,))]
     while waiting:
         for item in waiting[-1]:
-            kind = type(item)  # exact: it is what a decoder gave, and much of it
+            kind = type(item)  # exact types, because values come from a decoder and there are many
             if kind is str:
                 if item and (len(item) <= _MIN_ENCODED_CHARS or not _is_encoded(item)):
                     found.append(item)
@@ -391,7 +391,7 @@ def list_readable_strings(value: Any, opaque: frozenset[str] = _OPAQUE_FIELDS) -
 
 
 def _is_encoded(text: str) -> bool:
-    """Whether a text begins like a file in base64: with a word that no text has."""
+    """Return whether a text starts like a base64 file: with a word longer than any in real text."""
     return (
         len(text) > _MIN_ENCODED_CHARS
         and _ENCODED_START.match(text) is not None

@@ -1,1 +1,1 @@
-"""A session in the order in which it is read."""
+"""A session in reading order."""

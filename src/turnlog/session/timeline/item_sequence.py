@@ -1,4 +1,4 @@
-"""The items of a timeline, and the chapters that they make up."""
+"""The items of a timeline, and the chapters that they form."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from turnlog.session.timeline.timeline import Chapter, ItemKind, LinePlace, Time
 from turnlog.session.turns import Turn
 
 _QUIET_SUBTYPES = frozenset({"turn_duration", "stop_hook_summary", "file_snapshot"})
-"""System entries that say nothing to a reader."""
+"""System entries that tell a reader nothing."""
 _FAILED_HOOKS = frozenset(
     {"hook_blocking_error", "hook_non_blocking_error", "hook_cancelled", "hook_error_during_execution"}
 )
 
 _SILENT_KINDS = ("meta", "empty")
 _MESSAGE_ATTACHMENTS = ("queued_command", "teammate_mailbox")
-"""Attachments that hold what somebody said while the model was working."""
+"""Attachments with what somebody said while the model was working."""
 
 
 def classify_entry(file: Transcript, entry: Entry, waiting: list[str]) -> ItemKind:
-    """What an entry is; `waiting` holds what was typed while its turn worked, and loses what was found."""
+    """Return the kind of an entry; removes its text from `waiting`, which lists what was typed while its turn ran."""
     match entry.type:
         case "user":
             return _classify_user_entry(file, entry)
@@ -42,7 +42,7 @@ def classify_entry(file: Transcript, entry: Entry, waiting: list[str]) -> ItemKi
 
 
 def _classify_user_entry(file: Transcript, entry: Entry) -> ItemKind:
-    if holds_result(entry):  # of a call that is not there
+    if holds_result(entry):  # its call is missing
         return "event"
     return "meta" if parse_user_entry(file, entry).kind in _SILENT_KINDS else "event"
 
@@ -77,17 +77,17 @@ def _to_text(content: object) -> str:
 
 
 MAX_TITLE_CHARS = 200
-"""So many characters of a prompt are kept."""
+"""How many characters of a prompt a title keeps."""
 
 
 class ItemSequence:
-    """The items of a session in the order in which they are read."""
+    """The items of a session in reading order."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
         self.messages = {line.index: message for message in session.messages for line in message.lines}
         self.fillers = {message.key for message in session.messages if is_filler(session.file, message)}
-        """Answers that the client made up and that say nothing."""
+        """Answers that the client wrote itself and that say nothing."""
         self.results: dict[int, list[Call]] = {}
         for call in session.calls:
             if call.result is not None:
@@ -95,28 +95,28 @@ class ItemSequence:
         self.summaries = {item.summary.index: item for item in session.compactions if item.summary is not None}
         self.items: list[TimelineItem] = []
         self.answers: dict[str, TimelineItem] = {}
-        """The items of messages by the key of the message."""
+        """The items of messages, by message key."""
         self._late: dict[str, LinePlace] = {}
-        """Summaries that stand before their boundary."""
-        self._answered: list[tuple[str, LinePlace]] = []
-        """The lines with results, and the messages of the calls that they answer, wherever these stand."""
-        self._begun = 0
+        """Summaries that come before their boundary."""
+        self._result_places: list[tuple[str, LinePlace]] = []
+        """The lines with results and the messages of the calls they answer, wherever those are."""
+        self._chapter_start = 0
 
     def build_chapters(self) -> Iterator[Chapter]:
-        """Make the items, chapter by chapter."""
+        """Build the items and yield their chapters."""
         for turn, entries in self._group_by_turn():
-            first = self._begun = len(self.items)
+            first = self._chapter_start = len(self.items)
             self._add_entries(turn, entries)
             if turn is not None:
                 yield _build_chapter(turn, first, len(self.items) - first)
             elif len(self.items) > first:
                 yield Chapter(0, first, len(self.items) - first, started=self.items[first].time)
-        for message, place in self._answered:
-            if place not in (found := self.answers[message].results):
-                found.append(place)
+        for message, place in self._result_places:
+            if place not in (results := self.answers[message].results):
+                results.append(place)
 
     def _group_by_turn(self) -> Iterator[tuple[Turn | None, list[Entry | Scrap]]]:
-        """The turns, each with all its lines, and the lines between them."""
+        """Yield the turns, each with all its lines, and the lines between them."""
         own: dict[int, list[Entry | Scrap]] = {turn.index: [] for turn in self.session.turns}
         starts = {turn.start.index: turn for turn in self.session.turns}
         order: list[tuple[Turn | None, list[Entry | Scrap]]] = []
@@ -137,7 +137,7 @@ class ItemSequence:
         return iter(order)
 
     def _list_lines(self) -> list[Entry | Scrap]:
-        """The entries of the session and the broken lines of its file, in the order of the file."""
+        """List the entries of the session and the broken lines of its file, in file order."""
         scraps = [] if self.session.is_part else self.session.file.scraps
         return sorted([*self.session.entries, *scraps], key=lambda item: item.offset)
 
@@ -155,16 +155,16 @@ class ItemSequence:
             elif message is not None:
                 self._add_meta(entry, place, number)
             elif calls := self.results.get(entry.index):
-                self._answered += [(call.message, place) for call in calls]
-            elif found := self.summaries.get(entry.index):
-                self._add_summary(found, place)
+                self._result_places += [(call.message, place) for call in calls]
+            elif compaction := self.summaries.get(entry.index):
+                self._add_summary(compaction, place)
             elif turn is not None and entry is turn.start:
                 self._add_item("prompt", entry, place, number)
             else:
                 self._add_other(entry, place, number, waiting)
 
     def _add_answer(self, message: Message, entry: Entry, place: LinePlace, turn: int) -> None:
-        """A line of a message; all of them are one item, where the first one stands."""
+        """Add a line of a message; all its lines form one item, at the place of the first."""
         if item := self.answers.get(message.key):
             item.lines.append(place)
         else:
@@ -180,9 +180,9 @@ class ItemSequence:
         first = uuid is not None and self.session.file.by_uuid.get(uuid) == entry.index
         return uuid if uuid and first else f"@{entry.offset}"
 
-    def _add_summary(self, found: Compaction, place: LinePlace) -> None:
-        """A summary belongs to its boundary, wherever the two stand."""
-        key = self._make_key(found.boundary)
+    def _add_summary(self, compaction: Compaction, place: LinePlace) -> None:
+        """Add a summary to the item of its boundary, wherever the two are."""
+        key = self._make_key(compaction.boundary)
         item = next((item for item in reversed(self.items) if item.key == key), None)
         if item is not None:
             item.lines.append(place)
@@ -199,9 +199,9 @@ class ItemSequence:
             item.lines.append(late)
 
     def _add_meta(self, entry: Entry | Scrap, place: LinePlace, turn: int) -> None:
-        """Book-keeping that follows on other book-keeping joins it."""
+        """Add bookkeeping, joined with bookkeeping directly before it."""
         last = self.items[-1] if self.items else None
-        if last is not None and last.kind == "meta" and len(self.items) > self._begun:
+        if last is not None and last.kind == "meta" and len(self.items) > self._chapter_start:
             last.lines.append(place)
         elif isinstance(entry, Scrap):
             self.items.append(TimelineItem(f"@{entry.offset}", "meta", None, [place], [], turn))
@@ -231,5 +231,5 @@ def _build_chapter(turn: Turn, first: int, count: int) -> Chapter:
 
 
 def shorten_title(text: str) -> str:
-    """How a text begins, on one line."""
+    """Return the start of a text on one line."""
     return " ".join(text[: 4 * MAX_TITLE_CHARS].split())[:MAX_TITLE_CHARS]

@@ -1,9 +1,9 @@
-"""The timeline of a session: what there is to show, in which order, and where it stands in the file.
+"""The timeline of a session: what there is to show, in which order, and where it is in the file.
 
-A timeline holds no texts but the first words of prompts, so that one of a session of 200 MB is small, can be kept,
-and leads to any part of the session without reading the rest (`excerpt`).
+A timeline contains no texts except the first words of prompts. So even that of a 200 MB session is small enough to
+keep, and it leads to any part of the session without reading the rest (`excerpt`).
 
-Every entry of a session is in an item: as one of its lines, or as the result of one of its calls.
+Every entry of a session is in an item, either as one of its lines or as the result of one of its calls.
 """
 
 from __future__ import annotations
@@ -13,86 +13,86 @@ from typing import Literal, NamedTuple
 from msgspec import Struct
 
 ItemKind = Literal["prompt", "typed", "answer", "event", "compaction", "meta"]
-"""What an item is: what set off a turn, what was typed while it worked, a message of the model, something else that
-happened, a compaction, or the client's book-keeping."""
+"""What an item is: the start of a turn, text typed while the turn ran, a message of the model, another event, a
+compaction, or the client's bookkeeping."""
 
 
 class LinePlace(NamedTuple):
-    """Where a line stands in the file."""
+    """The position of a line in the file."""
 
     offset: int
     size: int
 
 
 class TimelineItem(Struct, array_like=True, gc=False):
-    """Something that stands by itself in a timeline."""
+    """One item of a timeline, shown as a unit."""
 
     key: str
-    """The uuid of its first line, else `@` and the line's offset."""
+    """The uuid of its first line, or `@` and the line's offset."""
     kind: ItemKind
     time: str | None
     lines: list[LinePlace]
-    """Its own lines in the order of the file."""
+    """Its own lines in file order."""
     results: list[LinePlace] = []
     """The lines with the results of its calls."""
     turn: int = 0
-    """The number of its turn; 0: of none."""
+    """The number of its turn; 0 if it has none."""
 
 
 class Chapter(Struct, array_like=True, gc=False):
-    """A turn, or what stands between two turns: items that follow each other."""
+    """A turn, or what comes between two turns, as a run of consecutive items."""
 
     turn: int
-    """The number of the turn; 0: of none."""
+    """The number of the turn; 0 if it has none."""
     first: int
-    """The place of its first item among all items."""
+    """The position of its first item among all items."""
     count: int
     kind: str = ""
-    """Of the turn: one of session.turns.TURN_KINDS."""
+    """The kind of the turn, one of session.turns.TURN_KINDS."""
     title: str = ""
-    """How its prompt begins."""
+    """The start of its prompt."""
     started: str | None = None
     ended: str | None = None
     duration_ms: int | None = None
     outcome: str = ""
     calls: int = 0
     errors: int = 0
-    """Calls that failed, and API errors."""
+    """The number of failed calls and API errors."""
     output: int = 0
-    """Output tokens."""
+    """The output tokens."""
     context: int = 0
-    """What the window held at most, in tokens."""
+    """The largest number of tokens in the context window."""
     cost_usd: float = 0.0
     unpriced: bool = False
-    """Whether something in it has no known price."""
+    """Whether part of it has no known price."""
 
 
 class TimelineBranch(Struct, array_like=True, gc=False):
-    """A branch: the chapters that lead to a leaf."""
+    """The chapters that lead to one leaf."""
 
     leaf: str
     chapters: list[int]
     is_current: bool = False
-    """Whether the client would go on from it."""
+    """Whether the client would continue from it."""
 
 
 class ForkPath(Struct, array_like=True, gc=False):
-    """One of the ways that a conversation went on from a fork."""
+    """One continuation of the conversation at a fork."""
 
     key: str
-    """The item that it begins with."""
+    """The item that it starts with."""
     leaf: str
-    """Where it leads: the newest leaf below it."""
+    """The newest leaf below it."""
     turn: int
     time: str | None
     title: str
 
 
 class Fork(Struct, array_like=True, gc=False):
-    """Where a conversation goes on in several ways."""
+    """A point where a conversation has several continuations."""
 
     after: str
-    """The uuid of the entry behind which it forks."""
+    """The uuid of the entry after which it forks."""
     ways: list[ForkPath]
 
 
@@ -114,12 +114,10 @@ class TimelineAgent(Struct, array_like=True, gc=False):
     output: int
     cost_usd: float
     incomplete: bool = False
-    """Its own file is missing: only what the session's file repeats of it is known."""
+    """Whether its own file is missing, so that only what the session's file repeats of it is known."""
 
 
 class TimelineCompaction(Struct, array_like=True, gc=False):
-    """A compaction."""
-
     key: str
     trigger: str | None
     before: int | None
@@ -129,7 +127,7 @@ class TimelineCompaction(Struct, array_like=True, gc=False):
 
 
 class FillStep(Struct, array_like=True, gc=False):
-    """How full the window was at one message."""
+    """How full the context window was at one message."""
 
     item: int
     time: str | None
@@ -140,7 +138,7 @@ class FillStep(Struct, array_like=True, gc=False):
 
 
 class TimelineFile(Struct, array_like=True, gc=False):
-    """A file, and the turns in which it was read and changed."""
+    """A file and the turns that read and changed it."""
 
     path: str
     reads: list[int]
@@ -148,14 +146,14 @@ class TimelineFile(Struct, array_like=True, gc=False):
 
 
 class TimelineHead(Struct, array_like=True):
-    """Everything but the items."""
+    """Everything in a timeline except the items."""
 
     session_id: str | None
     title: str | None
     items: int
     chapters: list[Chapter]
     branches: list[TimelineBranch]
-    """The current one first; a session without a fork has one."""
+    """The branches, current one first; a session without a fork has one."""
     forks: list[Fork]
     agents: list[TimelineAgent]
     compactions: list[TimelineCompaction]
@@ -167,17 +165,15 @@ class TimelineHead(Struct, array_like=True):
     started: str | None
     ended: str | None
     cost_usd: float
-    """Of the session with its sub-agents."""
+    """The cost of the session with its sub-agents."""
     unpriced_tokens: int
-    """Of models without a known price; they are not in the cost."""
+    """Tokens of models without a known price; the cost does not include them."""
     output: int
     calls: int
     errors: int
 
 
 class Timeline(Struct):
-    """A session's timeline."""
-
     head: TimelineHead
     items: list[TimelineItem]
     steps: list[FillStep]

@@ -1,4 +1,4 @@
-"""A session's timeline, made: its items, and what an outline of them needs."""
+"""Builds a session's timeline: its items, and the facts for an overview of them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from turnlog.session.turns import Turn
 
 
 def build_timeline(session: Session) -> Timeline:
-    """The timeline of a session, all branches."""
+    """Build the timeline of all branches of a session."""
     sequence = ItemSequence(session)
     chapters = list(sequence.build_chapters())
     places = {item.key: number for number, item in enumerate(sequence.items)}
@@ -40,7 +40,7 @@ def _build_head(session: Session, chapters: list[Chapter], items: int) -> Timeli
     started, ended = session.span
     branches = _list_branches(session, chapters)
     turns = AgentTurns(session)
-    helpers = [_build_agent(session, agent, turns.find_turn(agent)) for agent in session.agents]
+    agents = [_build_agent(session, agent, turns.find_turn(agent)) for agent in session.agents]
     usage = session.usage
     return TimelineHead(
         session.session_id,
@@ -49,7 +49,7 @@ def _build_head(session: Session, chapters: list[Chapter], items: int) -> Timeli
         chapters,
         branches,
         list(_list_forks(session, branches)),
-        helpers,
+        agents,
         list(_list_compactions(session)),
         list(_list_file_uses(session)),
         session.models,
@@ -61,13 +61,13 @@ def _build_head(session: Session, chapters: list[Chapter], items: int) -> Timeli
         usage.cost_usd,
         usage.unpriced_tokens,
         usage.output_tokens,
-        sum(chapter.calls for chapter in chapters) + sum(helper.calls for helper in helpers),
-        sum(chapter.errors for chapter in chapters) + sum(helper.errors for helper in helpers),
+        sum(chapter.calls for chapter in chapters) + sum(agent.calls for agent in agents),
+        sum(chapter.errors for chapter in chapters) + sum(agent.errors for agent in agents),
     )
 
 
 def _list_branches(session: Session, chapters: list[Chapter]) -> list[TimelineBranch]:
-    """The lines of descent that end in a leaf of their own, the current one first."""
+    """List the lineages that end in a leaf of their own, current one first."""
     current = find_current_leaf_uuid(session)
     if not session.graph.branches:
         return [TimelineBranch(current or "", list(range(len(chapters))), is_current=True)]
@@ -91,9 +91,9 @@ def _list_forks(session: Session, branches: list[TimelineBranch]) -> Iterator[Fo
         for start in branch.starts:
             if (leaf := leaf_of.get(start.index)) is not None:
                 turn = session.find_turn(start)
-                words = turn.text if turn and turn.start is start else ""
+                prompt = turn.text if turn and turn.start is start else ""
                 ways.append(
-                    ForkPath(start.uuid or "", leaf, turn.number if turn else 0, start.timestamp, shorten_title(words))
+                    ForkPath(start.uuid or "", leaf, turn.number if turn else 0, start.timestamp, shorten_title(prompt))
                 )
         if len({way.leaf for way in ways}) > 1:
             yield Fork(branch.fork.uuid or "", ways)
@@ -101,7 +101,7 @@ def _list_forks(session: Session, branches: list[TimelineBranch]) -> Iterator[Fo
 
 def _build_agent(session: Session, agent: SubAgent, turn: Turn | None) -> TimelineAgent:
     inner = session.open_agent_session(agent)
-    # Not `inner.calls`: whether it has sub-agents of its own is the session's to know.
+    # Not `inner.calls`: only the session knows whether this agent has sub-agents.
     calls = pair_calls(inner.entries, inner.file).all
     usage = sum_usage(inner.messages)
     started, ended = inner.span
@@ -125,14 +125,21 @@ def _build_agent(session: Session, agent: SubAgent, turn: Turn | None) -> Timeli
 
 
 def _list_compactions(session: Session) -> Iterator[TimelineCompaction]:
-    for found in session.compactions:
-        key = found.boundary.uuid or f"@{found.boundary.offset}"
-        kept = len(found.preserved)
-        yield TimelineCompaction(key, found.trigger, found.pre_tokens, found.post_tokens, len(found.summarised), kept)
+    for compaction in session.compactions:
+        key = compaction.boundary.uuid or f"@{compaction.boundary.offset}"
+        preserved = len(compaction.preserved)
+        yield TimelineCompaction(
+            key,
+            compaction.trigger,
+            compaction.pre_tokens,
+            compaction.post_tokens,
+            len(compaction.summarised),
+            preserved,
+        )
 
 
 def _list_file_uses(session: Session) -> Iterator[TimelineFile]:
-    """The files that were touched, sub-agents included, with the turns in which that was done."""
+    """Yield the files that were touched, including by sub-agents, with the turns that touched them."""
     for file in group_touches_by_file(list_touches(session)):
         done = [touch for touch in file.touches if touch.outcome == "done"]
         reads = {touch.turn.number for touch in done if touch.turn and touch.action in _READ_ACTIONS}

@@ -1,1 +1,1 @@
-"""Tokens and money."""
+"""Tokens and cost."""

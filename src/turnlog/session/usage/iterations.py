@@ -1,8 +1,8 @@
-"""The requests behind one message: `usage.iterations`, and what of it the sums at the top level leave out.
+"""The requests behind one message (`usage.iterations`), and what the top-level sums leave out.
 
 The API may need several requests for one message. Those of the message's own model add up to the token counts at the
-top level. Others are billed on top of that: an advisor's answer, a compaction on the server, an attempt of another
-model that was broken off and replaced. Each request has a price of its own: tiers depend on the size of one prompt.
+top level. Others are billed in addition: an advisor's answer, a compaction on the server, an abandoned attempt of
+another model. Each request has its own price, because tiers depend on the size of one prompt.
 """
 
 from __future__ import annotations
@@ -14,27 +14,27 @@ from turnlog.entries.entry import CacheWrites, LineUsage, UsageIteration
 from turnlog.session.usage.prices import PricedTokens, parse_model_name
 
 MAX_REQUEST_TOKENS = 10_000_000
-"""No request has more tokens of a kind: a number above is no count, and would spoil every sum that it is in."""
+"""The most tokens of a kind in one request: a larger number is not a count, and would spoil every sum."""
 _SEPARATE_TYPES = frozenset({"advisor_message", "compaction"})
 _ATTEMPT_TYPES = frozenset({"message", "fallback_message"})
-"""The API does not bill an attempt that ended before the model had said anything."""
+"""The API does not bill an attempt that ended before the model produced output."""
 
 
 class SeparateRequest(NamedTuple):
-    """A request that is billed and not in the message's own sums."""
+    """A billed request that is not part of the message's own sums."""
 
     place: int
-    """Where it stands in the list."""
+    """Its position in the list."""
     kind: str
     model: str | None
     tokens: PricedTokens
 
 
 class Iterations(NamedTuple):
-    """The requests behind one message; both empty where there is nothing to tell apart."""
+    """The requests behind one message; both fields are empty if there was only one."""
 
     own: tuple[PricedTokens, ...]
-    """Those that the message's sums are made of."""
+    """The requests that the message's sums consist of."""
     separate: tuple[SeparateRequest, ...]
 
 
@@ -42,13 +42,13 @@ NO_ITERATIONS = Iterations((), ())
 
 
 def split_iterations(usage: LineUsage, model: str | None) -> Iterations:
-    """Tell the requests of a message apart; `model` is the one that answered."""
-    listed = usage.iterations
-    if not listed or (len(listed) == 1 and not _is_separate(listed[0], model)):
+    """Separate the requests of a message; `model` is the one that answered."""
+    iterations = usage.iterations
+    if not iterations or (len(iterations) == 1 and not _is_separate(iterations[0], model)):
         return NO_ITERATIONS
     own: list[PricedTokens] = []
     separate: list[SeparateRequest] = []
-    for place, item in enumerate(listed):
+    for place, item in enumerate(iterations):
         tokens = _to_tokens(item)
         if not _is_separate(item, model):
             own.append(tokens)
@@ -58,7 +58,7 @@ def split_iterations(usage: LineUsage, model: str | None) -> Iterations:
 
 
 def find_cache_writes(usage: LineUsage, iterations: Iterations) -> CacheWrites | None:
-    """What was written to the cache by lifetime: at the top level stands the split of the first request alone."""
+    """Return cache writes by lifetime; the split at the top level is only that of the first request."""
     own = iterations.own
     if not own:
         return usage.cache_creation
@@ -92,28 +92,28 @@ def _to_count(value: int | None) -> int:
 
 
 def take_largest_counts(one: PricedTokens, other: PricedTokens) -> PricedTokens:
-    """The larger value of each field; cache writes are compared as a whole, then those for an hour."""
-    given, output, read, _, long, searches = map(max, one, other)
+    """Take the larger value of each field; cache writes are compared in total, then the one-hour ones."""
+    prompt, output, read, _, long, searches = map(max, one, other)
     written = max(tokens.cache_write_5m + tokens.cache_write_1h for tokens in (one, other))
-    return PricedTokens(given, output, read, written - long, long, searches)
+    return PricedTokens(prompt, output, read, written - long, long, searches)
 
 
 def divide_tokens(tokens: PricedTokens, own: Iterable[PricedTokens]) -> list[PricedTokens]:
-    """A message's tokens by request; what the requests do not account for goes to the last one."""
+    """Divide a message's tokens by request; the last one gets what the requests don't account for."""
     requests = list(own)
     if not requests:
         return [tokens]
     rest = PricedTokens(*(whole - sum(part) for whole, part in zip(tokens, zip(*requests, strict=True), strict=True)))
-    if min(rest) < 0:  # the list and the sums contradict each other: the sums are what every line states
+    if min(rest) < 0:  # the list contradicts the sums, which every line states
         return [tokens]
     return [*requests[:-1], PricedTokens(*map(sum, zip(requests[-1], rest, strict=True)))]
 
 
 def write_requests(own: Iterable[PricedTokens]) -> str:
-    """Some requests as text, for a column of a table: `input,output,read,written for 5 minutes,for an hour;…`."""
+    """Format requests for a table column: `input,output,cache read,5-minute writes,1-hour writes;…`."""
     return ";".join(",".join(map(str, tokens[:5])) for tokens in own)
 
 
 def read_requests(text: str | None) -> list[PricedTokens]:
-    """What `write_requests` wrote."""
+    """Parse what `write_requests` wrote."""
     return [PricedTokens(*map(int, part.split(","))) for part in text.split(";")] if text else []

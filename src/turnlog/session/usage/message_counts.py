@@ -1,8 +1,8 @@
-"""Counting what assistant messages used, line by line: the largest value of each field, and what it is worth.
+"""Usage of assistant messages, counted line by line: the largest value of each field, and how reliable it is.
 
 The lines of a message repeat its usage and its id, in one file and in the copies that forks and branches make. One
-`Best` is what one file states of a message; `merge` makes one of several. A request that is billed beside the message,
-such as an advisor's, is counted like a message of its own: its key is that of the message with `#` and its place.
+`MessageCounts` is what one file states of a message; `merge_counts` joins several. A request that is billed in addition
+to the message, such as an advisor's, counts like a message of its own, with the key `<message key>#<position>`.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ QUALITIES: tuple[Quality, ...] = ("final", "partial", "placeholder", "missing")
 MAX_MESSAGE_TOKENS = MAX_REQUEST_TOKENS
 MAX_WEB_SEARCHES = 10_000
 MAX_UNUSUAL_CHARS = 40
-"""So many characters are kept of words that a file may make as long as it likes."""
+"""How many characters to keep of values that a file can make arbitrarily long."""
 ECHO_SIDE = 2
 _USUAL_TERMS = frozenset((None, "", "standard", "not_available", "global"))
 
 
 class CountedMessage(Protocol):
-    """What counting needs to know of the `message` of a line."""
+    """The fields of a line's `message` that counting needs."""
 
     @property
     def id(self) -> str | None:
@@ -46,11 +46,11 @@ class CountedMessage(Protocol):
 
     @property
     def model(self) -> str | None:
-        """Who answered."""
+        """The model that answered."""
 
     @property
     def stop_reason(self) -> str | None:
-        """Why the answer ended; None while that is not known."""
+        """Why the answer ended; None while unknown."""
 
     @property
     def usage(self) -> LineUsage | None:
@@ -58,7 +58,7 @@ class CountedMessage(Protocol):
 
 
 class CountedLine(Protocol):
-    """What counting needs to know of a line: an `Entry`, or whatever somebody has decoded."""
+    """The fields of a line that counting needs: an `Entry` or another decoded form."""
 
     @property
     def type(self) -> str | None:
@@ -66,7 +66,7 @@ class CountedLine(Protocol):
 
     @property
     def uuid(self) -> str | None:
-        """Its own id."""
+        """The line's own id."""
 
     @property
     def timestamp(self) -> str | None:
@@ -74,19 +74,19 @@ class CountedLine(Protocol):
 
     @property
     def version(self) -> str | None:
-        """The client that wrote it."""
+        """The version of the client that wrote it."""
 
     @property
     def is_sidechain(self) -> bool | None:
-        """Whether a sub-agent said it."""
+        """Whether a sub-agent wrote it."""
 
     @property
     def message(self) -> CountedMessage | None:
-        """The message that it is a part of."""
+        """The message that it is part of."""
 
 
 class CountedHead(Struct, gc=False):
-    """Of the `message` of a line only what is counted."""
+    """The counted fields of a line's `message`."""
 
     model: str | None = None
     id: str | None = None
@@ -95,23 +95,23 @@ class CountedHead(Struct, gc=False):
 
 
 class EchoLine(Struct, gc=False):
-    """A line of a sub-agent as a progress entry of the session repeats it, at `data.message`."""
+    """A line of a sub-agent, as a progress entry of the session repeats it in `data.message`."""
 
     type: str | None = None
     timestamp: str | None = None
     message: CountedHead | None = None
     uuid: str | None = None
     version: str | None = None
-    """Not on the line: it is that of the entry around it."""
+    """The version of the enclosing entry; the line itself has none."""
     is_sidechain: bool | None = True
 
 
 class MessageCounts(Struct, gc=False, array_like=True):
-    """The largest value that any line of a message states, field by field."""
+    """The largest value of each field on any line of a message."""
 
     model: str | None
     first: str
-    """The timestamp of its first line in the file that has it first."""
+    """The timestamp of its first line in the first file that has it."""
     last: str
     """The latest timestamp of its lines in that file."""
     input_tokens: int = 0
@@ -121,23 +121,23 @@ class MessageCounts(Struct, gc=False, array_like=True):
     cache_creation_1h: int = 0
     web_searches: int = 0
     lowest: int = -1
-    """The smallest output that a line states; -1 while none states any usage."""
+    """The smallest output count on any line; -1 while none states any usage."""
     stopped: bool = False
     """Whether a line states a stop reason."""
     sidechain: int = 0
-    """1 if a sub-agent said it, ECHO if the file only has echoes of it."""
+    """1 if a sub-agent wrote it, ECHO_SIDE if the file only has echoes of it."""
     version: str | None = None
-    """The client that wrote its last line."""
+    """The version of the client that wrote its last line."""
     terms: str | None = None
-    """`speed|service_tier|inference_geo` where one of them is not the usual."""
+    """`speed|service_tier|inference_geo` if one of them is unusual."""
     letters: int = 0
-    """How many characters its text, thinking and inputs have; who counts must say it, `scan` does not."""
+    """The characters of its text, thinking and inputs, which the caller counts."""
     requests: str | None = None
-    """What each of its requests used, where there were several (`iterations.write_requests`)."""
+    """The tokens of each of its requests, if there were several (`iterations.write_requests`)."""
 
     @property
     def tokens(self) -> PricedTokens:
-        """The tokens by the price that they have."""
+        """The tokens grouped by price."""
         long = self.cache_creation_1h
         short = self.cache_creation_input_tokens - long
         return PricedTokens(
@@ -146,7 +146,7 @@ class MessageCounts(Struct, gc=False, array_like=True):
 
     @property
     def quality(self) -> Quality:
-        """How far the output tokens can be trusted."""
+        """How reliable the output tokens are."""
         if self.lowest < 0:
             return "missing"
         grew = self.output_tokens > self.lowest
@@ -154,11 +154,11 @@ class MessageCounts(Struct, gc=False, array_like=True):
 
 
 def judge_usage_quality(*, stopped: bool, grew: bool, version: str | None, sidechain: bool) -> Quality:
-    """How far the output tokens of a message can be trusted, by the eras of the client (docs/format.md).
+    """Judge how reliable the output tokens of a message are, by the version of the client (docs/format.md).
 
-    A stop reason is only written once the counts are final. Without one, old clients (up to 2.1.7) often have the true
-    count on the last line; 2.1.8 to 2.1.29 hold the place-holder of the stream's start on every line; 2.1.30 to 2.1.62
-    sometimes grow; and newer ones leave it out only when an answer was broken off, or in a sub-agent's file.
+    A stop reason is only written once the counts are final. Without one, clients up to 2.1.7 often have the true count
+    on the last line; 2.1.8 to 2.1.29 have the placeholder from the start of the stream on every line; 2.1.30 to 2.1.62
+    sometimes have growing counts; newer clients omit it only for an interrupted answer or in a sub-agent's file.
     """
     if stopped:
         return "final"
@@ -172,23 +172,23 @@ def judge_usage_quality(*, stopped: bool, grew: bool, version: str | None, sidec
 
 @lru_cache(maxsize=1024)
 def parse_version(version: str | None) -> tuple[int, ...]:
-    """A client version in an order that can be compared; an unknown one comes last."""
+    """Parse a client version for comparison; an unknown one sorts last."""
     parts = (version or "").split(".")
     return tuple(map(int, parts)) if all(part.isdecimal() and len(part) < 10 for part in parts) else (999,)
 
 
 def count_echo(found: dict[str, MessageCounts], entry: Body, name: str, offset: int) -> MessageCounts | None:
-    """Add the line of a sub-agent that a progress entry repeats, with its letters; other entries change nothing."""
+    """Add the sub-agent's line that a progress entry repeats, with its letters; ignore other entries."""
     data = entry.get("data")
     inner = data.get("message") if isinstance(data, dict) else None
     if not isinstance(inner, dict):
         return None
     version = entry.get("version")
-    stated = inner | {"version": version if isinstance(version, str) else None, "is_sidechain": True}
+    fields = inner | {"version": version if isinstance(version, str) else None, "is_sidechain": True}
     try:
-        line = convert(stated, EchoLine)
+        line = convert(fields, EchoLine)
     except CONVERSION_ERRORS:
-        line = fit_struct(EchoLine, stated)
+        line = fit_struct(EchoLine, fields)
     best = count_line(found, line, name, offset, ECHO_SIDE)
     message = inner.get("message")
     if best is not None and isinstance(message, dict):
@@ -197,7 +197,7 @@ def count_echo(found: dict[str, MessageCounts], entry: Body, name: str, offset: 
 
 
 def _count_letters(content: object) -> int:
-    """The characters of the texts, thinking and inputs in the content of a message."""
+    """Count the characters of the texts, thinking and inputs in the content of a message."""
     blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
     return sum(_count_chars(block.get(key)) for block in blocks for key in ("text", "thinking", "input"))
 
@@ -211,9 +211,9 @@ def _count_chars(value: object) -> int:
 def count_line(
     found: dict[str, MessageCounts], line: CountedLine, name: str, offset: int, side: int = 0
 ) -> MessageCounts | None:
-    """Add one line to the messages of its file; `name` is the file's, `offset` where in it the line begins.
+    """Add one line to the messages of its file; `name` is the file's, `offset` the position of the line in it.
 
-    Gives the message; lines that are no answer of a model change nothing. `side` is ECHO for a line that a progress
+    Returns the message, or None for a line that is not a model's answer. `side` is ECHO_SIDE for a line that a progress
     entry repeats.
     """
     message = line.message
@@ -248,7 +248,7 @@ def _count_separate(
     usage: LineUsage,
     time: str,
 ) -> None:
-    """Add a request that is billed beside the message that a line states it with."""
+    """Add a request that is billed in addition to the message whose line states it."""
     best = found.get(key)
     if best is None:
         best = found[key] = MessageCounts(request.model, time, time, lowest=0, stopped=True)
@@ -262,7 +262,7 @@ def _count_separate(
 
 
 def _raise_counts(best: MessageCounts, usage: LineUsage, writes: CacheWrites | None) -> None:
-    """Take over what one line states more of than those before."""
+    """Raise the counts to what one line states."""
     if (value := usage.input_tokens) and best.input_tokens < value <= MAX_MESSAGE_TOKENS:
         best.input_tokens = value
     value = usage.output_tokens or 0
@@ -278,7 +278,7 @@ def _raise_counts(best: MessageCounts, usage: LineUsage, writes: CacheWrites | N
         if best.cache_creation_1h < long <= MAX_MESSAGE_TOKENS:
             best.cache_creation_1h = long
             best.cache_creation_input_tokens = max(best.cache_creation_input_tokens, long)
-        # The total is not always that of the lifetimes.
+        # The total does not always match the sum of the lifetimes.
         if (both := long + (writes.ephemeral_5m_input_tokens or 0)) > value:
             value = both
     if best.cache_creation_input_tokens < value <= MAX_MESSAGE_TOKENS:
@@ -288,31 +288,31 @@ def _raise_counts(best: MessageCounts, usage: LineUsage, writes: CacheWrites | N
     best.terms = _describe_unusual_terms(usage.speed, usage.service_tier, usage.inference_geo) or best.terms
 
 
-def _describe_unusual_terms(*words: str | None) -> str | None:
+def _describe_unusual_terms(*terms: str | None) -> str | None:
     return (
-        "|".join((word or "")[:MAX_UNUSUAL_CHARS] for word in words)
-        if any(word not in _USUAL_TERMS for word in words)
+        "|".join((term or "")[:MAX_UNUSUAL_CHARS] for term in terms)
+        if any(term not in _USUAL_TERMS for term in terms)
         else None
     )
 
 
 def merge_counts(parts: Sequence[MessageCounts]) -> MessageCounts:
-    """What several files say of one message: when and by whom as the first says, the largest of the numbers.
+    """Merge what several files state of one message: time and client from the first, the largest of the numbers.
 
-    An echo is only asked where there is nothing else; of copies with the same time the one that is given first. Whether
-    the output can be believed is decided by the lines of all files together, but the client that wrote them is that of
-    the first: a copy keeps the numbers of an old client and may bear the version of a new one.
+    An echo leads only if there is nothing else; among copies with the same time, the first argument does. The lines of
+    all files together decide the quality, but the first file provides the client version: a copy keeps the numbers of
+    an old client and may carry the version of a new one.
     """
-    one = find_leading_copy(parts)
-    found = copy(one)
+    leader = find_leading_copy(parts)
+    merged = copy(leader)
     for other in parts:
-        if other is not one:
-            _take_larger_counts(found, other)
-    return found
+        if other is not leader:
+            _take_larger_counts(merged, other)
+    return merged
 
 
 def find_leading_copy(parts: Sequence[MessageCounts]) -> MessageCounts:
-    """Whichever of several copies has the message first."""
+    """Return the copy that has the message first."""
     return min(parts, key=lambda best: (best.sidechain == ECHO_SIDE, best.first or "~"))
 
 

@@ -1,14 +1,13 @@
 """What tokens cost: an offline, dated price table and exact arithmetic over it.
 
-The table, `prices.json`, lies beside this module; `scripts/update_prices.py` writes it from published
-packages and `docs/prices.md` tells where each figure comes from. A price is the vendor's list price in US
-dollars per million tokens.
+`scripts/update_prices.py` writes the table, `prices.json`, from published packages, and `docs/prices.md` says where
+each figure comes from. A price is the vendor's list price in US dollars per million tokens.
 
-A model that the table does not know is *unpriced*: its cost is None, never 0. The same holds for a known
-model used in a way that has no published price (fast mode on a model without one).
+A model that is not in the table is *unpriced*: its cost is None, never 0. The same applies to a known model used in a
+way that has no published price (fast mode on a model without one).
 
-Money is counted in pico-dollars (10^-12 USD). Every rate is a whole number of them per token, so a sum over
-any number of messages is exact and does not depend on their order.
+Money is counted in pico-dollars (10^-12 USD). Every rate is a whole number of them per token, so a sum over any number
+of messages is exact and does not depend on their order.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ MILLION_TOKEN_WINDOW = 1_000_000
 
 
 class PricedTokens(NamedTuple):
-    """Tokens of one request by the price they have; cache writes of unknown lifetime are 5-minute writes."""
+    """Tokens of one request grouped by price; cache writes of unknown lifetime count as 5-minute writes."""
 
     input: int = 0
     output: int = 0
@@ -55,14 +54,14 @@ class CostParts(NamedTuple):
 
 
 class Cost(NamedTuple):
-    """What some tokens cost; `pico` is None when they are unpriced."""
+    """The cost of some tokens; `pico` is None if they are unpriced."""
 
     pico: int | None
     parts: CostParts = CostParts()
 
     @property
     def usd(self) -> float | None:
-        """The cost in US dollars, None when unpriced."""
+        """The cost in US dollars; None if unpriced."""
         return None if self.pico is None else self.pico / PICO_PER_DOLLAR
 
 
@@ -89,7 +88,7 @@ class LongContext(NamedTuple):
 
 
 class PriceSource(NamedTuple):
-    """A published table that figures were taken from; `sha256` is that of the table as it was read."""
+    """A published table that figures come from; `sha256` is that of the table when it was read."""
 
     name: str
     version: str
@@ -118,13 +117,13 @@ class Price(NamedTuple):
 
 
 class PriceTable(NamedTuple):
-    """All prices, with the day they were collected and a digest of the content."""
+    """All prices, with the date when they were collected and a digest of the content."""
 
     date: str
     sources: tuple[PriceSource, ...]
     models: Mapping[str, Price]
     text: str
-    """The content itself."""
+    """The JSON text of the table."""
 
     @property
     def digest(self) -> str:
@@ -133,7 +132,7 @@ class PriceTable(NamedTuple):
 
 
 class ModelName(NamedTuple):
-    """A model id taken apart: the table's key, and what the id says about how the model was reached."""
+    """A parsed model id: the table's key, and what the id says about how the model was reached."""
 
     key: str
     region: str | None = None
@@ -151,7 +150,7 @@ _POINT_ZERO = re.compile(r"^(claude-[a-z]+-\d+)-0$")
 
 @lru_cache(maxsize=4096)
 def parse_model_name(model: str) -> ModelName:
-    """Takes a model id apart, whichever provider spelled it."""
+    """Parse a model id as spelled by any provider."""
     text = model.strip().lower()
     tag = _MODEL_TAG.search(text)
     if tag:
@@ -168,7 +167,7 @@ def parse_model_name(model: str) -> ModelName:
 
 
 def _find_claude_key(text: str) -> tuple[str, bool]:
-    """The table's key for a Claude model named without its host, and whether the name asks for fast mode."""
+    """Return the table's key for a Claude model without its host, and whether the name selects fast mode."""
     text = text.partition("@")[0].partition(":")[0].replace(".", "-")
     fast = text.endswith("-fast")
     text = text.removesuffix("-fast")
@@ -181,7 +180,7 @@ def _find_claude_key(text: str) -> tuple[str, bool]:
 
 @cache
 def load_price_table() -> PriceTable:
-    """The price table that this version of turnlog carries."""
+    """Load the price table of this version of turnlog."""
     text = Path(__file__).with_name("prices.json").read_text(encoding="utf-8")
     data = json.loads(text, parse_float=Decimal, parse_int=Decimal)
     models = {key: _build_price(key, entry) for key, entry in data["models"].items()}
@@ -190,7 +189,7 @@ def load_price_table() -> PriceTable:
 
 
 def hash_price_table(text: str) -> str:
-    """The SHA-256 of a price table's content, whatever its layout and the order of its keys."""
+    """Compute the SHA-256 of a price table's content, independent of layout and key order."""
     canonical = json.dumps(json.loads(text), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return sha256(canonical.encode()).hexdigest()
 
@@ -222,19 +221,19 @@ def _build_rates(entry: Mapping[str, Any]) -> Rates:
 
 
 def find_price(model: str | None) -> Price | None:
-    """The price of a model under any of its names, None when the table does not have it."""
+    """Find the price of a model under any of its names; None if it is not in the table."""
     if not model:
         return None
     key = parse_model_name(model).key
     models = load_price_table().models
     vendor, slash, rest = key.rpartition("/")
     price = models.get(rest)
-    # Another host's price for an open model is its own; only the vendor's own prefix may be dropped.
+    # Other hosts set their own prices for open models, so only the vendor's own prefix may be dropped.
     return price if price and (not slash or price.vendor == vendor) else None
 
 
 def find_context_window(model: str | None, prompt: int = 0) -> int | None:
-    """The context window of a model; of two the larger, if the prompt does not fit the smaller."""
+    """Return the context window of a model; the larger of two if the prompt does not fit the smaller."""
     if model and parse_model_name(model).million:
         return MILLION_TOKEN_WINDOW
     price = find_price(model)
@@ -244,7 +243,7 @@ def find_context_window(model: str | None, prompt: int = 0) -> int | None:
 
 
 PicoRates = tuple[int, ...]
-"""Pico-dollars for one of each kind of Tokens, all multipliers applied."""
+"""Pico-dollars per unit of each field of PricedTokens, with all multipliers applied."""
 
 
 class _Tariff(NamedTuple):
@@ -264,7 +263,7 @@ def compute_cost(
     geo: str | None = None,
     at: str | None = None,
 ) -> Cost:
-    """What one request's tokens cost; `at` is its ISO time, for tiers that were given up since."""
+    """Compute the cost of one request's tokens; `at` is its ISO time, for price tiers that have ended."""
     if model == SYNTHETIC_MODEL:
         return FREE_COST
     rates = find_pico_rates(model, tokens, speed, service_tier, geo, at)
@@ -282,11 +281,11 @@ def find_pico_rates(
     geo: str | None,
     at: str | None,
 ) -> PicoRates | None:
-    """The rates at which one request is billed, None when they are not known."""
+    """Return the rates at which one request is billed; None if they are unknown."""
     tariff = _find_tariff(model, speed, service_tier, geo)
     if tariff is None or (tokens.web_searches and not tariff.has_search):
         return None
-    # The tier is a property of the whole request, output included, not of the tokens above the limit.
+    # The tier applies to the whole request including output, not only to the tokens above the limit.
     is_long = tokens.input + tokens.cache_read + tokens.cache_write_5m + tokens.cache_write_1h > tariff.above
     if is_long and (tariff.until is None or (at is not None and at < tariff.until)):
         return tariff.long
@@ -315,7 +314,7 @@ def _find_tariff(model: str | None, speed: str | None, service_tier: str | None,
 def _compute_factor(
     model: ModelName, price: Price, speed: str | None, service_tier: str | None, geo: str | None
 ) -> Decimal | None:
-    """The product of all multipliers that apply to the tokens, None if one of them has no published value."""
+    """Multiply all factors that apply to the tokens; None if one of them has no published value."""
     factor: Decimal | None = Decimal(1)
     for applies, value in (
         (speed == "fast" or model.fast, price.fast),

@@ -1,12 +1,12 @@
-"""Usage over many files without an index: every message once, as fast as the files can be read.
+"""Usage over many files without an index: each message once, as fast as the files can be read.
 
-Only the lines of answers are decoded, and of them only what is counted. The numbers are those that
-`messages.join_messages` gives over all entries of all files. A message that stands in several files counts once, as the
-file says that has it first.
+Only the lines of answers are decoded, and only their counted fields. The numbers equal those that
+`messages.join_messages` gives over all entries of all files. A message in several files counts once, as the first file
+states it.
 
-From 2.1.11 to 2.1.81 the client also echoed what a sub-agent said into the file of the session (`agent_progress`). An
-echo is a copy like any other: it has the message's id, so it adds nothing where the sub-agent's file is there, and is
-all that is left where it is not.
+From 2.1.11 to 2.1.81 the client also echoed what a sub-agent said into the session's file (`agent_progress`). An echo
+is a copy like any other: it has the message's id, so it adds nothing if the sub-agent's file exists, and is all that
+is left if it does not.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ __all__ = [
 ]
 
 MIN_BYTES_PER_PROCESS = 64 << 20
-"""So many bytes are worth a process of their own."""
+"""The minimum work that justifies another process."""
 LINE_MARKER = b'"assistant"'
-"""What every line that counts holds. Unlike `"usage":{` it misses no JSON that is written with spaces."""
+"""Text on every line that counts. Unlike `"usage":{`, it also matches JSON that is written with spaces."""
 READ_BUFFER_BYTES = 1 << 20
 
 
@@ -70,14 +70,12 @@ class _UsageLine(Struct, gc=False):
 
 
 class DayAndModel(NamedTuple):
-    """Where usage is added up."""
-
     day: str
     model: str
 
 
 def sum_by_day_and_model(found: Mapping[str, MessageCounts], zone: tzinfo = UTC) -> dict[DayAndModel, list[int]]:
-    """Input, output, cache writes, cache reads and number of messages, by the day on which each ended."""
+    """Sum input, output, cache writes, cache reads and number of messages by the day on which each message ended."""
     rows: dict[DayAndModel, list[int]] = {}
     for best in found.values():
         row = rows.setdefault(DayAndModel(_find_day(best.last, zone), best.model or ""), [0] * 5)
@@ -101,12 +99,12 @@ CountsByFile = dict[str, dict[str, MessageCounts]]
 
 
 def count_usage(paths: Iterable[Path], processes: int | None = None) -> dict[str, MessageCounts]:
-    """The usage of every message in some files, by message id; files that are gone by now are left out."""
+    """Count the usage of every message in some files by message id; files that no longer exist are skipped."""
     return merge_copies(count_usage_by_file(paths, processes))
 
 
 def count_usage_by_file(paths: Iterable[Path], processes: int | None = None) -> CountsByFile:
-    """The messages that each of some files has; files that are gone by now are left out."""
+    """Count the messages of each file; files that no longer exist are skipped."""
     found: CountsByFile = {}
     files = list(paths)
     count = processes or max(1, min(count_cores(), sum(map(read_file_size, files)) // MIN_BYTES_PER_PROCESS))
@@ -116,7 +114,7 @@ def count_usage_by_file(paths: Iterable[Path], processes: int | None = None) -> 
 
 
 def merge_copies(files: CountsByFile) -> dict[str, MessageCounts]:
-    """Every message once, whichever files it stands in."""
+    """Merge the messages of all files, so that each occurs once."""
     found: dict[str, MessageCounts] = {}
     copies: dict[str, list[MessageCounts]] = {}
     for _, more in sorted(files.items()):
@@ -141,11 +139,11 @@ def _count_share(paths: Sequence[Path]) -> CountsByFile:
 
 
 FoundLines = Iterator[tuple[bytes, int]]
-"""Lines, and where they begin."""
+"""Lines with their offsets."""
 
 
 def _choose_finder() -> Callable[[BufferedReader[FileIO]], FoundLines]:
-    """The quickest way to find lines with the marker that is installed."""
+    """Choose the fastest installed way to find lines with the marker."""
     try:
         find = import_module("stringzilla").find
     except ImportError:
@@ -164,31 +162,31 @@ def _find_by_line(file: BufferedReader[FileIO]) -> FoundLines:
 def _find_by_jumps(
     file: BufferedReader[FileIO], find: Callable[[bytes, bytes, int], int], size: int = READ_BUFFER_BYTES
 ) -> FoundLines:
-    """Look at the ends of those lines only that hold the marker; that needs a search faster than Python's own."""
-    offset, held = 0, b""
+    """Split only the lines that contain the marker, which needs a faster search than Python's own."""
+    offset, rest = 0, b""
     while chunk := file.raw.read(size):
         head = chunk.find(b"\n") + 1
         if not head:
-            held += chunk
+            rest += chunk
             continue
-        if LINE_MARKER in (line := held + chunk[:head]):
+        if LINE_MARKER in (line := rest + chunk[:head]):
             yield line, offset
         offset += len(line)
-        tail, done = chunk.rfind(b"\n") + 1, head
-        while done < tail and 0 <= (at := find(chunk, LINE_MARKER, done)) < tail:
-            start, done = chunk.rfind(b"\n", done, at) + 1 or done, chunk.find(b"\n", at) + 1
-            yield chunk[start:done], offset + start - head
-        held = chunk[tail:]
+        tail, position = chunk.rfind(b"\n") + 1, head
+        while position < tail and 0 <= (at := find(chunk, LINE_MARKER, position)) < tail:
+            start, position = chunk.rfind(b"\n", position, at) + 1 or position, chunk.find(b"\n", at) + 1
+            yield chunk[start:position], offset + start - head
+        rest = chunk[tail:]
         offset += tail - head
-    if LINE_MARKER in held:
-        yield held, offset
+    if LINE_MARKER in rest:
+        yield rest, offset
 
 
 _decode_line = msgspec.json.Decoder(_UsageLine).decode
 
 
 def _count_lines(lines: FoundLines, name: str) -> dict[str, MessageCounts]:
-    """The messages of one file."""
+    """Count the messages of one file."""
     found: dict[str, MessageCounts] = {}
     for raw, offset in lines:
         try:
@@ -210,7 +208,7 @@ def _count_lines(lines: FoundLines, name: str) -> dict[str, MessageCounts]:
 
 
 def _complete_line(raw: bytes) -> _UsageLine:
-    """The line that a row without a type or a time of its own stands for."""
+    """Decode the line of a row that has no type or time of its own."""
     return fit_struct(_UsageLine, decode_body(raw))
 
 

@@ -1,1 +1,1 @@
-"""What fills the context window, and what can be taken out of it."""
+"""What fills the context window, and what can be removed from it."""

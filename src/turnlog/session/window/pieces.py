@@ -1,7 +1,7 @@
-"""What a conversation is made of: each block that would be sent, whose it is, and how large.
+"""The pieces of a conversation: each block that would be sent, with its group and size.
 
-A piece is a block of a message. Images in results are pieces of their own. Sizes are bytes of text in UTF-8, because
-a token has about as many of them in any script. No texts are kept: `words` reads one again.
+A piece is a block of a message. Images in results are pieces of their own. Sizes are bytes of UTF-8 text, because a
+token has about as many of them in any script. Pieces contain no texts: `read_piece_text` reads one again.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ PIECE_GROUPS = {
     "prompts": "what a person typed",
     "answers": "what the model said",
     "thinking": "what the model thought",
-    "calls": "what tools were given",
-    "results": "what tools gave back",
-    "attachments": "what the client added: reminders, files, notifications, outputs of commands",
-    "images": "pictures and documents, wherever they stand",
-    "summary": "what stands for the conversation before a compaction",
+    "calls": "inputs of tools",
+    "results": "results of tools",
+    "attachments": "what the client added: reminders, files, notifications, output of commands",
+    "images": "images and documents, wherever they are",
+    "summary": "what replaces the conversation before a compaction",
 }
-"""What a piece can be."""
+"""The groups of pieces, with what each contains."""
 
 _TYPED_KINDS = frozenset({"prompt", "command", "bash"})
 _PICTURE_TYPES = frozenset({"image", "document"})
 _PATH_FIELDS = ("file_path", "notebook_path")
 MIN_CUTTABLE_CHARS = 200
-"""Shorter strings inside a call's input are never cut."""
+"""The shortest string inside a call's input that may be cut."""
 CUT_MARK = "[turnlog: "
-"""Where something was cut. What is left of two inputs may be equal, and they were not."""
+"""Marks a cut. Two inputs that are equal after a cut may have differed before."""
 _SIGNATURE_OVERHEAD_BYTES = 174
-"""A signature holds the thinking, encrypted and in base64, behind so many bytes (measured on 390 blocks)."""
+"""The bytes before the encrypted, base64-encoded thinking in a signature (measured on 390 blocks)."""
 
 
 class ContextPiece(Struct, gc=False):
@@ -53,48 +53,49 @@ class ContextPiece(Struct, gc=False):
 
     row: Entry
     at: int
-    """Its place among the blocks of the row."""
+    """Its position among the blocks of the row."""
     turn: int
-    """The number of its turn; 0 outside of any."""
+    """The number of its turn; 0 if it has none."""
     group: str
-    """One of GROUPS."""
+    """One of PIECE_GROUPS."""
     kind: str = ""
     """The tool, or the kind of attachment."""
     size: int = 0
-    """Bytes of text that are sent."""
+    """The bytes of text that are sent."""
     fixed: int = 0
-    """Tokens that do not depend on any text: those of an image."""
+    """Tokens that do not depend on text, such as those of an image."""
     stored: int = 0
-    """Bytes that it takes in the file, with the client's own copies."""
+    """The bytes it takes in the file, including the client's own copies."""
     call: str = ""
-    """The id of the call that it is, or that it belongs to."""
+    """The id of the call that it is or belongs to."""
     texts: tuple[tuple[int, int], ...] = ()
-    """(characters, bytes) of each text in it that could be cut."""
+    """(characters, bytes) of each text in it that can be cut."""
     path: str = ""
     """The file that the call names."""
     partial: bool = False
-    """Whether the call reads only a part of the file."""
+    """Whether the call reads only part of the file."""
     twin: int = 0
-    """The same number for calls of the same tool with the same input."""
+    """A number shared by calls of the same tool with the same input."""
     failed: bool = False
 
 
 class ContextPieces(Struct):
-    """A conversation, and what its pieces are."""
+    """A conversation and its pieces."""
 
     thread: ResumeThread
     all: list[ContextPiece]
 
 
 def build_context_pieces(session: Session, leaf: str | None = None) -> ContextPieces:
-    """The pieces of the conversation that would be resumed now, in order."""
-    found, leaf = _find_thread(session, leaf)
-    sent = Counter(_make_block_key(block) for said in session.conversation(leaf).messages for block in said["content"])
-    return ContextPieces(found, list(list_pieces_of_rows(session, found.rows, sent)))
+    """List the pieces of the conversation that would be resumed now, in order."""
+    thread, leaf = _find_thread(session, leaf)
+    messages = session.conversation(leaf).messages
+    sent = Counter(_make_block_key(block) for message in messages for block in message["content"])
+    return ContextPieces(thread, list(list_pieces_of_rows(session, thread.rows, sent)))
 
 
 def _find_thread(session: Session, leaf: str | None) -> tuple[ResumeThread, str | None]:
-    """What would be resumed; of a sub-agent's file, which the client does not resume, all that leads to its end."""
+    """Return what would be resumed, or everything up to the end of a sub-agent's file, which can't be resumed."""
     try:
         return session.build_thread(leaf), leaf
     except Refused:
@@ -107,15 +108,15 @@ def _find_thread(session: Session, leaf: str | None) -> tuple[ResumeThread, str 
 def list_pieces_of_rows(
     session: Session, rows: Iterable[Entry], sent: Counter[Any] | None = None
 ) -> Iterator[ContextPiece]:
-    """The pieces of some rows; with `sent`, only so many of each block as are sent."""
+    """Yield the pieces of some rows; with `sent`, only as many of each block as are sent."""
     rows = list(rows)
     model = next((row.message.model for row in reversed(rows) if _is_answer(row) and row.message), None)
     calls: dict[str, ContextPiece] = {}
     for row in rows:
         body = session.read_body(row)
-        said = build_message_part(row, body, as_sent=row.type == "attachment")
+        part = build_message_part(row, body, as_sent=row.type == "attachment")
         turn = session.find_turn(row)
-        for at, block in enumerate(said.blocks if said else ()):
+        for at, block in enumerate(part.blocks if part else ()):
             if sent is not None and row.type != "attachment":
                 if not sent[key := _make_block_key(block)]:
                     continue
@@ -130,13 +131,13 @@ def _is_answer(row: Entry) -> bool:
 
 
 def _is_foreign_thinking(block: Json, row: Entry, model: str | None) -> bool:
-    """Whether a block is signed thinking of another model, which is not sent [28]."""
+    """Return whether a block is signed thinking of another model, which is not sent [28]."""
     signed = block["type"] == "thinking" and bool(block.get("signature"))
     return signed and row.message is not None and row.message.model != model
 
 
 def _make_block_key(block: Json) -> Any:
-    """What tells a block from others of a conversation."""
+    """Return what distinguishes a block from others of a conversation."""
     value = block.get("id") or block.get("tool_use_id") or block.get("text") or block.get("thinking")
     return block["type"], value if isinstance(value, str) else None
 
@@ -144,7 +145,7 @@ def _make_block_key(block: Json) -> Any:
 def _build_pieces(
     row: Entry, body: Body, block: Json, piece: ContextPiece, calls: dict[str, ContextPiece]
 ) -> Iterator[ContextPiece]:
-    """The piece that a block is, and the images inside it."""
+    """Yield the piece of a block, and those of the images inside it."""
     match block["type"]:
         case "tool_use":
             yield _fill_call(block, piece, calls)
@@ -164,7 +165,7 @@ def _build_pieces(
 
 
 def _classify_text(row: Entry, body: Body) -> tuple[str, str]:
-    """The group and kind of a text."""
+    """Return the group and kind of a text."""
     if row.type == "assistant":
         return "answers", ""
     if row.type == "attachment":
@@ -180,31 +181,31 @@ def _classify_text(row: Entry, body: Body) -> tuple[str, str]:
 
 
 def _fill_call(block: Json, piece: ContextPiece, calls: dict[str, ContextPiece]) -> ContextPiece:
-    given = block.get("input")
-    fields = given if isinstance(given, dict) else {}
+    arguments = block.get("input")
+    fields = arguments if isinstance(arguments, dict) else {}
     piece.group, piece.kind, piece.call = "calls", str(block.get("name")), str(block.get("id"))
-    piece.size = piece.stored = estimate_json_bytes(given) + len(piece.kind)
+    piece.size = piece.stored = estimate_json_bytes(arguments) + len(piece.kind)
     piece.texts = tuple(
-        (len(text), count_text_bytes(text)) for text in _list_strings(given) if len(text) > MIN_CUTTABLE_CHARS
+        (len(text), count_text_bytes(text)) for text in _list_strings(arguments) if len(text) > MIN_CUTTABLE_CHARS
     )
     piece.path = next((path for name in _PATH_FIELDS if isinstance(path := fields.get(name), str)), "")
     piece.partial = any(fields.get(name) is not None for name in ("offset", "limit"))
-    piece.twin = 0 if any(CUT_MARK in text for text in _list_strings(given)) else _hash_input(piece.kind, given)
+    piece.twin = 0 if any(CUT_MARK in text for text in _list_strings(arguments)) else _hash_input(piece.kind, arguments)
     calls[piece.call] = piece
     return piece
 
 
-def _hash_input(name: str, given: Any) -> int:
-    marks: list[Any] = [name]
-    todo = [given]
+def _hash_input(name: str, arguments: Any) -> int:
+    parts: list[Any] = [name]
+    todo = [arguments]
     while todo:
         item = todo.pop()
         if isinstance(item, dict | list):
-            marks.append(tuple(item) if isinstance(item, dict) else len(item))
+            parts.append(tuple(item) if isinstance(item, dict) else len(item))
             todo += item.values() if isinstance(item, dict) else item
         else:
-            marks.append(item)
-    return hash(tuple(marks))
+            parts.append(item)
+    return hash(tuple(parts))
 
 
 def _fill_result(
@@ -229,16 +230,16 @@ def _fill_result(
 
 
 def _fill_thinking(block: Json, piece: ContextPiece) -> ContextPiece:
-    """The newest clients keep only the signature of a thought: it tells how long that was."""
+    """Fill in a thinking piece; the newest clients keep only a thought's signature, which shows its length."""
     text, signature = block.get("thinking"), block.get("signature") or block.get("data")
-    sealed = len(signature) if isinstance(signature, str) else 0
+    signature_size = len(signature) if isinstance(signature, str) else 0
     piece.group = "thinking"
     piece.size = (
         count_text_bytes(text)
         if isinstance(text, str) and text
-        else max(0, sealed * 3 // 4 - _SIGNATURE_OVERHEAD_BYTES)
+        else max(0, signature_size * 3 // 4 - _SIGNATURE_OVERHEAD_BYTES)
     )
-    piece.stored = (count_text_bytes(text) if isinstance(text, str) else 0) + sealed
+    piece.stored = (count_text_bytes(text) if isinstance(text, str) else 0) + signature_size
     return piece
 
 
@@ -254,12 +255,11 @@ def _set_size(piece: ContextPiece, text: str) -> ContextPiece:
 
 
 def count_text_bytes(text: str) -> int:
-    """The bytes of a text."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
 def estimate_json_bytes(value: Any) -> int:
-    """About the bytes of a JSON value, however deep it is nested."""
+    """Estimate the bytes of a JSON value, however deeply nested."""
     total, todo = 0, [value]
     while todo:
         item = todo.pop()
@@ -285,9 +285,9 @@ def _list_strings(value: Any) -> Iterator[str]:
 
 
 def read_piece_text(session: Session, piece: ContextPiece) -> str:
-    """What a piece says: its text, or that of a result; nothing for a call or an image."""
-    said = build_message_part(piece.row, session.read_body(piece.row), as_sent=piece.row.type == "attachment")
-    block = said.blocks[piece.at] if said else {}
+    """Read the text of a piece or of its result; empty for a call or an image."""
+    part = build_message_part(piece.row, session.read_body(piece.row), as_sent=piece.row.type == "attachment")
+    block = part.blocks[piece.at] if part else {}
     if piece.group == "results":
         return to_result_text(block.get("content"))
     text = block.get("thinking") if piece.group == "thinking" else block.get("text")

@@ -1,8 +1,8 @@
 """What fills the context window of the conversation that would be resumed now.
 
-How full the window was is measured: every answer states how many tokens its request held. What filled it is estimated
-from the sizes of the pieces and made to fit what was measured (docs/context.md). The two are kept apart: a number is
-either one or the other, and says which.
+How full the window was is measured: every answer states how many tokens its request had. What filled it is estimated
+from the sizes of the pieces and fitted to the measurement (docs/context.md). The two stay separate: each number is
+either measured or estimated, and says which.
 """
 
 from __future__ import annotations
@@ -20,34 +20,34 @@ from turnlog.session.usage.prices import find_context_window, find_price
 from turnlog.session.window.pieces import PIECE_GROUPS, ContextPiece, build_context_pieces, list_pieces_of_rows
 
 USUAL_TOKENS_PER_BYTE = 0.4
-"""Tokens per byte where nothing was measured: the middle of what sessions of the current models show."""
+"""The rate without a measurement: the middle of what sessions of the current models show."""
 MIN_TOKENS_PER_BYTE, MAX_TOKENS_PER_BYTE = 0.2, 0.6
-"""What tokens per byte can be believed to be: genuine sessions with ten steps or more show 0.30 to 0.49."""
+"""The plausible range of the rate: genuine sessions with ten steps or more show 0.30 to 0.49."""
 MIN_FITTED_TOKENS_PER_BYTE = 0.1
-"""A request that states fewer tokens than its texts have at this rate did not hold them, or states nothing real."""
+"""A request that states fewer tokens than its texts have at this rate did not contain them, or its count is wrong."""
 MAX_HEAVIEST_PIECES = 20
 _MIN_STEP_BYTES = 400
-"""Growth by fewer bytes of known text than this tells nothing about the rate: what is not in the file outweighs it."""
+"""Smaller growth in known text says nothing about the rate: what is not in the file outweighs it."""
 _MIN_TOTAL_BYTES = 4_000
-"""And so do all steps together where they have fewer bytes than this."""
+"""With fewer bytes in all steps together, the rate can't be measured either."""
 SUMMARY_RESERVE_TOKENS, SAFETY_BUFFER_TOKENS = 20_000, 13_000
-"""The client compacts so many tokens before the window's end: for the summary that is then written, and to be safe."""
+"""How long before the window's end the client compacts: room for the summary, and a safety margin."""
 UNSEEN_GROUP = "system"
-"""What is sent and not in the file: the system prompt, the definitions of the tools, the client's own notes."""
+"""What is sent but not in the file: the system prompt, the tool definitions, the client's own notes."""
 
 
 class MeasuredRequest(NamedTuple):
-    """An answer of the conversation, and what its request held."""
+    """An answer of the conversation, and the size of its request."""
 
     before: int
-    """How many pieces the request held."""
+    """The number of pieces in the request."""
     tokens: int
     turn: int
     model: str | None
 
 
 class FillPart(NamedTuple):
-    """What some pieces take together, estimated."""
+    """The estimated tokens of some pieces together."""
 
     group: str
     kind: str
@@ -56,38 +56,36 @@ class FillPart(NamedTuple):
 
 
 class TurnFill(NamedTuple):
-    """What a turn did to the window."""
+    """The effect of a turn on the context window."""
 
     number: int
     measured: int | None
-    """What its last request held."""
+    """The tokens of its last request."""
     growth: int | None
-    """How much more that is than the last request of the turn before held, or than its own first request."""
+    """The growth since the last request of the previous turn, or since its own first request."""
     added: dict[str, int]
-    """What it added, by group: estimated."""
+    """The estimated tokens that it added, by group."""
 
 
 class HeavyPiece(NamedTuple):
-    """A piece with its estimated tokens."""
-
     piece: ContextPiece
     tokens: int
 
 
 @dataclass(frozen=True)
 class WindowFill:
-    """A conversation by what it takes of the window."""
+    """The share of the context window that each part of a conversation takes."""
 
     pieces: Sequence[ContextPiece]
     requests: Sequence[MeasuredRequest]
     rate: float
     """Tokens per byte of text."""
     steps: int
-    """From how many steps between two requests the rate was taken; 0: it is the usual one."""
+    """The number of steps between two requests that the rate comes from; 0 for the usual rate."""
     unseen: int
-    """Estimated tokens that are sent and not in the file, at the first request."""
+    """The estimated tokens that the first request sent but that are not in the file."""
     later: int
-    """Measured growth since then that nothing in the file explains."""
+    """The measured growth since then that nothing in the file explains."""
     is_agent: bool
     compacted: bool
 
@@ -98,22 +96,22 @@ class WindowFill:
 
     @property
     def measured_tokens(self) -> int | None:
-        """What the last request held."""
+        """The tokens of the last request."""
         return self.requests[-1].tokens if self.requests else None
 
     @property
     def estimate(self) -> int:
-        """What the next request would hold, without a new prompt: the sum of all parts."""
+        """The tokens of the next request without a new prompt: the sum of all parts."""
         return self.unseen + self.later + sum(map(self.estimate_tokens, self.pieces))
 
     @property
     def window(self) -> int | None:
-        """The model's window."""
+        """The size of the model's context window."""
         return find_context_window(self.model, self.measured_tokens or 0)
 
     @property
     def threshold(self) -> int | None:
-        """Where the client compacts by itself."""
+        """The number of tokens at which the client compacts automatically."""
         size, price = self.window, find_price(self.model)
         if size is None:
             return None
@@ -126,11 +124,10 @@ class WindowFill:
         )
 
     def estimate_tokens(self, piece: ContextPiece) -> int:
-        """About how many tokens a piece takes."""
         return estimate_text_tokens(piece.size, self.rate) + piece.fixed
 
     def list_parts(self) -> list[FillPart]:
-        """What the window is filled with, by group and kind, the largest first; together the estimate."""
+        """List what fills the window by group and kind, largest first; the sum is the estimate."""
         tokens: Counter[tuple[str, str]] = Counter()
         number: Counter[tuple[str, str]] = Counter()
         for piece in self.pieces:
@@ -143,7 +140,7 @@ class WindowFill:
         return unseen + sorted(found, key=lambda item: (-item.tokens, item.group, item.kind))
 
     def list_heaviest(self, turn: int | None = None, count: int = MAX_HEAVIEST_PIECES) -> list[HeavyPiece]:
-        """The pieces that take most, of the whole conversation or of one turn."""
+        """List the largest pieces of the whole conversation or of one turn."""
         chosen = (piece for piece in self.pieces if turn is None or piece.turn == turn)
         found = nlargest(
             count, ((self.estimate_tokens(piece), -at, piece) for at, piece in enumerate(chosen)), key=_get_token_order
@@ -151,7 +148,7 @@ class WindowFill:
         return [HeavyPiece(piece, tokens) for tokens, _, piece in found]
 
     def list_turn_fills(self) -> list[TurnFill]:
-        """What each turn of the conversation measured and added."""
+        """List what each turn of the conversation measured and added."""
         added: dict[int, Counter[str]] = {}
         for piece in self.pieces:
             if piece.turn:
@@ -173,51 +170,52 @@ def _get_token_order(item: tuple[int, int, ContextPiece]) -> tuple[int, int]:
 
 
 def estimate_text_tokens(size: int, rate: float) -> int:
-    """About how many tokens a text of so many bytes has."""
+    """Estimate the tokens of a text from its bytes."""
     return int(size * rate)
 
 
 def compute_window_fill(session: Session, leaf: str | None = None) -> WindowFill:
-    """What fills the window of the conversation that would be resumed now, or of another leaf's."""
-    found = build_context_pieces(session, leaf)
-    requests = _list_requests(session, found.all)
-    rate, steps = _measure_rate(found.all, requests)
+    """Compute what fills the window of the conversation that would be resumed now, or of another leaf's."""
+    context = build_context_pieces(session, leaf)
+    pieces = context.all
+    requests = _list_requests(session, pieces)
+    rate, steps = _measure_rate(pieces, requests)
     if requests:
-        rate = _fit_rate(found.all[: requests[-1].before], requests[-1].tokens, rate)
-    unseen, later = _estimate_unseen(session, found.all, requests, rate)
+        rate = _fit_rate(pieces[: requests[-1].before], requests[-1].tokens, rate)
+    unseen, later = _estimate_unseen(session, pieces, requests, rate)
     return WindowFill(
-        found.all,
+        pieces,
         requests,
         rate,
         steps,
         unseen,
         later,
-        is_agent=bool(found.thread.leaf.is_sidechain),
-        compacted=any(piece.group == "summary" for piece in found.all),
+        is_agent=bool(context.thread.leaf.is_sidechain),
+        compacted=any(piece.group == "summary" for piece in pieces),
     )
 
 
-def _list_requests(session: Session, found: Sequence[ContextPiece]) -> list[MeasuredRequest]:
-    """The answers that state what their request held; of preserved messages, that was before the compaction."""
+def _list_requests(session: Session, pieces: Sequence[ContextPiece]) -> list[MeasuredRequest]:
+    """List the answers that state the size of their request, without those from before the last compaction."""
     messages = {line.index: message for message in session.messages for line in message.lines}
-    start = max((piece.row.index for piece in found if piece.group == "summary"), default=-1)
+    start = max((piece.row.index for piece in pieces if piece.group == "summary"), default=-1)
     requests: list[MeasuredRequest] = []
     seen: set[str] = set()
-    for at, piece in enumerate(found):
+    for at, piece in enumerate(pieces):
         message = messages.get(piece.row.index)
         if message is None or message.key in seen or piece.row.index < start:
             continue
         seen.add(message.key)
-        if held := count_context_tokens(message):
-            requests.append(MeasuredRequest(at, held, piece.turn, message.model))
+        if tokens := count_context_tokens(message):
+            requests.append(MeasuredRequest(at, tokens, piece.turn, message.model))
     return requests
 
 
-def _measure_rate(found: Sequence[ContextPiece], requests: Sequence[MeasuredRequest]) -> tuple[float, int]:
-    """Tokens per byte: the median of what the steps from request to request show, each by its bytes."""
+def _measure_rate(pieces: Sequence[ContextPiece], requests: Sequence[MeasuredRequest]) -> tuple[float, int]:
+    """Measure tokens per byte: the median over the steps from request to request, weighted by bytes."""
     steps: list[tuple[float, int]] = []
     for one, other in pairwise(requests):
-        between = found[one.before : other.before]
+        between = pieces[one.before : other.before]
         size = sum(piece.size for piece in between)
         if size >= _MIN_STEP_BYTES and one.model == other.model:
             growth = other.tokens - one.tokens - sum(piece.fixed for piece in between)
@@ -227,31 +225,31 @@ def _measure_rate(found: Sequence[ContextPiece], requests: Sequence[MeasuredRequ
     if half * 2 < _MIN_TOTAL_BYTES:
         return USUAL_TOKENS_PER_BYTE, 0
     middle = (
-        rate for (rate, _), sofar in zip(steps, accumulate(size for _, size in steps), strict=True) if sofar >= half
+        rate for (rate, _), total in zip(steps, accumulate(size for _, size in steps), strict=True) if total >= half
     )
     return min(MAX_TOKENS_PER_BYTE, max(MIN_TOKENS_PER_BYTE, next(middle, USUAL_TOKENS_PER_BYTE))), len(steps)
 
 
-def _fit_rate(held: Sequence[ContextPiece], measured: int, rate: float) -> float:
-    """The rate, or the highest one at which the pieces of a request are no more than was measured, within reason."""
-    size, fixed = sum(piece.size for piece in held), sum(piece.fixed for piece in held)
+def _fit_rate(pieces: Sequence[ContextPiece], measured: int, rate: float) -> float:
+    """Return the rate, lowered within reason until the pieces of a request don't exceed the measurement."""
+    size, fixed = sum(piece.size for piece in pieces), sum(piece.fixed for piece in pieces)
     return min(rate, max(MIN_FITTED_TOKENS_PER_BYTE, (measured - fixed) / size)) if size else rate
 
 
 def _estimate_unseen(
-    session: Session, found: Sequence[ContextPiece], requests: Sequence[MeasuredRequest], rate: float
+    session: Session, pieces: Sequence[ContextPiece], requests: Sequence[MeasuredRequest], rate: float
 ) -> tuple[int, int]:
-    """What was measured and is not in the file: at the first request, and what came since."""
+    """Estimate what was measured but is not in the file: at the first request, and the growth since."""
     if not requests:
         return _estimate_unseen_at_start(session, rate), 0
     first, last = (
-        max(0, item.tokens - _sum_tokens(found[: item.before], rate)) for item in (requests[0], requests[-1])
+        max(0, item.tokens - _sum_tokens(pieces[: item.before], rate)) for item in (requests[0], requests[-1])
     )
     return min(first, last), last - min(first, last)
 
 
 def _estimate_unseen_at_start(session: Session, rate: float) -> int:
-    """The same from the first request of the whole session: no answer followed on the last compaction yet."""
+    """Estimate it from the first request of the whole session, when no answer follows the last compaction yet."""
     first = next((message for message in session.messages if count_context_tokens(message)), None)
     if first is None:
         return 0
@@ -259,5 +257,5 @@ def _estimate_unseen_at_start(session: Session, rate: float) -> int:
     return max(0, count_context_tokens(first) - _sum_tokens(list_pieces_of_rows(session, before), rate))
 
 
-def _sum_tokens(found: Iterable[ContextPiece], rate: float) -> int:
-    return sum(estimate_text_tokens(piece.size, rate) + piece.fixed for piece in found)
+def _sum_tokens(pieces: Iterable[ContextPiece], rate: float) -> int:
+    return sum(estimate_text_tokens(piece.size, rate) + piece.fixed for piece in pieces)

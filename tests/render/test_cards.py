@@ -71,7 +71,7 @@ def test_a_refusal_is_told_in_the_words_of_the_person() -> None:
     silent = card("Edit", {"file_path": "/x", "old_string": "a", "new_string": "b"}, REJECTED + "STOP.", error=True)
     assert (silent.outcome, silent.answered) == (
         "denied",
-        (PlainSection("The person did not allow it.", "Denied", "warning"),),
+        (PlainSection("The user denied it.", "Denied", "warning"),),
     )
     assert kinds(silent.asked) == [DiffSection]
     said = REJECTED + "To tell you how to proceed, the user said:\nuse a switch"
@@ -87,10 +87,10 @@ def test_an_interruption_is_told_with_what_there_was() -> None:
     assert (found.outcome, found.badges) == ("interrupted", ("exit 137",))
     assert found.answered == (
         TerminalSection("part of it"),
-        PlainSection("The person stopped it.", "Interrupted", "warning"),
+        PlainSection("The user stopped it.", "Interrupted", "warning"),
     )
     other = card("Task", {"prompt": "look"}, "[Request interrupted by user for tool use]", error=True)
-    assert other.answered == (PlainSection("The person stopped it.", "Interrupted", "warning"),)
+    assert other.answered == (PlainSection("The user stopped it.", "Interrupted", "warning"),)
 
 
 @pytest.mark.parametrize("name", [*PART_BUILDERS, "mcp__a__b", "Unknown"])
@@ -135,7 +135,7 @@ def test_an_output_that_was_too_long_says_where_all_of_it_is() -> None:
     record = {"stdout": "a", "stderr": "", "persistedOutputPath": "/r/x.txt", "persistedOutputSize": 2048}
     found = card("Bash", {"command": "seq 9"}, words, record)
     assert found.badges == ("2 KB",)
-    assert found.answered == (TerminalSection("a"), PlainSection("All of it was kept in /r/x.txt", "", "note"))
+    assert found.answered == (TerminalSection("a"), PlainSection("The full output is in /r/x.txt", "", "note"))
     old = card("Bash", {"command": "seq 9"}, words)
     assert isinstance(old.answered[0], TerminalSection)
     assert "persisted-output" not in old.answered[0].text
@@ -190,7 +190,7 @@ def test_a_background_task_that_printed_nothing_says_so_and_errors_stand_apart()
     silent = card("TaskOutput", {"task_id": "b1"}, "x", {"task": {"status": "completed", "output": "", "exitCode": 0}})
     assert (silent.badges, silent.answered) == (
         ("completed", "exit 0"),
-        (PlainSection("Nothing was printed.", "", "note"),),
+        (PlainSection("It printed nothing.", "", "note"),),
     )
     failed = card("BashOutput", {"bash_id": "b1"}, "<status>failed</status><stderr>no</stderr><exit_code>2</exit_code>")
     assert (failed.badges, failed.answered) == (("failed", "exit 2"), (TerminalSection("no", "error"),))
@@ -295,7 +295,7 @@ def test_an_edit_is_the_patch_that_the_client_recorded() -> None:
     given_ = {"file_path": "/a", "old_string": "a", "new_string": "b\nc", "replace_all": True}
     found = card("Edit", given_, "updated", record)
     assert found.answered == (DiffSection("/a", (Hunk(7, 7, ("-a", "+b", "+c")),)),)
-    assert found.badges == ("+2 −1", "changed by the person", "everywhere")
+    assert found.badges == ("+2 −1", "changed by the user", "everywhere")
 
 
 def test_an_edit_without_a_record_is_the_difference_of_its_strings() -> None:
@@ -494,7 +494,7 @@ def test_a_task_without_a_record_is_read_from_the_text() -> None:
 def test_a_plan_is_shown_with_the_verdict() -> None:
     given_ = {"plan": "# Discounts\n\n1. Add", "planFilePath": "/p.md", "allowedPrompts": [{"prompt": "run tests"}]}
     found = card("ExitPlanMode", given_, "User has approved your plan.\nMore", {"planWasEdited": True})
-    assert (found.title, found.badges) == ("Discounts", ("approved", "edited by the person"))
+    assert (found.title, found.badges) == ("Discounts", ("approved", "edited by the user"))
     assert found.asked[0] == TextSection("# Discounts\n\n1. Add", "Plan")
     assert found.answered == (PlainSection("User has approved your plan.", "", "note"),)
     refused = card("ExitPlanMode", given_, REJECTED + "the user said:\nsmaller", error=True)
@@ -546,7 +546,7 @@ def test_an_agent_in_the_background_has_the_numbers_that_the_session_knows() -> 
     assert (agent.calls, agent.type) == (1, "general-purpose")
     assert agent.tokens
     assert isinstance(note, PlainSection)
-    assert note.text.startswith("It works on in the background; its output goes to ")
+    assert note.text.startswith("It continues in the background; its output goes to ")
 
 
 def test_an_agent_of_the_oldest_clients_is_found_through_the_session() -> None:

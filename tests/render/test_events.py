@@ -53,7 +53,7 @@ def test_a_failed_request_is_told_with_its_retries() -> None:
     found = one(build)
     assert (found.kind, found.tone) == ("api-error", "error")
     assert found.text == "API error: 529 Overloaded (attempt 1 of 10)"
-    assert found.detail == "tried again after 0.6 s, request req_1"
+    assert found.detail == "retried after 0.6 s, request req_1"
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_a_notification_says_what_has_ended_and_what_came_of_it(attached: bool) 
     assert (found.kind, found.text, found.detail) == ("notification", "Agent finished", "All good.")
 
 
-@pytest.mark.parametrize(("status", "words"), [("<status>failed</status>", "failed"), ("", "has news")])
+@pytest.mark.parametrize(("status", "words"), [("<status>failed</status>", "failed"), ("", "sent an update")])
 def test_a_notification_without_a_summary_names_the_task(status: str, words: str) -> None:
     build = working()
     build.prompt(f"<task-notification><task-id>b1</task-id>{status}</task-notification>")
@@ -133,7 +133,7 @@ def test_what_stop_hooks_had_to_say_is_in_their_row() -> None:
     build.system("stop_hook_summary", hookCount=1, hookErrors=[])
     (meta,) = [view for view in shown(build.session()) if isinstance(view, MetaView)]
     assert [row.gist for row in meta.rows] == [
-        "stop hook had something to say: update the changelog",
+        "stop hook reported errors: update the changelog",
         "stop hook ended the turn: enough",
         "hookCount 1",
     ]

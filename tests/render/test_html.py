@@ -255,7 +255,7 @@ def test_hits_are_grouped_by_file_and_the_rest_is_counted() -> None:
     rows = (("a.py", "1", "x"), ("a.py", "2", "y"), ("b.py", "", ""))
     found = html().write_section(cards.HitsSection(rows, 12))
     assert found.count("a.py") == 1
-    assert "and 9 more that the tool left out" in found
+    assert "and 9 more that the tool omitted" in found
 
 
 def test_many_hits_are_folded() -> None:

@@ -81,7 +81,7 @@ def test_a_prompt_is_a_heading_and_a_quotation_whose_lines_stay_lines() -> None:
 
 def test_what_was_typed_while_it_worked_is_no_heading() -> None:
     assert render_markdown(prompt("wait", "typed")).startswith(
-        "**Typed while it worked · 2026-01-01 10:01 UTC**\n\n> wait"
+        "**Typed while the model worked · 2026-01-01 10:01 UTC**\n\n> wait"
     )
 
 
@@ -203,7 +203,7 @@ def test_an_event_is_one_line_and_its_detail_a_block() -> None:
 def test_a_compaction_has_its_summary() -> None:
     view = CompactionView("k", 1, TIME, 0, "auto", 1000, 200, 12, 2, "# Summary")
     assert render_markdown(view) == (
-        "---\n\n*Compacted (auto): 1,000 tokens before, 200 after; the summary stands for 12 entries; 2 messages"
+        "---\n\n*Compacted (auto): 1,000 tokens before, 200 after; the summary replaces 12 entries; 2 messages"
         " kept*\n\n> # Summary\n"
     )
 

@@ -1,1 +1,1 @@
-"""Sessions for others: one module for each format, all from the same views."""
+"""Exports of sessions: one module for each format, all from the same views."""

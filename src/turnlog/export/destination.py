@@ -1,4 +1,4 @@
-"""Where an export goes: files and folders that appear whole or not at all, and never in the place of another's."""
+"""Destinations of exports: files and folders that appear complete or not at all, and never replace those of others."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from turnlog.entries.atomic_file import create_file, replace_file
 from turnlog.errors import TurnlogError, UsageError
 
 FOLDER_MARK = ".turnlog-export"
-"""Stands in every folder that an export made: only such a folder may be replaced."""
+"""A file in every folder that an export created: only such a folder may be replaced."""
 _WORD = re.compile(r"[^\W_]+")
 _MAX_NAME_CHARS = 60
 
 
 def build_file_name(title: str, session_id: str | None) -> str:
-    """A name for the files of a session, without ending: words of its title, and the start of its id."""
+    """Build a file name for a session, without extension: words of its title, and the start of its id."""
     words = "-".join(_WORD.findall(title.lower()))[:_MAX_NAME_CHARS].strip("-")
     name = "".join(_WORD.findall(session_id or ""))[:8]
     return "-".join(filter(None, (words if words != name else "", name))) or "session"
 
 
 def check_destination(goal: Path, *, force: bool) -> None:
-    """Refuse a place where something stands already, and one that does not exist."""
+    """Refuse a destination that already exists, or whose folder does not."""
     if not goal.absolute().parent.is_dir():
-        raise UsageError(f"{goal.parent}: no such folder; the export is written into it")
+        raise UsageError(f"{goal.parent}: no such folder; create it first")
     if not os.path.lexists(goal):
         return
     if not force:
-        raise UsageError(f"{goal}: is there already; choose another name with --output, or use --force")
+        raise UsageError(f"{goal}: already exists; choose another name with --output, or use --force")
     if goal.is_dir() and not (goal / FOLDER_MARK).is_file():
         raise UsageError(f"{goal}: is a folder that turnlog did not write; choose another name with --output")
 
 
 def write_export_file(goal: Path, pieces: Iterable[bytes], *, force: bool = False) -> int:
-    """Write a file; how many bytes it has."""
+    """Write a file, and return its size in bytes."""
     check_destination(goal, force=force)
     if goal.is_dir():
         raise UsageError(f"{goal}: is a folder; choose another name with --output")
@@ -50,7 +50,7 @@ def write_export_file(goal: Path, pieces: Iterable[bytes], *, force: bool = Fals
         else:
             create_file(goal, pieces, root=parent)
     except FileExistsError:
-        raise TurnlogError(f"{goal}: stands there already; nothing was written") from None
+        raise TurnlogError(f"{goal}: already exists; nothing was written") from None
     except OSError as error:
         raise TurnlogError(f"{goal}: {error.strerror or error}; nothing was written") from error
     return goal.stat().st_size
@@ -58,7 +58,7 @@ def write_export_file(goal: Path, pieces: Iterable[bytes], *, force: bool = Fals
 
 @contextmanager
 def open_export_folder(goal: Path, *, force: bool = False) -> Iterator[Path]:
-    """A folder to write into, which gets its name when all is written."""
+    """Provide a temporary folder to write into, and give it its final name once all is written."""
     check_destination(goal, force=force)
     if goal.exists() and not goal.is_dir():
         raise UsageError(f"{goal}: is a file; choose another name with --output")
@@ -77,7 +77,7 @@ def open_export_folder(goal: Path, *, force: bool = False) -> Iterator[Path]:
 
 
 def replace_folder(temporary: Path, goal: Path) -> None:
-    """Give a folder its name; one that has the name goes."""
+    """Give a folder its final name, replacing a folder that has it."""
     if not goal.exists():
         temporary.rename(goal)
         return
@@ -92,7 +92,7 @@ def replace_folder(temporary: Path, goal: Path) -> None:
 
 
 def measure_export_size(place: Path) -> int:
-    """How many bytes a file has, or all files of a folder."""
+    """Return the size of a file, or of all files in a folder, in bytes."""
     if place.is_file():
         return place.stat().st_size
     return sum(path.stat().st_size for path in place.rglob("*") if path.is_file())

@@ -1,4 +1,4 @@
-"""The formats by name: how their files end, and which module or which other package writes them."""
+"""The formats by name: the extension of their files, and the module or package that writes them."""
 
 from __future__ import annotations
 
@@ -15,12 +15,10 @@ if TYPE_CHECKING:
 
 
 class ExportFormat(NamedTuple):
-    """A format."""
-
     ending: str
-    """How its files end; empty where it is a folder."""
+    """The extension of its files; empty for a folder."""
     module: str | None
-    """Has `export_<module>(material)`; None where it takes more than that."""
+    """The module with `export_<module>(material)`; None for a format with its own code."""
 
 
 EXPORT_FORMATS: dict[str, ExportFormat] = {
@@ -37,19 +35,19 @@ EXPORT_FORMATS: dict[str, ExportFormat] = {
 
 @cache
 def load_plugin_format(name: str) -> PluginExporter:
-    """The format of another package; raises `BrokenPlugin` if it can't be used."""
+    """Load the format of another package; raise `BrokenPlugin` if it can't be used."""
     from turnlog.export.plugin_exporters import find_exporter
 
     return find_exporter(name)
 
 
 def find_file_ending(name: str) -> str:
-    """How files of a format end."""
+    """Return the extension of a format's files."""
     return EXPORT_FORMATS[name].ending if name in EXPORT_FORMATS else load_plugin_format(name).file_ending
 
 
 def iter_exported_bytes(name: str, material: ExportMaterial) -> Iterator[bytes]:
-    """A session in a format that is one stream, piece by piece."""
+    """Yield a session in a format that is one stream, piece by piece."""
     if name not in EXPORT_FORMATS:
         yield from load_plugin_format(name).iter_bytes(material)
         return

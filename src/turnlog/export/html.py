@@ -1,4 +1,4 @@
-"""A session as HTML: pages that work by themselves, without a network and without scripts."""
+"""A session as HTML: self-contained pages that work without a network and without scripts."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ from turnlog.session.timeline.timeline import Chapter
 
 MAX_PAGE_BYTES = 5_000_000
 MAX_PAGE_ITEMS = 2_000
-"""A page that holds so much ends where the next stretch begins."""
+"""A page of this size ends at the start of the next stretch."""
 _READ_BYTES = 1 << 20
 
 
 class PageNames(NamedTuple):
-    """The names of the pages of one session."""
+    """The file names of one session's pages."""
 
     file: str
-    """That of the first page."""
+    """The name of the first page."""
 
     @property
     def folder(self) -> str:
-        """Where the others stand, beside the first."""
+        """The folder of the other pages, next to the first."""
         return f"{self.file.removesuffix('.html')}-pages"
 
     def name_page(self, page: int) -> str:
-        """The name of a page in its folder."""
+        """Return the name of a page in its folder."""
         return self.file if page == 1 else f"page-{page}.html"
 
     def href(self, here: int, there: int) -> str:
-        """How one page leads to another; nothing for itself."""
+        """Return the link from one page to another; empty for the page itself."""
         if here == there:
             return ""
         if here == 1:
@@ -56,7 +56,7 @@ class PageNames(NamedTuple):
 
 
 class PageSpool:
-    """The bodies of the pages, one behind the other in a nameless file: what leads to them is known only at the end."""
+    """The bodies of the pages in one temporary file, because the links between pages are known only at the end."""
 
     def __init__(self, *, paged: bool) -> None:
         self._paged = paged
@@ -65,7 +65,7 @@ class PageSpool:
         self._items = 0
         self._size = 0
         self.turns: dict[int, int] = {}
-        """The page on which each turn begins."""
+        """The page on which each turn starts."""
 
     def __enter__(self) -> PageSpool:
         return self
@@ -75,7 +75,7 @@ class PageSpool:
 
     @property
     def count(self) -> int:
-        """How many pages there are."""
+        """The number of pages."""
         return len(self._starts)
 
     @property
@@ -84,19 +84,19 @@ class PageSpool:
         return self._paged and (self._items >= MAX_PAGE_ITEMS or self._size - self._starts[-1] >= MAX_PAGE_BYTES)
 
     def end_page(self) -> None:
-        """Go on with the next page."""
+        """Start the next page."""
         self._starts.append(self._size)
         self._items = 0
 
     def add(self, text: str, items: int = 0) -> None:
-        """Add to the page."""
+        """Add text to the page."""
         data = text.encode("utf-8", "replace")
         self._file.write(data)
         self._size += len(data)
         self._items += items
 
     def read_page(self, number: int) -> Iterator[bytes]:
-        """The body of a page, piece by piece."""
+        """Yield the body of a page, piece by piece."""
         self._file.seek(self._starts[number - 1])
         left = (self._starts[number] if number < self.count else self._size) - self._starts[number - 1]
         while left > 0 and (piece := self._file.read(min(left, _READ_BYTES))):
@@ -107,24 +107,24 @@ class PageSpool:
 _IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _DOCUMENT_TYPES = frozenset({"application/pdf", "text/plain"})
 _MAX_DOCUMENT_CHARS = 4_000_000
-"""Documents with more characters are named and left out."""
+"""The largest document that is embedded; larger ones are only named."""
 _BASE64_TEXT = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 _AGENT_PLACEHOLDER = re.compile(r"<!--agent ([0-9]+)-->")
 _MAX_COLOURED_CHARS = 6_000_000
-"""So many bytes of a document are coloured: colours cost more time than all the rest."""
+"""How much of a document is highlighted, because highlighting takes longer than all the rest."""
 
 
 def render_one_page(material: ExportMaterial, *, unfolded: bool = False) -> Iterator[bytes]:
-    """A session as one document, piece by piece; `unfolded` for paper, where nothing can be opened."""
+    """Render a session as one document, piece by piece; `unfolded` for paper, where nothing can be opened."""
     with PageSpool(paged=False) as spool:
         _BodyWriter(material, spool, unfolded=unfolded).write()
         yield from _render_page(material, spool, PageNames(""), 1, scripted=not unfolded)
 
 
 def write_pages(material: ExportMaterial, goal: Path, *, force: bool = False, home: str | None = None) -> int:
-    """Write a session as a file, or as several pages where it is long; how many pages there are.
+    """Write a session as one file, or as several pages if it is long; return the number of pages.
 
-    `home` is the name of a page above that lists all sessions.
+    `home` is the name of a page that lists all sessions.
     """
     names = PageNames(goal.name)
     others = goal.with_name(names.folder)
@@ -139,7 +139,7 @@ def write_pages(material: ExportMaterial, goal: Path, *, force: bool = False, ho
                         place / names.name_page(number), _render_page(material, spool, names, number, home=up)
                     )
         elif force and (others / FOLDER_MARK).is_file():
-            shutil.rmtree(others)  # what an earlier export of the same name left
+            shutil.rmtree(others)  # pages of an earlier export with the same name
         write_export_file(goal, _render_page(material, spool, names, 1, home=home), force=force)
         return spool.count
 
@@ -173,7 +173,7 @@ def _render_page(
         contents=list(_list_contents(material, spool, names)) if is_first else [],
     ).encode("utf-8", "replace")
     yield from spool.read_page(number)
-    remark = "; secrets were replaced by marks" if material.choice.is_redacted else ""
+    remark = "; secrets were replaced by placeholders" if material.choice.is_redacted else ""
     yield render_page_template("bottom.html", **links, pager_name="Pages, again", remark=remark).encode()
 
 
@@ -197,13 +197,12 @@ class _BodyWriter:
         self._material = material
         self._spool = spool
         self._unfolded = unfolded
-        self._asked: list[str] = []
+        self._agent_ids: list[str] = []
         self._html = HtmlWriter(to_data_url, highlight=True, transcript=self._place_agent)
         self._plain = HtmlWriter(to_data_url, highlight=False, transcript=self._place_agent)
         self._written = 0
 
     def write(self) -> None:
-        """Write all of it."""
         last: Chapter | None = None
         for stretch in self._material.iter_stretches():
             if not stretch.views:
@@ -214,7 +213,7 @@ class _BodyWriter:
             if is_full:
                 self._spool.end_page()
             if is_full or stretch.chapter is not last:
-                self._add_text(self._open_chapter(stretch.chapter, goes_on=stretch.chapter is last))
+                self._add_text(self._open_chapter(stretch.chapter, is_continued=stretch.chapter is last))
             last = stretch.chapter
             self._write_stretch(stretch)
         if last is not None:
@@ -226,23 +225,23 @@ class _BodyWriter:
         for piece in self._expand_agents(self._render_views(stretch.views)):
             self._add_text(piece)
 
-    def _open_chapter(self, chapter: Chapter, *, goes_on: bool) -> str:
+    def _open_chapter(self, chapter: Chapter, *, is_continued: bool) -> str:
         number = chapter.turn
         if not number:
             return '<section class="chapter">\n'
         name = f"t-{number}"
-        if goes_on or number in self._spool.turns:
+        if is_continued or number in self._spool.turns:
             name = f"t-{number}-{self._spool.count}"
         self._spool.turns.setdefault(number, self._spool.count)
         calls = format_count(chapter.calls, "call") if chapter.calls else ""
-        words = [
+        facts = [
             format_utc_time(chapter.started),
             format_duration(chapter.duration_ms),
             calls,
             format_cost_usd(chapter.cost_usd or None),
         ]
-        more = "".join(f" · {word}" for word in words if word)
-        title = f"Turn {number}" + (", continued" if goes_on else "")
+        more = "".join(f" · {fact}" for fact in facts if fact)
+        title = f"Turn {number}" + (", continued" if is_continued else "")
         return (
             f'<section class="chapter" id="{name}" aria-labelledby="h-{name}">\n'
             f'<h2 id="h-{name}"><a href="#{name}">{title}</a>{more}</h2>\n'
@@ -259,18 +258,18 @@ class _BodyWriter:
     # -- sub-agents
 
     def _place_agent(self, agent_id: str) -> Markup:
-        """Where a sub-agent is to stand; it is written there window by window."""
-        self._asked.append(agent_id)
-        return Markup(f"<!--agent {len(self._asked) - 1}-->")
+        """Return a placeholder for a sub-agent, whose views are written there window by window."""
+        self._agent_ids.append(agent_id)
+        return Markup(f"<!--agent {len(self._agent_ids) - 1}-->")
 
     def _expand_agents(self, text: str) -> Iterator[str]:
-        """A text with the sub-agents in their places. Nothing of a transcript gets into HTML as a comment."""
-        done = 0
-        for found in _AGENT_PLACEHOLDER.finditer(text):
-            yield text[done : found.start()]
-            done = found.end()
-            yield from self._render_agent(self._asked[int(found[1])])
-        yield text[done:]
+        """Replace the placeholders in a text by the sub-agents. Texts of a transcript never become HTML comments."""
+        position = 0
+        for placeholder in _AGENT_PLACEHOLDER.finditer(text):
+            yield text[position : placeholder.start()]
+            position = placeholder.end()
+            yield from self._render_agent(self._agent_ids[int(placeholder[1])])
+        yield text[position:]
 
     def _render_agent(self, agent_id: str) -> Iterator[str]:
         windows = self._material.take_agent_views(agent_id)
@@ -286,7 +285,7 @@ class _BodyWriter:
         left = list(self._material.iter_left_agents())
         if not left:
             return
-        self._add_text('<section class="chapter" id="others">\n<h2>Sub-agents that no call has started</h2>\n')
+        self._add_text('<section class="chapter" id="others">\n<h2>Sub-agents that no call started</h2>\n')
         for agent_id in left:
             helper = self._material.helpers.get(agent_id)
             card = (
@@ -300,12 +299,12 @@ class _BodyWriter:
 
 
 def to_data_url(picture: Picture) -> str | None:
-    """A picture or a small document as an address that holds it; None for what is only named."""
+    """Return a data URL for a picture or small document; None for one that is only named."""
     data = "".join(picture.data.split())
     kind = picture.media_type.lower()
-    fits = (
+    is_embeddable = (
         kind in _IMAGE_TYPES
         if picture.kind == "image"
         else kind in _DOCUMENT_TYPES and len(data) <= _MAX_DOCUMENT_CHARS
     )
-    return f"data:{kind};base64,{data}" if fits and _BASE64_TEXT.fullmatch(data) else None
+    return f"data:{kind};base64,{data}" if is_embeddable and _BASE64_TEXT.fullmatch(data) else None

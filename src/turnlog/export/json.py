@@ -1,4 +1,4 @@
-"""A session as our documented model (docs/export.md): views as JSON, sub-agents behind them."""
+"""A session as the documented JSON model (docs/export.md): views as JSON, followed by the sub-agents."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from turnlog.render.view import AnyView
 from turnlog.session.timeline.timeline import Chapter, TimelineAgent
 
 JSON_FORMAT_VERSION = 1
-"""Goes up when a key changes its meaning or goes; new keys may come at any time."""
+"""Increases when a key changes its meaning or is removed; new keys may appear at any time."""
 _SESSION_FIELDS = (
     "session_id title started ended models folders versions git_branches cost_usd unpriced_tokens output calls errors"
 ).split()
@@ -22,7 +22,7 @@ _OMITTED_TURN_FIELDS = frozenset({"first", "count"})
 
 
 def export_json(material: ExportMaterial) -> Iterator[bytes]:
-    """The document, piece by piece."""
+    """Yield the JSON document, piece by piece."""
     yield b'{"format":%d,"turnlog":%s,\n"session":%s,\n' % (
         JSON_FORMAT_VERSION,
         to_json_bytes(__version__),
@@ -40,32 +40,32 @@ def export_json(material: ExportMaterial) -> Iterator[bytes]:
 
 
 def build_session_facts(material: ExportMaterial) -> dict[str, Any]:
-    """What is known of the session as a whole."""
+    """Return the facts about the session as a whole."""
     return {name: getattr(material.head, name) for name in _SESSION_FIELDS}
 
 
 def find_branch_leaf(material: ExportMaterial) -> str | None:
-    """The entry that the exported branch ends with; None for all branches."""
+    """Return the entry that the exported branch ends with; None for all branches."""
     if material.choice.all_branches:
         return None
     return material.choice.leaf or material.head.branches[0].leaf or None
 
 
 def list_turns(material: ExportMaterial) -> list[dict[str, Any]]:
-    """The turns that are wanted."""
+    """List the exported turns."""
     return [_build_turn(chapter) for chapter in material.chapters if chapter.turn]
 
 
 def _build_turn(chapter: Chapter) -> dict[str, Any]:
-    found = asdict(chapter)
+    fields = asdict(chapter)
     return {
-        "number": found.pop("turn"),
-        **{name: value for name, value in found.items() if name not in _OMITTED_TURN_FIELDS},
+        "number": fields.pop("turn"),
+        **{name: value for name, value in fields.items() if name not in _OMITTED_TURN_FIELDS},
     }
 
 
 def iter_helpers(material: ExportMaterial) -> Iterator[TimelineAgent]:
-    """The sub-agents of the turns that are wanted."""
+    """Yield the sub-agents of the exported turns."""
     numbers = {chapter.turn for chapter in material.chapters}
     for helper in material.head.agents:
         if helper.turn in numbers or not material.choice.is_part:
@@ -79,6 +79,6 @@ def _encode_agent(material: ExportMaterial, helper: TimelineAgent) -> Iterator[b
 
 
 def iter_agent_views(material: ExportMaterial, helper: TimelineAgent) -> Iterator[AnyView]:
-    """What a sub-agent did, once."""
+    """Yield the views of a sub-agent, the first time that it is asked for."""
     for window in material.take_agent_views(helper.agent_id) or ():
         yield from window

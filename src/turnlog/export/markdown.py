@@ -1,4 +1,4 @@
-"""A session as Markdown: turns as headings, prompts as quotations, sub-agents as quotations behind their calls."""
+"""A session as Markdown: turns as headings, prompts as quotations, sub-agents as quotations after their calls."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from turnlog.render.markdown_text import escape_html_tags, escape_markdown, quot
 
 
 def export_markdown(material: ExportMaterial) -> Iterator[str]:
-    """The document, piece by piece."""
+    """Yield the Markdown document, piece by piece."""
     yield f"# {escape_markdown(material.title)}\n\n"
     for fact in list_session_facts(material):
         value = to_inline_code(fact.value) if fact.is_code else escape_markdown(fact.value)
@@ -21,9 +21,9 @@ def export_markdown(material: ExportMaterial) -> Iterator[str]:
     folds = material.choice.wishes.details
     for depth, part in walk_views(material):
         match part:
-            case AgentBegin(words):
+            case AgentBegin(title):
                 yield _quote_nested(
-                    (open_details(words) if folds else f"**{escape_markdown(words)}**") + "\n\n", depth, folds
+                    (open_details(title) if folds else f"**{escape_markdown(title)}**") + "\n\n", depth, folds
                 )
             case AgentEnd():
                 yield _close_agent(depth, folds)
@@ -39,7 +39,7 @@ def _close_agent(depth: int, folds: bool) -> str:
 
 
 def _quote_nested(text: str, depth: int, folds: bool) -> str:
-    """A piece at its depth of quotation; what is no code there may be code here, so it is made safe again."""
+    """Quote a piece at its depth; what is not code inside may become code here, so escape its HTML again."""
     if depth == 0:
         return text
     body = text.rstrip("\n")

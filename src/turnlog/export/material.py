@@ -1,4 +1,4 @@
-"""What is exported: a session, or a part of it, as views in windows, so that a long one takes no more memory."""
+"""The exported part of a session, as views in windows, so that a long session takes no more memory."""
 
 from __future__ import annotations
 
@@ -22,72 +22,72 @@ from turnlog.session.timeline.timeline import Chapter, Timeline, TimelineAgent, 
 from turnlog.session.timeline.timeline_builder import build_timeline
 
 WINDOW_ITEMS = 100
-"""So many items are held at a time."""
+"""How many items are in memory at a time."""
 _WORK_AGENT_KINDS = frozenset({"subagent", "workflow", "inline"})
-"""Sub-agents that did what the session is about; the others are side work of the client."""
+"""Sub-agents that worked on the session's tasks; the others are internal tasks of the client."""
 
 ItemProgress = Callable[[int, int], object]
-"""Is told how many of how many items are done."""
+"""Receives the number of finished items and the total."""
 
 
 class ExportChoice(NamedTuple):
-    """What of a session is exported."""
+    """Which part of a session to export."""
 
     wishes: RenderOptions = RenderOptions()
     first: int | None = None
-    """The number of the first turn; None: from the beginning, with what stands before."""
+    """The number of the first turn; None to start at the beginning, with what comes before the first turn."""
     last: int | None = None
     leaf: str | None = None
-    """The entry that the branch ends with; None: the one that the client would go on from."""
+    """The entry that the branch ends with; None for the one where the client would continue."""
     all_branches: bool = False
     agents: bool = True
     is_redacted: bool = False
-    """Whether the session is a copy without its secrets."""
+    """Whether the session is a redacted copy."""
 
     @property
     def is_part(self) -> bool:
-        """Whether only some turns are wanted."""
+        """Whether only some turns are exported."""
         return self.first is not None or self.last is not None
 
 
 class ViewStretch(NamedTuple):
-    """Items that follow each other in one chapter, as views."""
+    """The views of consecutive items in one chapter."""
 
     chapter: Chapter
     views: list[AnyView]
 
 
 class ExportMaterial:
-    """A session and what is wanted of it."""
+    """A session and the choice of what to export."""
 
     def __init__(
         self, session: Session, choice: ExportChoice = ExportChoice(), told: ItemProgress | None = None
     ) -> None:
         self.session = session
         self.choice = choice
-        self._told = told or _ignore_progress
-        self._given: set[str] = set()
+        self._report_progress = told or _ignore_progress
+        self._taken_agents: set[str] = set()
 
     @cached_property
     def timeline(self) -> Timeline:
-        """The whole timeline."""
-        found = build_timeline(self.session)
-        self.session.close_agents()  # hundreds may be open by now
-        return found
+        """The timeline of the whole session."""
+        timeline = build_timeline(self.session)
+        self.session.close_agents()  # hundreds may be open now
+        return timeline
 
     @property
     def head(self) -> TimelineHead:
-        """What is known of the session as a whole."""
+        """The facts about the session as a whole."""
         return self.timeline.head
 
     @property
     def title(self) -> str:
-        """The name of the session, on one line."""
+        """The title of the session on one line, or its id."""
         return " ".join((self.head.title or "").split())[:200] or self.head.session_id or "Session"
 
     @cached_property
     def chapters(self) -> list[Chapter]:
-        """The chapters that are wanted."""
+        """The exported chapters."""
         chapters = self.head.chapters
         if self.choice.is_part:
             return [chapter for chapter in chapters if chapter.turn in self._list_turn_numbers()]
@@ -107,26 +107,26 @@ class ExportMaterial:
         first = 1 if self.choice.first is None else self.choice.first
         last = count if self.choice.last is None else self.choice.last
         if not 1 <= first <= last <= count:
-            there = f"the turns of this session are 1 to {count}" if count else "this session has no turns"
-            raise UsageError(f"--turns {first}..{last}: {there}")
+            valid = f"the turns of this session are 1 to {count}" if count else "this session has no turns"
+            raise UsageError(f"--turns {first}..{last}: {valid}")
         return range(first, last + 1)
 
     @property
     def left_out(self) -> int:
-        """How many turns of the session are not wanted."""
+        """The number of turns that are not exported."""
         return len(self.session.turns) - sum(chapter.turn > 0 for chapter in self.chapters)
 
     def iter_stretches(self) -> Iterator[ViewStretch]:
-        """The views that are wanted, in windows; a stretch does not go beyond its chapter."""
+        """Yield the exported views in windows; a stretch stays within its chapter."""
         wanted = [(chapter, place) for chapter in self.chapters for place in _list_places(chapter)]
         for start in range(0, len(wanted), WINDOW_ITEMS):
             window = wanted[start : start + WINDOW_ITEMS]
             items = [self.timeline.items[place] for _, place in window]
             pairs = zip((chapter for chapter, _ in window), self._iter_views(self.session, items), strict=True)
             for _, group in groupby(pairs, lambda pair: pair[0].first):
-                found = list(group)
-                yield ViewStretch(found[0][0], [view for _, view in found if view is not None])
-            self._told(start + len(window), len(wanted))
+                rows = list(group)
+                yield ViewStretch(rows[0][0], [view for _, view in rows if view is not None])
+            self._report_progress(start + len(window), len(wanted))
 
     def _iter_views(self, session: Session, items: list[TimelineItem]) -> Iterator[AnyView | None]:
         excerpt = Excerpt.read(session.file.source, items)
@@ -141,15 +141,15 @@ class ExportMaterial:
 
     @cached_property
     def helpers(self) -> dict[str, TimelineAgent]:
-        """What is known of each sub-agent, by its id."""
+        """The sub-agents by id, with what is known of each."""
         return {helper.agent_id: helper for helper in self.head.agents}
 
     def take_agent_views(self, agent_id: str) -> Iterator[list[AnyView]] | None:
-        """The views of a sub-agent in windows; None if it is not there or was given before."""
+        """Return the views of a sub-agent in windows; None if it does not exist or was taken before."""
         agent = self._agents.get(agent_id)
-        if agent is None or agent_id in self._given:
+        if agent is None or agent_id in self._taken_agents:
             return None
-        self._given.add(agent_id)
+        self._taken_agents.add(agent_id)
         return self._iter_agent_windows(agent)
 
     def _iter_agent_windows(self, agent: SubAgent) -> Iterator[list[AnyView]]:
@@ -159,16 +159,16 @@ class ExportMaterial:
             for _ in sequence.build_chapters():
                 pass
             for start in range(0, len(sequence.items), WINDOW_ITEMS):
-                found = self._iter_views(inner, sequence.items[start : start + WINDOW_ITEMS])
-                yield [replace(view, turn=0) for view in found if view is not None]
+                views = self._iter_views(inner, sequence.items[start : start + WINDOW_ITEMS])
+                yield [replace(view, turn=0) for view in views if view is not None]
         finally:
             if not inner.is_part:
                 inner.close()
 
     def iter_left_agents(self) -> Iterator[str]:
-        """The sub-agents that no call has shown; none where only a part of the session is wanted."""
+        """Yield the sub-agents that no call showed; none if only some turns are exported."""
         for agent_id, agent in self._agents.items() if not self.choice.is_part else ():
-            if agent_id not in self._given and (agent.kind in _WORK_AGENT_KINDS or self.choice.wishes.meta):
+            if agent_id not in self._taken_agents and (agent.kind in _WORK_AGENT_KINDS or self.choice.wishes.meta):
                 yield agent_id
 
 
@@ -177,4 +177,4 @@ def _list_places(chapter: Chapter) -> range:
 
 
 def _ignore_progress(done: int, total: int) -> None:
-    """Nobody wants to know."""
+    """Used when nobody wants to know the progress."""

@@ -19,52 +19,55 @@ _PICTURE_TYPES = frozenset({"image", "document"})
 
 
 def export_messages(material: ExportMaterial) -> Iterator[bytes]:
-    """The document, piece by piece."""
+    """Yield the JSON document, piece by piece."""
     yield b'{"messages":'
     yield from iter_json_list(list_conversation_messages(material))
     yield b"}\n"
 
 
 def list_conversation_messages(material: ExportMaterial) -> list[Json]:
-    """The messages of the branch that is wanted."""
+    """List the messages of the exported branch."""
     if material.choice.is_part or material.choice.all_branches:
-        raise UsageError("a conversation goes from its beginning to one leaf: give --branch, not --turns or all")
+        raise UsageError("a conversation runs from its start to one leaf: use --branch, not --turns or all branches")
     session = material.session
     try:
-        found = session.conversation(material.choice.leaf).messages
+        messages = session.conversation(material.choice.leaf).messages
     except Refused as reason:
         raise Refused(f"{session.session_id or 'this session'}: the client would not resume it: {reason}") from None
     if material.choice.is_redacted:
-        found = [_drop_unsigned_thinking(message) for message in found]
-    return [chosen for message in found if (chosen := _filter_message(message, material.choice.wishes))]
+        messages = [_drop_unsigned_thinking(message) for message in messages]
+    return [chosen for message in messages if (chosen := _filter_message(message, material.choice.wishes))]
 
 
 def _drop_unsigned_thinking(message: Json) -> Json:
-    """A message without thinking that was redacted: its signature would not fit, and the API would refuse it."""
+    """Drop redacted thinking, whose signature would no longer match, so that the API would reject it."""
     blocks = [b for b in message["content"] if b.get("type") != "thinking" or b.get("signature")]
     return {**message, "content": blocks}
 
 
-def _filter_message(message: Json, wishes: RenderOptions) -> Json | None:
-    """A message with nothing but what is wished for; None where nothing is left of it."""
+def _filter_message(message: Json, options: RenderOptions) -> Json | None:
+    """Reduce a message to what the options include; None if nothing remains."""
     content = message["content"]
-    blocks = [_filter_block(block, wishes) for block in content if _is_wanted(block, wishes)]
+    blocks = [_filter_block(block, options) for block in content if _is_wanted(block, options)]
     return {**message, "content": blocks} if blocks or not content else None
 
 
-def _is_wanted(block: Json, wishes: RenderOptions) -> bool:
+def _is_wanted(block: Json, options: RenderOptions) -> bool:
     kind = block.get("type")
     if kind in _CALL_TYPES:
-        return wishes.tools
-    return wishes.thinking or kind not in _THINKING_TYPES
+        return options.tools
+    return options.thinking or kind not in _THINKING_TYPES
 
 
-def _filter_block(block: Json, wishes: RenderOptions) -> Json:
-    if wishes.pictures:
+def _filter_block(block: Json, options: RenderOptions) -> Json:
+    if options.pictures:
         return block
     if block.get("type") in _PICTURE_TYPES:
         return {"type": "text", "text": f"[{block['type']}]"}
     inner = block.get("content")
     if block.get("type") == "tool_result" and isinstance(inner, list):
-        return {**block, "content": [_filter_block(part, wishes) if isinstance(part, dict) else part for part in inner]}
+        return {
+            **block,
+            "content": [_filter_block(part, options) if isinstance(part, dict) else part for part in inner],
+        }
     return block

@@ -1,7 +1,7 @@
-"""A session as chat messages in OpenAI's form: calls as `tool_calls`, results as messages of the role `tool`.
+"""A session as chat messages in OpenAI's format: calls as `tool_calls`, results as messages with the role `tool`.
 
-Thinking has no place there and is left out; so is whether a result was an error. An image in a result comes in a
-message of the user behind it, because messages of tools hold texts only.
+The format has no place for thinking, nor for whether a result was an error. An image in a result follows in a user
+message, because tool messages contain only text.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ Json = dict[str, Any]
 
 
 def export_openai(material: ExportMaterial) -> Iterator[bytes]:
-    """The document, piece by piece."""
+    """Yield the JSON document, piece by piece."""
     yield b'{"messages":'
     yield from iter_json_list(
-        message for said in list_conversation_messages(material) for message in to_chat_messages(said)
+        chat for message in list_conversation_messages(material) for chat in to_chat_messages(message)
     )
     yield b"}\n"
 
 
 def to_chat_messages(message: Json) -> Iterator[Json]:
-    """A message of the Messages API as chat messages."""
+    """Convert a message of the Messages API to chat messages."""
     blocks = [block for block in message["content"] if isinstance(block, dict)]
     if message["role"] == "assistant":
         yield from _to_assistant_message(blocks)
@@ -50,16 +50,16 @@ def _to_assistant_message(blocks: list[Json]) -> Iterator[Json]:
 
 
 def _to_tool_call(block: Json) -> Json:
-    given = to_json_bytes(block.get("input", {})).decode()
+    arguments = to_json_bytes(block.get("input", {})).decode()
     return {
         "id": str(block.get("id")),
         "type": "function",
-        "function": {"name": str(block.get("name")), "arguments": given},
+        "function": {"name": str(block.get("name")), "arguments": arguments},
     }
 
 
 def _split_result(block: Json) -> tuple[str, list[Json]]:
-    """The text of a result, and the pictures in it."""
+    """Split a result into its text and its pictures."""
     content = block.get("content")
     if not isinstance(content, list):
         return content if isinstance(content, str) else "", []
@@ -73,7 +73,7 @@ def _to_content(parts: list[Json]) -> str | list[Json]:
 
 
 def _to_part(block: Json) -> Json | None:
-    """A block as a part of a message; None for what has no place there."""
+    """Convert a block to a part of a message; None if the format has no place for it."""
     source = block.get("source")
     fields: Json = source if isinstance(source, dict) else {}
     match block.get("type"):

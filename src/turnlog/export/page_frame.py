@@ -1,6 +1,7 @@
-"""The page around what is exported: everything it needs stands in it, and its policy lets nothing else in.
+"""The page around exported content: self-contained, with a policy that blocks everything else.
 
-The style and the script are allowed by their hashes; no address is ever asked for anything, whatever a transcript says.
+The policy allows the style and the script by their hashes; the page never contacts any address, whatever a transcript
+says.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from turnlog.render.jinja_templates import load_template_environment
 
 @lru_cache(maxsize=1)
 def _load_templates() -> Environment:
-    """Those of the page; what they print is escaped as in all content."""
+    """Load the templates of the page; their output is escaped like all content."""
     return load_template_environment().overlay(loader=FileSystemLoader(Path(__file__).with_name("templates")))
 
 
@@ -45,7 +46,7 @@ def _hash_source(text: str) -> str:
 
 
 def build_content_policy(*, scripted: bool = True) -> str:
-    """What a browser may do on the page."""
+    """Build the Content Security Policy of the page."""
     script = _hash_source(_load_script()) if scripted else "'none'"
     return (
         f"default-src 'none'; style-src {_hash_source(_load_style())}; script-src {script}; img-src data:; "
@@ -55,11 +56,11 @@ def build_content_policy(*, scripted: bool = True) -> str:
 
 
 def render_page_template(template: str, *, scripted: bool = True, **values: Any) -> str:
-    """A template of the page; the same for all templates of one page: whether it has a script."""
-    usual = {
+    """Render a template of the page; `scripted` must be the same for all templates of one page."""
+    common = {
         "version": __version__,
         "policy": build_content_policy(scripted=scripted),
         "style": Markup(_load_style()),
         "script": Markup(_load_script()) if scripted else None,
     }
-    return _load_templates().get_template(template).render(usual | values)
+    return _load_templates().get_template(template).render(common | values)

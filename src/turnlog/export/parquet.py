@@ -1,4 +1,4 @@
-"""Sessions as a folder of Parquet files, one for each table (`tables`). Needs pyarrow: the extra `parquet`."""
+"""Sessions as a folder of Parquet files, one per table (`tables`). Needs pyarrow, from the extra `parquet`."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from turnlog.session.session import Session
 
 _MAX_WAITING_ROWS = 5_000
 _MAX_WAITING_CHARS = 16 << 20
-"""What is written at once: so many rows, or rows with so many characters."""
+"""How much to collect before each write: this many rows, or rows with this many characters."""
 
 
 class ParquetTables:
-    """The files of one folder, being written; a context manager."""
+    """The Parquet files of one folder, as a context manager that writes them."""
 
     def __init__(self, folder: Path) -> None:
         self._arrow = import_pyarrow()
@@ -44,13 +44,11 @@ class ParquetTables:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many rows each table has."""
+        """The number of rows in each table."""
         return {name: table.count for name, table in self._tables.items()}
 
 
 class _ParquetTable:
-    """One file."""
-
     def __init__(self, arrow: Any, folder: Path, name: str) -> None:
         self._columns = TABLE_COLUMNS[name]
         self._arrow = arrow
@@ -63,9 +61,9 @@ class _ParquetTable:
         self.count = 0
 
     def add(self, row: TableRow) -> None:
-        fitted = {column: fit_column_value(kind, row.get(column)) for column, kind in self._columns.items()}
-        self._waiting.append(fitted)
-        self._size += sum(len(value) for value in fitted.values() if isinstance(value, str))
+        values = {column: fit_column_value(kind, row.get(column)) for column, kind in self._columns.items()}
+        self._waiting.append(values)
+        self._size += sum(len(value) for value in values.values() if isinstance(value, str))
         self.count += 1
         if len(self._waiting) >= _MAX_WAITING_ROWS or self._size >= _MAX_WAITING_CHARS:
             self.flush()
@@ -82,7 +80,7 @@ def _to_arrow_type(arrow: Any, kind: str) -> Any:
 
 
 def import_pyarrow() -> Any:
-    """The library; a failure that names the extra where it is not installed."""
+    """Import pyarrow, or fail with the name of the extra that installs it."""
     try:
         return import_module("pyarrow")
     except ImportError:

@@ -1,6 +1,6 @@
-"""A session as PDF, printed by a Chromium that is installed: without network, and with a profile of its own.
+"""A session as PDF, printed by an installed Chromium without network and with a temporary profile.
 
-The page that is printed has no script, and its policy allows none.
+The printed page has no script, and its policy allows none.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ _BROWSER_OPTIONS = (
 _NO_NETWORK_OPTION = "--host-resolver-rules=MAP * ~NOTFOUND"
 _PRINT_TIMEOUT_SECONDS = 900
 _NO_BROWSER_TEXT = (
-    "--format pdf needs Chromium or Chrome, and none was found: install one (such as `apt install chromium`), or name"
-    " it with --browser; or export html and print that"
+    "--format pdf needs Chromium or Chrome, and none was found: install one (such as `apt install chromium`), name it"
+    " with --browser, or export html and print that"
 )
 
 
 def find_browser(named: str | None = None) -> str:
-    """The program that prints; a failure that says how to get one where there is none."""
+    """Find the program that prints, or fail with how to get one."""
     if named is not None:
         if found := shutil.which(named):
             return found
@@ -50,14 +50,14 @@ def find_browser(named: str | None = None) -> str:
 
 
 def print_pdf(pages: Iterable[bytes], program: str) -> bytes:
-    """An HTML document as PDF."""
+    """Print an HTML document as PDF."""
     with tempfile.TemporaryDirectory(prefix="turnlog-pdf-", ignore_cleanup_errors=True) as folder:
         source, goal = Path(folder) / "session.html", Path(folder) / "session.pdf"
         with source.open("wb") as file:
             file.writelines(pages)
-        done = _run_browser(program, source, goal, Path(folder) / "profile")
+        result = _run_browser(program, source, goal, Path(folder) / "profile")
         if not goal.is_file():
-            reason = (done.stderr.strip().splitlines() or ["it gave no reason"])[-1]
+            reason = (result.stderr.strip().splitlines() or ["it gave no reason"])[-1]
             raise TurnlogError(f"{program}: printed nothing: {reason}")
         return goal.read_bytes()
 

@@ -1,7 +1,7 @@
-"""Exporters of other packages: what they are given, and how their output is checked.
+"""Exporters of other packages: their input, and the checks of their output.
 
-An exporter is given the documented JSON model of a session (docs/export.md), cut down to what the user asked for, and
-redacted first if the user wants that. It never gets the session's own file.
+An exporter receives the documented JSON model of a session (docs/export.md), reduced to the part that the user chose
+and redacted if the user wants that. It never receives the session file itself.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ _FILE_ENDING = re.compile(r"(?:\.[A-Za-z0-9][A-Za-z0-9_-]{0,19}){1,3}")
 
 
 class ExportDocument:
-    """A session as the JSON model of docs/export.md. Items come in windows: a long session needs little memory."""
+    """A session as the JSON model of docs/export.md. Items come in windows, so a long session needs little memory."""
 
     def __init__(self, material: ExportMaterial) -> None:
         self._material = material
 
     @cached_property
     def session(self) -> Json:
-        """What is known of the session as a whole: id, title, times, models, folders, cost."""
+        """The facts about the session as a whole: id, title, times, models, folders, cost."""
         facts: Json = to_plain_value(build_session_facts(self._material))
         return facts
 
     @property
     def title(self) -> str:
-        """The title on one line; the id of a session without one."""
+        """The title on one line, or the id of a session without one."""
         return self._material.title
 
     @property
@@ -61,16 +61,16 @@ class ExportDocument:
 
     @property
     def is_redacted(self) -> bool:
-        """Whether marks have replaced the secrets."""
+        """Whether placeholders replaced the secrets."""
         return self._material.choice.is_redacted
 
     def iter_items(self) -> Iterator[Json]:
-        """The views: prompts, answers with their calls, events, compactions."""
+        """Yield the views: prompts, answers with their calls, events, compactions."""
         for stretch in self._material.iter_stretches():
             yield from map(to_plain_value, stretch.views)
 
     def iter_agents(self) -> Iterator[Json]:
-        """The sub-agents of the exported turns, each with its `items`; a second pass gives no items."""
+        """Yield the sub-agents of the exported turns, each with its `items`; a second pass has no items."""
         for helper in iter_helpers(self._material):
             items = [*map(to_plain_value, iter_agent_views(self._material, helper))]
             yield {**to_plain_value(asdict(helper)), "items": items}
@@ -81,10 +81,10 @@ class Exporter(Protocol):
 
     @property
     def file_ending(self) -> str:
-        """How the names of its files end, such as `.csv`."""
+        """The extension of its files, such as `.csv`."""
 
     def export_session(self, document: ExportDocument) -> Iterable[str | bytes]:
-        """Give the file piece by piece; texts are written as UTF-8."""
+        """Yield the file piece by piece; strings are written as UTF-8."""
 
 
 class PluginExporter(NamedTuple):
@@ -95,33 +95,33 @@ class PluginExporter(NamedTuple):
     file_ending: str
 
     def iter_bytes(self, material: ExportMaterial) -> Iterator[bytes]:
-        """A session in its format; raises `BrokenPlugin` if the exporter fails."""
+        """Yield a session in its format; raise `BrokenPlugin` if the exporter fails."""
         try:
             for piece in self.exporter.export_session(ExportDocument(material)):
                 yield encode_piece(piece)
         except (TurnlogError, GeneratorExit):
-            raise  # ours: the session can't be read, or nobody wants more
+            raise  # from turnlog: the session can't be read, or the caller stopped
         except PLUGIN_ERRORS as error:
             raise self.plugin.build_failure(f"failed: {describe_exception(error)}") from error
 
 
 def encode_piece(piece: object) -> bytes:
-    """What an exporter gave, as bytes."""
+    """Encode a piece that an exporter returned."""
     if isinstance(piece, str):
         return replace_unencodable(piece).encode()
     if not isinstance(piece, bytes):
-        raise TypeError(f"export_session gave {type(piece).__name__}, not str or bytes")
+        raise TypeError(f"export_session returned {type(piece).__name__}, not str or bytes")
     return piece
 
 
 def find_exporter(name: str) -> PluginExporter:
-    """The exporter of a format; raises `BrokenPlugin` if it can't be used."""
+    """Find the exporter of a format; raise `BrokenPlugin` if it can't be used."""
     found = [plugin for plugin in find_plugins(EXPORTER_GROUP) if plugin.name == name]
     return load_exporter(found[0], ())
 
 
 def load_exporter(plugin: InstalledPlugin, reserved: Iterable[str]) -> PluginExporter:
-    """An exporter, if it has what it must have and its name is not one of a built-in format (`reserved`)."""
+    """Load an exporter; fail if it is incomplete or has the name of a built-in format (`reserved`)."""
     if not PLUGIN_NAME.fullmatch(plugin.name):
         raise plugin.build_failure(f"can't be used: {NAME_RULE}")
     if plugin.name in reserved:
@@ -137,10 +137,10 @@ def load_exporter(plugin: InstalledPlugin, reserved: Iterable[str]) -> PluginExp
 
 
 def read_file_ending(exporter: Exporter) -> str:
-    """How files of an exporter end; raises `TypeError` if it is no exporter."""
+    """Return the extension of an exporter's files; raise `TypeError` if it is not an exporter."""
     if not callable(getattr(exporter, "export_session", None)):
         raise TypeError("it has no method export_session")
     ending = getattr(exporter, "file_ending", None)
     if not isinstance(ending, str) or not _FILE_ENDING.fullmatch(ending):
-        raise TypeError(f"its file_ending is {ending!r}, not one such as '.csv'")
+        raise TypeError(f"its file_ending is {ending!r}, not an extension such as '.csv'")
     return ending

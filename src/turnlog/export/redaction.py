@@ -1,7 +1,7 @@
-"""Copies of sessions without secrets, from which exports are made: so no format and no place in one is forgotten.
+"""Redacted copies of sessions, from which exports are made, so that no format can miss a secret.
 
-All that is exported is read twice: a secret that a rule finds once is then replaced wherever it stands, also before.
-The copies lie in a folder that only the user can read, and are gone when the export is done.
+Everything to export is read twice: a secret that a rule finds once is then replaced everywhere, also in earlier places.
+The copies are in a folder that only the user can read, and are deleted when the export is done.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ from turnlog.redact.redactor import Redactor
 from turnlog.redact.rules import SecretRules
 
 ByteProgress = Callable[[int, int], object]
-"""Is told how many of how many bytes are done; all of them are read twice."""
+"""Receives the number of finished bytes and the total, in which all bytes count twice."""
 
 
 class ExportRedaction:
-    """Redacts the sessions of one export; the same secret gets the same mark in all of them."""
+    """Redacts the sessions of one export; the same secret gets the same placeholder in all of them."""
 
     def __init__(self, rules: SecretRules, told: ByteProgress | None = None) -> None:
         self._redactor = Redactor(rules)
-        self._told = told
+        self._report_progress = told
         self._done = self._total = 0
 
     def build_report(self) -> RedactionReport:
-        """What was replaced so far."""
+        """Report what was replaced so far."""
         return self._redactor.build_report()
 
     def text(self, text: str) -> str:
-        """A text without the secrets that are known, such as a path; it counts for nothing."""
+        """Redact the known secrets in a text, such as a path, without counting them."""
         return self._redactor.make_rehearsal().redact_text(text)
 
     def learn_secrets(self, paths: list[Path]) -> None:
-        """Take note of every secret in some sessions and their sub-agents."""
+        """Learn every secret in some sessions and their sub-agents."""
         first = self._redactor.make_rehearsal()
         files = [file for path in paths for file in _iter_files(path)]
         self._total = 2 * sum(file.stat().st_size for file in files if file.is_file())
@@ -52,11 +52,11 @@ class ExportRedaction:
             except BrokenPlugin:
                 raise
             except (TurnlogError, OSError):
-                continue  # the copy of this file fails for the same reason, and is reported
+                continue  # copying this file fails for the same reason, and that is reported
 
     @contextmanager
     def copy_redacted(self, path: Path) -> Iterator[Path]:
-        """A copy of a session with its sub-agents; the secrets should have been learned before."""
+        """Provide a redacted copy of a session with its sub-agents; call `learn_secrets` first."""
         with tempfile.TemporaryDirectory(prefix="turnlog-export-") as folder:
             for file in _iter_files(path):
                 goal = Path(folder) / file.relative_to(path.parent)
@@ -74,12 +74,12 @@ class ExportRedaction:
             for number, item in enumerate(file.items, 1):
                 yield _redact_line(file, item, number, redactor)
                 self._done += item.size
-                if self._told and self._done < self._total:
-                    self._told(self._done, self._total)
+                if self._report_progress and self._done < self._total:
+                    self._report_progress(self._done, self._total)
         finally:
             file.close()
-            if self._told:
-                self._told(self._total, self._total)  # clears the line
+            if self._report_progress:
+                self._report_progress(self._total, self._total)  # clears the progress line
 
 
 def _iter_files(path: Path) -> Iterator[Path]:
@@ -91,24 +91,24 @@ def _iter_files(path: Path) -> Iterator[Path]:
 
 
 def _redact_line(file: Transcript, item: Entry | Scrap, number: int, redactor: Redactor) -> bytes:
-    """A line without secrets; what is no entry stays only if it holds none."""
+    """Redact a line; bytes that are not an entry stay only if they contain no secret."""
     if isinstance(item, Scrap):
         raw = file.read_raw(item)
-        seen = raw.replace(b"\0", b" ")
-        return raw.rstrip(b"\r\n") + b"\n" if redactor.redact_file_data(seen) == seen else b"\n"
+        visible = raw.replace(b"\0", b" ")
+        return raw.rstrip(b"\r\n") + b"\n" if redactor.redact_file_data(visible) == visible else b"\n"
     body = file.read_body(item)
     return encode_json_line(_drop_stale_signatures(redactor.redact_entry_body(body, number), body)) + b"\n"
 
 
 def _drop_stale_signatures(new: Body, old: Body) -> Body:
-    """An entry whose thinking has no signature where its text was changed, because it would no longer fit."""
+    """Remove the signature of thinking whose text changed, because it would no longer match."""
     message, before = new.get("message"), old.get("message")
     if not isinstance(message, dict) or not isinstance(before, dict) or not isinstance(message.get("content"), list):
         return new
     pairs = zip(message["content"], before["content"], strict=True)
-    blocks = [{**block, "signature": ""} if _is_changed(block, was) else block for block, was in pairs]
+    blocks = [{**block, "signature": ""} if _is_changed(block, original) else block for block, original in pairs]
     return {**new, "message": {**message, "content": blocks}}
 
 
-def _is_changed(block: object, was: object) -> bool:
-    return isinstance(block, dict) and "signature" in block and block.get("type") == "thinking" and block != was
+def _is_changed(block: object, original: object) -> bool:
+    return isinstance(block, dict) and "signature" in block and block.get("type") == "thinking" and block != original

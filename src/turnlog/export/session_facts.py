@@ -1,4 +1,4 @@
-"""What a document says of a session before it begins: names, times, amounts."""
+"""The facts at the top of an exported document: names, times, amounts."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from turnlog.render.figures import format_count, list_price
 from turnlog.render.phrases import format_utc_time
 
 _MAX_NAMED_FOLDERS = 5
-"""So many folders are named."""
+"""How many folders are named."""
 
 
 class SessionFact(NamedTuple):
-    """Something that is known of a session."""
+    """One fact about a session."""
 
     name: str
     value: str
     is_code: bool = False
-    """Whether it is a name that stands for itself: an id, a path."""
+    """Whether the value is a literal, such as an id or a path."""
 
 
 def list_session_facts(material: ExportMaterial) -> list[SessionFact]:
-    """What is known of a session; nothing that is empty."""
+    """List the facts about a session, without empty ones."""
     head = material.head
     found = [
         SessionFact("Session", head.session_id or "", is_code=True),
@@ -31,7 +31,7 @@ def list_session_facts(material: ExportMaterial) -> list[SessionFact]:
         SessionFact("Git branch", ", ".join(head.git_branches[:_MAX_NAMED_FOLDERS]), is_code=True),
         SessionFact("Models", ", ".join(head.models)),
         SessionFact("Client", ", ".join(_shorten_versions(head.versions))),
-        SessionFact("Amount", _format_amount(material)),
+        SessionFact("Totals", _format_amount(material)),
         SessionFact("Left out", _describe_left_out(material)),
     ]
     return [fact for fact in found if fact.value]
@@ -57,11 +57,11 @@ def _format_amount(material: ExportMaterial) -> str:
 
 
 def _describe_left_out(material: ExportMaterial) -> str:
-    wishes = material.choice.wishes
+    options = material.choice.wishes
     missing = [
         f"{format_count(material.left_out, 'turn')}" if material.left_out else "",
-        "" if wishes.tools else "tool calls",
-        "" if wishes.thinking else "thinking",
-        "" if wishes.pictures else "images and documents",
+        "" if options.tools else "tool calls",
+        "" if options.thinking else "thinking",
+        "" if options.pictures else "images and documents",
     ]
     return ", ".join(filter(None, missing))

@@ -1,4 +1,4 @@
-"""Many sessions as a small site: an index, and the pages of each session."""
+"""Many sessions as a small site: an index page, and the pages of each session."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class SiteRow(NamedTuple):
 
 
 class Site:
-    """A site in the making."""
+    """A site that is being written."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._rows: list[SiteRow] = []
 
     def add(self, material: ExportMaterial) -> Path:
-        """Write the pages of a session; the file of the first, in the folder."""
+        """Write the pages of a session, and return the first file relative to the folder."""
         name = build_file_name(material.title, material.head.session_id)
         file = Path(self._find_free_name(name) + ".html")
         write_pages(material, self._folder / file, home=INDEX_FILE_NAME)
@@ -54,11 +54,11 @@ class Site:
         return file
 
     def finish(self, title: str, *, redacted: bool = False) -> None:
-        """Write the index."""
+        """Write the index page."""
         rows = sorted(self._rows, key=lambda row: row.began, reverse=True)
         values: dict[str, Any] = {"page": 1, "pages": 1, "home": None, "contents": [], "searchable": False, "facts": []}
         amount = format_count(len(rows), "session")
-        remark = f"; {amount}" + ("; secrets were replaced by marks" if redacted else "")
+        remark = f"; {amount}" + ("; secrets were replaced by placeholders" if redacted else "")
         text = (
             render_page_template("top.html", **values, title=title)
             + render_page_template("sessions.html", rows=rows)
@@ -67,9 +67,9 @@ class Site:
         write_export_file(self._folder / INDEX_FILE_NAME, [text.encode("utf-8", "replace")])
 
     def _find_free_name(self, name: str) -> str:
-        """A name that no other session has."""
-        number, found = 1, name
-        while (self._folder / f"{found}.html").exists() or found == "index":
+        """Return a name that no other session has."""
+        number, candidate = 1, name
+        while (self._folder / f"{candidate}.html").exists() or candidate == "index":
             number += 1
-            found = f"{name}-{number}"
-        return found
+            candidate = f"{name}-{number}"
+        return candidate

@@ -1,7 +1,7 @@
 """Sessions as tables: their columns, and the rows of one session with its sub-agents.
 
-Every row says of which session it is, and of which sub-agent (none: the session itself). Texts that are no valid
-UTF-8, and numbers beyond 64 bits, become what a table can hold.
+Every row names its session and its sub-agent (none for the session itself). Texts that are not valid UTF-8, and numbers
+beyond 64 bits, become values that a table can store.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ TableRow = dict[str, Any]
 _MAX_INTEGER = 2**63 - 1
 
 
-def _parse_columns(words: str) -> dict[str, str]:
-    """Columns by name, with the kind of their values: text, unless the name is followed by another."""
-    pairs = (word.partition(":") for word in f"session_id agent_id {words}".split())
+def _parse_columns(names: str) -> dict[str, str]:
+    """Parse column names, each with the kind of its values after a colon; text by default."""
+    pairs = (name.partition(":") for name in f"session_id agent_id {names}".split())
     return {name: kind or "text" for name, _, kind in pairs}
 
 
@@ -54,7 +54,7 @@ TABLE_COLUMNS: dict[str, dict[str, str]] = {
 
 
 def iter_table_rows(session: Session) -> Iterator[tuple[str, TableRow]]:
-    """The rows of a session and its sub-agents, each with the name of its table."""
+    """Yield the rows of a session and its sub-agents, each with the name of its table."""
     name = session.session_id
     yield from _iter_own_rows(session, name, None)
     for agent in session.agents:
@@ -138,7 +138,7 @@ def _build_message_row(session: Session, message: Message) -> TableRow:
 
 
 def _build_usage_rows(session: Session, message: Message, tokens: PricedTokens) -> Iterator[TableRow]:
-    """What a message used, and what was billed beside it: an advisor's answer is a row of its own."""
+    """Yield the usage of a message, and a separate row for each separately billed request, such as an advisor's."""
     about = {
         "message_id": message.key,
         "turn": _find_turn_number(session, message.lines[0]),
@@ -146,9 +146,9 @@ def _build_usage_rows(session: Session, message: Message, tokens: PricedTokens) 
     }
     own = {"model": message.model, "quality": message.quality, "request": "message"}
     yield about | own | _build_token_fields(tokens, compute_own_cost(message))
-    for listed, request in zip(message.separate_requests, list_separate_requests(message), strict=True):
+    for separate_request, request in zip(message.separate_requests, list_separate_requests(message), strict=True):
         separate = {"model": request.model, "quality": "final", "request": request.kind}
-        separate["message_id"] = f"{message.key}#{listed.place}"
+        separate["message_id"] = f"{message.key}#{separate_request.place}"
         yield about | separate | _build_token_fields(request.tokens, request.compute_cost(message.started_at))
 
 
@@ -166,7 +166,7 @@ def _build_token_fields(tokens: PricedTokens, cost: Cost) -> TableRow:
 
 def _build_call_row(session: Session, call: Call) -> TableRow:
     detail = session.read_detail(call)
-    began, ended = parse_timestamp(call.started_at), parse_timestamp(call.ended_at)
+    started, ended = parse_timestamp(call.started_at), parse_timestamp(call.ended_at)
     return {
         "call_id": call.id,
         "message_id": call.message,
@@ -175,7 +175,7 @@ def _build_call_row(session: Session, call: Call) -> TableRow:
         "family": find_tool_family(call.name),
         "time": call.started_at,
         "ended": call.ended_at,
-        "duration_ms": round((ended - began).total_seconds() * 1000) if began and ended else None,
+        "duration_ms": round((ended - started).total_seconds() * 1000) if started and ended else None,
         "outcome": detail.outcome,
         "is_error": call.is_error,
         "input": to_json_bytes(detail.input).decode(),
@@ -190,12 +190,12 @@ def _find_turn_number(session: Session, entry: Entry) -> int | None:
 
 
 def _read_block_text(block: dict[str, Any], key: str) -> str:
-    found = block.get(key)
-    return found if isinstance(found, str) else ""
+    text = block.get(key)
+    return text if isinstance(text, str) else ""
 
 
 def fit_column_value(kind: str, value: Any) -> Any:
-    """A value as its column can hold it; None where it can't."""
+    """Convert a value to what its column can store; None if that is impossible."""
     match kind:
         case "text" if isinstance(value, str):
             return replace_unencodable(value)

@@ -1,4 +1,4 @@
-"""A session as one line of views, for documents without folds: sub-agents stand behind the views that started them."""
+"""A session as one sequence of views, for documents without folds: sub-agents follow the views that started them."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from turnlog.render.view import AnyView
 
 
 class AgentBegin(NamedTuple):
-    """A sub-agent begins."""
+    """The start of a sub-agent's views."""
 
     words: str
-    """What it is, on one line."""
+    """A description of the sub-agent, on one line."""
 
 
 class AgentEnd(NamedTuple):
-    """A sub-agent ends."""
+    """The end of a sub-agent's views."""
 
     agent_id: str
 
 
 class WalkStep(NamedTuple):
-    """What comes next, and inside of how many sub-agents."""
+    """The next part, and the number of sub-agents around it."""
 
     depth: int
     part: AnyView | AgentBegin | AgentEnd
 
 
 def walk_views(material: ExportMaterial) -> Iterator[WalkStep]:
-    """Everything that is wanted of a session, in order; at the end the sub-agents that no view started."""
+    """Yield everything that is exported, in order; sub-agents that no view started come last."""
     for stretch in material.iter_stretches():
         for view in stretch.views:
             yield from _walk_view(material, view, 0)
@@ -49,8 +49,8 @@ def _walk_agent(material: ExportMaterial, agent_id: str, depth: int) -> Iterator
     windows = material.take_agent_views(agent_id)
     if windows is None:
         return
-    words = f"Sub-agent {agent_id}: {describe_helper(material.helpers.get(agent_id))}".rstrip(": ")
-    yield WalkStep(depth, AgentBegin(words))
+    title = f"Sub-agent {agent_id}: {describe_helper(material.helpers.get(agent_id))}".rstrip(": ")
+    yield WalkStep(depth, AgentBegin(title))
     for window in windows:
         for view in window:
             yield from _walk_view(material, view, depth + 1)

@@ -1,1 +1,1 @@
-"""What a session shows to people, and how it is written: as HTML, as Markdown, as plain text."""
+"""The content of a session for people, written as HTML, Markdown or plain text."""

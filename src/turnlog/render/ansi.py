@@ -1,7 +1,7 @@
-"""What a program printed, as HTML: its colours as classes, its progress bars as a terminal would leave them.
+"""Program output as HTML: colours become classes, and progress bars look as a terminal would leave them.
 
-Colours are brought down to the sixteen that have names, so that each is readable on light and on dark. All other
-escapes are taken out and never passed on. One pass over the text, however hostile.
+Colours are reduced to the sixteen named ones, so that each is readable on light and dark backgrounds. All other escapes
+are removed and never passed on. It takes one pass over the text, however hostile.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from turnlog.render.html_escape import escape_text, escape_to_markup, normalise_
 
 COLOUR_NAMES = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
 COLOURS = COLOUR_NAMES + tuple(f"bright-{name}" for name in COLOUR_NAMES)
-# Of the terminal that most programs are made for.
+# The colours of the terminal that most programs target.
 _PALETTE = (
     (0, 0, 0), (205, 0, 0), (0, 205, 0), (205, 205, 0), (60, 60, 238), (205, 0, 205), (0, 205, 205), (229, 229, 229),
     (127, 127, 127), (255, 80, 80), (80, 255, 80), (255, 255, 80), (92, 92, 255), (255, 80, 255), (80, 255, 255),
@@ -24,7 +24,7 @@ _PALETTE = (
 )  # fmt: skip
 _ESCAPE = re.compile(
     "(?:\x1b\\[|\x9b)(?P<parameters>[0-?]*+)[ -/]*+(?P<final>[@-~]?)"
-    # Titles, links, notifications: to their end, which may be missing.
+    # Titles, links, notifications: up to their end, which may be missing.
     "|(?:\x1b[\\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\n]*+(?:\x07|\x1b\\\\|\x9c)?"
     "|\x1b[ -/]*+[0-~]?"
 )
@@ -33,11 +33,11 @@ _CURSOR_MOVES = re.compile("[\r\b]|(?:\x1b\\[|\x9b)[0-9;]*+[CDGK]")
 _STYLE_FLAGS = {1: "bold", 2: "dim", 3: "italic", 4: "underline", 7: "inverse", 9: "strike"}
 _STYLE_ENDS = {22: ("bold", "dim"), 23: ("italic",), 24: ("underline",), 27: ("inverse",), 29: ("strike",)}
 _MAX_CURSOR_COLUMN = 500
-"""A cursor that is moved over nothing goes no further to the right than this."""
+"""The furthest right that a cursor can move over empty cells."""
 
 
 class AnsiStyle(NamedTuple):
-    """How characters look."""
+    """The colours and flags of characters."""
 
     foreground: str = ""
     background: str = ""
@@ -45,7 +45,7 @@ class AnsiStyle(NamedTuple):
 
     @property
     def classes(self) -> str:
-        """Its classes."""
+        """The CSS classes of the style."""
         names = [f"ansi-{flag}" for flag in sorted(self.flags)]
         names += [f"fg-{self.foreground}"] if self.foreground else []
         names += [f"bg-{self.background}"] if self.background else []
@@ -59,14 +59,14 @@ _BLANK_CELL = (" ", PLAIN_STYLE)
 
 
 class AnsiRun(NamedTuple):
-    """Characters of one look."""
+    """Characters of one style."""
 
     text: str
     style: AnsiStyle
 
 
 def render_ansi(text: str, style: AnsiStyle = PLAIN_STYLE) -> tuple[Markup, AnsiStyle]:
-    """A text with ANSI escapes as HTML, from one look to another."""
+    """Render a text with ANSI escapes as HTML, starting with a style; also return the style at its end."""
     text = normalise_line_ends(text)
     if style == PLAIN_STYLE and not _ACTIVE_CHARS.search(text):
         return escape_to_markup(text), style
@@ -75,25 +75,25 @@ def render_ansi(text: str, style: AnsiStyle = PLAIN_STYLE) -> tuple[Markup, Ansi
 
 
 def strip_ansi(text: str) -> str:
-    """What is left to read of a text with ANSI escapes."""
+    """Return the readable part of a text with ANSI escapes."""
     text = normalise_line_ends(text)
     return "".join(run.text for run in split_ansi_runs(text)[0]) if _ACTIVE_CHARS.search(text) else text
 
 
 def split_ansi_runs(text: str, style: AnsiStyle = PLAIN_STYLE) -> tuple[list[AnsiRun], AnsiStyle]:
-    """The parts of a text, each of one look (neighbours of one look are one part), and the look at its end."""
-    done: list[AnsiRun] = []
+    """Split a text into runs of one style, with equal neighbours joined; also return the style at its end."""
+    runs: list[AnsiRun] = []
     waiting: list[str] = []
     look = style
     for line in _split_lines(text):
         parts, style = _replay_line(line, style) if _CURSOR_MOVES.search(line) else _split_coloured_line(line, style)
         for part in parts:
             if part.style != look and waiting:
-                done.append(AnsiRun("".join(waiting), look))
+                runs.append(AnsiRun("".join(waiting), look))
                 waiting = []
             look = part.style
             waiting.append(part.text)
-    return [*done, AnsiRun("".join(waiting), look)] if waiting else done, style
+    return [*runs, AnsiRun("".join(waiting), look)] if waiting else runs, style
 
 
 def _split_lines(text: str) -> list[str]:
@@ -107,35 +107,35 @@ def _render_run(run: AnsiRun) -> str:
 
 
 def _split_coloured_line(line: str, style: AnsiStyle) -> tuple[list[AnsiRun], AnsiStyle]:
-    """The parts of a line in which the cursor only goes forward."""
+    """Split a line in which the cursor only moves forward."""
     if not _ACTIVE_CHARS.search(line):
         return [AnsiRun(line, style)], style
-    parts, done = [], 0
-    for found in _ESCAPE.finditer(line):
-        if found.start() > done:
-            parts.append(AnsiRun(line[done : found.start()], style))
-        done = found.end()
-        style = _apply_escape(found, style)
-    if done < len(line):
-        parts.append(AnsiRun(line[done:], style))
+    parts, position = [], 0
+    for escape in _ESCAPE.finditer(line):
+        if escape.start() > position:
+            parts.append(AnsiRun(line[position : escape.start()], style))
+        position = escape.end()
+        style = _apply_escape(escape, style)
+    if position < len(line):
+        parts.append(AnsiRun(line[position:], style))
     return parts, style
 
 
-def _apply_escape(found: re.Match[str], style: AnsiStyle) -> AnsiStyle:
-    return _apply_style(style, found["parameters"]) if found["final"] == "m" else style
+def _apply_escape(escape: re.Match[str], style: AnsiStyle) -> AnsiStyle:
+    return _apply_style(style, escape["parameters"]) if escape["final"] == "m" else style
 
 
 def _replay_line(line: str, style: AnsiStyle) -> tuple[list[AnsiRun], AnsiStyle]:
-    """The parts of a line in which the cursor goes back and writes over what was there."""
+    """Split a line in which the cursor moves back and overwrites characters."""
     cells: list[tuple[str, AnsiStyle]] = []
     end = "\n" if line.endswith("\n") else ""
-    at, done, body = 0, 0, line.removesuffix("\n")
-    for found in _ESCAPE.finditer(body):
-        at = _write_cells(cells, at, body[done : found.start()], style)
-        done = found.end()
-        at = _move_cursor(cells, at, found)
-        style = _apply_escape(found, style)
-    _write_cells(cells, at, body[done:], style)
+    at, position, body = 0, 0, line.removesuffix("\n")
+    for escape in _ESCAPE.finditer(body):
+        at = _write_cells(cells, at, body[position : escape.start()], style)
+        position = escape.end()
+        at = _move_cursor(cells, at, escape)
+        style = _apply_escape(escape, style)
+    _write_cells(cells, at, body[position:], style)
     while cells and cells[-1] == _BLANK_CELL:
         cells.pop()
     parts = [AnsiRun(char, look) for char, look in cells]
@@ -156,9 +156,9 @@ def _write_cells(cells: list[tuple[str, AnsiStyle]], at: int, text: str, style: 
     return at
 
 
-def _move_cursor(cells: list[tuple[str, AnsiStyle]], at: int, found: re.Match[str]) -> int:
-    """Where the cursor goes within its line; what it erases is gone."""
-    final, first = found["final"], (found["parameters"] or "").split(";")[0]
+def _move_cursor(cells: list[tuple[str, AnsiStyle]], at: int, escape: re.Match[str]) -> int:
+    """Return the new column of the cursor within its line, and erase cells if the escape says so."""
+    final, first = escape["final"], (escape["parameters"] or "").split(";")[0]
     if not final or final not in "CDGK" or not (first.isdigit() or not first):
         return at
     number = int(first[:6] or 0)
@@ -173,7 +173,7 @@ def _move_cursor(cells: list[tuple[str, AnsiStyle]], at: int, found: re.Match[st
 
 @lru_cache(maxsize=4096)
 def _apply_style(style: AnsiStyle, parameters: str) -> AnsiStyle:
-    """The look after a sequence of Select Graphic Rendition."""
+    """Apply a sequence of Select Graphic Rendition codes to a style."""
     codes = [int(part[:4]) if part.isdigit() else 0 for part in parameters.replace(":", ";").split(";")[:64]]
     foreground, background, flags = style
     index = 0
@@ -206,7 +206,7 @@ def _apply_basic_colour(code: int, foreground: str, background: str) -> tuple[st
 
 
 def _read_extended_colour(codes: list[int], index: int) -> tuple[str, int]:
-    """The colour of `38;5;N` or `38;2;R;G;B`, and where it ends."""
+    """Read the colour of `38;5;N` or `38;2;R;G;B`, and where it ends."""
     mode = codes[index] if index < len(codes) else 0
     if mode == 5 and index + 1 < len(codes):
         return _find_indexed_colour(codes[index + 1]), index + 2
@@ -227,7 +227,7 @@ def _find_indexed_colour(number: int) -> str:
 
 
 def _find_nearest_colour(colour: tuple[int, int, int]) -> str:
-    """The named colour that is nearest to the eye; greys stay grey."""
+    """Find the named colour that looks most similar; greys stay grey."""
     red, green, blue = (min(value, 255) for value in colour)
     if max(red, green, blue) - min(red, green, blue) < 24:
         return COLOURS[0 if red < 64 else 8 if red < 160 else 7 if red < 240 else 15]

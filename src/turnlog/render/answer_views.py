@@ -35,25 +35,25 @@ _RESULT_SUFFIX = "_tool_result"
 
 
 class _BodyCache:
-    """The bodies of the entries of one item: each is decoded once, however many calls it holds."""
+    """The bodies of one item's entries, each decoded once however many calls it contains."""
 
     def __init__(self, file: Transcript) -> None:
         self._file = file
         self._known: dict[int, Body] = {}
 
     def read_body(self, entry: Entry) -> Body:
-        """The whole object of an entry."""
+        """Return the whole object of an entry."""
         if entry.index not in self._known:
             self._known[entry.index] = self._file.read_body(entry)
         return self._known[entry.index]
 
     def read_raw(self, entry: Entry) -> bytes:
-        """The bytes of an entry."""
+        """Return the bytes of an entry."""
         return self._file.read_raw(entry)
 
 
 class AnswerViewBuilder:
-    """Makes the views of messages, in the order of a timeline."""
+    """Builds the views of messages, in the order of a timeline."""
 
     def __init__(self, excerpt: Excerpt, helpers: Iterable[TimelineAgent]) -> None:
         self.excerpt = excerpt
@@ -62,9 +62,9 @@ class AnswerViewBuilder:
         self._earlier = EarlierCalls()
 
     def build_view(self, item: TimelineItem) -> AnswerView | None:
-        """A message; None when no line of the item is part of one."""
-        lines = [found for place in item.lines if (found := self.excerpt.find_entry(place))]
-        results = [found for place in item.results if (found := self.excerpt.find_entry(place))]
+        """Build the view of a message; None if no line of the item belongs to one."""
+        lines = [entry for place in item.lines if (entry := self.excerpt.find_entry(place))]
+        results = [entry for place in item.results if (entry := self.excerpt.find_entry(place))]
         message = next(iter(join_messages(lines)), None)
         if message is None:
             return None
@@ -83,103 +83,102 @@ class AnswerViewBuilder:
         )
 
     def build_source(
-        self, name: str, found: CallDetail, call_id: str, cwd: str | None, pictures: tuple[Picture, ...]
+        self, name: str, detail: CallDetail, call_id: str, cwd: str | None, pictures: tuple[Picture, ...]
     ) -> CardSource:
-        """A call to be shown, with what the session knows beside its own lines."""
-        named = pick_text(to_dict(found.structured).get("agentId"), to_dict(found.structured).get("agent_id"))
+        """Build the source of a card, with what the session knows beyond the call's own lines."""
+        named = pick_text(to_dict(detail.structured).get("agentId"), to_dict(detail.structured).get("agent_id"))
         helper = self._helpers.get(call_id) or self._helpers.get(named)
-        return CardSource(name, found, cwd, pictures, helper, self._earlier)
+        return CardSource(name, detail, cwd, pictures, helper, self._earlier)
 
 
 class _BlockBuilder:
-    """The blocks of one message."""
+    """Builds the blocks of one message."""
 
-    def __init__(self, maker: AnswerViewBuilder, message: Message, results: list[Entry]) -> None:
-        self._maker = maker
+    def __init__(self, builder: AnswerViewBuilder, message: Message, results: list[Entry]) -> None:
+        self._builder = builder
         self._message = message
-        # Only `body` and `raw` are needed of a transcript here.
-        self._bodies = cast(Transcript, _BodyCache(maker.file))
+        # Only `read_body` and `read_raw` of a transcript are needed here.
+        self._bodies = cast(Transcript, _BodyCache(builder.file))
         entries = sorted([*message.lines, *results], key=lambda entry: entry.index)
         self._calls = {call.id: call for call in pair_calls(entries, self._bodies).all}
-        self._shown: dict[int, list[OwnedPicture]] = {}
-        """The pictures of results, by the index of the entry."""
+        self._result_pictures: dict[int, list[OwnedPicture]] = {}
+        """The pictures of results, by entry index."""
         self._nameless = [line for line in message.lines for block in _list_call_ids(line) if not block]
         self._advisors = iter_advisor_figures(message)
         self._pictures = [
-            found.picture
+            owned.picture
             for line in message.lines
-            for found in find_pictures(self._bodies.read_body(line), maker.excerpt.find_offset(line))
+            for owned in find_pictures(self._bodies.read_body(line), builder.excerpt.find_offset(line))
         ]
 
     def iter_blocks(self) -> Iterator[AnswerBlock]:
-        """The blocks in true order; results that stand in the message itself go to their calls."""
+        """Yield the blocks in true order, with results inside the message moved to their calls."""
         blocks = read_message_content(self._bodies, self._message)
-        served = {pick_text(block.get("tool_use_id")): block for block in blocks if _is_result(block)}
-        asked = {pick_text(block.get("id")) for block in blocks if block.get("type") in _SERVER_CALL_TYPES}
+        results = {pick_text(block.get("tool_use_id")): block for block in blocks if _is_result(block)}
+        call_ids = {pick_text(block.get("id")) for block in blocks if block.get("type") in _SERVER_CALL_TYPES}
         for block in blocks:
             kind = block.get("type")
             if kind in _SERVER_CALL_TYPES:
-                yield AnswerCall(self._build_served_card(block, served.get(pick_text(block.get("id")))))
-            elif not _is_result(block) or pick_text(block.get("tool_use_id")) not in asked:
+                yield AnswerCall(self._build_served_card(block, results.get(pick_text(block.get("id")))))
+            elif not _is_result(block) or pick_text(block.get("tool_use_id")) not in call_ids:
                 yield from self._iter_block(block, kind)
 
     def _iter_block(self, block: dict[str, Any], kind: Any) -> Iterator[AnswerBlock]:
-        if kind == "text" and isinstance(words := block.get("text"), str):
-            yield from (AnswerText(words),) if words.strip() else ()
+        if kind == "text" and isinstance(text := block.get("text"), str):
+            yield from (AnswerText(text),) if text.strip() else ()
         elif kind in ("thinking", "redacted_thinking"):
             yield AnswerThinking(pick_text(block.get("thinking")).strip())
         elif kind == "tool_use":
             yield AnswerCall(self._build_card(block))
-        elif (found := to_picture(block)) is not None:
-            same = (known for known in self._pictures if (known.kind, known.data) == (found.kind, found.data))
-            yield AnswerPicture(next(same, found))
+        elif (picture := to_picture(block)) is not None:
+            same = (known for known in self._pictures if (known.kind, known.data) == (picture.kind, picture.data))
+            yield AnswerPicture(next(same, picture))
         else:
             yield AnswerOther(kind if isinstance(kind, str) else "", block)
 
     def _build_card(self, block: dict[str, Any]) -> Any:
-        name, given = pick_text(block.get("name")), block.get("input")
+        name, arguments = pick_text(block.get("name")), block.get("input")
         call = self._calls.get(pick_text(block.get("id")))
         if call is None:
-            return self._build_unnamed_card(name, given)
-        found = read_call_detail(self._bodies, call)._replace(input=given)
-        offset = self._maker.excerpt.find_offset
-        work = self._maker.build_source(name, found, call.id, call.line.cwd, self._list_result_pictures(call))
-        placed = CallPlace(
+            return self._build_unnamed_card(name, arguments)
+        detail = read_call_detail(self._bodies, call)._replace(input=arguments)
+        offset = self._builder.excerpt.find_offset
+        source = self._builder.build_source(name, detail, call.id, call.line.cwd, self._list_result_pictures(call))
+        place = CallPlace(
             call.id, offset(call.line), offset(call.result) if call.result else None, _measure_duration(call)
         )
-        return build_card(work, placed)
+        return build_card(source, place)
 
-    def _build_unnamed_card(self, name: str, given: Any) -> Any:
-        """A call without an id: no result can be its own."""
+    def _build_unnamed_card(self, name: str, arguments: Any) -> Any:
+        """Build the card of a call without an id, to which no result can belong."""
         line = self._nameless.pop(0) if self._nameless else self._message.lines[0]
-        offset = self._maker.excerpt.find_offset(line)
-        found = CallDetail(given, None, None, "unanswered", None, None)
-        return build_card(self._maker.build_source(name, found, "", line.cwd, ()), CallPlace(f"@{offset}", offset))
+        offset = self._builder.excerpt.find_offset(line)
+        detail = CallDetail(arguments, None, None, "unanswered", None, None)
+        return build_card(self._builder.build_source(name, detail, "", line.cwd, ()), CallPlace(f"@{offset}", offset))
 
     def _list_result_pictures(self, call: Call) -> tuple[Picture, ...]:
         if call.result is None:
             return ()
-        if call.result.index not in self._shown:
-            body, offset = self._bodies.read_body(call.result), self._maker.excerpt.find_offset(call.result)
-            self._shown[call.result.index] = find_pictures(body, offset)
-        return tuple(item.picture for item in self._shown[call.result.index] if item.owner == call.id)
+        if call.result.index not in self._result_pictures:
+            body, offset = self._bodies.read_body(call.result), self._builder.excerpt.find_offset(call.result)
+            self._result_pictures[call.result.index] = find_pictures(body, offset)
+        return tuple(item.picture for item in self._result_pictures[call.result.index] if item.owner == call.id)
 
     def _build_served_card(self, block: dict[str, Any], result: dict[str, Any] | None) -> Any:
-        """A call that the API carried out; its result stands in the same message."""
+        """Build the card of a call that the API executed; its result is in the same message."""
         answer = None if result is None else result.get("content")
         failed = result is not None and (result.get("is_error") is True or "error_code" in to_dict(answer))
         outcome = "unanswered" if result is None else "error" if failed else "answered"
-        found = CallDetail(block.get("input"), answer, None, outcome, None, None)
+        detail = CallDetail(block.get("input"), answer, None, outcome, None, None)
         call_id, name = pick_text(block.get("id")), pick_text(block.get("name")) or "server tool"
-        offset = self._maker.excerpt.find_offset(self._message.lines[0])
-        work = self._maker.build_source(name, found, call_id, None, ())
+        offset = self._builder.excerpt.find_offset(self._message.lines[0])
+        source = self._builder.build_source(name, detail, call_id, None, ())
         if name == ADVISOR_TOOL and result is not None:
-            work = replace(work, request_figures=next(self._advisors, ()))
-        return build_card(work, CallPlace(call_id or f"@{offset}", offset), is_served=True)
+            source = replace(source, request_figures=next(self._advisors, ()))
+        return build_card(source, CallPlace(call_id or f"@{offset}", offset), is_served=True)
 
 
 def _list_call_ids(line: Entry) -> list[str | None]:
-    """The ids of the calls on a line."""
     return [block.id for block in (line.message.blocks if line.message else []) if block.type == "tool_use"]
 
 
@@ -188,15 +187,15 @@ def _is_result(block: dict[str, Any]) -> bool:
 
 
 def _measure_duration(call: Call) -> int | None:
-    began, ended = to_epoch_milliseconds(call.started_at), to_epoch_milliseconds(call.ended_at)
-    return to_count(ended - began) if began is not None and ended is not None else None
+    started, ended = to_epoch_milliseconds(call.started_at), to_epoch_milliseconds(call.ended_at)
+    return to_count(ended - started) if started is not None and ended is not None else None
 
 
 def _build_tokens(message: Message) -> AnswerTokens | None:
-    used = message.tokens
-    if used is None:
+    tokens = message.tokens
+    if tokens is None:
         return None
-    written = used.cache_write_5m + used.cache_write_1h
+    written = tokens.cache_write_5m + tokens.cache_write_1h
     return AnswerTokens(
-        used.input, used.output, used.cache_read, written, compute_message_cost(message).usd, message.quality
+        tokens.input, tokens.output, tokens.cache_read, written, compute_message_cost(message).usd, message.quality
     )

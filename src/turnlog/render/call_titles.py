@@ -1,9 +1,9 @@
-"""The title of a tool call: the one line that says what it was asked.
+"""The title of a tool call: one line that says what it was asked to do.
 
 Every surface that names a call (`show`, `messages`, `context`, cards, the live state, the console) takes its title from
-here, so that a call is recognised wherever it appears. A title depends on nothing but the tool, its input and the
-working folder: it is the same before and after the call has a result. A title is plain text on one line; each surface
-escapes it, colours it and cuts it to its own width.
+here, so that a call is recognisable wherever it appears. A title depends only on the tool, its input and the working
+folder, so it is the same before and after the call has a result. A title is plain text on one line; each surface
+escapes, colours and shortens it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _MAX_NAME_CHARS, _MAX_VALUE_CHARS, _MAX_LISTED_FIELDS = 40, 60, 8
 
 _PATH_FIELDS = frozenset({"file_path", "notebook_path", "path", "filePath"})
 
-# A command comes before its description: the description is what the model claims, the command is what runs.
+# A command comes before its description, because the description is the model's claim and the command is what runs.
 _TITLE_FIELDS: dict[str, tuple[str, ...]] = {
     "Agent": ("description", "prompt", "subagent_type"),
     "Bash": ("command", "description"),
@@ -45,7 +45,7 @@ _TITLE_FIELDS: dict[str, tuple[str, ...]] = {
     "WebSearch": ("query",),
     "Workflow": ("title", "name", "description", "script"),
 }
-"""The fields that name a call of a tool, the best one first."""
+"""The fields that name a call of a tool, best first."""
 _SAME_FIELDS_AS = {
     "AgentOutputTool": "BashOutput",
     "KillBash": "BashOutput",
@@ -64,23 +64,23 @@ _COMMON_FIELDS = (
     "command", "file_path", "notebook_path", "pattern", "url", "uri", "query", "code", "subject", "title",
     "description", "skill", "plan", "message", "prompt", "name", "path", "reason", "text",
 )  # fmt: skip
-"""The same for tools that turnlog does not know, those of MCP servers among them."""
+"""The fields that name a call of a tool that turnlog does not know, such as one of an MCP server."""
 
 
-def build_call_title(name: str, given: Any, cwd: str | None = None) -> str:
-    """The title of a call from its tool's name and input; paths are shown as seen from the working folder."""
-    fields = to_dict(given)
+def build_call_title(name: str, arguments: Any, cwd: str | None = None) -> str:
+    """Build the title of a call from its tool name and input; paths are relative to the working folder."""
+    fields = to_dict(arguments)
     if build := _TITLE_BUILDERS.get(name):
         title = build(fields, cwd)
     else:
         title = _pick_field(fields, _TITLE_FIELDS.get(_SAME_FIELDS_AS.get(name, name), ()), cwd)
-    return to_title_line(title or _pick_field(fields, _COMMON_FIELDS, cwd) or _list_values(given))
+    return to_title_line(title or _pick_field(fields, _COMMON_FIELDS, cwd) or _list_values(arguments))
 
 
 def to_title_line(text: str) -> str:
-    """The first line of a text that is not blank, and how many more there are.
+    """Return the first line of a text that is not blank, and the number of further lines.
 
-    Lines are never joined: what two lines of a script do is not what the joined line would do.
+    Lines are never joined, because a script with two lines does something else than the joined line would.
     """
     first, _, rest = text.strip().partition("\n")
     more = f" (+{format_count(rest.count(chr(10)) + 1, 'line')})" if rest else ""
@@ -94,12 +94,12 @@ def _pick_field(fields: Json, names: tuple[str, ...], cwd: str | None) -> str:
     return ""
 
 
-def _list_values(given: Any) -> str:
-    """All that is known of an input without a telling field: names and short values."""
-    if not isinstance(given, dict):
-        return "" if given is None else _format_value(given)
-    listed = list(given.items())[:_MAX_LISTED_FIELDS]
-    return ", ".join(f"{to_short_line(name, _MAX_NAME_CHARS)}={_format_value(value)}" for name, value in listed)
+def _list_values(arguments: Any) -> str:
+    """Describe an input without a telling field by its names and short values."""
+    if not isinstance(arguments, dict):
+        return "" if arguments is None else _format_value(arguments)
+    fields = list(arguments.items())[:_MAX_LISTED_FIELDS]
+    return ", ".join(f"{to_short_line(name, _MAX_NAME_CHARS)}={_format_value(value)}" for name, value in fields)
 
 
 def _format_value(value: Any) -> str:
@@ -114,7 +114,7 @@ def _format_number(value: Any) -> str:
     return "" if value is None else format_scalar(value)
 
 
-# -- tools whose title is made of several fields
+# -- tools whose title combines several fields
 
 
 def _name_search(fields: Json, cwd: str | None) -> str:
@@ -151,12 +151,12 @@ def _name_current_todo(fields: Json, _: str | None) -> str:
 
 
 def name_todo(item: Json) -> str:
-    """The text of an item of a list of tasks."""
+    """Return the text of an item of a task list."""
     return pick_text(item.get("content"), item.get("subject"), item.get("activeForm")) or "(no text)"
 
 
 def name_task(task: str, subject: str) -> str:
-    """A task by its number and subject."""
+    """Name a task by its number and subject."""
     number = f"#{to_short_line(task, _MAX_NAME_CHARS)}" if task else ""
     return " ".join(part for part in (number, subject) if part) or "a task"
 
@@ -192,7 +192,7 @@ def _name_resource(fields: Json, _: str | None) -> str:
 
 _TITLE_BUILDERS: dict[str, Callable[[Json, str | None], str]] = {
     "AskUserQuestion": _name_question,
-    "EnterPlanMode": lambda _fields, _cwd: "plan before doing",
+    "EnterPlanMode": lambda _fields, _cwd: "plan before making changes",
     "ExitPlanMode": _name_plan,
     "Glob": _name_search,
     "Grep": _name_search,
@@ -204,7 +204,7 @@ _TITLE_BUILDERS: dict[str, Callable[[Json, str | None], str]] = {
     "SendUserFile": _name_user_files,
     "Skill": _name_skill,
     "SlashCommand": _name_skill,
-    "StructuredOutput": lambda _fields, _cwd: "an answer as data",
+    "StructuredOutput": lambda _fields, _cwd: "a structured answer",
     "TaskGet": _name_task_query,
     "TaskList": _name_task_query,
     "TaskUpdate": _name_task_update,

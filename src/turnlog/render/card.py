@@ -1,7 +1,7 @@
-"""A tool call as a card: a head of one line, and sections that any writer knows how to write.
+"""A tool call as a card: a one-line head, and sections that every writer knows how to write.
 
-The tools differ (`render.tools`); what they show is made of few kinds of sections, so that a form (HTML, Markdown,
-text) is written once and not once for each tool.
+The tools differ (`render.tools`), but what they show consists of a few kinds of sections, so that a format (HTML,
+Markdown, text) is written once and not once per tool.
 """
 
 from __future__ import annotations
@@ -14,34 +14,32 @@ from turnlog.session.files.patches import Hunk
 
 
 class Picture(Struct, frozen=True, tag_field="section", tag="picture"):
-    """An image or a document."""
-
     kind: str
     """image or document."""
     media_type: str
     data: str
-    """Base64 as in the transcript; empty where only a name or an address is known."""
+    """Base64 as in the transcript; empty if only a name or a URL is known."""
     name: str = ""
-    """The file, the title or the address that it goes by."""
+    """Its file, title or URL."""
     offset: int = 0
-    """Where the entry that holds it begins in the file."""
+    """The offset of the entry that contains it."""
     place: int = 0
-    """Which picture of that entry it is, from 0."""
+    """Its index among the pictures of that entry."""
 
 
 class CodeSection(Struct, frozen=True, tag_field="section", tag="code"):
-    """A text of a programming language, or any text whose form matters."""
+    """Source code, or any text whose layout matters."""
 
     text: str
     language: str = ""
-    """A name that Pygments knows, or a file name to guess from; empty: none."""
+    """A name that Pygments knows, or a file name to guess from; empty for none."""
     title: str = ""
     first_line: int | None = None
-    """The number of its first line where lines are numbered."""
+    """The number of its first line, if lines are numbered."""
 
 
 class TerminalSection(Struct, frozen=True, tag_field="section", tag="terminal"):
-    """What a program printed, with ANSI escapes."""
+    """Program output with ANSI escapes."""
 
     text: str
     stream: str = "output"
@@ -49,29 +47,29 @@ class TerminalSection(Struct, frozen=True, tag_field="section", tag="terminal"):
 
 
 class DiffSection(Struct, frozen=True, tag_field="section", tag="diff"):
-    """A change of a file."""
+    """A change to a file."""
 
     path: str
     hunks: tuple[Hunk, ...]
     created: bool = False
     note: str = ""
-    """What is not sure about it."""
+    """What is uncertain about it."""
 
 
 class TextSection(Struct, frozen=True, tag_field="section", tag="text"):
-    """Markdown, such as a plan, a prompt for a sub-agent, or what it reported."""
+    """Markdown, such as a plan, a prompt for a sub-agent, or its report."""
 
     text: str
     title: str = ""
 
 
 class PlainSection(Struct, frozen=True, tag_field="section", tag="plain"):
-    """Words that are no Markdown: an error, a short result."""
+    """Text that is not Markdown: an error, a short result."""
 
     text: str
     title: str = ""
     tone: str = "plain"
-    """plain, note, warning, error."""
+    """plain, note, warning or error."""
 
 
 class FieldsSection(Struct, frozen=True, tag_field="section", tag="fields"):
@@ -81,23 +79,23 @@ class FieldsSection(Struct, frozen=True, tag_field="section", tag="fields"):
 
 
 class TreeSection(Struct, frozen=True, tag_field="section", tag="tree"):
-    """Any JSON value, to be shown folded and indented."""
+    """Any JSON value, shown folded and indented."""
 
     value: Any
     title: str = ""
 
 
 class HitsSection(Struct, frozen=True, tag_field="section", tag="hits"):
-    """Places that a search found."""
+    """The results of a search."""
 
     rows: tuple[tuple[str, str, str], ...]
-    """(file, line number or nothing, text)."""
+    """(file, line number or empty, text)."""
     total: int
-    """How many there are; more than the rows where the tool cut them."""
+    """The number of results; more than the rows if the tool cut them."""
 
 
 class LinkSection(Struct, frozen=True, tag_field="section", tag="link"):
-    """An address; only http and https may become links."""
+    """A URL; only http and https may become links."""
 
     url: str
     title: str = ""
@@ -109,25 +107,25 @@ class ChecklistTask(Struct, frozen=True):
 
     text: str
     state: str
-    """pending, in_progress, completed, deleted, or what else the tool says."""
+    """pending, in_progress, completed, deleted, or another value of the tool."""
     change: str = ""
-    """new, changed, gone; nothing where it is as before."""
+    """new, changed or gone; empty if unchanged."""
 
 
 class ChecklistSection(Struct, frozen=True, tag_field="section", tag="checklist"):
-    """A list of tasks as it stands now, and what has changed."""
+    """The current list of tasks, and what changed."""
 
     tasks: tuple[ChecklistTask, ...]
 
 
 class QuestionChoice(Struct, frozen=True):
-    """A question, what there was to choose from, and what was chosen."""
+    """A question with its options and answers."""
 
     question: str
     options: tuple[tuple[str, str], ...]
     """(label, description)."""
     answers: tuple[str, ...]
-    """Labels, or words of the person's own."""
+    """Labels of options, or the person's own words."""
 
 
 class QuestionsSection(Struct, frozen=True, tag_field="section", tag="questions"):
@@ -165,24 +163,24 @@ Section: TypeAlias = (
 
 
 class Card(Struct, frozen=True):
-    """One call."""
+    """A tool call with everything that a writer shows of it."""
 
     id: str
     tool: str
-    """Its name as the transcript has it."""
+    """The tool's name as in the transcript."""
     family: str
-    """session.calls.FAMILIES, mcp or other."""
+    """One of session.calls.TOOL_FAMILIES, mcp or other."""
     title: str
-    """What it was asked, on one line: the command, the path, the query."""
+    """The command, path or query, on one line."""
     outcome: str
-    """answered, error, denied, interrupted, launched, unanswered (session.calls.Detail)."""
+    """answered, error, denied, interrupted, launched or unanswered (session.calls.CallDetail)."""
     asked: tuple[Section, ...] = ()
     answered: tuple[Section, ...] = ()
     badges: tuple[str, ...] = ()
     """Short facts for the head: `exit 1`, `+12 −3`, `24 hits`, `in background`."""
     duration_ms: int | None = None
-    """From the call's line to its result."""
+    """The time from the call's line to its result."""
     offset: int = 0
-    """Where the entry with the call begins, and the one with its result: for the raw entries."""
+    """The offset of the entry with the call; `result_offset` is that of the entry with its result."""
     result_offset: int | None = None
     agent_id: str | None = None

@@ -1,7 +1,7 @@
-"""A change of a file as two tables: unified, and side by side.
+"""A change to a file as two tables: unified and side by side.
 
-Both are there, and a box that the reader ticks shows the one or the other, without any script. What changed within a
-line is marked where the line has a counterpart.
+The page contains both, and a checkbox switches between them without a script. Changes within a line are marked if the
+line has a counterpart.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from turnlog.render.html_escape import escape_to_markup
 from turnlog.session.files.patches import Hunk
 
 MAX_SHOWN_ROWS = 60
-"""So many rows are shown at once."""
+"""How many rows are shown before the fold."""
 MAX_SPLIT_LINES = 2_000
-"""A change of more lines is shown unified only."""
+"""The longest change with a side-by-side table."""
 _WORD = re.compile(r"\w+|\s+|[^\w\s]")
 _MAX_MARKED_LINE_CHARS = 1_000
 _MAX_MARKED_WORDS = 120
@@ -38,26 +38,26 @@ class DiffLine(NamedTuple):
 
 
 class DiffPair(NamedTuple):
-    """Two lines that stand side by side; remarks and places of hunks go over both."""
+    """Two lines side by side; remarks and hunk headers span both columns."""
 
     left: DiffLine | None
     right: DiffLine | None
 
 
 class DiffTables(NamedTuple):
-    """What is shown, and what is folded: rows of each of the two tables."""
+    """The visible and the folded rows of each table."""
 
     unified: tuple[Markup, Markup]
     split: tuple[Markup, Markup] | None
-    """None where there is nothing to stand side by side."""
+    """None if there is nothing to show side by side."""
     rest: tuple[int, int]
-    """How many rows are folded in each."""
+    """The number of folded rows in each."""
     added: int
     removed: int
 
 
 def build_diff_tables(hunks: Sequence[Hunk], language: str, highlighter: Highlighter) -> DiffTables:
-    """The rows of both tables."""
+    """Build the rows of both tables."""
     lines: list[DiffLine] = []
     for number, hunk in enumerate(hunks):
         if number or (len(hunks) > 1 and hunk.old_start > 1):
@@ -89,7 +89,7 @@ def _split_rows(rows: Sequence[str]) -> tuple[Markup, Markup]:
 
 
 def _iter_lines(hunk: Hunk, language: str, highlighter: Highlighter) -> Iterator[DiffLine]:
-    """The lines of a hunk with their numbers, colours and marks."""
+    """Yield the lines of a hunk with their numbers, colours and marks."""
     signs = [line[:1] for line in hunk.lines]
     texts = [line[1:].rstrip("\r").replace("\n", "\u2424") for line in hunk.lines]
     marks = _find_marks(signs, texts)
@@ -107,7 +107,7 @@ def _iter_lines(hunk: Hunk, language: str, highlighter: Highlighter) -> Iterator
 def _colour_lines(
     signs: Sequence[str], texts: Sequence[str], language: str, highlighter: Highlighter
 ) -> dict[int, list[CodePiece]]:
-    """The coloured pieces of each line; each text is coloured as a whole, since tokens go over lines."""
+    """Colour the lines of both texts, each text as a whole, because tokens can span lines."""
     found: dict[int, list[CodePiece]] = {}
     for side in "-+" if "-" in signs else "+":
         places = [at for at, sign in enumerate(signs) if sign in (" ", side)]
@@ -119,10 +119,10 @@ def _colour_lines(
 
 
 def _find_marks(signs: Sequence[str], texts: Sequence[str]) -> dict[int, list[CharSpan]]:
-    """Where lines differ from their counterparts, by the number of the line."""
+    """Map line indexes to the spans that differ from the counterpart of the line."""
     found: dict[int, list[CharSpan]] = {}
-    for gone, come in _iter_change_blocks(signs):
-        for one, other in zip(gone, come, strict=False):
+    for removed, added in _iter_change_blocks(signs):
+        for one, other in zip(removed, added, strict=False):
             spans = find_changed_spans(texts[one], texts[other])
             if spans:
                 found[one], found[other] = spans
@@ -130,22 +130,22 @@ def _find_marks(signs: Sequence[str], texts: Sequence[str]) -> dict[int, list[Ch
 
 
 def _iter_change_blocks(signs: Sequence[str]) -> Iterator[tuple[list[int], list[int]]]:
-    """Runs of lines that went and came, one after the other."""
-    gone: list[int] = []
-    come: list[int] = []
+    """Yield runs of removed lines, each with the run of added lines that follows."""
+    removed: list[int] = []
+    added: list[int] = []
     for at, sign in enumerate([*signs, " "]):
-        if sign == "-" and not come:
-            gone.append(at)
-        elif sign == "+" and gone:
-            come.append(at)
+        if sign == "-" and not added:
+            removed.append(at)
+        elif sign == "+" and removed:
+            added.append(at)
         elif sign != "\\":
-            if gone and come:
-                yield gone, come
-            gone, come = ([at], []) if sign == "-" else ([], [])
+            if removed and added:
+                yield removed, added
+            removed, added = ([at], []) if sign == "-" else ([], [])
 
 
 def find_changed_spans(old: str, new: str) -> tuple[list[CharSpan], list[CharSpan]] | None:
-    """Where two lines differ, in each; None where they have too little in common for that to help."""
+    """Find where two lines differ; None if they have too little in common for marks to help."""
     if max(len(old), len(new)) > _MAX_MARKED_LINE_CHARS:
         return None
     one, other = _WORD.findall(old), _WORD.findall(new)
@@ -169,7 +169,7 @@ def _to_char_spans(words: Sequence[str], places: Iterable[CharSpan]) -> list[Cha
 
 
 def _render_marked_pieces(pieces: Iterable[CodePiece], spans: Sequence[CharSpan]) -> Iterator[str]:
-    """The pieces of a line as HTML, cut where a mark begins or ends."""
+    """Render the pieces of a line as HTML, cut where a mark starts or ends."""
     at = 0
     for piece in pieces:
         for start, end, is_marked in _cut_at_spans(at, at + len(piece.text), spans):
@@ -229,22 +229,22 @@ def _render_cell(line: DiffLine) -> str:
 
 
 def _pair_lines(lines: Iterable[DiffLine]) -> Iterator[DiffPair]:
-    """Lines that went beside those that came in their place."""
-    gone: list[DiffLine] = []
-    come: list[DiffLine] = []
+    """Pair removed lines with the added lines that replace them."""
+    removed: list[DiffLine] = []
+    added: list[DiffLine] = []
     for line in lines:
-        if line.sign == "-" and not come:
-            gone.append(line)
+        if line.sign == "-" and not added:
+            removed.append(line)
         elif line.sign == "+":
-            come.append(line)
+            added.append(line)
         else:
-            yield from _pair_block(gone, come)
-            gone, come = ([line], []) if line.sign == "-" else ([], [])
+            yield from _pair_block(removed, added)
+            removed, added = ([line], []) if line.sign == "-" else ([], [])
             if line.sign != "-":
                 yield DiffPair(line, line)
-    yield from _pair_block(gone, come)
+    yield from _pair_block(removed, added)
 
 
-def _pair_block(gone: Sequence[DiffLine], come: Sequence[DiffLine]) -> Iterator[DiffPair]:
-    for at in range(max(len(gone), len(come))):
-        yield DiffPair(gone[at] if at < len(gone) else None, come[at] if at < len(come) else None)
+def _pair_block(removed: Sequence[DiffLine], added: Sequence[DiffLine]) -> Iterator[DiffPair]:
+    for at in range(max(len(removed), len(added))):
+        yield DiffPair(removed[at] if at < len(removed) else None, added[at] if at < len(added) else None)

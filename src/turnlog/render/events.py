@@ -1,4 +1,4 @@
-"""What happens in a session beside prompts and answers, in plain words."""
+"""Plain-text descriptions of what happens in a session besides prompts and answers."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ EVENT_KINDS = {
     "interrupt": "a person stopped the model",
     "summary": "the summary of an earlier conversation",
     "output": "what a command printed",
-    "command": "a command or prompt that set off no work",
-    "notification": "a background task has news",
-    "teammate": "a message of a team mate",
-    "peer": "a message of another session or agent",
-    "other": "a message of a channel, a plugin or the like",
+    "command": "a command or prompt that triggered no work",
+    "notification": "an update from a background task",
+    "teammate": "a message from a teammate",
+    "peer": "a message from another session or agent",
+    "other": "a message from a channel, a plugin or the like",
     "typed": "what a person typed while the model worked",
     "hook": "what a hook did",
     "api-error": "a request that failed",
@@ -41,9 +41,9 @@ EVENT_KINDS = {
     "orphan": "a result whose call is not in the session",
     "mode": "a mode was set",
     "title": "the session was named",
-    "system": "anything else that the client noted",
+    "system": "anything else that the client recorded",
 }
-"""What an event can be."""
+"""The kinds of events, with what each means."""
 
 _OUTPUT_TAGS = re.compile(r"</?(?:local-command-std(?:out|err)|bash-std(?:out|err))>")
 _HOOK_OUTCOMES = {
@@ -54,7 +54,7 @@ _HOOK_OUTCOMES = {
     "hook_stopped_continuation": "ended the turn",
 }
 _TITLE_FIELDS = {
-    "custom-title": ("customTitle", "title given"),
+    "custom-title": ("customTitle", "custom title"),
     "ai-title": ("aiTitle", "title"),
     "summary": ("summary", "title"),
     "agent-name": ("agentName", "name"),
@@ -63,19 +63,19 @@ _MODE_FIELDS = {"permission-mode": ("permissionMode", "permission mode"), "mode"
 
 
 class EventText(NamedTuple):
-    """What an entry tells."""
+    """The description of an entry."""
 
     kind: str
-    """One of KINDS."""
+    """One of EVENT_KINDS."""
     text: str
     tone: str = "plain"
-    """plain, note, warning, error."""
+    """plain, note, warning or error."""
     detail: str = ""
     is_terminal: bool = False
 
 
 def describe_entry_event(file: Transcript, entry: Entry) -> EventText | None:
-    """What an entry beside the conversation tells; None if nothing worth a line."""
+    """Describe an entry outside the conversation; None if it is not worth a line."""
     if entry.type == "user":
         return (
             _describe_orphan(file.read_body(entry))
@@ -91,23 +91,23 @@ def describe_entry_event(file: Transcript, entry: Entry) -> EventText | None:
 
 
 def name_entry(file: Transcript, entry: Entry) -> str:
-    """An entry without words of its own, by its name."""
+    """Name an entry that has no text of its own."""
     command = to_dict(file.read_body(entry).get("commandRun"))
-    if words := pick_text(command.get("command")):
-        return to_short_line(f"/{words} {pick_text(command.get('args'))}")
+    if name := pick_text(command.get("command")):
+        return to_short_line(f"/{name} {pick_text(command.get('args'))}")
     return to_short_line((entry.subtype or entry.kind or entry.type or "entry").replace("_", " "))
 
 
-# -- what stands where prompts stand
+# -- user entries
 
 
 def describe_prompt_event(prompt: Prompt) -> EventText | None:
-    """A user entry that starts no turn."""
+    """Describe a user entry that starts no turn."""
     match prompt.kind:
         case "interrupt":
             return EventText("interrupt", "interrupted by the user", "warning")
         case "summary":
-            return EventText("summary", "summary of what was said before", "note", prompt.text)
+            return EventText("summary", "summary of the earlier conversation", "note", prompt.text)
         case "command-output" | "bash-output":
             return _describe_output(prompt.text)
         case "notification":
@@ -119,24 +119,24 @@ def describe_prompt_event(prompt: Prompt) -> EventText | None:
     return None
 
 
-def _describe_output(words: str) -> EventText | None:
-    """The output of a command; its first line says what happened."""
-    output = _OUTPUT_TAGS.sub("", words).strip()
+def _describe_output(text: str) -> EventText | None:
+    """Describe the output of a command; its first line says what happened."""
+    output = _OUTPUT_TAGS.sub("", text).strip()
     first, _, rest = output.partition("\n")
     return EventText("output", first, detail=output if rest else "", is_terminal=True) if output else None
 
 
-def read_notification(words: str) -> str:
-    """The words of a background task's notification."""
-    found = parse_notice(words)
-    if found.summary or not found.task_id:
-        return found.summary or words
-    return f"background task {found.task_id}: {found.status or 'has news'}"
+def read_notification(text: str) -> str:
+    """Return the message of a background task's notification."""
+    notice = parse_notice(text)
+    if notice.summary or not notice.task_id:
+        return notice.summary or text
+    return f"background task {notice.task_id}: {notice.status or 'sent an update'}"
 
 
-def read_task_report(words: str) -> str:
-    """What a background task handed over with its notification."""
-    return "\n\n".join(part for name in ("result", "event") if (part := read_tag(words, name)))
+def read_task_report(text: str) -> str:
+    """Return what a background task delivered with its notification."""
+    return "\n\n".join(part for name in ("result", "event") if (part := read_tag(text, name)))
 
 
 def _describe_orphan(body: Body) -> EventText:
@@ -148,7 +148,7 @@ def _describe_orphan(body: Body) -> EventText:
     )
 
 
-# -- what the client attached
+# -- attachments
 
 
 def _describe_attachment(kind: str | None, attachment: Body) -> EventText | None:
@@ -161,33 +161,32 @@ def _describe_attachment(kind: str | None, attachment: Body) -> EventText | None
     if outcome is None:
         return None
     blocking = attachment.get("blockingError")
-    words = pick_text(
+    message = pick_text(
         *([to_dict(blocking).get("blockingError")] if isinstance(blocking, dict) else [attachment.get("stderr")]),
         attachment.get("content"),
         attachment.get("message"),
     )
     name = str(attachment.get("hookName"))
     command = pick_text(to_dict(blocking).get("command"), attachment.get("command"))
-    printed = pick_text(attachment.get("stdout"))
-    detail = "\n".join(part for part in (f"$ {command}" if command else "", printed) if part)
-    return EventText("hook", f"hook {name} {outcome}{f': {words}' if words else ''}", "warning", detail)
+    output = pick_text(attachment.get("stdout"))
+    detail = "\n".join(part for part in (f"$ {command}" if command else "", output) if part)
+    return EventText("hook", f"hook {name} {outcome}{f': {message}' if message else ''}", "warning", detail)
 
 
 def _describe_mail(attachment: Body) -> EventText | None:
-    """Messages of team mates that came while the model was working."""
+    """Describe messages of teammates that arrived while the model was working."""
     messages = to_dict_list(attachment.get("messages"))
     names = ", ".join(
         dict.fromkeys(to_short_line(pick_text(message.get("from")), MAX_NAME_CHARS) for message in messages)
     )
-    words = "\n\n".join(pick_text(message.get("text")) for message in messages)
-    return EventText("teammate", format_prompt_label("teammate", names), "note", words) if words.strip() else None
+    text = "\n\n".join(pick_text(message.get("text")) for message in messages)
+    return EventText("teammate", format_prompt_label("teammate", names), "note", text) if text.strip() else None
 
 
-# -- what the client noted
+# -- entries that the client recorded
 
 
 def _describe_system_entry(subtype: str | None, body: Body) -> EventText | None:
-    """A system entry."""
     match subtype:
         case "microcompact_boundary":
             return _describe_microcompaction(to_dict(body.get("microcompactMetadata")))
@@ -213,57 +212,57 @@ def _describe_microcompaction(facts: Body) -> EventText:
     cleared, saved = len(to_list(facts.get("compactedToolIds"))), to_count(facts.get("tokensSaved"))
     parts = [format_count(cleared, "result")] if cleared else []
     parts += [f"{format_count(saved, 'token')} saved"] if saved else []
-    words = "old results were cleared from what is sent (micro-compaction)"
-    return EventText("microcompaction", words, "note", ", ".join(parts))
+    text = "old results were cleared from what is sent (micro-compaction)"
+    return EventText("microcompaction", text, "note", ", ".join(parts))
 
 
 def _describe_stop_hooks(body: Body) -> EventText | None:
-    """What the hooks at the end of a turn did, where that was more than to run."""
+    """Describe what the hooks at the end of a turn did, if they did more than run."""
     errors = to_string_list(body.get("hookErrors"))
     if not errors and body.get("preventedContinuation") is not True:
         return None
-    words = to_short_line("; ".join(errors) or pick_text(body.get("stopReason")))
-    outcome = "ended the turn" if body.get("preventedContinuation") is True else "had something to say"
-    return EventText("hook", f"stop hook {outcome}{f': {words}' if words else ''}", "warning")
+    message = to_short_line("; ".join(errors) or pick_text(body.get("stopReason")))
+    outcome = "ended the turn" if body.get("preventedContinuation") is True else "reported errors"
+    return EventText("hook", f"stop hook {outcome}{f': {message}' if message else ''}", "warning")
 
 
 def _describe_api_error(body: Body) -> str:
-    words = _read_error_words(body.get("error")) or _read_error_words(body.get("cause")) or "no reason given"
-    attempt, most = body.get("retryAttempt"), body.get("maxRetries")
-    again = f" (attempt {attempt} of {most})" if isinstance(attempt, int) and isinstance(most, int) else ""
-    return f"API error: {' '.join(words.split())}{again}"
+    message = _read_error_text(body.get("error")) or _read_error_text(body.get("cause")) or "no reason given"
+    attempt, limit = body.get("retryAttempt"), body.get("maxRetries")
+    retry = f" (attempt {attempt} of {limit})" if isinstance(attempt, int) and isinstance(limit, int) else ""
+    return f"API error: {' '.join(message.split())}{retry}"
 
 
 def _describe_retry(body: Body) -> str:
     wait = to_count(body.get("retryInMs"))
     request = pick_text(to_dict(body.get("error")).get("requestId"))
-    parts = [f"tried again after {wait / 1000:.1f} s"] if wait is not None else []
+    parts = [f"retried after {wait / 1000:.1f} s"] if wait is not None else []
     return ", ".join([*parts, *([f"request {request}"] if request else [])])
 
 
-def _read_error_words(error: Any) -> str:
-    """The shortest words that an error has for itself."""
+def _read_error_text(error: Any) -> str:
+    """Return the shortest message inside an error."""
     if not isinstance(error, dict):
         return error if isinstance(error, str) else ""
     if found := pick_text(*(error.get(name) for name in ("formatted", "message", "code"))):
         return found
     inner, status = error.get("error"), error.get("status")
-    words = _read_error_words(inner) if isinstance(inner, dict) else ""
-    return " ".join(part for part in (str(status) if isinstance(status, int) else "", words) if part)
+    text = _read_error_text(inner) if isinstance(inner, dict) else ""
+    return " ".join(part for part in (str(status) if isinstance(status, int) else "", text) if part)
 
 
 def _describe_setting(kind: str | None, body: Body) -> EventText | None:
-    """An entry outside of the conversation that says what holds from now on."""
+    """Describe an entry outside the conversation that changes a setting."""
     for kinds, name in ((_MODE_FIELDS, "mode"), (_TITLE_FIELDS, "title")):
         if kind in kinds:
-            fact, words = kinds[kind]
+            fact, label = kinds[kind]
             value = to_short_line(pick_text(body.get(fact)))
-            return EventText(name, f"{words}: {value}") if value else None
+            return EventText(name, f"{label}: {value}") if value else None
     return None
 
 
 _PROMPT_LABELS = {
-    "typed": "Typed while it worked",
+    "typed": "Typed while the model worked",
     "command": "Command",
     "bash": "Shell command",
     "notification": "Notification",
@@ -274,6 +273,6 @@ _PROMPT_LABELS = {
 
 
 def format_prompt_label(kind: str, sender: str | None = None) -> str:
-    """The label of a kind of prompt, with the name of who sent it."""
+    """Return the label of a kind of prompt, with the name of its sender."""
     label = _PROMPT_LABELS.get(kind, kind)
     return f"{label} ({sender})" if sender else label

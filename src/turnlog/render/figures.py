@@ -1,15 +1,15 @@
-"""Numbers, times and lengths as a reader takes them in at a glance."""
+"""Numbers, times and sizes in short, readable form."""
 
 from __future__ import annotations
 
 
 def format_count(number: int, noun: str, many: str = "") -> str:
-    """A number with its noun: `1 line`, `1,412 lines`; `many` is a plural that is not made with an s."""
+    """Format a number with its noun: `1 line`, `1,412 lines`; `many` is an irregular plural."""
     return f"{number:,} {noun if number == 1 else many or noun + 's'}"
 
 
 def format_size(number: float) -> str:
-    """A number of bytes: `830 B`, `12 KB`, `3.4 MB`."""
+    """Format a number of bytes: `830 B`, `12 KB`, `3.4 MB`."""
     if number < 1000:
         return f"{number:.0f} B"
     amount, unit = number / 1000, "KB"
@@ -21,7 +21,7 @@ def format_size(number: float) -> str:
 
 
 def format_duration(milliseconds: int | None) -> str:
-    """A length of time with its two largest units."""
+    """Format a duration with its two largest units."""
     if milliseconds is None or milliseconds < 0:
         return ""
     if milliseconds < 1_000:
@@ -38,7 +38,7 @@ def format_duration(milliseconds: int | None) -> str:
 
 
 def format_thousands(number: int | None) -> str:
-    """A number in three figures: `512`, `12.4k`, `1.2M`."""
+    """Format a number with about three digits: `512`, `12.4k`, `1.2M`."""
     if number is None:
         return ""
     for size, sign in ((1_000_000, "M"), (1_000, "k")):
@@ -48,7 +48,7 @@ def format_thousands(number: int | None) -> str:
 
 
 def list_price(cost_usd: float, unpriced_tokens: int) -> str:
-    """What something cost at list prices; tokens without a known price are named, never counted as free."""
+    """Format a cost at list prices; tokens without a known price are mentioned, never counted as free."""
     digits = 2 if cost_usd >= 0.01 or cost_usd == 0 else 4
     cost = f"${cost_usd:,.{digits}f} at list prices"
     if not unpriced_tokens:
@@ -58,7 +58,7 @@ def list_price(cost_usd: float, unpriced_tokens: int) -> str:
 
 
 def format_cost_usd(amount: float | None) -> str:
-    """An amount of money, with as many figures as a small one needs."""
+    """Format an amount of money, with enough digits for a small one."""
     if amount is None:
         return ""
     return f"${amount:,.2f}" if amount >= 1 or amount == 0 else f"${amount:.3f}" if amount >= 0.001 else "<$0.001"

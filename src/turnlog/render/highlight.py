@@ -1,6 +1,6 @@
-"""Programming languages in colour: Pygments, by classes only, within limits.
+"""Syntax highlighting with Pygments: by CSS classes only, and within limits.
 
-Pygments reads about half a megabyte a second, so that what is large stays plain, and what was done is kept for a while.
+Pygments reads about half a megabyte per second, so large texts stay plain and results are cached.
 """
 
 from __future__ import annotations
@@ -14,41 +14,40 @@ from markupsafe import Markup
 from turnlog.render.html_escape import escape_text, escape_to_markup, normalise_line_ends
 
 MAX_HIGHLIGHT_CHARS = 60_000
-"""A longer text stays plain."""
+"""The longest text that is highlighted."""
 _PLAIN_LANGUAGES = frozenset(
     {"", "text", "plain", "plaintext", "txt", "output", "none", "log", "console-output", "ansi"}
 )
 _MAX_LANGUAGE_CHARS = 200
 _LONG_LINE = re.compile("[^\n]{4000}")
-"""Minified code, in which nobody reads, and on which some lexers take very long."""
+"""Minified code, which nobody reads and which slows some lexers down."""
 
 
 class CodePiece(NamedTuple):
     """Characters of one colour."""
 
     kind: str
-    """Its class; nothing where it has none."""
+    """The CSS class; empty for none."""
     text: str
 
     @property
     def html(self) -> str:
-        """The piece as HTML."""
         return f'<span class="{self.kind}">{escape_text(self.text)}</span>' if self.kind else escape_text(self.text)
 
 
 class Highlighter:
-    """Colours texts as long as there is budget for it: a page that comes at once is worth more than one in colour."""
+    """Highlights texts while the budget lasts: a fast page is worth more than a colourful one."""
 
     def __init__(self, budget: int) -> None:
         self._left = budget
 
     def highlight_code(self, text: str, language: str = "") -> Markup:
-        """A text with its tokens in spans; escaped only, where the language is unknown or the text too much."""
+        """Render a text with its tokens in spans, or only escaped if the language is unknown or the text too long."""
         found = self._split_pieces(normalise_line_ends(text), language)
         return escape_to_markup(text) if found is None else Markup("".join(piece.html for piece in found))
 
     def highlight_lines(self, text: str, language: str = "") -> list[list[CodePiece]]:
-        """The pieces of each line of a text."""
+        """Split each line of a text into coloured pieces."""
         text = normalise_line_ends(text)
         found = self._split_pieces(text, language)
         if found is None:
@@ -69,13 +68,13 @@ class Highlighter:
 
 
 def is_known_language(language: str) -> bool:
-    """Whether there is a language of this name, or for files of this name."""
+    """Return whether a language of this name, or for files of this name, is known."""
     return _find_lexer(language) is not None
 
 
 @lru_cache(maxsize=512)
 def _lex_text(text: str, lexer: Any) -> tuple[CodePiece, ...] | None:
-    """Pieces of a text; neighbours of one class are one piece, and white space goes with what stands before it."""
+    """Split a text into pieces; equal neighbours are joined, and white space joins what comes before it."""
     pieces: list[tuple[str, list[str]]] = []
     try:
         for _, token, value in lexer.get_tokens_unprocessed(text):
@@ -84,7 +83,7 @@ def _lex_text(text: str, lexer: Any) -> tuple[CodePiece, ...] | None:
                 pieces[-1][1].append(value)
             else:
                 pieces.append((kind, [value]))
-    except Exception:  # noqa: BLE001 - hundreds of lexers, any text: one that stumbles must not cost the page
+    except Exception:  # noqa: BLE001 - there are hundreds of lexers; one that fails must not break the page
         return None
     found = tuple(CodePiece(kind, "".join(values)) for kind, values in pieces)
     return found if sum(len(piece.text) for piece in found) == len(text) else None
@@ -92,7 +91,7 @@ def _lex_text(text: str, lexer: Any) -> tuple[CodePiece, ...] | None:
 
 @lru_cache(maxsize=1024)
 def _find_token_class(token: Any) -> str:
-    """The class of a kind of token; few, for what the eye can tell apart."""
+    """Return the CSS class of a token type; there are only as many as people can distinguish."""
     from pygments.token import (  # type: ignore[import-untyped]
         Comment,
         Error,
@@ -125,7 +124,7 @@ def _find_token_class(token: Any) -> str:
 
 @lru_cache(maxsize=512)
 def _find_lexer(language: str) -> Any:
-    """The lexer for a language's or a file's name; None where there is none."""
+    """Find the lexer for the name of a language or file; None if there is none."""
     from pygments.lexers import (  # type: ignore[import-untyped]
         find_lexer_class_by_name,
         find_lexer_class_for_filename,

@@ -1,4 +1,4 @@
-"""Views as HTML, for the web app and for exports: what an item is, around the cards and sections in it."""
+"""Views as HTML, for the web app and for exports: the items around their cards and sections."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from markupsafe import Markup
 
 from turnlog.entries.speakers import SENDING_SPEAKERS
 from turnlog.render import card as cards
-from turnlog.render import view as given
-from turnlog.render.ansi import render_ansi
-from turnlog.render.ansi import strip_ansi as unescaped
+from turnlog.render import view as view_types
+from turnlog.render.ansi import render_ansi, strip_ansi
 from turnlog.render.events import format_prompt_label
 from turnlog.render.figures import format_count
 from turnlog.render.html_escape import escape_to_markup
@@ -26,35 +25,35 @@ _MARKDOWN_SIGNS = re.compile(
 
 
 class HtmlWriter(SectionWriter):
-    """Writes views."""
+    """Writes views as HTML."""
 
     _model: str | None = None
-    """That of the answer before, in the same window: a model is named where it changes."""
+    """The model of the previous answer in the window: a model is named only where it changes."""
 
-    def write_views(self, views: Iterable[given.AnyView]) -> Markup:
-        """A window: views one after the other."""
+    def write_views(self, views: Iterable[view_types.AnyView]) -> Markup:
+        """Write the views of a window one after the other."""
         return Markup("\n").join(self.write_each_view(views))
 
-    def write_each_view(self, views: Iterable[given.AnyView]) -> list[Markup]:
-        """The views of a window, each by itself; they share what may be spent on colours."""
+    def write_each_view(self, views: Iterable[view_types.AnyView]) -> list[Markup]:
+        """Write each view of a window separately; they share one highlighting budget."""
         self._refill_colour_budget()
         self._model = None
         return [self._render_view(view) for view in views]
 
-    def write_view(self, view: given.AnyView) -> Markup:
-        """One view."""
+    def write_view(self, view: view_types.AnyView) -> Markup:
+        """Write a single view as its own window."""
         return self.write_views([view])
 
-    def _render_view(self, view: given.AnyView) -> Markup:
+    def _render_view(self, view: view_types.AnyView) -> Markup:
         name = view.__struct_config__.tag
-        more = getattr(self, f"_{name}")(view)
-        return self._render(f"{name}.html", view=view, **more)
+        values = getattr(self, f"_{name}")(view)
+        return self._render(f"{name}.html", view=view, **values)
 
-    def _prompt(self, view: given.PromptView) -> dict[str, Any]:
+    def _prompt(self, view: view_types.PromptView) -> dict[str, Any]:
         return {"label": format_prompt_label(view.kind, view.sender), **self._render_prompt_text(view)}
 
-    def _render_prompt_text(self, view: given.PromptView) -> dict[str, Any]:
-        text = unescaped(view.text)
+    def _render_prompt_text(self, view: view_types.PromptView) -> dict[str, Any]:
+        text = strip_ansi(view.text)
         if view.kind in ("bash", "command"):
             return {
                 "said": None,
@@ -71,31 +70,33 @@ class HtmlWriter(SectionWriter):
             "more": parts.label,
         }
 
-    def _answer(self, view: given.AnswerView) -> dict[str, Any]:
+    def _answer(self, view: view_types.AnswerView) -> dict[str, Any]:
         is_other = not view.is_synthetic and view.model != self._model
         self._model = self._model if view.is_synthetic else view.model
         return {"blocks": [self.write_block(block) for block in view.blocks], "model": view.model if is_other else None}
 
-    def _event(self, view: given.EventView) -> dict[str, Any]:
+    def _event(self, view: view_types.EventView) -> dict[str, Any]:
         if not view.is_terminal:
             return {
                 "words": fold_text(view.text, 12, 2_000),
                 "detail": view.detail and self._plain(cards.PlainSection(view.detail)),
                 "is_open": view.kind in SENDING_SPEAKERS,
             }
-        words = fold_text(view.text, 12, 2_000)
-        html = words._replace(head=render_ansi(words.head)[0], rest=render_ansi(words.rest)[0])
+        text = fold_text(view.text, 12, 2_000)
+        html = text._replace(head=render_ansi(text.head)[0], rest=render_ansi(text.rest)[0])
         return {
             "words": html,
             "detail": view.detail and self._terminal(cards.TerminalSection(view.detail)),
             "is_open": False,
         }
 
-    def _compaction(self, view: given.CompactionView) -> dict[str, Any]:
+    def _compaction(self, view: view_types.CompactionView) -> dict[str, Any]:
         return {"summary": view.summary and self.write_prose(view.summary)}
 
-    def _meta(self, view: given.MetaView) -> dict[str, Any]:
-        names = [f"{name} ×{many}" if many > 1 else name for name, many in _count_names(row.name for row in view.rows)]
+    def _meta(self, view: view_types.MetaView) -> dict[str, Any]:
+        names = [
+            f"{name} ×{count}" if count > 1 else name for name, count in _count_names(row.name for row in view.rows)
+        ]
         return {
             "names": names[:6],
             "others": max(len(names) - 6, 0),
@@ -104,19 +105,18 @@ class HtmlWriter(SectionWriter):
 
     # -- blocks of an answer
 
-    def write_block(self, block: given.AnswerBlock) -> Markup:
-        """A block of an answer."""
-        if isinstance(block, given.AnswerText):
+    def write_block(self, block: view_types.AnswerBlock) -> Markup:
+        if isinstance(block, view_types.AnswerText):
             return Markup('<div class="said">') + self.write_prose(block.text) + Markup("</div>")
-        if isinstance(block, given.AnswerThinking):
+        if isinstance(block, view_types.AnswerThinking):
             return self._render_thinking(block)
-        if isinstance(block, given.AnswerPicture):
+        if isinstance(block, view_types.AnswerPicture):
             return self.write_section(block.picture)
-        if isinstance(block, given.AnswerCall):
+        if isinstance(block, view_types.AnswerCall):
             return self.write_card(block.card)
         return self._render("odd.html", kind=block.kind, tree=render_tree(block.value))
 
-    def _render_thinking(self, block: given.AnswerThinking) -> Markup:
+    def _render_thinking(self, block: view_types.AnswerThinking) -> Markup:
         text = block.text.strip()
         first = " ".join(text[:400].split())[:140]
         return self._render("thinking.html", first=first, body=self.write_prose(text) if text else None)

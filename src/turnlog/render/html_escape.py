@@ -1,7 +1,7 @@
-"""Escaping: the one door through which a text of a transcript comes into HTML.
+"""Escaping: the only way for a text of a transcript into HTML.
 
-Besides what HTML gives a meaning to, texts of strangers hold characters that can't be seen: they turn the text around,
-hide words in it that a model reads and a person doesn't, or break the page. They become small marks that can be seen.
+Besides HTML's special characters, hostile texts contain invisible ones that reverse the text, hide words that a model
+reads and a person doesn't, or break the page. They become small visible marks.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _UNSEEN_CHARS = (
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
     "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\U0001bca0-\U0001bca3"
     "\U0001d173-\U0001d17a\U000e0000-\U000e0fff\ud800-\udfff]+"
-    # So many marks on one letter would reach over the lines above and below.
+    # This many combining marks on one letter would overlap the lines above and below.
     "|[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]{5,}"
 )
 _HIDDEN_RUN = re.compile(_UNSEEN_CHARS)
@@ -23,7 +23,7 @@ _SPECIAL_RUN = re.compile(_UNSEEN_CHARS.replace("[", "[&<>\"'", 1))
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _TAG_CHARS = re.compile("[\U000e0020-\U000e007e]+")
 _MAX_NAMED_CHARS = 4
-"""So many characters of a run are named; the others are counted."""
+"""How many characters of a run are named; the others are counted."""
 _CONTROL_NAMES = (
     "NULL,START OF HEADING,START OF TEXT,END OF TEXT,END OF TRANSMISSION,ENQUIRY,ACKNOWLEDGE,BELL,BACKSPACE,TAB,"
     "LINE FEED,LINE TABULATION,FORM FEED,CARRIAGE RETURN,SHIFT OUT,SHIFT IN,DATA LINK ESCAPE,DEVICE CONTROL ONE,"
@@ -34,44 +34,44 @@ _CONTROL_NAMES = (
 
 
 def escape_to_markup(text: str) -> Markup:
-    """A text as HTML, with a mark for what can't be seen."""
+    """Escape a text as HTML, with a mark for each invisible character."""
     return Markup(escape_text(text))
 
 
 def escape_text(text: str) -> str:
-    """The same as a plain string, for those who put many small pieces together."""
+    """Escape a text to a plain string, for callers that join many small pieces."""
     if not _SPECIAL_RUN.search(text):
         return text
     text = normalise_line_ends(text)
     if not _HIDDEN_RUN.search(text):
         return str(escape(text))
-    parts, done = [], 0
-    for found in _HIDDEN_RUN.finditer(text):
-        if _is_at_home(text, found.start(), found.end()):
+    parts, position = [], 0
+    for run in _HIDDEN_RUN.finditer(text):
+        if _is_legitimate(text, run.start(), run.end()):
             continue
-        parts += [str(escape(text[done : found.start()])), _render_mark(found[0])]
-        done = found.end()
-    parts.append(str(escape(text[done:])))
+        parts += [str(escape(text[position : run.start()])), _render_mark(run[0])]
+        position = run.end()
+    parts.append(str(escape(text[position:])))
     return "".join(parts)
 
 
 def name_hidden_chars(text: str) -> str:
-    """A text for an attribute, where no marks can stand: what can't be seen is named in brackets. Not escaped yet."""
+    """Name invisible characters in brackets, for an attribute, which can't contain marks. Does not escape."""
     text = normalise_line_ends(text)
     if not _HIDDEN_RUN.search(text):
         return text
     return _HIDDEN_RUN.sub(
-        lambda found: found[0] if _is_at_home(text, *found.span()) else f"[{_shorten_run(found[0])}]", text
+        lambda run: run[0] if _is_legitimate(text, *run.span()) else f"[{_shorten_run(run[0])}]", text
     )
 
 
 def replace_unencodable(text: str) -> str:
-    """A text that can be encoded: halves of characters and NULs, which parsers choke on, are replaced."""
+    """Replace lone surrogates and NULs, which can't be encoded or break parsers."""
     return _SURROGATES.sub("\ufffd", text).replace("\0", "\u2400")
 
 
 def normalise_line_ends(text: str) -> str:
-    """A text whose lines all end with a line feed."""
+    """Replace CRLF line ends by line feeds."""
     return text.replace("\r\n", "\n") if "\r" in text else text
 
 
@@ -79,9 +79,9 @@ def _render_mark(run: str) -> str:
     names = [f"U+{ord(char):04X} {_name_char(char)}" for char in run[:_MAX_NAMED_CHARS]]
     if len(run) > _MAX_NAMED_CHARS:
         names.append(f"and {len(run) - _MAX_NAMED_CHARS:,} more")
-    smuggled = "".join(chr(ord(char) - 0xE0000) for found in _TAG_CHARS.findall(run) for char in found)
-    if smuggled:
-        names.insert(0, f"hidden text: {smuggled[:200]}")
+    hidden_text = "".join(chr(ord(char) - 0xE0000) for tags in _TAG_CHARS.findall(run) for char in tags)
+    if hidden_text:
+        names.insert(0, f"hidden text: {hidden_text[:200]}")
     title = escape(", ".join(names))
     return f'<span class="hidden-char" title="{title}">{_shorten_run(run)}</span>'
 
@@ -93,13 +93,13 @@ def _shorten_run(run: str) -> str:
 
 def _name_char(char: str) -> str:
     if "\ud800" <= char <= "\udfff":
-        return "half of a character"
+        return "lone surrogate"
     code = ord(char)
     return _CONTROL_NAMES[code] if code < len(_CONTROL_NAMES) else unicodedata.name(char, "control character")
 
 
-def _is_at_home(text: str, start: int, end: int) -> bool:
-    """Whether an invisible character is at home where it stands: in an emoji, or between letters that it joins."""
+def _is_legitimate(text: str, start: int, end: int) -> bool:
+    """Return whether an invisible character belongs where it is: in an emoji, or between letters that it joins."""
     if end - start > 2:
         return False
     before, after = text[start - 1 : start], text[end : end + 1]
@@ -116,5 +116,5 @@ def _is_symbol(char: str) -> bool:
 
 
 def _are_joinable(before: str, after: str) -> bool:
-    """Whether these are letters of Arabic or Indic scripts, whose spelling needs joiners."""
+    """Return whether these are letters of Arabic or Indic scripts, whose spelling needs joiners."""
     return "\u0600" <= before <= "\u0dff" and "\u0600" <= after <= "\u0dff"

@@ -1,4 +1,4 @@
-"""The templates: how they are loaded, and what they can do with the values that they are given."""
+"""The templates: how they are loaded, and which filters they can use."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from turnlog.session.clock import parse_timestamp
 
 @lru_cache(maxsize=64)
 def load_template(name: str) -> Template:
-    """A template by its file's name; they are few, and stay."""
+    """Load a template by its file name; there are few, and they stay loaded."""
     return load_template_environment().get_template(name)
 
 
 @lru_cache(maxsize=1)
 def load_template_environment() -> Environment:
-    """The templates. What they print is escaped, and what can't be seen is marked, whatever a template says."""
-    made = Environment(
+    """Load the templates. Their output is always escaped, and invisible characters are marked."""
+    environment = Environment(
         loader=FileSystemLoader(Path(__file__).with_name("templates")),
         autoescape=True,
         auto_reload=False,
@@ -32,7 +32,7 @@ def load_template_environment() -> Environment:
         lstrip_blocks=True,
         finalize=_finalize_value,
     )
-    made.filters |= {
+    environment.filters |= {
         "attr": lambda value: escape(name_hidden_chars(str(value))),
         "call_id": build_card_element_id,
         "clock": _render_clock,
@@ -43,20 +43,20 @@ def load_template_environment() -> Environment:
         "thousands": format_thousands,
         "word": _to_class_word,
     }
-    made.globals |= {
-        name: getattr(made.get_template(file).module, name)
+    environment.globals |= {
+        name: getattr(environment.get_template(file).module, name)
         for file, name in (("fold.html", "fold"), ("item.html", "attributes"), ("item.html", "foot"))
     }
-    return made
+    return environment
 
 
 def build_item_element_id(key: str) -> str:
-    """The id of an item's element."""
+    """Build the HTML id of an item."""
     return "i-" + re.sub(r"[^A-Za-z0-9_@.:-]", "-", key[:200])
 
 
 def build_card_element_id(call: str) -> str:
-    """The id of a card's element."""
+    """Build the HTML id of a card."""
     return "c-" + re.sub(r"[^A-Za-z0-9_-]", "-", call[:200])
 
 
@@ -67,14 +67,14 @@ def _finalize_value(value: object) -> object:
 
 
 def _to_class_word(value: str) -> str:
-    """A word of a transcript as part of a class."""
+    """Turn a word of a transcript into part of a class name."""
     return re.sub(r"[^a-z0-9-]", "-", value.lower()[:40])
 
 
 def _render_clock(time: str | None) -> Markup:
-    """A time as an element: the hour to be seen, the whole to be read and to be worked on."""
-    found = parse_timestamp(time)
-    if found is None:
+    """Render a time as an element that shows the clock time and carries the full one."""
+    moment = parse_timestamp(time)
+    if moment is None:
         return Markup('<span class="time">{}</span>').format(escape_to_markup(time[:40])) if time else Markup("")
-    full = f"{found:%Y-%m-%d %H:%M:%S} UTC"
-    return Markup(f'<time datetime="{found:%Y-%m-%dT%H:%M:%S.%fZ}" title="{full}">{found:%H:%M:%S}</time>')
+    full = f"{moment:%Y-%m-%d %H:%M:%S} UTC"
+    return Markup(f'<time datetime="{moment:%Y-%m-%dT%H:%M:%S.%fZ}" title="{full}">{moment:%H:%M:%S}</time>')

@@ -1,4 +1,4 @@
-"""Values as JSON in UTF-8, whatever a transcript made of them."""
+"""Values as JSON in UTF-8, whatever a transcript contains."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import msgspec
 
 
 def to_json_bytes(value: Any) -> bytes:
-    """A value as JSON; half surrogates are escaped, numbers beyond 64 bits kept, infinite ones null."""
+    """Encode a value as JSON; lone surrogates are escaped, numbers beyond 64 bits kept, infinite ones null."""
     try:
         return msgspec.json.encode(value)
     except (UnicodeEncodeError, OverflowError, msgspec.MsgspecError):
@@ -19,7 +19,7 @@ def to_json_bytes(value: Any) -> bytes:
 
 
 def to_plain_value(value: Any) -> Any:
-    """A value as dicts, lists, texts and numbers, as its JSON says it."""
+    """Convert a value to the dicts, lists, strings and numbers of its JSON."""
     return _replace_infinite(msgspec.to_builtins(value, builtin_types=(int,)))
 
 
@@ -32,7 +32,7 @@ def _replace_infinite(value: Any) -> Any:
 
 
 def iter_json_list(items: Iterable[Any]) -> Iterator[bytes]:
-    """A JSON list, item by item."""
+    """Encode a JSON list item by item."""
     yield b"["
     for number, item in enumerate(items):
         yield (b",\n" if number else b"\n") + to_json_bytes(item)

@@ -1,7 +1,7 @@
 """Views as Markdown, to be read on GitHub and the like.
 
-What the model wrote is Markdown and stays so. HTML in texts is made harmless: nothing of a transcript may run, or
-swallow what stands behind it, where the document is shown. Fences are longer than any in what they hold.
+What the model wrote is Markdown and stays so. HTML in texts is escaped: nothing of a transcript may run, or swallow
+what follows it, where the document is shown. Fences are longer than any in their content.
 """
 
 from __future__ import annotations
@@ -55,28 +55,28 @@ _TASK_BOXES = {"completed": "[x]"}
 _TONE_LABELS = {"error": "Error", "warning": "Warning"}
 
 
-def render_markdown(view: AnyView, wishes: RenderOptions = RenderOptions()) -> str:  # noqa: B008 - a value, not an object
-    """A view as Markdown that ends with a line end; empty where nothing of it is wished for."""
-    chosen = filter_view(view, wishes)
-    pieces = [piece.rstrip() for piece in _iter_pieces(chosen, wishes)] if chosen is not None else []
+def render_markdown(view: AnyView, options: RenderOptions = RenderOptions()) -> str:  # noqa: B008 - a value, not an object
+    """Render a view as Markdown that ends with a line end; empty if the options exclude all of it."""
+    chosen = filter_view(view, options)
+    pieces = [piece.rstrip() for piece in _iter_pieces(chosen, options)] if chosen is not None else []
     text = "\n\n".join(filter(None, pieces))
-    return escape_html_tags(text + "\n", folds=wishes.details) if text else ""
+    return escape_html_tags(text + "\n", folds=options.details) if text else ""
 
 
-def _iter_pieces(view: AnyView, wishes: RenderOptions) -> Iterator[str]:
+def _iter_pieces(view: AnyView, options: RenderOptions) -> Iterator[str]:
     match view:
         case PromptView():
             yield from _render_prompt(view)
         case AnswerView():
             for block in view.blocks:
-                yield from _render_block(block, wishes)
+                yield from _render_block(block, options)
         case EventView():
             yield from _render_event(view)
         case CompactionView():
             yield "---"
             yield emphasise_text(describe_compaction(view))
             yield from _render_fold(
-                "Summary", [quote_text(close_open_fence(view.summary))] if view.summary else [], wishes
+                "Summary", [quote_text(close_open_fence(view.summary))] if view.summary else [], options
             )
         case MetaView():
             yield "\n".join(
@@ -85,7 +85,7 @@ def _iter_pieces(view: AnyView, wishes: RenderOptions) -> Iterator[str]:
             )
 
 
-# -- what was said
+# -- prompts and answers
 
 
 def _render_prompt(view: PromptView) -> Iterator[str]:
@@ -104,17 +104,17 @@ def _render_prompt(view: PromptView) -> Iterator[str]:
         yield _render_picture(picture)
 
 
-def _render_block(block: AnswerBlock, wishes: RenderOptions) -> Iterator[str]:
+def _render_block(block: AnswerBlock, options: RenderOptions) -> Iterator[str]:
     match block:
         case AnswerText(text):
             yield close_open_fence(text)
         case AnswerThinking(text):
             if text.strip():
-                yield from _render_fold("Thinking", [quote_text("*Thinking*\n\n" + close_open_fence(text))], wishes)
+                yield from _render_fold("Thinking", [quote_text("*Thinking*\n\n" + close_open_fence(text))], options)
         case AnswerPicture(picture):
             yield _render_picture(picture)
         case AnswerCall(card):
-            yield from _render_card(card, wishes)
+            yield from _render_card(card, options)
         case AnswerOther(kind, value):
             yield f"*{escape_markdown(kind or 'a block without a name')}*"
             yield fence_text(format_json(value), "json")
@@ -135,7 +135,7 @@ def _render_event(view: EventView) -> Iterator[str]:
 # -- calls
 
 
-def _render_card(card: Card, wishes: RenderOptions) -> Iterator[str]:
+def _render_card(card: Card, options: RenderOptions) -> Iterator[str]:
     title = " ".join(card.title.split())
     head = [
         f"**{escape_markdown(card.tool or 'a tool without a name')}**",
@@ -144,16 +144,16 @@ def _render_card(card: Card, wishes: RenderOptions) -> Iterator[str]:
     ]
     line = " · ".join(filter(None, head))
     sections = [piece for section in (*card.asked, *card.answered) for piece in _render_section(section)]
-    if wishes.details and sections:
+    if options.details and sections:
         plain = " · ".join(filter(None, [card.tool, title, *list_card_facts(card)]))
-        yield from _render_fold(plain, sections, wishes)
+        yield from _render_fold(plain, sections, options)
     else:
         yield line
         yield from sections
 
 
-def _render_fold(title: str, pieces: list[str], wishes: RenderOptions) -> Iterator[str]:
-    if not wishes.details or not pieces:
+def _render_fold(title: str, pieces: list[str], options: RenderOptions) -> Iterator[str]:
+    if not options.details or not pieces:
         yield from pieces
         return
     yield open_details(title)
@@ -162,9 +162,9 @@ def _render_fold(title: str, pieces: list[str], wishes: RenderOptions) -> Iterat
 
 
 def open_details(title: str) -> str:
-    """The beginning of what is folded away; it ends with `</details>`."""
-    words = " ".join(title.split()).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return f"<details>\n<summary>{words}</summary>"
+    """Start a fold, which ends with `</details>`."""
+    summary = " ".join(title.split()).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return f"<details>\n<summary>{summary}</summary>"
 
 
 def _render_section(section: Section) -> Iterator[str]:
@@ -212,8 +212,8 @@ def _render_link(link: parts.LinkSection) -> Iterator[str]:
 
 
 def _render_task(task: parts.ChecklistTask) -> str:
-    words = [task.state.replace("_", " ") if task.state not in ("pending", "completed") else "", task.change]
-    note = ", ".join(filter(None, words))
+    notes = [task.state.replace("_", " ") if task.state not in ("pending", "completed") else "", task.change]
+    note = ", ".join(filter(None, notes))
     return f"- {_TASK_BOXES.get(task.state, '[ ]')} {escape_markdown(' '.join(task.text.split()))}" + (
         f" *({escape_markdown(note)})*" if note else ""
     )
@@ -235,7 +235,7 @@ def _render_picture(picture: parts.Picture) -> str:
 
 
 def _to_fence_language(name: str) -> str:
-    """What may stand behind a fence: the name of a language, or the ending of a file's name."""
+    """Return what may follow a fence: the name of a language, or the extension of a file name."""
     last = name.replace("\\", "/").rsplit("/", 1)[-1]
     word = last.rsplit(".", 1)[-1] if "." in last else last
     return word if _LANGUAGE_NAME.fullmatch(word) else ""

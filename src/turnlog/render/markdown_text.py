@@ -1,4 +1,4 @@
-"""Texts as parts of a Markdown document: escaped, quoted, between fences, and without HTML that would act."""
+"""Texts as parts of a Markdown document: escaped, quoted, fenced, and without active HTML."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _FOLD_TAGS = re.compile(rb"(?:> )*(?:</?details>|<summary>[^<]*</summary>)\s*")
 
 
 def escape_markdown(text: str) -> str:
-    """A text in which nothing means anything to Markdown; it stays on one line."""
+    """Escape everything that means something to Markdown, and put the text on one line."""
     return _UNDERSCORE.sub(r"\\_", " ".join(text.split()).translate(_SPECIAL_ESCAPES))
 
 
 def emphasise_text(text: str) -> str:
-    """A text as emphasis."""
+    """Write a text as emphasis."""
     return f"*{escape_markdown(text)}*" if text.strip() else ""
 
 
 def to_inline_code(text: str) -> str:
-    """A text as code inside of a line."""
+    """Write a text as inline code."""
     line = " ".join(text.split())
     ticks = "`" * (1 + max(map(len, _TICKS.findall(line)), default=0))
     pad = " " if line.startswith("`") or line.endswith("`") else ""
@@ -34,25 +34,25 @@ def to_inline_code(text: str) -> str:
 
 
 def fence_text(text: str, language: str = "") -> str:
-    """A text between fences that are longer than any fence in it."""
+    """Put a text between fences that are longer than any fence in it."""
     ticks = "`" * max(3, 1 + max(map(len, _TICKS.findall(text)), default=0))
     return f"{ticks}{language}\n{_normalise_line_ends(text).rstrip()}\n{ticks}"
 
 
 def quote_text(text: str) -> str:
-    """A text as a quotation."""
+    """Write a text as a quotation."""
     return "\n".join(f"> {line}".rstrip(" ") if not line.strip() else f"> {line}" for line in text.split("\n"))
 
 
 def close_open_fence(text: str) -> str:
-    """Markdown by itself: a fence that is left open is closed, so that it does not hold what comes behind."""
+    """Close a fence that is left open in Markdown, so that it does not contain what follows."""
     text = _normalise_line_ends(text).strip("\n")
     fence = _find_open_fence(text.split("\n"))
     return f"{text}\n{fence}" if fence else text
 
 
 def keep_line_breaks(text: str) -> str:
-    """Markdown whose lines stay lines: a person's line ends mean something."""
+    """Keep the line breaks of Markdown, because a person's line ends mean something."""
     lines = text.split("\n")
     inside = _find_fenced_lines(lines)
     ends = [*lines[1:], ""]
@@ -70,7 +70,7 @@ def _find_open_fence(lines: Iterable[str]) -> str:
 
 
 def _find_fenced_lines(lines: list[str]) -> list[bool]:
-    """Of each line, whether it stands in or at a fence."""
+    """Return for each line whether it is inside or at a fence."""
     fence, found = "", []
     for line in lines:
         before, fence = fence, _track_fence(line, fence)
@@ -79,7 +79,7 @@ def _find_fenced_lines(lines: list[str]) -> list[bool]:
 
 
 def _track_fence(line: str, fence: str) -> str:
-    """The fence that is open behind a line."""
+    """Return the fence that is open after a line."""
     found = _FENCE.match(line)
     if found is None or (found[1][0] == "`" and "`" in found[2]):
         return fence
@@ -93,22 +93,22 @@ def _normalise_line_ends(text: str) -> str:
 
 
 def escape_html_tags(text: str, *, folds: bool = False) -> str:
-    """Markdown without HTML; with `folds`, but what folds."""
+    """Escape the HTML in Markdown; with `folds`, keep the tags of folds."""
     data = replace_unencodable(text).encode()
     for _ in range(_MAX_CLEANING_ROUNDS):
         places = _find_html(data, folds) if b"<" in data else []
         if not places:
             return data.decode()
-        pieces, done = [], 0
+        pieces, position = [], 0
         for start, end in places:
-            pieces += [data[done:start], data[start:end].replace(b"<", b"&lt;")]
-            done = end
-        data = b"".join([*pieces, data[done:]])
+            pieces += [data[position:start], data[start:end].replace(b"<", b"&lt;")]
+            position = end
+        data = b"".join([*pieces, data[position:]])
     return data.replace(b"<", b"&lt;").decode()
 
 
 def _find_html(data: bytes, folds: bool) -> list[tuple[int, int]]:
-    """Where HTML stands in Markdown."""
+    """Find the places of HTML in Markdown."""
     import pyromark
 
     found = []

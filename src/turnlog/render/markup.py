@@ -1,6 +1,6 @@
-"""Markdown's events as HTML tags.
+"""Markdown events as HTML tags.
 
-Raw HTML is written as the text that it is, pictures as links; only addresses of the web and of mail become links.
+Raw HTML is written as text and pictures as links; only web and mail addresses become links.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from turnlog.render.html_escape import escape_text, name_hidden_chars
 
 SAFE_SCHEMES = ("http://", "https://", "mailto:")
 CodeWriter = Callable[[str, str], Markup]
-"""(text, language) -> how a block of code is written."""
+"""Writes a block of code: (text, language) -> HTML."""
 BRACKET_STANDINS = {"(": "\ue0f0", ")": "\ue0f1", "[": "\ue0f2", "]": "\ue0f3"}
-"""What `\\(` and its like are while they go through the parser, which would take their backslashes away."""
+"""Placeholders for `\\(` and the like inside the parser, which would remove the backslashes."""
 BRACKET_RESTORATION = str.maketrans({char: f"\\{sign}" for sign, char in BRACKET_STANDINS.items()})
 
 _SIMPLE_TAGS = {
@@ -29,19 +29,19 @@ _SIMPLE_TAGS = {
     "Superscript": "sup",
     "Subscript": "sub",
 }
-# Headings of a text stand below those of the page.
+# Headings of a text are below those of the page.
 _HEADING_TAGS = {"H1": "h3", "H2": "h4", "H3": "h5", "H4": "h6", "H5": "h6", "H6": "h6"}
 _MAX_NESTING = 60
 _WEB_ADDRESS = re.compile(r"https?://[^\s<>\"'`\]}|\ue0f0-\ue0f3]{3,2000}")
 
 
 def is_safe_link(url: str) -> bool:
-    """Whether an address may become a link: of the web, or a person's mail address."""
+    """Return whether an address may become a link: a web or mail address."""
     return url.lower().startswith(SAFE_SCHEMES) and url.isprintable()
 
 
 class MarkupWriter:
-    """Writes events; code is kept aside, since it is safe already and would only be slowed down by cleaning."""
+    """Writes events as HTML. Code blocks are kept separately, because they are already safe and cleaning is slow."""
 
     def __init__(self, code: CodeWriter) -> None:
         self.blocks: list[str] = []
@@ -56,7 +56,7 @@ class MarkupWriter:
         self._links: list[str] = []
 
     def write_events(self, events: Iterable[Any]) -> str:
-        """The tags of all events; `blocks` are the blocks of code that belong into their places."""
+        """Write the tags of all events; `blocks` then has the code for its placeholders."""
         for event in events:
             if isinstance(event, str):
                 self._out.append({"SoftBreak": "\n", "HardBreak": "<br>\n", "Rule": "<hr>\n"}[event])
@@ -96,7 +96,7 @@ class MarkupWriter:
     def _on_TaskListMarker(self, done: bool) -> None:  # noqa: N802
         self._out.append(f'<span class="task">{"☑" if done else "☐"}</span> ')
 
-    # -- what encloses
+    # -- containers
 
     def _on_Start(self, tag: Any) -> None:  # noqa: N802
         name, value = (tag, None) if isinstance(tag, str) else next(iter(tag.items()))
@@ -119,7 +119,7 @@ class MarkupWriter:
         self._depth -= 1
 
     def _open_tag(self, tag: str, attributes: str = "") -> None:
-        # A page as deep as a hostile text can be would overflow the stacks of those who read it.
+        # A page as deep as a hostile text can be would overflow the stack of its reader.
         if self._depth <= _MAX_NESTING:
             self._out.append(f"<{tag}{attributes}>")
 
@@ -233,13 +233,13 @@ def _escape_text(text: str) -> str:
 
 
 def _link_addresses(text: str) -> str:
-    """A text in which addresses of the web are links, as people expect them to be."""
-    parts, done = [], 0
+    """Turn web addresses in a text into links, as people expect."""
+    parts, position = [], 0
     for found in _WEB_ADDRESS.finditer(text):
         url = found[0].rstrip(".,;:!?*_")
         if url.endswith(")") and "(" not in url:
             url = url.rstrip(")")
         if is_safe_link(url):
-            parts += [_escape_text(text[done : found.start()]), f'<a href="{escape(url)}">{_escape_text(url)}</a>']
-            done = found.start() + len(url)
-    return "".join(parts) + _escape_text(text[done:])
+            parts += [_escape_text(text[position : found.start()]), f'<a href="{escape(url)}">{_escape_text(url)}</a>']
+            position = found.start() + len(url)
+    return "".join(parts) + _escape_text(text[position:])

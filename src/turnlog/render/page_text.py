@@ -1,7 +1,7 @@
-"""A web page as text that a model reads well: Markdown, without scripts, styles and other things nobody sees.
+"""A web page as text that a model reads well: Markdown without scripts, styles and other invisible content.
 
-Pages are hostile input. The tags are found by hand, in one pass whose time grows with the length of the page and
-nothing else; the standard library's parser takes minutes for a page of 300 KB that is made for it.
+Pages are hostile input. This parser takes one pass whose time grows only with the length of the page; the standard
+library's parser takes minutes for a malicious page of 300 KB.
 """
 
 from __future__ import annotations
@@ -31,33 +31,33 @@ _SPACES = re.compile(r"[ \t\r\n\f]+")
 _GAPS = re.compile(r"\n{3,}")
 _MAX_TAG_CHARS = 10_000
 _MAX_INDENT_LEVELS = 8
-"""Lists and quotes are indented so far, and no further."""
+"""The deepest indentation of lists and quotes."""
 
 
 def convert_html_to_text(html: str) -> str:
-    """The text of a page."""
-    reader = _PageTextBuilder()
-    for text, tag, given in _iter_tokens(html):
+    """Convert a page to text."""
+    builder = _PageTextBuilder()
+    for text, tag, attributes in _iter_tokens(html):
         if tag is None:
-            reader.add_text(_unescape_text(text))
+            builder.add_text(_unescape_text(text))
         elif tag == "title":
-            reader.title = reader.title or _SPACES.sub(" ", _unescape_text(text)).strip()
+            builder.title = builder.title or _SPACES.sub(" ", _unescape_text(text)).strip()
         elif tag.startswith("/"):
-            reader.end_element(tag[1:])
+            builder.end_element(tag[1:])
         elif tag not in _HIDDEN_TAGS:
-            reader.begin_element(tag, given)
-    return reader.build_text()
+            builder.begin_element(tag, attributes)
+    return builder.build_text()
 
 
 def _iter_tokens(html: str) -> Iterator[tuple[str, str | None, dict[str, str]]]:
-    """Texts (no tag), tags with what they say, and hidden elements with what is in them."""
+    """Yield texts (without a tag), tags with their attributes, and hidden elements with their content."""
     at = 0
     while (begin := html.find("<", at)) >= 0:
         yield html[at:begin], None, {}
         found = _TAG_NAME.match(html, begin + 1)
         is_comment = html.startswith("<!--", begin)
         if not (found or html.startswith(("!", "?", "/"), begin + 1)):
-            yield "<", None, {}  # a sign in the text, as in a < b
+            yield "<", None, {}  # a character of the text, as in a < b
             at = begin + 1
             continue
         end = html.find("-->" if is_comment else ">", begin)
@@ -97,13 +97,12 @@ class _PageTextBuilder:
         self._link: tuple[str, int] | None = None
 
     def build_text(self) -> str:
-        """What was read."""
+        """Return the text so far."""
         lines = (line.rstrip() for line in "".join(self._parts).split("\n"))
         body = _GAPS.sub("\n\n", "\n".join(lines)).strip("\n")
         return f"{self.title}\n\n{body}".strip()
 
-    def begin_element(self, tag: str, given: dict[str, str]) -> None:
-        """An element begins."""
+    def begin_element(self, tag: str, attributes: dict[str, str]) -> None:
         if tag in _BLOCK_TAGS or tag in ("br", "tr"):
             self._break_lines(2 if tag in _BLOCK_TAGS and tag not in _LINE_TAGS else 1)
         if tag in _LIST_TAGS:
@@ -116,16 +115,15 @@ class _PageTextBuilder:
             self._append_text("```\n")
             self._pre += 1
         elif tag == "a":
-            self._link = (given.get("href", ""), len(self._parts))
-        elif tag == "img" and given.get("alt"):
-            self._append_text(f"![{given['alt']}]({given.get('src', '')})")
+            self._link = (attributes.get("href", ""), len(self._parts))
+        elif tag == "img" and attributes.get("alt"):
+            self._append_text(f"![{attributes['alt']}]({attributes.get('src', '')})")
         else:
             self._add_mark(_OPENING_MARKS, tag)
         if tag == "hr":
             self._break_lines(2)
 
     def end_element(self, tag: str) -> None:
-        """An element ends."""
         if tag in _LIST_TAGS and self._lists:
             self._lists.pop()
         elif tag == "blockquote" and self._quotes:
@@ -146,7 +144,7 @@ class _PageTextBuilder:
             self._append_text(marks[tag])
 
     def add_text(self, text: str) -> None:
-        """Some text."""
+        """Add text of the page."""
         if not self._pre:
             text = _SPACES.sub(" ", text)
             if not self._parts or self._parts[-1].endswith(("\n", " ")):
@@ -160,10 +158,10 @@ class _PageTextBuilder:
         self._parts.append(text)
 
     def _break_lines(self, lines: int) -> None:
-        """Begin a new line, or a new paragraph."""
+        """Start a new line, or a new paragraph."""
         if self._parts:
-            there = len(self._parts[-1]) - len(self._parts[-1].rstrip("\n"))
-            if there < lines:
+            existing = len(self._parts[-1]) - len(self._parts[-1].rstrip("\n"))
+            if existing < lines:
                 self._parts.append("\n" * lines)
 
     def _begin_item(self) -> None:

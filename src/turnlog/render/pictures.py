@@ -1,7 +1,7 @@
-"""The images and documents of an entry, each with its place there: the same order for whoever shows and whoever serves.
+"""The images and documents of an entry in a fixed order, which pages and the server that delivers them share.
 
-They stand in the prompt, in an answer, in the results of calls, in what was typed while the model worked, or only in
-the client's own record of a result.
+They are in the prompt, in an answer, in results of calls, in what was typed while the model worked, or only in the
+client's own record of a result.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from turnlog.render.card import Picture
 _PICTURE_KINDS = ("image", "document")
 _PDF_TYPE = "application/pdf"
 _MAX_NESTING = 3
-"""A result holds blocks, and so may a block of a result; deeper nothing is looked for."""
+"""A result contains blocks, and so may a block of a result; deeper levels are ignored."""
 
 
 class OwnedPicture(NamedTuple):
-    """A picture, and the call whose result holds it."""
+    """A picture, and the call whose result contains it."""
 
     picture: Picture
     owner: str | None
-    """The id of the call; None outside of results."""
+    """The id of the call; None outside results."""
 
 
 def find_pictures(body: Body, offset: int) -> list[OwnedPicture]:
-    """All pictures of an entry in a fixed order; `offset` is where the entry begins in its file."""
+    """List all pictures of an entry in a fixed order; `offset` is that of the entry in its file."""
     message, attachment = body.get("message"), body.get("attachment")
     found = list(_iter_pictures(message.get("content") if isinstance(message, dict) else None, None, _MAX_NESTING))
     found += _iter_pictures(attachment.get("prompt") if isinstance(attachment, dict) else None, None, _MAX_NESTING)
     owners = {item.owner for item in found}
-    if owners <= {None}:  # else the record only repeats them
+    if owners <= {None}:  # otherwise the record only repeats them
         owner = _find_only_call(message)
         found += (
             OwnedPicture(picture, owner) for picture in _iter_recorded_pictures(body.get("toolUseResult")) if owner
@@ -41,17 +41,17 @@ def find_pictures(body: Body, offset: int) -> list[OwnedPicture]:
 
 
 def find_picture(body: Body, offset: int, place: int) -> Picture | None:
-    """One picture of an entry by its place."""
+    """Return one picture of an entry by its index."""
     found = find_pictures(body, offset)
     return found[place].picture if 0 <= place < len(found) else None
 
 
 def to_picture(block: object) -> Picture | None:
-    """The picture that a block is; None for any other block."""
+    """Convert a block to a picture; None for any other block."""
     if not isinstance(block, dict) or block.get("type") not in _PICTURE_KINDS:
         return None
     source = block.get("source")
-    fields = source if isinstance(source, dict) else block  # servers of MCP have no `source`
+    fields = source if isinstance(source, dict) else block  # MCP servers send no `source`
     name = _to_text(block.get("title")) or _to_text(fields.get("url")) or _to_text(fields.get("file_id"))
     kind = _to_text(fields.get("media_type")) or _to_text(fields.get("mimeType"))
     return Picture(str(block["type"]), kind, _to_text(fields.get("data")), name)
@@ -68,7 +68,7 @@ def _iter_pictures(content: object, owner: str | None, depth: int) -> Iterator[O
 
 
 def _find_only_call(message: object) -> str | None:
-    """The call that an entry with one result answers: the record is about that one."""
+    """Return the call of an entry with a single result, which the record is about."""
     content = message.get("content") if isinstance(message, dict) else None
     blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
     calls = [_to_text(block.get("tool_use_id")) for block in blocks if block.get("type") == "tool_result"]
@@ -76,7 +76,7 @@ def _find_only_call(message: object) -> str | None:
 
 
 def _iter_recorded_pictures(structured: Any) -> Iterator[Picture]:
-    """What the client's record of a Read holds: an image, a PDF, or pages of one."""
+    """Yield what the client's record of a Read contains: an image, a PDF, or pages of one."""
     fields = structured if isinstance(structured, dict) else {}
     file = fields.get("file")
     if isinstance(file, dict) and (data := _to_text(file.get("base64"))):
@@ -89,8 +89,8 @@ def _iter_recorded_pictures(structured: Any) -> Iterator[Picture]:
             yield Picture("image", _to_text(page.get("mediaType")), data)
 
 
-def _place_picture(found: Picture, offset: int, place: int) -> Picture:
-    return Picture(found.kind, found.media_type, found.data, found.name, offset, place)
+def _place_picture(picture: Picture, offset: int, place: int) -> Picture:
+    return Picture(picture.kind, picture.media_type, picture.data, picture.name, offset, place)
 
 
 def _to_text(value: object) -> str:

@@ -1,4 +1,4 @@
-"""What of a session is to be shown: the same choice for every form."""
+"""Which parts of a session to show, with the same options for every format."""
 
 from __future__ import annotations
 
@@ -25,46 +25,44 @@ _MAX_NESTING = 200
 
 
 class RenderOptions(NamedTuple):
-    """What is wished for."""
-
     tools: bool = True
     thinking: bool = True
     meta: bool = False
-    """The client's own book-keeping, too."""
+    """Whether to include the client's own bookkeeping."""
     pictures: bool = True
-    """Images and documents with their data; else they are only named."""
+    """Whether images and documents include their data; otherwise they are only named."""
     details: bool = False
-    """In Markdown: long parts folded away in `<details>`, which is HTML and not every reader knows it."""
+    """In Markdown, whether to fold long parts in `<details>`, which is HTML that not every reader supports."""
 
 
 SHOW_EVERYTHING = RenderOptions(meta=True)
 
 
-def filter_view(view: AnyView, wishes: RenderOptions) -> AnyView | None:
-    """A view with nothing but what is wished for; None where nothing is left of it."""
+def filter_view(view: AnyView, options: RenderOptions) -> AnyView | None:
+    """Reduce a view to what the options include; None if nothing remains."""
     match view:
         case MetaView():
-            return view if wishes.meta else None
+            return view if options.meta else None
         case AnswerView():
-            return _filter_answer(view, wishes)
-        case PromptView() if view.pictures and not wishes.pictures:
+            return _filter_answer(view, options)
+        case PromptView() if view.pictures and not options.pictures:
             return replace(view, pictures=tuple(map(strip_picture_data, view.pictures)))
     return view
 
 
-def _filter_answer(view: AnswerView, wishes: RenderOptions) -> AnswerView | None:
-    blocks = tuple(_strip_block(block, wishes) for block in view.blocks if _is_wanted(block, wishes))
+def _filter_answer(view: AnswerView, options: RenderOptions) -> AnswerView | None:
+    blocks = tuple(_strip_block(block, options) for block in view.blocks if _is_wanted(block, options))
     return replace(view, blocks=blocks) if blocks or not view.blocks else None
 
 
-def _is_wanted(block: AnswerBlock, wishes: RenderOptions) -> bool:
+def _is_wanted(block: AnswerBlock, options: RenderOptions) -> bool:
     if isinstance(block, AnswerCall):
-        return wishes.tools
-    return wishes.thinking or not isinstance(block, AnswerThinking)
+        return options.tools
+    return options.thinking or not isinstance(block, AnswerThinking)
 
 
-def _strip_block(block: AnswerBlock, wishes: RenderOptions) -> AnswerBlock:
-    if wishes.pictures:
+def _strip_block(block: AnswerBlock, options: RenderOptions) -> AnswerBlock:
+    if options.pictures:
         return block
     match block:
         case AnswerPicture(picture):
@@ -89,12 +87,12 @@ def _strip_section(section: Section) -> Section:
 
 
 def strip_picture_data(picture: Picture) -> Picture:
-    """A picture without its data."""
+    """Return a picture without its data."""
     return replace(picture, data="")
 
 
 def strip_data(value: Any, depth: int = 0) -> Any:
-    """A JSON value without the data of pictures in it."""
+    """Return a JSON value without the data of pictures in it."""
     if depth > _MAX_NESTING:
         return None
     if isinstance(value, dict):

@@ -1,7 +1,7 @@
 """Cards and their sections as HTML: one method for each kind of section.
 
-Templates hold the markup; what they are given is text, which is escaped when it is written (`render.visible`), or
-markup that was made here. There is no inline style and no script in anything that is written.
+Templates contain the markup. Their values are text, which is escaped on output (`render.html_escape`), or markup from
+here. Nothing that is written contains inline styles or scripts.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pyromark import Markdown
 
 MAX_PROSE_CHARS = 200_000
-"""A longer text is no prose, and is shown as it is."""
+"""A longer text is not prose, and is shown as plain text."""
 
 _CODE_PLACE = re.compile('<pre data-code="([0-9]+)"></pre>')
 _ALLOWED_TAGS = frozenset(
@@ -45,12 +45,12 @@ _ALLOWED_CLASSES = {
     "th": {"center", "right"},
     "td": {"center", "right"},
 }
-# `\\(x\\)` would lose its backslashes. They go through the parser as characters that mean nothing.
+# The parser would remove the backslashes of `\\(x\\)`, so placeholder characters pass through it instead.
 _FORMULA = re.compile(r"\\([()])|(?m:^[ \t]*)\\(\[)|\\(\])(?=[ \t]*(?m:$))")
 
 
 def render_prose(text: str, code: CodeWriter) -> Markup:
-    """A Markdown text as HTML."""
+    """Render a Markdown text as HTML."""
     writer = MarkupWriter(code)
     html = writer.write_events(_build_parser().events(_protect_formulas(replace_unencodable(text))))
     clean = _build_cleaner().clean(html)
@@ -100,14 +100,14 @@ def _build_cleaner() -> Cleaner:
 
 
 PictureSource = Callable[[cards.Picture], str | None]
-"""The `src` of a picture; None: it is not shown, only named."""
+"""Returns the `src` of a picture; None if it is only named."""
 TranscriptRenderer = Callable[[str], Markup | None]
-"""What a sub-agent did, by its id, as HTML to stand inside of its card."""
+"""Returns what a sub-agent did as HTML to put inside its card, by the agent's id."""
 
 COLOUR_BUDGET_CHARS = 20_000
-"""So many characters of code that is shown at once are coloured in one window, and half as many of what is folded."""
+"""How many characters of visible code are highlighted per window, and twice as many as of folded code."""
 MAX_SHOWN_HITS = 40
-"""So many places that a search found are shown at once."""
+"""How many search results are shown before the fold."""
 _OPEN_FAMILIES = frozenset({"writing", "asking", "planning"})
 _OPEN_OUTCOMES = frozenset({"error"})
 _PICTURE_SOURCE = re.compile(r"data:image/(?:png|jpeg|gif|webp);|https?:|[/#.]|[\w-]+(?:/|\.)")
@@ -117,34 +117,34 @@ _DOCUMENT_SOURCE = re.compile(
 
 
 class ItemLinks(Protocol):
-    """Where things lead; None where they lead nowhere."""
+    """The links of an item; None where there is no link."""
 
     def raw(self, offset: int) -> str | None:
-        """The raw entry that begins there."""
+        """Return the link to the raw entry at an offset."""
 
     def agent(self, agent_id: str) -> str | None:
-        """The transcript of a sub-agent."""
+        """Return the link to the transcript of a sub-agent."""
 
     def permalink(self, key: str) -> str | None:
-        """The item itself."""
+        """Return the link to the item itself."""
 
 
 class StandaloneLinks:
-    """Links of a page that stands alone."""
+    """The links of a page without a server."""
 
     def raw(self, offset: int) -> str | None:
-        """None: the page has no raw entries."""
+        """Return None, because the page has no raw entries."""
 
     def agent(self, agent_id: str) -> str | None:
-        """None: what there is of sub-agents is on the page."""
+        """Return None, because the page itself contains the sub-agents."""
 
     def permalink(self, key: str) -> str | None:
-        """An anchor on the page."""
+        """Return the anchor of an item on the page."""
         return f"#{build_item_element_id(key)}"
 
 
 class SectionWriter:
-    """Writes cards and sections."""
+    """Writes cards and sections as HTML."""
 
     def __init__(
         self,
@@ -163,14 +163,13 @@ class SectionWriter:
         self._refill_colour_budget()
 
     def _refill_colour_budget(self) -> None:
-        """Let a new window spend on colours."""
+        """Give a new window its highlighting budget."""
         self._colours, self._folded_colours = Highlighter(self._budget), Highlighter(self._budget // 2)
 
     def write_card(self, card: cards.Card) -> Markup:
-        """A call."""
         is_open = card.family in _OPEN_FAMILIES or card.outcome in _OPEN_OUTCOMES
-        named = [section for section in card.answered if isinstance(section, cards.DiffSection)] if card.title else []
-        self._named = named[0].path if len(named) == 1 and named[0].path.endswith(card.title) else None
+        diffs = [section for section in card.answered if isinstance(section, cards.DiffSection)] if card.title else []
+        self._named = diffs[0].path if len(diffs) == 1 and diffs[0].path.endswith(card.title) else None
         open_colours = self._colours
         self._colours = open_colours if is_open else self._folded_colours
         asked, answered = ([self.write_section(part) for part in parts] for parts in (card.asked, card.answered))
@@ -180,12 +179,12 @@ class SectionWriter:
     # -- sections
 
     def write_section(self, section: cards.Section) -> Markup:
-        """A section of a card."""
-        found: Markup = getattr(self, f"_{section.__struct_config__.tag}")(section)
-        return found
+        """Write a section with the method for its kind."""
+        html: Markup = getattr(self, f"_{section.__struct_config__.tag}")(section)
+        return html
 
     def write_prose(self, text: str) -> Markup:
-        """Markdown; what is too large for it is shown as it is, folded."""
+        """Write Markdown; a text that is too long for it is shown plain and folded."""
         if len(text) > MAX_PROSE_CHARS:
             return self._plain(cards.PlainSection(text))
         return Markup('<div class="prose">') + render_prose(text, self._write_fenced_code) + Markup("</div>")
@@ -214,13 +213,13 @@ class SectionWriter:
         return self._render("terminal.html", stream=section.stream, head=head, rest=rest, more=parts.label)
 
     def _diff(self, section: cards.DiffSection) -> Markup:
-        made = build_diff_tables(section.hunks, section.path, self._colours)
+        tables = build_diff_tables(section.hunks, section.path, self._colours)
         return self._render(
             "diff.html",
             diff=section,
-            tables=made,
+            tables=tables,
             is_bare=section.path == self._named,
-            rest=[format_count(many, "more row") for many in made.rest],
+            rest=[format_count(count, "more row") for count in tables.rest],
         )
 
     def _text(self, section: cards.TextSection) -> Markup:
@@ -282,7 +281,7 @@ def _number_lines(first: int | None, text: str) -> str:
 
 
 def _group_by_file(rows: Iterable[tuple[str, str, str]]) -> list[tuple[str, list[tuple[str, str]]]]:
-    return [(file, [row[1:] for row in found]) for file, found in groupby(rows, key=lambda row: row[0])]
+    return [(file, [row[1:] for row in group]) for file, group in groupby(rows, key=lambda row: row[0])]
 
 
 def _is_web_link(url: str) -> bool:

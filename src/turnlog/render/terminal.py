@@ -1,7 +1,7 @@
-"""Text for a terminal: what may be written to it, how wide it is there, and its colours.
+"""Text for a terminal: what may be written to it, how wide it is, and its colours.
 
-Transcripts hold web pages and tool output that strangers wrote. What could move the cursor, turn the text around or
-hide in it is spelled out (`\\x1b`, `\\u202e`) wherever a text of theirs is shown: `visible` is the one door.
+Transcripts contain web pages and tool output that strangers wrote. Whatever could move the cursor, reverse the text or
+hide in it is spelled out (`\\x1b`, `\\u202e`); every such text goes through `make_visible`.
 """
 
 from __future__ import annotations
@@ -14,51 +14,51 @@ from typing import NamedTuple
 STYLE_CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "cyan": "36"}
 
 _ZERO_WIDTH_JOINER, _EMOJI_SELECTOR, _KEYCAP = "\u200d", "\ufe0f", "\u20e3"
-# Characters that count as printable and can't be seen: fillers, selectors of variants, joiners of graphemes.
+# Characters that count as printable but are invisible: fillers, variation selectors, grapheme joiners.
 _UNSEEN_CHARS = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
-# So many marks on one letter would reach over the lines above and below.
+# This many combining marks on one letter would overlap the lines above and below.
 _HEAPED_MARKS = re.compile("[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]{5,}")
 _COLOUR_ESCAPES = re.compile("\x1b\\[[0-9;:]*m")
 _EMOJI_PART = re.compile(f"[{_ZERO_WIDTH_JOINER}{_EMOJI_SELECTOR}]")
 
 
 class _CharSpelling(dict[int, str | int]):
-    """For each character itself, or how it is spelled out; found out when it is first met."""
+    """Maps each character to itself or to its spelling, computed on first use."""
 
     def __missing__(self, code: int) -> str | int:
         char = chr(code)
         if char.isprintable() and not _UNSEEN_CHARS.match(char):
-            found: str | int = code
+            spelling: str | int = code
         elif unicodedata.category(char) == "Zs":
-            found = " "
+            spelling = " "
         else:
-            found = _spell_out(char)
-        self[code] = found
-        return found
+            spelling = _spell_out(char)
+        self[code] = spelling
+        return spelling
 
 
 _CHAR_SPELLING = _CharSpelling()
 
 
 def make_visible(text: str) -> str:
-    """A text with everything spelled out that a terminal would act on or not show; it stays on one line."""
+    """Spell out everything that a terminal would act on or not show; the result is one line."""
     if text.isascii() and text.isprintable():
         return text
-    text = _HEAPED_MARKS.sub(lambda found: _spell_out(found[0]), text)
+    text = _HEAPED_MARKS.sub(lambda marks: _spell_out(marks[0]), text)
     if _ZERO_WIDTH_JOINER not in text and _EMOJI_SELECTOR not in text:
         return text.translate(_CHAR_SPELLING)
-    parts, done = [], 0
-    for found in _EMOJI_PART.finditer(text):
-        if _is_emoji(text, found.start()):
-            parts += [text[done : found.start()].translate(_CHAR_SPELLING), found[0]]
-            done = found.end()
-    return "".join(parts) + text[done:].translate(_CHAR_SPELLING)
+    parts, position = [], 0
+    for part in _EMOJI_PART.finditer(text):
+        if _is_emoji(text, part.start()):
+            parts += [text[position : part.start()].translate(_CHAR_SPELLING), part[0]]
+            position = part.end()
+    return "".join(parts) + text[position:].translate(_CHAR_SPELLING)
 
 
 def _is_emoji(text: str, at: int) -> bool:
-    """Whether an invisible character is part of a picture, where it is at home, and hides nothing."""
+    """Return whether an invisible character is part of an emoji, where it is legitimate and hides nothing."""
     before, after = text[at - 1 : at] if at else "", text[at + 1 : at + 2]
     if text[at] == _EMOJI_SELECTOR:
         return _is_symbol(before) or after == _KEYCAP
@@ -74,26 +74,26 @@ def _spell_out(text: str) -> str:
 
 
 def to_visible_line(text: str) -> str:
-    """A text on one line: line ends and other runs of white space become one space."""
+    """Put a text on one line, with each run of white space as one space."""
     return make_visible(" ".join(text.split()))
 
 
 def to_visible_lines(text: str) -> list[str]:
-    """The lines of a text, each visible; tabs are expanded, colours left out."""
+    """Split a text into visible lines, with tabs expanded and colours removed."""
     plain = _COLOUR_ESCAPES.sub("", text).replace("\r\n", "\n").expandtabs(4)
     return [make_visible(part.rstrip(" \r")) for part in plain.rstrip("\r\n").split("\n")]
 
 
-def take_first_lines(text: str, limit: int, longest: int) -> tuple[list[str], int]:
-    """The first lines of a text, none too long, and how many more it has; looks no further than needed."""
+def take_first_lines(text: str, limit: int, max_chars: int) -> tuple[list[str], int]:
+    """Return the first lines of a text, each shortened, and the number of further lines; reads no more than needed."""
     parts = text.rstrip().split("\n", limit)
     left = parts[limit].count("\n") + 1 if len(parts) > limit else 0
-    kept = (part if len(part) <= longest else part[:longest] + "…" for part in parts[:limit])
-    return to_visible_lines("\n".join(kept)), left
+    lines = (part if len(part) <= max_chars else part[:max_chars] + "…" for part in parts[:limit])
+    return to_visible_lines("\n".join(lines)), left
 
 
 def measure_width(text: str) -> int:
-    """How many cells of a terminal a visible text takes."""
+    """Return how many terminal cells a visible text takes."""
     return len(text) if text.isascii() else sum(map(_count_cells, text))
 
 
@@ -104,19 +104,19 @@ def _count_cells(char: str) -> int:
 
 
 def cut_to_cells(text: str, cells: int) -> str:
-    """A visible text in at most so many cells, with a sign where something is left out."""
+    """Cut a visible text to a number of cells, with a sign where something was cut."""
     if measure_width(text) <= cells:
         return text
-    kept, used = 0, 1
-    for kept, char in enumerate(text):  # noqa: B007 - where the loop ended is what is wanted
+    end, used = 0, 1
+    for end, char in enumerate(text):  # noqa: B007 - the position where the loop ended is needed
         used += _count_cells(char)
         if used > cells:
             break
-    return text[:kept].rstrip() + "…" if cells > 0 else ""
+    return text[:end].rstrip() + "…" if cells > 0 else ""
 
 
 def pad_to_cells(text: str, cells: int) -> str:
-    """A visible text in exactly so many cells."""
+    """Cut or pad a visible text to an exact number of cells."""
     if text.isascii() and len(text) <= cells:
         return text.ljust(cells)
     fitting = cut_to_cells(text, cells)
@@ -124,29 +124,29 @@ def pad_to_cells(text: str, cells: int) -> str:
 
 
 class TerminalScreen(NamedTuple):
-    """What the output goes to."""
+    """The width and colours of the output."""
 
     color: bool = False
     width: int | None = None
-    """How many cells a line has; None when the output is no terminal, and nothing needs to be cut."""
+    """The cells of a line; None if the output is not a terminal, so that nothing needs to be cut."""
 
     def paint(self, text: str, *styles: str) -> str:
-        """A visible text in the given styles."""
+        """Return a visible text in some styles."""
         if not self.color or not text or not styles:
             return text
         return f"\x1b[{';'.join(STYLE_CODES[style] for style in styles)}m{text}\x1b[0m"
 
     def wrap_prose(self, text: str, *styles: str) -> Iterator[str]:
-        """A visible text as lines that end between words; one line where the output is no terminal."""
-        found = ""
+        """Wrap a visible text between words; yield one line if the output is not a terminal."""
+        line = ""
         for word in text.split(" "):
-            if found and self.width is not None and measure_width(found) + 1 + measure_width(word) > self.width:
-                yield self.paint(found, *styles)
-                found = word
+            if line and self.width is not None and measure_width(line) + 1 + measure_width(word) > self.width:
+                yield self.paint(line, *styles)
+                line = word
             else:
-                found = f"{found} {word}" if found else word
-        yield self.paint(found, *styles)
+                line = f"{line} {word}" if line else word
+        yield self.paint(line, *styles)
 
     def fit(self, text: str, taken: int = 0) -> str:
-        """A visible text cut to what is left of the line."""
+        """Cut a visible text to the rest of the line."""
         return text if self.width is None else cut_to_cells(text, max(self.width - taken, 10))

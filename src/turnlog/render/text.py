@@ -1,4 +1,4 @@
-"""Views as plain text, for mails, tickets and programs that know no markup."""
+"""Views as plain text, for mails, tickets and programs without markup."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ _RULE_LINE = "=" * 72
 _TASK_BOXES = {"completed": "[x]", "in_progress": "[>]"}
 
 
-def render_text(view: AnyView, wishes: RenderOptions = RenderOptions()) -> str:  # noqa: B008 - a value, not an object
-    """A view as plain text that ends with a line end; empty where nothing of it is wished for."""
-    chosen = filter_view(view, wishes)
+def render_text(view: AnyView, options: RenderOptions = RenderOptions()) -> str:  # noqa: B008 - a value, not an object
+    """Render a view as plain text that ends with a line end; empty if the options exclude all of it."""
+    chosen = filter_view(view, options)
     pieces = [piece.strip("\n") for piece in _iter_pieces(chosen)] if chosen is not None else []
     return "".join(f"{piece}\n\n" for piece in pieces if piece.strip())
 
@@ -54,9 +54,9 @@ def _iter_pieces(view: AnyView) -> Iterator[str]:
             for block in view.blocks:
                 yield from _render_block(block)
         case EventView():
-            words = to_screen_text(view.text) if view.is_terminal else view.text
+            text = to_screen_text(view.text) if view.is_terminal else view.text
             tone = f"{view.tone.upper()}: " if view.tone in ("error", "warning") else ""
-            yield _bracket_text(tone + words.strip())
+            yield _bracket_text(tone + text.strip())
             yield indent_text(to_screen_text(view.detail) if view.is_terminal else view.detail)
         case CompactionView():
             yield f"{_RULE_LINE}\n{describe_compaction(view)}"
@@ -67,25 +67,25 @@ def _iter_pieces(view: AnyView) -> Iterator[str]:
             )
 
 
-def _bracket_text(words: str) -> str:
-    return f"[{words}]" if words else ""
+def _bracket_text(text: str) -> str:
+    return f"[{text}]" if text else ""
 
 
 def _render_prompt(view: PromptView) -> Iterator[str]:
     yield format_turn_head(view) if view.kind == "typed" else f"{_RULE_LINE}\n{format_turn_head(view)}\n{_RULE_LINE}"
     yield indent_text(view.text, "> ")
-    for name, words in view.context:
-        yield f"{_to_line(name)}:\n{indent_text(words)}"
+    for name, text in view.context:
+        yield f"{_to_line(name)}:\n{indent_text(text)}"
     for picture in view.pictures:
         yield _bracket_text(describe_picture(picture))
 
 
 def _render_block(block: AnswerBlock) -> Iterator[str]:
     match block:
-        case AnswerText(words):
-            yield _normalise_line_ends(words)
-        case AnswerThinking(words):
-            yield f"(thinking)\n{indent_text(words, '| ')}" if words.strip() else ""
+        case AnswerText(text):
+            yield _normalise_line_ends(text)
+        case AnswerThinking(text):
+            yield f"(thinking)\n{indent_text(text, '| ')}" if text.strip() else ""
         case AnswerPicture(picture):
             yield _bracket_text(describe_picture(picture))
         case AnswerCall(card):
@@ -127,8 +127,8 @@ def _render_section(section: Section) -> Iterator[str]:
             yield _bracket_text(describe_picture(section))
 
 
-def _render_titled(title: str, words: str) -> str:
-    return f"{_to_line(title)}:\n{words}" if title and words.strip() else words
+def _render_titled(title: str, text: str) -> str:
+    return f"{_to_line(title)}:\n{text}" if title and text.strip() else text
 
 
 def _render_task(task: parts.ChecklistTask) -> str:
@@ -149,20 +149,20 @@ def _render_choice(choice: parts.QuestionChoice) -> str:
     return "\n".join(lines)
 
 
-def _render_choice_mark(is_so: bool) -> str:
-    return "(x)" if is_so else "( )"
+def _render_choice_mark(is_chosen: bool) -> str:
+    return "(x)" if is_chosen else "( )"
 
 
-def _to_line(words: str) -> str:
-    return " ".join(words.split())
+def _to_line(text: str) -> str:
+    return " ".join(text.split())
 
 
-def _normalise_line_ends(words: str) -> str:
-    return words.replace("\r\n", "\n").replace("\r", "\n")
+def _normalise_line_ends(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def indent_text(words: str, by: str = INDENT) -> str:
-    """A text with something before each line; nothing stays nothing."""
-    if not words.strip():
+def indent_text(text: str, prefix: str = INDENT) -> str:
+    """Put a prefix before each line of a text; an empty text stays empty."""
+    if not text.strip():
         return ""
-    return "\n".join(f"{by}{line}".rstrip() for line in _normalise_line_ends(words).strip("\n").split("\n"))
+    return "\n".join(f"{prefix}{line}".rstrip() for line in _normalise_line_ends(text).strip("\n").split("\n"))

@@ -1,4 +1,4 @@
-"""Long texts: how much of one is shown at once, what the rest is called, and what is too long for any page."""
+"""Long texts: how much is shown before the fold, how the rest is labelled, and what is too long for any page."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from turnlog.session.timeline.timeline import TimelineItem
 MAX_SHOWN_LINES = 60
 MAX_SHOWN_CHARS = 8_192
 _FOLD_SLACK = 1.25
-"""A rest that is smaller than this part of what is shown is shown with it: a fold must be worth opening."""
+"""A fold must be worth opening: a rest smaller than this share of the visible part is shown with it."""
 
 
 class FoldedText(NamedTuple):
-    """A text in two parts."""
+    """A text split into a visible part and a folded rest."""
 
     head: str
     rest: str
     label: str
-    """What the rest is, such as `412 more lines`."""
+    """The label of the rest, such as `412 more lines`."""
 
     @property
     def lines(self) -> int:
-        """How many lines stand before the rest."""
+        """The number of lines before the rest."""
         return self.head.count("\n") + 1
 
 
 def fold_text(text: str, lines: int = MAX_SHOWN_LINES, characters: int = MAX_SHOWN_CHARS) -> FoldedText:
-    """A text cut where it gets long, at the end of a line where there is one; nothing is lost."""
+    """Split a long text, at the end of a line if possible; nothing is lost."""
     end = _find_fold(text, lines, characters)
     if end is None:
         return FoldedText(text, "", "")
@@ -45,7 +45,7 @@ def fold_text(text: str, lines: int = MAX_SHOWN_LINES, characters: int = MAX_SHO
 
 
 def fold_markdown(text: str, lines: int = MAX_SHOWN_LINES, characters: int = MAX_SHOWN_CHARS) -> FoldedText:
-    """A Markdown text cut between two paragraphs, outside of blocks of code; nothing is lost."""
+    """Split a long Markdown text between two paragraphs, outside code blocks; nothing is lost."""
     if len(text) <= characters * _FOLD_SLACK and text.count("\n") <= lines * _FOLD_SLACK:
         return FoldedText(text, "", "")
     at, end, fence = 0, 0, ""
@@ -65,7 +65,7 @@ def fold_markdown(text: str, lines: int = MAX_SHOWN_LINES, characters: int = MAX
 
 
 def _find_fold(text: str, lines: int, characters: int) -> int | None:
-    """Where the rest begins: at the end of a line, or within a very long one."""
+    """Find where the rest starts: at the end of a line, or within a very long one."""
     if len(text) <= characters * _FOLD_SLACK and text.count("\n") <= lines * _FOLD_SLACK:
         return None
     end = -1
@@ -80,11 +80,11 @@ def _find_fold(text: str, lines: int, characters: int) -> int | None:
 
 
 MAX_TEXT_CHARS = 500_000
-"""So many characters of a text are shown; clients cut what tools print long before."""
+"""How many characters of a text are shown; clients cut the output of tools long before."""
 
 
 def shorten_views(views: Sequence[AnyView], items: Sequence[TimelineItem]) -> list[AnyView]:
-    """The views of some items, without what no page could hold."""
+    """Shorten views whose texts are too long for any page."""
     return [_shorten_value(view) if _is_large_item(item) else view for view, item in zip(views, items, strict=True)]
 
 
@@ -99,9 +99,7 @@ def _shorten_value(value: Any) -> Any:
                 f"{value[:MAX_TEXT_CHARS]}\n… {format_count(len(value) - MAX_TEXT_CHARS, 'more character')}, "
                 f"in the raw entry"
             )
-        case (
-            Picture() | TreeSection() | AnswerOther()
-        ):  # a picture has an address of its own, and trees are short anyway
+        case Picture() | TreeSection() | AnswerOther():  # a picture has its own address, and trees are bounded
             return value
         case Struct():
             return replace(value, **{name: _shorten_value(getattr(value, name)) for name in value.__struct_fields__})

@@ -1,6 +1,6 @@
-"""Any JSON value as something to unfold: never raw, however deep, however large.
+"""Any JSON value as a tree to unfold, never raw, however deep or large.
 
-What is written is bounded: very deep parts are written as text, and of very many members the first ones with a count.
+The output is bounded: very deep parts are written as text, and of very many members only the first ones, with a count.
 The raw entry has everything.
 """
 
@@ -15,11 +15,11 @@ from turnlog.render.html_escape import escape_text
 from turnlog.render.text_folds import fold_text
 
 MAX_TREE_DEPTH = 24
-"""Below this, a value is written as text; browsers give up at some hundreds."""
+"""Deeper values are written as text; browsers give up at some hundreds."""
 MAX_CONTAINER_MEMBERS = 200
-"""So many members of one list or object are written."""
+"""The most members written of one list or object."""
 MAX_TREE_MEMBERS = 4_000
-"""So many members of one tree are written."""
+"""The most members written of one tree."""
 _MAX_OPEN_DEPTH = 2
 _MAX_OPEN_MEMBERS = 12
 _MAX_COMPACT_CHARS = 2_000
@@ -27,10 +27,10 @@ _MAX_STRING_CHARS = 200_000
 
 
 def render_tree(value: Any) -> Markup:
-    """A JSON value as HTML."""
+    """Render a JSON value as HTML."""
     out: list[str] = ['<div class="tree">']
     left = MAX_TREE_MEMBERS
-    # What is still to be written, last first: pieces of HTML, or a member with its name and depth.
+    # What remains to be written, last first: pieces of HTML, or a member with its name and depth.
     waiting: list[str | tuple[str | None, Any, int]] = ["</div>", (None, value, 0)]
     while waiting:
         item = waiting.pop()
@@ -60,7 +60,7 @@ def _is_container(value: object) -> bool:
 def _open_container(
     name: str | None, value: Any, depth: int
 ) -> tuple[str, list[str | tuple[str | None, Any, int]], str]:
-    """How a list or an object begins, its members, and how it ends."""
+    """Return the start of a list or object, its members, and its end."""
     items = list(value.items()) if isinstance(value, dict) else list(enumerate(value))
     members: list[str | tuple[str | None, Any, int]] = [
         (str(key), part, depth + 1) for key, part in items[:MAX_CONTAINER_MEMBERS]
@@ -73,9 +73,9 @@ def _open_container(
     if name is None:
         return '<div class="members">', members, "</div>"
     is_open = " open" if depth <= _MAX_OPEN_DEPTH and len(items) <= _MAX_OPEN_MEMBERS else ""
-    word = format_count(len(items), "field" if isinstance(value, dict) else "item")
+    count = format_count(len(items), "field" if isinstance(value, dict) else "item")
     opening = (
-        f'<details{is_open}><summary>{_render_name(name)}<span class="count">{word}</span></summary><div '
+        f'<details{is_open}><summary>{_render_name(name)}<span class="count">{count}</span></summary><div '
         f'class="members">'
     )
     return opening, members, "</div></details>"
@@ -121,28 +121,28 @@ def _render_string(value: str) -> str:
     return html
 
 
-def to_compact_json(value: Any, longest: int) -> str:
-    """A JSON value as text on one line, as much of it as wanted; depth is no matter."""
+def to_compact_json(value: Any, max_chars: int) -> str:
+    """Write a JSON value as text on one line, up to a length; works for any depth."""
     out: list[str] = []
     size = 0
     waiting: list[Any] = [value]
-    while waiting and size <= longest:
+    while waiting and size <= max_chars:
         part = waiting.pop()
         text = _begin_value(part, waiting)
         out.append(text)
         size += len(text)
     text = "".join(out)
-    return text if len(text) <= longest and not waiting else text[:longest] + "…"
+    return text if len(text) <= max_chars and not waiting else text[:max_chars] + "…"
 
 
 class _JsonToken(str):
-    """A part of the text itself, not a string of the value."""
+    """A token of the JSON text itself, as opposed to a string of the value."""
 
     __slots__ = ()
 
 
 def _begin_value(part: Any, waiting: list[Any]) -> str:
-    """How a value is written or begins; the rest of it is put on the heap."""
+    """Return the text of a value or its start; the rest of it is added to `waiting`."""
     from msgspec import json
 
     if isinstance(part, _JsonToken):

@@ -1,7 +1,7 @@
-"""What there is to show of a session, without any markup: one view for each item of its timeline.
+"""What a session shows, without any markup: one view for each item of its timeline.
 
-Views are made from entries once (`render.viewing`) and written in several forms (`render.html`, `render.markdown`,
-`render.text`). Their texts are as the transcript has them: hostile until a writer has escaped them.
+Views are built from entries once (`render.view_builder`) and written in several formats (`render.html`,
+`render.markdown`, `render.text`). Their texts are those of the transcript: hostile until a writer has escaped them.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ class AnswerThinking(Struct, frozen=True, tag_field="block", tag="thinking"):
     """Thinking; many clients record only that there was some."""
 
     text: str
-    """Empty where it was not recorded."""
+    """Empty if it was not recorded."""
 
 
 class AnswerPicture(Struct, frozen=True, tag_field="block", tag="picture"):
-    """A picture or document that stands in an answer."""
+    """A picture or document inside an answer."""
 
     picture: Picture
 
@@ -39,7 +39,7 @@ class AnswerCall(Struct, frozen=True, tag_field="block", tag="call"):
 
 
 class AnswerOther(Struct, frozen=True, tag_field="block", tag="other"):
-    """A block of a kind that nobody knows."""
+    """A block of an unknown kind."""
 
     kind: str
     value: Any
@@ -49,43 +49,43 @@ AnswerBlock: TypeAlias = AnswerText | AnswerThinking | AnswerPicture | AnswerCal
 
 
 class AnswerTokens(Struct, frozen=True):
-    """What an answer used."""
+    """The tokens and cost of an answer."""
 
     input: int = 0
     output: int = 0
     cache_read: int = 0
     cache_write: int = 0
     cost_usd: float | None = None
-    """None where the model has no known price."""
+    """None if the model has no known price."""
     quality: str = "missing"
-    """final, partial, placeholder, missing: how far the output can be trusted."""
+    """final, partial, placeholder or missing: how reliable the output count is."""
 
 
 class BaseView(Struct, frozen=True):
-    """What every view has."""
+    """The fields of every view."""
 
     key: str
-    """Names the item in its session, also in addresses: the uuid of its first line, else `@` and the line's offset."""
+    """Identifies the item in its session, also in URLs: the uuid of its first line, or `@` and the line's offset."""
     turn: int
-    """The number of the turn that it belongs to; 0: of none."""
+    """The number of its turn; 0 if it has none."""
     time: str | None
     offset: int
-    """Where its first line begins in the file: leads to the raw entry."""
+    """The offset of its first line in the file, which leads to the raw entry."""
 
 
 class PromptView(BaseView, frozen=True, tag_field="view", tag="prompt"):
-    """What a person typed, or what else set off or joined a turn."""
+    """What a person typed, or whatever else started or joined a turn."""
 
     kind: str
-    """One of session.turns.TURN_KINDS, or typed: while a turn was at work."""
+    """One of session.turns.TURN_KINDS, or `typed` for text that was typed while a turn was running."""
     text: str
     context: tuple[tuple[str, str], ...] = ()
-    """What an editor or hook added: (tag, text)."""
+    """What an editor or hook added, as (tag, text) pairs."""
     pictures: tuple[Picture, ...] = ()
     speaker: str = "person"
     """Who said it: one of entries.speakers.SPEAKERS."""
     sender: str | None = None
-    """What a peer, a teammate or a channel is called."""
+    """The name of a peer, a teammate or a channel."""
 
 
 class AnswerView(BaseView, frozen=True, tag_field="view", tag="answer"):
@@ -96,43 +96,43 @@ class AnswerView(BaseView, frozen=True, tag_field="view", tag="answer"):
     tokens: AnswerTokens | None = None
     stop_reason: str | None = None
     is_error: bool = False
-    """An API error that the client wrote down as an answer."""
+    """Whether it is an API error that the client recorded as an answer."""
     is_synthetic: bool = False
-    """The client made it up."""
+    """Whether the client wrote it without a model."""
 
 
 class EventView(BaseView, frozen=True, tag_field="view", tag="event"):
     """Something else that happened: an interruption, an API error, a hook, the output of a command, a notification."""
 
     kind: str
-    """One of render.events.KINDS."""
+    """One of render.events.EVENT_KINDS."""
     text: str
-    """In plain words; the first line is enough to know what happened."""
+    """Plain text; the first line says what happened."""
     tone: str = "plain"
-    """plain, note, warning, error."""
+    """plain, note, warning or error."""
     detail: str = ""
-    """More, folded away: the output of a command, the words of a hook."""
+    """Folded details: the output of a command, the message of a hook."""
     is_terminal: bool = False
-    """Whether text and detail are what a terminal would get, with ANSI escapes."""
+    """Whether text and detail are terminal output with ANSI escapes."""
 
 
 class CompactionView(BaseView, frozen=True, tag_field="view", tag="compaction"):
-    """Older messages were replaced by a summary."""
+    """A place where a summary replaced older messages."""
 
     trigger: str | None
     before: int | None
-    """Tokens."""
+    """The tokens before the compaction."""
     after: int | None
     entries: int
-    """How many entries the summary stands for."""
+    """How many entries the summary replaces."""
     preserved: int
-    """How many messages were kept word for word."""
+    """How many messages were kept verbatim."""
     summary: str
-    """In Markdown; empty where there is none."""
+    """Markdown; empty if there is none."""
 
 
 class MetaRow(Struct, frozen=True):
-    """One entry that says nothing to a reader."""
+    """One entry that tells a reader nothing."""
 
     offset: int
     name: str
@@ -144,7 +144,7 @@ class MetaRow(Struct, frozen=True):
 
 
 class MetaView(BaseView, frozen=True, tag_field="view", tag="meta"):
-    """Entries of the client's own book-keeping, shown on request."""
+    """The client's own bookkeeping, shown on request."""
 
     rows: tuple[MetaRow, ...]
 

@@ -1,7 +1,7 @@
-"""Views of the items of a timeline: one for each, made from nothing but the lines that belong to it.
+"""Builds one view for each item of a timeline, only from the lines that belong to it.
 
-So a view is the same whether the whole session is open or only an excerpt of it. What earlier calls tell of later ones
-(the list of tasks before a change) is known as far as the given items go back.
+So a view is the same whether the whole session is open or only an excerpt. What earlier calls reveal about later ones
+(such as the task list before a change) is known as far back as the given items reach.
 """
 
 from __future__ import annotations
@@ -17,12 +17,11 @@ from turnlog.render.figures import format_count
 from turnlog.render.pictures import find_pictures
 from turnlog.render.values import format_scalar, pick_text, to_count, to_dict, to_list, to_short_line
 from turnlog.render.view import AnyView, CompactionView, EventView, MetaRow, MetaView, PromptView
-from turnlog.session.prompts import Prompt as Understood
-from turnlog.session.prompts import parse_queued_prompt, parse_user_body, parse_user_entry
+from turnlog.session.prompts import Prompt, parse_queued_prompt, parse_user_body, parse_user_entry
 from turnlog.session.timeline.excerpt import Excerpt
 from turnlog.session.timeline.timeline import TimelineCompaction, TimelineHead, TimelineItem
 
-# The fields that say best what an entry is about, in this order.
+# The fields that best say what an entry is about, in this order.
 _TELLING_FIELDS = (
     "hookName", "command", "displayPath", "filename", "path", "query", "prompt", "text", "content", "lastPrompt",
     "operation", "title", "url", "prUrl", "frameUrl", "status", "message", "reason", "condition", "banner", "newDate",
@@ -35,7 +34,7 @@ _ENVELOPE_FIELDS = frozenset(
 
 
 def build_meta_row(file: Transcript, item: EntryOrScrap, offset: int) -> MetaRow:
-    """An entry, or bytes that are none, in a row; `offset` is where it begins in the session's file."""
+    """Describe an entry or scrap in a row; `offset` is its position in the session's file."""
     return _build_scrap_row(file, item, offset) if isinstance(item, Scrap) else _build_entry_row(file, item, offset)
 
 
@@ -45,10 +44,9 @@ def _build_entry_row(file: Transcript, entry: Entry, offset: int) -> MetaRow:
 
 
 def _build_scrap_row(file: Transcript, scrap: Scrap, offset: int) -> MetaRow:
-    """Bytes that are no entry.
+    """Describe bytes that are not an entry.
 
-    They are looked at by themselves: why they are none may depend on what stands beside them, which an excerpt does
-    not have.
+    They are parsed by themselves, because the reason may depend on adjacent bytes, which an excerpt does not have.
     """
     inner = Transcript.from_bytes(file.read_raw(scrap).rstrip(b"\r\n") + b"\n")
     found = inner.items[0]
@@ -58,10 +56,10 @@ def _build_scrap_row(file: Transcript, scrap: Scrap, offset: int) -> MetaRow:
 
 
 def describe_entry(file: Transcript, entry: Entry) -> str:
-    """What an entry is about, on one line."""
-    found = describe_entry_event(file, entry)
-    if found is not None:
-        return to_short_line(found.text)
+    """Say on one line what an entry is about."""
+    event = describe_entry_event(file, entry)
+    if event is not None:
+        return to_short_line(event.text)
     body = file.read_body(entry)
     if entry.type == "user":
         return to_short_line(parse_user_entry(file, entry).text)
@@ -70,11 +68,11 @@ def describe_entry(file: Transcript, entry: Entry) -> str:
 
 
 def pick_telling_field(facts: Body) -> str:
-    """The most telling field of an object, else its first ones."""
+    """Return the most telling field of an object, or else its first ones."""
     if found := pick_text(*(facts.get(name) for name in _TELLING_FIELDS)):
         return to_short_line(found)
     known = [(name, value) for name, value in facts.items() if name not in _ENVELOPE_FIELDS]
-    parts = [f"{to_short_line(name, 40)} {told}" for name, value in known[:12] if (told := _shorten_value(value))]
+    parts = [f"{to_short_line(name, 40)} {text}" for name, value in known[:12] if (text := _shorten_value(value))]
     return to_short_line(", ".join(parts))
 
 
@@ -93,9 +91,9 @@ __all__ = ["build_item_views"]
 def build_item_views(
     excerpt: Excerpt, items: Sequence[TimelineItem], head: TimelineHead | None = None
 ) -> list[AnyView]:
-    """What there is to show of some items of a timeline, in order; the head adds what only the whole session tells."""
-    maker = _ViewBuilder(excerpt, head)
-    return [maker.build_view(item) for item in items]
+    """Build the views of some timeline items, in order; the head adds what only the whole session reveals."""
+    builder = _ViewBuilder(excerpt, head)
+    return [builder.build_view(item) for item in items]
 
 
 class _ViewBuilder:
@@ -106,7 +104,6 @@ class _ViewBuilder:
         self.compactions = {found.key: found for found in head.compactions} if head else {}
 
     def build_view(self, item: TimelineItem) -> AnyView:
-        """One item."""
         entry = self.excerpt.find_entry(item.lines[0]) if item.lines else None
         if entry is None or item.kind == "meta":
             return self._build_meta(item)
@@ -123,59 +120,59 @@ class _ViewBuilder:
 
     # -- prompts
 
-    def _build_prompt(self, item: TimelineItem, entry: Entry, said: Understood, kind: str | None = None) -> PromptView:
+    def _build_prompt(self, item: TimelineItem, entry: Entry, prompt: Prompt, kind: str | None = None) -> PromptView:
         offset = self.excerpt.find_offset(entry)
-        words, context = said.text, said.context
-        if said.kind == "notification":
-            words, report = read_notification(said.text), read_task_report(said.text)
+        text, context = prompt.text, prompt.context
+        if prompt.kind == "notification":
+            text, report = read_notification(prompt.text), read_task_report(prompt.text)
             context = (*context, ("result", report)) if report else context
         pictures = tuple(
-            found.picture for found in find_pictures(self.file.read_body(entry), offset) if found.owner is None
+            owned.picture for owned in find_pictures(self.file.read_body(entry), offset) if owned.owner is None
         )
         return PromptView(
-            item.key, item.turn, item.time, offset, kind or said.kind, words, context, pictures,
-            said.speaker.kind, said.speaker.name,
+            item.key, item.turn, item.time, offset, kind or prompt.kind, text, context, pictures,
+            prompt.speaker.kind, prompt.speaker.name,
         )  # fmt: skip
 
     def _build_typed(self, item: TimelineItem, entry: Entry) -> PromptView:
-        """What was typed while a turn was at work: an attachment of new clients, a note in the queue of old ones."""
+        """Build the view of text typed while a turn ran: an attachment of new clients, a queue entry of old ones."""
         body = self.file.read_body(entry)
         attachment = to_dict(body.get("attachment"))
-        said = (
+        prompt = (
             parse_queued_prompt(attachment)
             if attachment
             else parse_user_body({"message": {"content": body.get("content")}})
         )
-        return self._build_prompt(item, entry, said, "typed")
+        return self._build_prompt(item, entry, prompt, "typed")
 
-    # -- what else happened
+    # -- other events
 
     def _build_event(self, item: TimelineItem, entry: Entry) -> EventView:
         offset = self.excerpt.find_offset(entry)
-        found = describe_entry_event(self.file, entry)
-        if found is None:
+        event = describe_entry_event(self.file, entry)
+        if event is None:
             return EventView(item.key, item.turn, item.time, offset, "system", name_entry(self.file, entry), "note")
-        return EventView(item.key, item.turn, item.time, offset, *found)
+        return EventView(item.key, item.turn, item.time, offset, *event)
 
     def _build_compaction(self, item: TimelineItem, entry: Entry) -> CompactionView:
         offset = self.excerpt.find_offset(entry)
         known = self.compactions.get(item.key) or _read_boundary(item.key, self.file.read_body(entry))
         summary = next((found for place in item.lines[1:] if (found := self.excerpt.find_entry(place))), None)
-        words = parse_user_entry(self.file, summary).text if summary else ""
+        text = parse_user_entry(self.file, summary).text if summary else ""
         return CompactionView(
             item.key, item.turn, item.time, offset, known.trigger, known.before, known.after, known.entries,
-            known.preserved, words,
+            known.preserved, text,
         )  # fmt: skip
 
     def _build_meta(self, item: TimelineItem) -> MetaView:
-        found = [(place[0], self.excerpt.find_item_at(place[0])) for place in item.lines]
-        shown = tuple(build_meta_row(self.file, line, offset) for offset, line in found if line is not None)
-        return MetaView(item.key, item.turn, item.time, item.lines[0][0] if item.lines else 0, shown)
+        lines = [(place[0], self.excerpt.find_item_at(place[0])) for place in item.lines]
+        rows = tuple(build_meta_row(self.file, line, offset) for offset, line in lines if line is not None)
+        return MetaView(item.key, item.turn, item.time, item.lines[0][0] if item.lines else 0, rows)
 
 
 def _read_boundary(key: str, body: dict[str, Any]) -> TimelineCompaction:
-    """What a boundary itself says of its compaction."""
+    """Read what a boundary itself says about its compaction."""
     facts = to_dict(body.get("compactMetadata"))
     before, after = to_count(facts.get("preTokens")), to_count(facts.get("postTokens"))
-    kept = len(to_list(to_dict(facts.get("preservedMessages")).get("uuids")))
-    return TimelineCompaction(key, pick_text(facts.get("trigger")) or None, before, after, 0, kept)
+    preserved = len(to_list(to_dict(facts.get("preservedMessages")).get("uuids")))
+    return TimelineCompaction(key, pick_text(facts.get("trigger")) or None, before, after, 0, preserved)

@@ -3,7 +3,7 @@
 
 const bar = document.getElementById("bar");
 const field = document.getElementById("find");
-const told = document.getElementById("found");
+const counter = document.getElementById("found");
 const items = [...document.querySelectorAll("#content > .chapter > .item")];
 const texts = new Map();
 let hits = [];
@@ -23,7 +23,7 @@ function find() {
     const found = new Set(hits);
     for (const item of items) item.classList.toggle("off", !found.has(item));
   }
-  told.textContent = words ? `${hits.length} found` : "";
+  counter.textContent = words ? `${hits.length} found` : "";
 }
 
 function step(by) {
@@ -36,7 +36,7 @@ function step(by) {
   }
   hits[at].classList.add("hit");
   hits[at].scrollIntoView({ block: "start" });
-  told.textContent = `${at + 1} of ${hits.length}`;
+  counter.textContent = `${at + 1} of ${hits.length}`;
 }
 
 function foldAll(open) {

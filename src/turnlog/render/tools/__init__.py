@@ -1,4 +1,4 @@
-"""Cards of tool calls: one module for each family of tools, and `card`, which finds the right one."""
+"""Cards of tool calls: one module for each family of tools, and `build_card`, which chooses the right one."""
 
 from __future__ import annotations
 
@@ -66,15 +66,15 @@ PART_BUILDERS: dict[str, Callable[[CardSource], CardParts]] = {
     "Workflow": agents.build_workflow_parts,
     "Write": file_edits.build_write_parts,
 }
-"""What shows the calls of a tool; other packages may show the rest, which else are shown as names and values."""
+"""Builds the parts of a card by tool. Other packages may add tools; the rest are shown as names and values."""
 
 
 ADVISOR_TOOL = "advisor"
-"""The tool by which the API asks another model."""
+"""The tool by which the API consults another model."""
 
 
 class CallPlace(NamedTuple):
-    """Where a call and its result stand in the file, and how long it took."""
+    """The places of a call and its result in the file, and how long the call took."""
 
     id: str
     offset: int
@@ -82,34 +82,34 @@ class CallPlace(NamedTuple):
     duration_ms: int | None = None
 
 
-def _build_parts(work: CardSource) -> CardParts:
-    """What the tool's own card shows, else that of another package, else names and values."""
-    if known := PART_BUILDERS.get(work.name):
-        return known(work)
-    if found := build_plugin_parts(work, PART_BUILDERS):
+def _build_parts(source: CardSource) -> CardParts:
+    """Build the parts with the tool's own card, or that of another package, or else as names and values."""
+    if known := PART_BUILDERS.get(source.name):
+        return known(source)
+    if found := build_plugin_parts(source, PART_BUILDERS):
         return found
-    return generic_tools.build_generic_parts(work)
+    return generic_tools.build_generic_parts(source)
 
 
-def build_card(work: CardSource, placed: CallPlace, *, is_served: bool = False) -> Card:
-    """The card of a call; `is_served`: the API carried it out, not the client."""
+def build_card(source: CardSource, place: CallPlace, *, is_served: bool = False) -> Card:
+    """Build the card of a call; `is_served` means that the API executed it, not the client."""
     if is_served:
-        group = "web" if work.name.startswith("web_") else "other"
-        parts = (web.build_advisor_parts if work.name == ADVISOR_TOOL else web.build_served_parts)(work)
+        group = "web" if source.name.startswith("web_") else "other"
+        parts = (web.build_advisor_parts if source.name == ADVISOR_TOOL else web.build_served_parts)(source)
     else:
-        group = find_tool_family(work.name)
-        parts = _build_parts(work)
+        group = find_tool_family(source.name)
+        parts = _build_parts(source)
     return Card(
-        placed.id,
-        work.name,
+        place.id,
+        source.name,
         group,
-        parts.title or build_call_title(work.name, work.detail.input, work.cwd),
-        work.outcome,
+        parts.title or build_call_title(source.name, source.detail.input, source.cwd),
+        source.outcome,
         tuple(parts.asked),
         tuple(parts.answered),
         tuple(badge for badge in parts.badges if badge),
-        placed.duration_ms,
-        placed.offset,
-        placed.result_offset,
+        place.duration_ms,
+        place.offset,
+        place.result_offset,
         parts.agent_id,
     )

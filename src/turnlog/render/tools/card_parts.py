@@ -1,4 +1,4 @@
-"""A call to be shown: what a card is made from, and what the tools make of it."""
+"""The input and output of card builders: a call with its result, and the parts of a card."""
 
 from __future__ import annotations
 
@@ -24,32 +24,30 @@ _INTERRUPTION_MARK = re.compile(r"\[Request interrupted by user(?: for tool use)
 
 @dataclass
 class EarlierCalls:
-    """What earlier calls have told, as far as it helps to tell of later ones."""
+    """What earlier calls revealed that helps to show later ones."""
 
     todos: list[Json] | None = None
-    """The list of the last TodoWrite; None: there was none."""
+    """The list of the last TodoWrite; None if there was none."""
     tasks: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """Subject and state of tasks by their id."""
+    """The subject and state of tasks, by task id."""
 
 
 @dataclass(frozen=True)
 class CardSource:
-    """A call with its result."""
-
     name: str
     detail: CallDetail
     cwd: str | None = None
     pictures: tuple[Picture, ...] = ()
-    """Those of the result."""
+    """The pictures of the result."""
     helper: TimelineAgent | None = None
-    """The sub-agent that the call started, as the session's head knows it."""
+    """The sub-agent that the call started, according to the session's timeline."""
     earlier: EarlierCalls = field(default_factory=EarlierCalls)
     request_figures: tuple[str, ...] = ()
     """Model, tokens and cost of the request that the API made for the call."""
 
     @property
     def input_fields(self) -> Json:
-        """What the tool was given."""
+        """The input of the tool; empty if it is not an object."""
         return to_dict(self.detail.input)
 
     @property
@@ -59,59 +57,59 @@ class CardSource:
 
     @property
     def outcome(self) -> str:
-        """See `session.calls.Detail`."""
+        """How the call ended (see `session.calls.CallDetail`)."""
         return self.detail.outcome
 
     @cached_property
     def words(self) -> str:
-        """The result as a text, without the client's tags."""
+        """The text of the result, without the client's tags."""
         return _ERROR_TAGS.sub("", to_result_text(self.detail.result)).strip("\r\n")
 
     def find_path(self, *names: str) -> str:
-        """The first of some fields that names a file."""
+        """Return the first of some input fields that names a file."""
         return pick_text(*(self.input_fields.get(name) for name in names))
 
 
 @dataclass(frozen=True)
 class CardParts:
-    """What a tool contributes to its card; the title comes from `call_titles`."""
+    """A tool's contribution to its card; the title comes from `call_titles`."""
 
     asked: SectionList = ()
     answered: SectionList = ()
     badges: Sequence[str] = ()
     agent_id: str | None = None
     title: str | None = None
-    """Only a card of another package has a title of its own; None: that of `call_titles`."""
+    """The title of a card from another package; None for the one from `call_titles`."""
 
 
-def show_outcome(work: CardSource, shown: Callable[[CardSource], SectionList]) -> SectionList:
-    """What came of a call: what the tool shows of its result, or why there is none."""
+def show_outcome(work: CardSource, show: Callable[[CardSource], SectionList]) -> SectionList:
+    """Show the result of a call with the tool's own function, or why there is none."""
     if work.outcome == "unanswered":
         return ()
-    return show_failure(work) if work.outcome in ("error", "denied", "interrupted") else shown(work)
+    return show_failure(work) if work.outcome in ("error", "denied", "interrupted") else show(work)
 
 
 def show_failure(work: CardSource) -> SectionList:
-    """Why a call came to nothing, in the words of the client, a hook or the person."""
+    """Show why a call failed, in the words of the client, a hook or the person."""
     if work.outcome == "denied":
-        said = read_objection(work.words)
-        return (PlainSection(said or "The person did not allow it.", "Denied", "warning"),)
+        objection = read_objection(work.words)
+        return (PlainSection(objection or "The user denied it.", "Denied", "warning"),)
     if work.outcome == "interrupted":
         rest = _INTERRUPTION_MARK.sub("", work.words).strip()
-        return (PlainSection(rest or "The person stopped it.", "Interrupted", "warning"),)
-    found = parse_json_value(work.words)
-    if found is not None:
-        return (TreeSection(found, "Error"),)
-    return (PlainSection(work.words or "It failed without a word.", "", "error"),)
+        return (PlainSection(rest or "The user stopped it.", "Interrupted", "warning"),)
+    value = parse_json_value(work.words)
+    if value is not None:
+        return (TreeSection(value, "Error"),)
+    return (PlainSection(work.words or "It failed without a message.", "", "error"),)
 
 
-def read_objection(words: str) -> str:
-    """What a person, a rule or a hook had against a call, without the client's own sentences around it."""
-    if (at := words.find(_USER_SAID)) >= 0:
-        return words[at + len(_USER_SAID) :].partition(_CLIENT_NOTE)[0].strip()
-    return "" if words.startswith(_REJECTION_STARTS) else words
+def read_objection(text: str) -> str:
+    """Return the objection of a person, a rule or a hook to a call, without the client's own sentences around it."""
+    if (at := text.find(_USER_SAID)) >= 0:
+        return text[at + len(_USER_SAID) :].partition(_CLIENT_NOTE)[0].strip()
+    return "" if text.startswith(_REJECTION_STARTS) else text
 
 
-def remove_interruption(words: str) -> str:
-    """A text without the mark of an interruption."""
-    return _INTERRUPTION_MARK.sub("", words).strip("\n")
+def remove_interruption(text: str) -> str:
+    """Remove the mark of an interruption from a text."""
+    return _INTERRUPTION_MARK.sub("", text).strip("\n")

@@ -1,4 +1,4 @@
-"""Commands: what was run, what it printed, how it ended, and what goes on in the background."""
+"""Cards of commands: what was run, its output, how it ended, and what continues in the background."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from turnlog.render.tools.card_parts import (
     show_failure,
     show_outcome,
 )
-from turnlog.render.tools.generic_tools import guess_text_section, show_result
-from turnlog.render.tools.generic_tools import show_input as asked_anyhow
+from turnlog.render.tools.generic_tools import guess_text_section, show_input, show_result
 from turnlog.render.values import format_scalar, parse_json_value, pick_text, read_tag, to_count, to_dict, to_short_line
 from turnlog.session.files.patches import read_recorded_hunks
 from turnlog.session.files.touches import read_changed_files
@@ -34,7 +33,7 @@ _GIT_FACTS = (
 
 
 def build_shell_parts(work: CardSource) -> CardParts:
-    """Bash and PowerShell."""
+    """Build the parts of Bash and PowerShell."""
     command = pick_text(work.input_fields.get("command"))
     asked: SectionList = ()
     if command:
@@ -46,7 +45,7 @@ def build_shell_parts(work: CardSource) -> CardParts:
             ),
         )
     elif work.detail.input is not None:
-        asked = asked_anyhow(work.detail.input)
+        asked = show_input(work.detail.input)
     return CardParts(asked, list(_show_output(work)), list(_iter_badges(work)))
 
 
@@ -59,13 +58,13 @@ def _show_output(work: CardSource) -> Iterator[Section]:
     else:
         yield from _show_result_text(work)
     if work.outcome == "interrupted":
-        yield PlainSection("The person stopped it.", "Interrupted", "warning")
+        yield PlainSection("The user stopped it.", "Interrupted", "warning")
     yield from work.pictures
     yield from _show_changed_files(work)
 
 
 def _show_streams(work: CardSource) -> Iterator[Section]:
-    """What the client's record holds: standard output and standard error apart."""
+    """Show the streams of the client's record: standard output and standard error separately."""
     record = work.record
     stdout, stderr = pick_text(record.get("stdout")), pick_text(record.get("stderr"))
     if stdout.strip("\r\n") and record.get("isImage") is not True:
@@ -75,113 +74,113 @@ def _show_streams(work: CardSource) -> Iterator[Section]:
     if work.outcome == "launched" and work.words.strip():
         yield PlainSection(work.words.strip(), "", "note")
     if work.detail.persisted:
-        yield PlainSection(f"All of it was kept in {work.detail.persisted}", "", "note")
+        yield PlainSection(f"The full output is in {work.detail.persisted}", "", "note")
 
 
 def _show_result_text(work: CardSource) -> Iterator[Section]:
-    """What the model got to see: both streams in one, with the exit code in front."""
-    words = _PERSISTED_TAGS.sub("", remove_interruption(work.words))
-    ended = _EXIT_CODE.match(words)
-    if work.outcome == "error" and not ended and "\x1b" not in words:
+    """Show what the model saw: both streams as one, starting with the exit code."""
+    text = _PERSISTED_TAGS.sub("", remove_interruption(work.words))
+    exit_code = _EXIT_CODE.match(text)
+    if work.outcome == "error" and not exit_code and "\x1b" not in text:
         yield from show_failure(work)
-    elif words := words[ended.end() :].strip("\r\n") if ended else words.strip("\r\n"):
-        yield TerminalSection(words, "error" if work.outcome == "error" and not ended else "output")
+    elif text := text[exit_code.end() :].strip("\r\n") if exit_code else text.strip("\r\n"):
+        yield TerminalSection(text, "error" if work.outcome == "error" and not exit_code else "output")
 
 
 def _show_changed_files(work: CardSource) -> Iterator[Section]:
-    """The files that the client saw a command change."""
+    """Show the files that a command changed, as far as the client observed it."""
     for path, item in read_changed_files({"toolUseResult": work.detail.structured}).items():
         yield DiffSection(path, read_recorded_hunks(item.get("hunks")) or (), item.get("created") is True)
 
 
 def _iter_badges(work: CardSource) -> Iterator[str]:
     record = work.record
-    if ended := _EXIT_CODE.match(work.words):
-        yield f"exit {ended[1][:8]}"
+    if exit_code := _EXIT_CODE.match(work.words):
+        yield f"exit {exit_code[1][:8]}"
     if work.outcome == "launched" or work.input_fields.get("run_in_background") is True:
         yield "in background"
     if to_count(record.get("timedOutAfterMs")) is not None:
         yield "timed out"
-    if told := pick_text(record.get("returnCodeInterpretation")):
-        yield to_short_line(told, 40).lower()
-    if kept := to_count(record.get("persistedOutputSize")):
-        yield format_size(kept)
+    if meaning := pick_text(record.get("returnCodeInterpretation")):
+        yield to_short_line(meaning, 40).lower()
+    if size := to_count(record.get("persistedOutputSize")):
+        yield format_size(size)
     git = to_dict(record.get("gitOperation"))
-    for name, fact, word in _GIT_FACTS:
-        if (told := format_scalar(to_dict(git.get(name)).get(fact))) not in ("", "none"):
-            yield to_short_line(f"{word} {told[:12] if name == 'commit' else told}", 40)
+    for name, fact, label in _GIT_FACTS:
+        if (value := format_scalar(to_dict(git.get(name)).get(fact))) not in ("", "none"):
+            yield to_short_line(f"{label} {value[:12] if name == 'commit' else value}", 40)
 
 
-# -- what runs in the background
+# -- background tasks
 
 
 def build_task_output_parts(work: CardSource) -> CardParts:
-    """BashOutput and TaskOutput: what a background task has printed so far."""
-    given, told = work.input_fields, _read_task(work)
+    """Build the parts of BashOutput and TaskOutput: what a background task has printed so far."""
+    fields, task = work.input_fields, _read_task(work)
     asked = (
-        [FieldsSection((("filter", to_short_line(pick_text(given.get("filter")))),))]
-        if pick_text(given.get("filter"))
+        [FieldsSection((("filter", to_short_line(pick_text(fields.get("filter")))),))]
+        if pick_text(fields.get("filter"))
         else []
     )
     badges = [
-        to_short_line(pick_text(told.get("description"), told.get("command")), 60),
-        to_short_line(pick_text(told.get("status")), 40),
+        to_short_line(pick_text(task.get("description"), task.get("command")), 60),
+        to_short_line(pick_text(task.get("status")), 40),
     ]
-    code = format_scalar(told.get("exitCode"))
+    code = format_scalar(task.get("exitCode"))
     if code not in ("", "none"):
         badges.append(f"exit {code[:8]}")
-    return CardParts(asked, show_outcome(work, lambda work: _show_task_output(work, told)), badges)
+    return CardParts(asked, show_outcome(work, lambda work: _show_task_output(work, task)), badges)
 
 
 def _read_task(work: CardSource) -> dict[str, object]:
-    """What is known of the task, from the record or from the tags of the text."""
+    """Read what is known of the task, from the record or from the tags of the text."""
     record: dict[str, object] = dict(to_dict(work.record.get("task")) or work.record)
     if record:
         return record
-    return {name: words for tag, name in _STATUS_TAGS.items() if (words := read_tag(work.words, tag))}
+    return {name: value for tag, name in _STATUS_TAGS.items() if (value := read_tag(work.words, tag))}
 
 
-def _show_task_output(work: CardSource, told: dict[str, object]) -> SectionList:
-    printed = pick_text(told.get("stdout"), told.get("output")).strip("\r\n")
-    errors = pick_text(told.get("stderr")).strip("\r\n")
-    found: list[Section] = [TerminalSection(printed)] if printed else []
+def _show_task_output(work: CardSource, task: dict[str, object]) -> SectionList:
+    output = pick_text(task.get("stdout"), task.get("output")).strip("\r\n")
+    errors = pick_text(task.get("stderr")).strip("\r\n")
+    found: list[Section] = [TerminalSection(output)] if output else []
     if errors:
         found.append(TerminalSection(errors, "error"))
-    if report := pick_text(told.get("result")):
+    if report := pick_text(task.get("result")):
         found.append(guess_text_section(report))
-    if not found and told:
-        return (PlainSection("Nothing was printed.", "", "note"),)
+    if not found and task:
+        return (PlainSection("It printed nothing.", "", "note"),)
     return found or show_result(work)
 
 
 def build_stop_parts(work: CardSource) -> CardParts:
-    """KillShell and TaskStop."""
+    """Build the parts of KillShell and TaskStop."""
 
     def show_sections(work: CardSource) -> SectionList:
-        told = pick_text(work.record.get("message"), to_dict(parse_json_value(work.words)).get("message"))
-        return (PlainSection(told),) if told else show_result(work)
+        message = pick_text(work.record.get("message"), to_dict(parse_json_value(work.words)).get("message"))
+        return (PlainSection(message),) if message else show_result(work)
 
     return CardParts((), show_outcome(work, show_sections))
 
 
 def build_watch_parts(work: CardSource) -> CardParts:
-    """Monitor: a command whose lines come back as notifications."""
-    given = work.input_fields
-    command = pick_text(given.get("command"), to_dict(given.get("ws")).get("url"))
+    """Build the parts of Monitor, a command whose lines arrive as notifications."""
+    fields = work.input_fields
+    command = pick_text(fields.get("command"), to_dict(fields.get("ws")).get("url"))
     asked = (
-        [CodeSection(command, "bash", to_short_line(pick_text(given.get("description"))))]
+        [CodeSection(command, "bash", to_short_line(pick_text(fields.get("description"))))]
         if command
-        else asked_anyhow(given)
+        else show_input(fields)
     )
     badges = ["in background"] if work.outcome in ("answered", "launched") else []
     return CardParts(asked, show_outcome(work, show_result), badges)
 
 
 def build_repl_parts(work: CardSource) -> CardParts:
-    """REPL: code that ran inside the client."""
+    """Build the parts of REPL, code that ran inside the client."""
     code = pick_text(*(work.input_fields.get(name) for name in ("code", "script", "input", "command")))
     language = pick_text(work.input_fields.get("language")) or _TOOL_LANGUAGES["REPL"]
-    asked = [CodeSection(code, to_short_line(language, 40))] if code else asked_anyhow(work.detail.input)
+    asked = [CodeSection(code, to_short_line(language, 40))] if code else show_input(work.detail.input)
     return CardParts(asked, show_outcome(work, _show_evaluation))
 
 

@@ -1,4 +1,4 @@
-"""Files that were written and edited, as differences."""
+"""Cards of written and edited files, shown as differences."""
 
 from __future__ import annotations
 
@@ -7,30 +7,29 @@ from collections.abc import Iterable, Iterator
 from turnlog.render.card import CodeSection, DiffSection, PlainSection, Section
 from turnlog.render.figures import format_count
 from turnlog.render.tools.card_parts import CardParts, CardSource, SectionList, show_failure
-from turnlog.render.tools.generic_tools import show_input as asked_anyhow
-from turnlog.render.tools.generic_tools import show_result
+from turnlog.render.tools.generic_tools import show_input, show_result
 from turnlog.render.values import Json, format_scalar, pick_text, to_dict_list, to_short_line
 from turnlog.session.files.changes import FileChange, build_edit_change, build_write_change
 from turnlog.session.files.patches import Hunk, compare_texts
 
-NO_PLACE_NOTE = "the lines are counted from where the replaced text begins"
+NO_PLACE_NOTE = "line numbers count from the start of the replaced text"
 
 
 def build_write_parts(work: CardSource) -> CardParts:
-    """Write: a new file, or a new content."""
+    """Build the parts of Write: a new file, or new content."""
     path = work.find_path("file_path", "path")
     content = pick_text(work.record.get("content"), work.input_fields.get("content"))
     change = build_write_change(work.input_fields, work.record, None) if work.outcome == "answered" else None
     if change is not None and change.hunks is not None:
         return _build_change_parts(work, path, change)
-    shown: SectionList = (CodeSection(content, path),) if content else ()
-    if not shown and isinstance(work.input_fields.get("content"), str):
-        shown = (PlainSection("An empty file.", "", "note"),)
-    return _build_proposal_parts(work, shown, [format_count(_count_lines(content), "line")] if content else [])
+    sections: SectionList = (CodeSection(content, path),) if content else ()
+    if not sections and isinstance(work.input_fields.get("content"), str):
+        sections = (PlainSection("An empty file.", "", "note"),)
+    return _build_proposal_parts(work, sections, [format_count(_count_lines(content), "line")] if content else [])
 
 
 def build_edit_parts(work: CardSource) -> CardParts:
-    """Edit and MultiEdit: texts replaced by others."""
+    """Build the parts of Edit and MultiEdit: texts replaced by others."""
     path = work.find_path("file_path", "path")
     change = (
         build_edit_change(work.input_fields, work.record, None, absent=False) if work.outcome == "answered" else None
@@ -40,8 +39,8 @@ def build_edit_parts(work: CardSource) -> CardParts:
     edits = to_dict_list(work.input_fields.get("edits")) or [work.input_fields]
     hunks = [hunk for item in edits for hunk in _build_edit_hunks(item)]
     created = len(edits) == 1 and edits[0].get("old_string") == ""
-    shown = [DiffSection(path, tuple(hunks), created, "" if created else NO_PLACE_NOTE)] if hunks else []
-    return _build_proposal_parts(work, shown, _format_line_sums(hunks))
+    sections = [DiffSection(path, tuple(hunks), created, "" if created else NO_PLACE_NOTE)] if hunks else []
+    return _build_proposal_parts(work, sections, _format_line_sums(hunks))
 
 
 def _build_edit_hunks(item: Json) -> tuple[Hunk, ...]:
@@ -50,25 +49,27 @@ def _build_edit_hunks(item: Json) -> tuple[Hunk, ...]:
 
 
 def _compare_texts(old: str, new: str) -> tuple[Hunk, ...]:
-    end = "" if old.endswith("\n") or new.endswith("\n") else "\n"  # parts of lines have no line end to lack
+    end = "" if old.endswith("\n") or new.endswith("\n") else "\n"  # a part of a line can't lack a line end
     return compare_texts(old + end if old else "", new + end if new else "")
 
 
 def _build_change_parts(work: CardSource, path: str, change: FileChange) -> CardParts:
-    """A change that was made."""
+    """Build the parts of a change that was made."""
     path = path or pick_text(work.record.get("filePath"))
     hunks = change.hunks or ()
     badges = [*_format_line_sums(hunks), *(["new file"] if change.created else []), *_iter_edit_badges(work)]
     if not hunks:
-        shown: Section = PlainSection("An empty file." if change.created else "The content is as before.", "", "note")
+        section: Section = PlainSection(
+            "An empty file." if change.created else "The content did not change.", "", "note"
+        )
     else:
-        shown = DiffSection(path, hunks, change.created, change.note or "")
-    return CardParts((), (shown,), badges)
+        section = DiffSection(path, hunks, change.created, change.note or "")
+    return CardParts((), (section,), badges)
 
 
-def _build_proposal_parts(work: CardSource, shown: SectionList, badges: Iterable[str]) -> CardParts:
-    """A change that was asked for; whether it was made is told by the result."""
-    asked = shown or asked_anyhow(work.detail.input)
+def _build_proposal_parts(work: CardSource, sections: SectionList, badges: Iterable[str]) -> CardParts:
+    """Build the parts of a requested change; the result says whether it was made."""
+    asked = sections or show_input(work.detail.input)
     return CardParts(asked, _show_result(work), [*badges, *_iter_edit_badges(work)])
 
 
@@ -80,7 +81,7 @@ def _show_result(work: CardSource) -> SectionList:
 
 def _iter_edit_badges(work: CardSource) -> Iterator[str]:
     if work.record.get("userModified") is True:
-        yield "changed by the person"
+        yield "changed by the user"
     if work.input_fields.get("replace_all") is True:
         yield "everywhere"
 
@@ -101,19 +102,19 @@ def _count_lines(content: str) -> int:
 
 
 def build_notebook_parts(work: CardSource) -> CardParts:
-    """NotebookEdit: one cell."""
-    given, record = work.input_fields, work.record
+    """Build the parts of NotebookEdit: one cell."""
+    fields, record = work.input_fields, work.record
     path = work.find_path("notebook_path", "file_path")
-    cell = pick_text(given.get("cell_id"), record.get("cell_id")) or format_scalar(given.get("cell_number"))
-    mode = pick_text(given.get("edit_mode"), record.get("edit_mode")) or "replace"
-    new = pick_text(given.get("new_source"), record.get("new_source"))
+    cell = pick_text(fields.get("cell_id"), record.get("cell_id")) or format_scalar(fields.get("cell_number"))
+    mode = pick_text(fields.get("edit_mode"), record.get("edit_mode")) or "replace"
+    new = pick_text(fields.get("new_source"), record.get("new_source"))
     badges = [to_short_line(f"{mode} cell {cell}" if cell not in ("", "none") else mode, 60)]
-    shown = _show_cell(path, mode, pick_text(record.get("old_source")), new, _find_language(work))
-    if told := pick_text(record.get("error")):
-        return CardParts(shown, (PlainSection(told, "", "error"),), badges)
-    if work.outcome == "answered" and shown:
-        return CardParts((), shown, badges)
-    return CardParts(shown, _show_result(work), badges)
+    sections = _show_cell(path, mode, pick_text(record.get("old_source")), new, _find_language(work))
+    if error := pick_text(record.get("error")):
+        return CardParts(sections, (PlainSection(error, "", "error"),), badges)
+    if work.outcome == "answered" and sections:
+        return CardParts((), sections, badges)
+    return CardParts(sections, _show_result(work), badges)
 
 
 def _show_cell(path: str, mode: str, old: str, new: str, language: str) -> SectionList:

@@ -1,4 +1,4 @@
-"""Files that were read: texts with their line numbers, images, PDFs, notebooks."""
+"""Cards of read files: texts with their line numbers, images, PDFs, notebooks."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ _SAVED_PAGES_TEXT = "Its pages were saved as images"
 
 
 def build_read_parts(work: CardSource) -> CardParts:
-    """Read and NotebookRead."""
+    """Build the parts of Read and NotebookRead."""
     path = work.find_path("file_path", "notebook_path", "path")
-    found = parse_read_call(work.detail) if work.outcome == "answered" else None
+    shown = parse_read_call(work.detail) if work.outcome == "answered" else None
     file = to_dict(work.record.get("file"))
-    answered = show_outcome(work, lambda work: _show_file(work, found, file, path))
-    return CardParts((), answered, list(_iter_badges(work, found, file)))
+    answered = show_outcome(work, lambda work: _show_file(work, shown, file, path))
+    return CardParts((), answered, list(_iter_badges(work, shown, file)))
 
 
-def _show_file(work: CardSource, found: ShownLines | None, file: Json, path: str) -> SectionList:
+def _show_file(work: CardSource, shown: ShownLines | None, file: Json, path: str) -> SectionList:
     name = path or pick_text(file.get("filePath"))
-    if found is not None:
+    if shown is not None:
         return (
-            (CodeSection(found.text, name, "", found.first),)
-            if found.text
+            (CodeSection(shown.text, name, "", shown.first),)
+            if shown.text
             else (PlainSection("The file is empty.", "", "note"),)
         )
     if work.record.get("type") == "notebook":
@@ -45,13 +45,13 @@ def _show_file(work: CardSource, found: ShownLines | None, file: Json, path: str
     return (CodeSection(work.words, name),)
 
 
-def _iter_badges(work: CardSource, found: ShownLines | None, file: Json) -> Iterator[str]:
-    if found is not None and found.text:
-        lines = found.text.removesuffix("\n").count("\n") + 1
-        partly = found.total is not None and not found.is_whole and lines < found.total
+def _iter_badges(work: CardSource, shown: ShownLines | None, file: Json) -> Iterator[str]:
+    if shown is not None and shown.text:
+        lines = shown.text.removesuffix("\n").count("\n") + 1
+        is_part = shown.total is not None and not shown.is_whole and lines < shown.total
         yield (
-            f"lines {found.first:,}–{found.first + lines - 1:,} of {found.total:,}"
-            if partly
+            f"lines {shown.first:,}–{shown.first + lines - 1:,} of {shown.total:,}"
+            if is_part
             else format_count(lines, "line")
         )
     if work.record.get("type") == "notebook":
@@ -63,7 +63,7 @@ def _iter_badges(work: CardSource, found: ShownLines | None, file: Json) -> Iter
 
 
 def _iter_cells(cells: list[Json]) -> Iterator[Section]:
-    """The cells of a notebook with what they printed."""
+    """Show the cells of a notebook with their output."""
     for place, cell in enumerate(cells):
         source = join_cell_source(cell.get("source"))
         name = to_short_line(pick_text(cell.get("cell_id"), cell.get("id")) or f"cell {place + 1}", 60)
@@ -72,10 +72,10 @@ def _iter_cells(cells: list[Json]) -> Iterator[Section]:
         else:
             yield CodeSection(source, to_short_line(pick_text(cell.get("language")) or "python", 40), name)
         for output in to_dict_list(cell.get("outputs")):
-            if words := join_cell_source(output.get("text")):
-                yield TerminalSection(words, "error" if output.get("output_type") == "error" else "output")
+            if text := join_cell_source(output.get("text")):
+                yield TerminalSection(text, "error" if output.get("output_type") == "error" else "output")
 
 
 def join_cell_source(source: Any) -> str:
-    """The text of a cell, which may stand there as a list of lines."""
+    """Return the text of a cell, which may be a list of lines."""
     return "".join(to_string_list(source)) if isinstance(source, list) else pick_text(source)

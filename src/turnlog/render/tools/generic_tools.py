@@ -1,4 +1,4 @@
-"""Tools that nobody knows, and those of MCP servers: names and values, never raw JSON."""
+"""Cards of unknown tools and those of MCP servers: names and values, never raw JSON."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ _MAX_FIELDS = 40
 
 
 def build_generic_parts(work: CardSource) -> CardParts:
-    """Any tool without a card of its own."""
+    """Build the parts of any tool without its own card."""
     return CardParts(show_input(work.detail.input), show_outcome(work, show_result))
 
 
-def show_input(given: Any) -> SectionList:
-    """What a tool was given."""
-    if given is None or given == {}:
+def show_input(arguments: Any) -> SectionList:
+    """Show the input of a tool."""
+    if arguments is None or arguments == {}:
         return ()
-    if not isinstance(given, dict) or len(given) > _MAX_FIELDS:
-        return (TreeSection(given),)
-    short = tuple((name, format_scalar(value)) for name, value in given.items() if _is_short(value))
-    long = [(name, value) for name, value in given.items() if isinstance(value, str) and not _is_short(value)]
-    deep = {name: value for name, value in given.items() if isinstance(value, dict | list)}
-    found: list[Section] = [FieldsSection(short)] if short else []
-    found += [guess_text_section(value, name) for name, value in long]
-    return [*found, TreeSection(deep)] if deep else found
+    if not isinstance(arguments, dict) or len(arguments) > _MAX_FIELDS:
+        return (TreeSection(arguments),)
+    short = tuple((name, format_scalar(value)) for name, value in arguments.items() if _is_short(value))
+    long = [(name, value) for name, value in arguments.items() if isinstance(value, str) and not _is_short(value)]
+    deep = {name: value for name, value in arguments.items() if isinstance(value, dict | list)}
+    sections: list[Section] = [FieldsSection(short)] if short else []
+    sections += [guess_text_section(value, name) for name, value in long]
+    return [*sections, TreeSection(deep)] if deep else sections
 
 
 def _is_short(value: object) -> bool:
@@ -55,35 +55,35 @@ def _is_short(value: object) -> bool:
     return not isinstance(value, dict | list)
 
 
-def guess_text_section(words: str, title: str = "") -> Section:
-    """A text of unknown form: JSON as a tree, Markdown as such, anything else as it is."""
-    found = parse_json_value(words)
-    if found is not None:
-        return TreeSection(found, title)
-    return TextSection(words, title) if is_markdown(words) else PlainSection(words, title)
+def guess_text_section(text: str, title: str = "") -> Section:
+    """Show a text of unknown form: JSON as a tree, Markdown as such, anything else as plain text."""
+    value = parse_json_value(text)
+    if value is not None:
+        return TreeSection(value, title)
+    return TextSection(text, title) if is_markdown(text) else PlainSection(text, title)
 
 
 def show_result(work: CardSource) -> SectionList:
-    """A result of unknown form, block by block."""
+    """Show a result of unknown form, block by block."""
     result = work.detail.result
     if isinstance(result, str):
-        found = [guess_text_section(work.words)] if work.words.strip() else []
+        sections = [guess_text_section(work.words)] if work.words.strip() else []
     elif isinstance(result, list):
-        found = list(_show_blocks(result, list(work.pictures)))
+        sections = list(_show_blocks(result, list(work.pictures)))
     else:
-        found = [TreeSection(result)] if result is not None else []
-    found += [picture for picture in work.pictures if picture not in found]
-    if not found and isinstance(work.detail.structured, dict | list) and work.detail.structured:
-        found = [TreeSection(work.detail.structured)]
-    return found
+        sections = [TreeSection(result)] if result is not None else []
+    sections += [picture for picture in work.pictures if picture not in sections]
+    if not sections and isinstance(work.detail.structured, dict | list) and work.detail.structured:
+        sections = [TreeSection(work.detail.structured)]
+    return sections
 
 
 def _show_blocks(blocks: list[Any], pictures: list[Picture]) -> Iterator[Section]:
     for block in blocks:
-        words = pick_text(to_dict(block).get("text"))
+        text = pick_text(to_dict(block).get("text"))
         kind = to_dict(block).get("type")
-        if kind == "text" and words:
-            yield guess_text_section(words)
+        if kind == "text" and text:
+            yield guess_text_section(text)
         elif to_picture(block) is not None:
             yield pictures.pop(0) if pictures else PlainSection(f"[{kind}]", tone="note")
         elif kind == "resource" and (resource := to_dict(to_dict(block).get("resource"))):
@@ -98,18 +98,18 @@ def _show_resource(resource: dict[str, Any]) -> Iterator[Section]:
     uri = pick_text(resource.get("uri"))
     if uri:
         yield LinkSection(uri, pick_text(resource.get("name")))
-    if words := pick_text(resource.get("text")):
-        yield guess_text_section(words) if parse_json_value(words) is not None else CodeSection(words, uri)
+    if text := pick_text(resource.get("text")):
+        yield guess_text_section(text) if parse_json_value(text) is not None else CodeSection(text, uri)
 
 
 def build_resource_list_parts(work: CardSource) -> CardParts:
-    """ListMcpResourcesTool: what servers have to offer."""
+    """Build the parts of ListMcpResourcesTool: the resources of servers."""
 
     def show_sections(work: CardSource) -> SectionList:
-        found = [to_dict(item) for item in to_list(work.detail.structured)]
+        resources = [to_dict(item) for item in to_list(work.detail.structured)]
         links = [
             LinkSection(pick_text(item.get("uri")), pick_text(item.get("name")), pick_text(item.get("description")))
-            for item in found
+            for item in resources
             if pick_text(item.get("uri"))
         ]
         return links or show_result(work)
@@ -118,7 +118,7 @@ def build_resource_list_parts(work: CardSource) -> CardParts:
 
 
 def build_resource_parts(work: CardSource) -> CardParts:
-    """ReadMcpResourceTool: one resource of a server."""
+    """Build the parts of ReadMcpResourceTool: one resource of a server."""
 
     def show_sections(work: CardSource) -> SectionList:
         contents = [to_dict(item) for item in to_list(work.record.get("contents"))]

@@ -1,4 +1,4 @@
-"""Lists of tasks and plans."""
+"""Cards of task lists and plans."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Any
 from turnlog.render.call_titles import name_task, name_todo
 from turnlog.render.card import ChecklistSection, ChecklistTask, FieldsSection, PlainSection, Section, TextSection
 from turnlog.render.tools.card_parts import CardParts, CardSource, EarlierCalls, SectionList, show_outcome
-from turnlog.render.tools.generic_tools import show_input as asked_anyhow
-from turnlog.render.tools.generic_tools import show_result
+from turnlog.render.tools.generic_tools import show_input, show_result
 from turnlog.render.values import (
     Json,
     format_scalar,
@@ -26,11 +25,11 @@ _CREATED_TEXT = re.compile(r"Task #(\S+) created")
 _TASK_LINE = re.compile(r"^#(\S+) \[(\w+)\] (.*)$", re.MULTILINE)
 
 
-# -- the list that is written whole
+# -- lists that are written as a whole
 
 
 def build_todo_parts(work: CardSource) -> CardParts:
-    """TodoWrite: the whole list, with what has changed since the one before."""
+    """Build the parts of TodoWrite: the whole list, with the changes since the previous one."""
     new = _to_items(work.input_fields.get("todos")) or _to_items(work.record.get("newTodos"))
     recorded = work.record.get("oldTodos")
     old = _to_items(recorded) if isinstance(recorded, list) else work.earlier.todos
@@ -38,9 +37,9 @@ def build_todo_parts(work: CardSource) -> CardParts:
         work.earlier.todos = new
     tasks = _compare_items(old or [], new)
     done = sum(item.get("status") == _DONE_STATUS for item in new)
-    shown: SectionList = (ChecklistSection(tuple(tasks)),) if tasks else asked_anyhow(work.detail.input)
+    sections: SectionList = (ChecklistSection(tuple(tasks)),) if tasks else show_input(work.detail.input)
     badges = [f"{done} of {len(new)} done"] if new else []
-    return CardParts(shown, show_outcome(work, _show_error), badges)
+    return CardParts(sections, show_outcome(work, _show_error), badges)
 
 
 def _to_items(value: Any) -> list[Json]:
@@ -54,10 +53,10 @@ def _compare_items(old: list[Json], new: list[Json]) -> list[ChecklistTask]:
         name, state = name_todo(item), pick_text(item.get("status"))
         change = "" if not old or before.get(name) == state else "changed" if name in before else "new"
         found.append(ChecklistTask(name, state or "pending", change))
-    kept = {task.text for task in found}
+    remaining = {task.text for task in found}
     return [
         *found,
-        *(ChecklistTask(name, state or "pending", "gone") for name, state in before.items() if name not in kept),
+        *(ChecklistTask(name, state or "pending", "gone") for name, state in before.items() if name not in remaining),
     ]
 
 
@@ -65,11 +64,11 @@ def _compare_items(old: list[Json], new: list[Json]) -> list[ChecklistTask]:
 
 
 def build_task_create_parts(work: CardSource) -> CardParts:
-    """TaskCreate."""
+    """Build the parts of TaskCreate."""
     subject, description = pick_text(work.input_fields.get("subject")), pick_text(work.input_fields.get("description"))
     created = to_dict(work.record.get("task"))
-    told = _CREATED_TEXT.search(work.words)
-    task = pick_text(created.get("id")) or (told[1] if told else "")
+    created_text = _CREATED_TEXT.search(work.words)
+    task = pick_text(created.get("id")) or (created_text[1] if created_text else "")
     _remember_task(work.earlier, task, subject, "pending")
     asked: list[Section] = [ChecklistSection((ChecklistTask(name_task(task, subject), "pending", "new"),))]
     if description and description != subject:
@@ -78,43 +77,43 @@ def build_task_create_parts(work: CardSource) -> CardParts:
 
 
 def build_task_update_parts(work: CardSource) -> CardParts:
-    """TaskUpdate."""
-    given = work.input_fields
-    task = pick_text(given.get("taskId")) or format_scalar(given.get("taskId", ""))
+    """Build the parts of TaskUpdate."""
+    fields = work.input_fields
+    task = pick_text(fields.get("taskId")) or format_scalar(fields.get("taskId", ""))
     subject, state = work.earlier.tasks.get(task, ("", ""))
     change = to_dict(work.record.get("statusChange"))
-    subject = pick_text(given.get("subject")) or subject
-    state = pick_text(given.get("status"), change.get("to")) or state
+    subject = pick_text(fields.get("subject")) or subject
+    state = pick_text(fields.get("status"), change.get("to")) or state
     if work.outcome == "answered":
         _remember_task(work.earlier, task, subject, state)
     asked: list[Section] = [
         ChecklistSection((ChecklistTask(name_task(task, subject), state or "unchanged", "changed"),))
     ]
-    further = [(name, _join_values(given[name])) for name in given if name not in ("taskId", "status", "subject")]
-    if shown := tuple((name, to_short_line(value)) for name, value in further if value):
-        asked.append(FieldsSection(shown))
+    further = [(name, _join_values(fields[name])) for name in fields if name not in ("taskId", "status", "subject")]
+    if rows := tuple((name, to_short_line(value)) for name, value in further if value):
+        asked.append(FieldsSection(rows))
     before = pick_text(change.get("from"))
     badges = [
-        "" if given.get("subject") else to_short_line(subject, 60),
-        to_short_line(f"{before} → {state}" if before else "" if given.get("status") else state, 60),
+        "" if fields.get("subject") else to_short_line(subject, 60),
+        to_short_line(f"{before} → {state}" if before else "" if fields.get("status") else state, 60),
     ]
     return CardParts(asked, show_outcome(work, _show_error), badges)
 
 
 def build_task_list_parts(work: CardSource) -> CardParts:
-    """TaskList and TaskGet."""
+    """Build the parts of TaskList and TaskGet."""
     one = to_dict(work.record.get("task"))
-    found = to_dict_list(work.record.get("tasks")) or ([one] if one else [])
-    if not found:
-        found = [{"id": task, "status": state, "subject": name} for task, state, name in _TASK_LINE.findall(work.words)]
+    items = to_dict_list(work.record.get("tasks")) or ([one] if one else [])
+    if not items:
+        items = [{"id": task, "status": state, "subject": name} for task, state, name in _TASK_LINE.findall(work.words)]
     tasks = []
-    for item in found:
+    for item in items:
         task, subject, state = (pick_text(item.get(name)) for name in ("id", "subject", "status"))
         _remember_task(work.earlier, task, subject, state)
         tasks.append(ChecklistTask(name_task(task, subject), state or "pending"))
 
     def show_sections(work: CardSource) -> SectionList:
-        about = [TextSection(told)] if (told := pick_text(one.get("description"))) else []
+        about = [TextSection(description)] if (description := pick_text(one.get("description"))) else []
         return [ChecklistSection(tuple(tasks)), *about] if tasks else show_result(work)
 
     done = sum(task.state == _DONE_STATUS for task in tasks)
@@ -123,8 +122,8 @@ def build_task_list_parts(work: CardSource) -> CardParts:
 
 
 def _show_error(work: CardSource) -> SectionList:
-    told = pick_text(work.record.get("error"))
-    return (PlainSection(told, "", "error"),) if told else ()
+    error = pick_text(work.record.get("error"))
+    return (PlainSection(error, "", "error"),) if error else ()
 
 
 def _remember_task(earlier: EarlierCalls, task: str, subject: str, state: str) -> None:
@@ -141,17 +140,17 @@ def _join_values(value: Any) -> str:
 
 
 def build_plan_parts(work: CardSource) -> CardParts:
-    """ExitPlanMode: the plan, and what the person said to it."""
-    given, record = work.input_fields, work.record
-    words = pick_text(given.get("plan"), record.get("plan"))
-    asked: list[Section] = [TextSection(words, "Plan")] if words else []
-    allowed = [pick_text(item.get("prompt")) for item in to_dict_list(given.get("allowedPrompts"))]
-    if shown := ", ".join(item for item in allowed if item):
-        asked.append(FieldsSection((("allowed without asking", shown),)))
-    if path := pick_text(given.get("planFilePath"), record.get("filePath")):
+    """Build the parts of ExitPlanMode: the plan, and the person's response."""
+    fields, record = work.input_fields, work.record
+    plan = pick_text(fields.get("plan"), record.get("plan"))
+    asked: list[Section] = [TextSection(plan, "Plan")] if plan else []
+    allowed = [pick_text(item.get("prompt")) for item in to_dict_list(fields.get("allowedPrompts"))]
+    if prompts := ", ".join(item for item in allowed if item):
+        asked.append(FieldsSection((("allowed without asking", prompts),)))
+    if path := pick_text(fields.get("planFilePath"), record.get("filePath")):
         asked.append(FieldsSection((("file", path),)))
     badges = ["approved"] if work.outcome == "answered" else []
-    badges += ["edited by the person"] if record.get("planWasEdited") is True else []
+    badges += ["edited by the user"] if record.get("planWasEdited") is True else []
     return CardParts(asked, show_outcome(work, _show_verdict), badges)
 
 
@@ -161,5 +160,5 @@ def _show_verdict(work: CardSource) -> SectionList:
 
 
 def build_plan_mode_parts(work: CardSource) -> CardParts:
-    """EnterPlanMode."""
-    return CardParts(asked_anyhow(work.detail.input), show_outcome(work, _show_verdict))
+    """Build the parts of EnterPlanMode."""
+    return CardParts(show_input(work.detail.input), show_outcome(work, _show_verdict))

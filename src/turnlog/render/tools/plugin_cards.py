@@ -1,7 +1,7 @@
-"""Cards of other packages: for tools that turnlog has no card for, such as those of an MCP server.
+"""Cards of other packages, for tools that turnlog has no card for, such as those of an MCP server.
 
-A card gives sections, never markup: escaping stays in `render`. A card that fails is reported once, and the generic
-card takes its place.
+A card returns sections, never markup: escaping stays in `render`. A card that fails is reported once, and the generic
+card replaces it.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ CARD_SECTIONS = (
     TextSection,
     TreeSection,
 )
-"""The sections that a card of another package may have."""
+"""The sections that a card of another package may contain."""
 CardSection = (
     ChecklistSection
     | CodeSection
@@ -70,16 +70,16 @@ _ALLOWED_VALUES = {"tone": ("plain", "note", "warning", "error"), "stream": ("ou
 
 @dataclass(frozen=True)
 class ToolCall:
-    """A call and its result, as the transcript has them. Its values are hostile input, and not to be changed."""
+    """A call and its result, as in the transcript. Treat its values as hostile input, and don't change them."""
 
     tool: str
     """The name of the tool, such as `mcp__jira__get_issue`."""
     input: Mapping[str, Any]
-    """What the model gave it; empty if that is no JSON object."""
+    """The input from the model; empty if it is not a JSON object."""
     outcome: str
-    """answered, error, denied, interrupted, launched (goes on in the background) or unanswered."""
+    """answered, error, denied, interrupted, launched (continues in the background) or unanswered."""
     result: Any = None
-    """What the model got back: a text, a list of content blocks, or None."""
+    """The result for the model: text, a list of content blocks, or None."""
     result_text: str = ""
     """The texts of the result, joined."""
     record: Any = None
@@ -88,14 +88,14 @@ class ToolCall:
 
 
 class CardContents(NamedTuple):
-    """What a card shows."""
+    """The content of a card."""
 
     title: str
-    """What the call asked for, on one line."""
+    """What the call requested, on one line."""
     asked: Sequence[CardSection] = ()
-    """What the tool was given."""
+    """Sections about the input."""
     answered: Sequence[CardSection] = ()
-    """What came back. turnlog itself shows errors, denials, interruptions and pictures."""
+    """Sections about the result. turnlog itself shows errors, denials, interruptions and pictures."""
     badges: Sequence[str] = ()
     """Short facts for the head of the card, such as `3 issues`."""
 
@@ -105,26 +105,24 @@ class ToolCard(Protocol):
 
     @property
     def tools(self) -> Sequence[str]:
-        """The names of the tools; `*` and `?` stand for any characters, as in `mcp__jira__*`."""
+        """The names of the tools; `*` and `?` match any characters, as in `mcp__jira__*`."""
 
     def show_call(self, call: ToolCall) -> CardContents | None:
-        """What to show of a call; None leaves it to turnlog's generic card. May run in several threads at once."""
+        """Return what to show of a call, or None for turnlog's generic card. May run in several threads at once."""
 
 
 class PluginCard(NamedTuple):
-    """The card of another package."""
-
     plugin: InstalledPlugin
     card: ToolCard
     tools: tuple[str, ...]
 
     def has_tool(self, name: str) -> bool:
-        """Whether the card is for a tool."""
+        """Return whether the card is for a tool."""
         return any(fnmatchcase(name, pattern) for pattern in self.tools)
 
 
 def build_plugin_parts(work: CardSource, built_in: Collection[str]) -> CardParts | None:
-    """What a card of another package makes of a call; None if there is none, or it fails."""
+    """Build the parts of a call with a card of another package; None if there is none, or it fails."""
     found = _find_card(work.name, tuple(built_in))
     if found is None:
         return None
@@ -148,12 +146,12 @@ def _to_tool_call(work: CardSource) -> ToolCall:
 
 
 def check_contents(contents: object) -> CardContents:
-    """What a card gave, if all of it has the right type: a writer must not fail on it later."""
+    """Return the contents of a card, checked for the right types, so that no writer fails on them later."""
     if not isinstance(contents, CardContents):
-        raise TypeError(f"show_call gave {type(contents).__name__}, not CardContents")
+        raise TypeError(f"show_call returned {type(contents).__name__}, not CardContents")
     texts: tuple[object, ...] = (contents.title, *contents.badges)
     if not all(isinstance(text, str) for text in texts):
-        raise TypeError("the title or a badge is not a text")
+        raise TypeError("the title or a badge is not a string")
     if len(contents.asked) + len(contents.answered) > MAX_CARD_SECTIONS:
         raise ValueError(f"a card has at most {MAX_CARD_SECTIONS} sections")
     return CardContents(
@@ -166,7 +164,7 @@ def check_contents(contents: object) -> CardContents:
 
 def _check_section(section: CardSection) -> CardSection:
     if type(section) not in CARD_SECTIONS:
-        raise TypeError(f"{type(section).__name__} is no section that a card may have")
+        raise TypeError(f"{type(section).__name__} is not a section that a card may contain")
     for name, values in _ALLOWED_VALUES.items():
         if getattr(section, name, values[0]) not in values:
             raise ValueError(f"{type(section).__name__}.{name} is not one of {', '.join(values)}")
@@ -177,14 +175,14 @@ def _check_section(section: CardSection) -> CardSection:
 def _find_card(tool: str, built_in: tuple[str, ...]) -> PluginCard | None:
     found = [card for card in _load_cards(built_in) if card.has_tool(tool)]
     for other in found[1:]:
-        words = f"{other.plugin.label} is not used for {tool}: {found[0].plugin.label} shows it"
-        report_once((other.plugin, tool), words)
+        message = f"{other.plugin.label} is not used for {tool}: {found[0].plugin.label} shows it"
+        report_once((other.plugin, tool), message)
     return found[0] if found else None
 
 
 @cache
 def _load_cards(built_in: tuple[str, ...]) -> list[PluginCard]:
-    """All cards that can be used, in the order of their packages; the others are reported."""
+    """Load all usable cards in the order of their packages, and report the others."""
     found = []
     try:
         for plugin in find_plugins(CARD_GROUP):
@@ -198,22 +196,22 @@ def _load_cards(built_in: tuple[str, ...]) -> list[PluginCard]:
 
 
 def load_card(plugin: InstalledPlugin, built_in: Collection[str]) -> PluginCard:
-    """A card, if it has what it must have and names no tool that has a built-in card."""
+    """Load a card; fail if it is incomplete or names a tool that has a built-in card."""
     card = plugin.create()
     try:
         tools = read_tool_patterns(card)
     except PLUGIN_ERRORS as error:
         raise plugin.build_failure(f"can't be used: {describe_exception(error)}") from error
     if known := sorted({*tools}.intersection(built_in)):
-        raise plugin.build_failure(f"is not used: turnlog has a card for {known[0]} of its own")
+        raise plugin.build_failure(f"is not used: turnlog has its own card for {known[0]}")
     return PluginCard(plugin, card, tools)
 
 
 def read_tool_patterns(card: ToolCard) -> tuple[str, ...]:
-    """The tools that a card is for; raises `TypeError` if it is no card."""
+    """Return the tools of a card; raise `TypeError` if it is not a card."""
     if not callable(getattr(card, "show_call", None)):
         raise TypeError("it has no method show_call")
     tools = getattr(card, "tools", None)
     if not isinstance(tools, tuple | list) or not tools or not all(isinstance(tool, str) and tool for tool in tools):
-        raise TypeError("its tools are no list of names")
+        raise TypeError("its tools are not a list of names")
     return tuple(tools)

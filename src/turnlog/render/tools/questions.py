@@ -1,4 +1,4 @@
-"""Questions to the person, files for the person, and answers as data."""
+"""Cards of questions to the person, files for the person, and structured answers."""
 
 from __future__ import annotations
 
@@ -7,22 +7,21 @@ from typing import Any
 
 from turnlog.render.card import FieldsSection, PlainSection, QuestionChoice, QuestionsSection, Section, TreeSection
 from turnlog.render.tools.card_parts import CardParts, CardSource, SectionList, show_outcome
-from turnlog.render.tools.generic_tools import show_input as asked_anyhow
-from turnlog.render.tools.generic_tools import show_result
+from turnlog.render.tools.generic_tools import show_input, show_result
 from turnlog.render.values import Json, format_scalar, pick_text, to_dict, to_dict_list, to_short_line, to_string_list
 
 _ANSWER_PAIR = re.compile(r'"((?:[^"\\]|\\.)*)"="((?:[^"\\]|\\.)*)"')
 
 
 def build_question_parts(work: CardSource) -> CardParts:
-    """AskUserQuestion: what was asked, what there was to choose from, what was chosen."""
-    asked = to_dict_list(work.input_fields.get("questions")) or to_dict_list(work.record.get("questions"))
-    if not asked and pick_text(work.input_fields.get("question")):
-        asked = [work.input_fields]
+    """Build the parts of AskUserQuestion: the questions, their options and the answers."""
+    questions = to_dict_list(work.input_fields.get("questions")) or to_dict_list(work.record.get("questions"))
+    if not questions and pick_text(work.input_fields.get("question")):
+        questions = [work.input_fields]
     answers = _read_answers(work)
-    choices = tuple(_build_choice(item, answers) for item in asked)
+    choices = tuple(_build_choice(item, answers) for item in questions)
     if not choices:
-        return CardParts(asked_anyhow(work.detail.input), show_outcome(work, show_result))
+        return CardParts(show_input(work.detail.input), show_outcome(work, show_result))
     chosen = any(choice.answers for choice in choices)
     notes = list(_show_notes(work.record.get("annotations")))
     return CardParts(
@@ -33,7 +32,7 @@ def build_question_parts(work: CardSource) -> CardParts:
 
 
 def _read_answers(work: CardSource) -> Json:
-    """What was answered, by question."""
+    """Return the answers by question."""
     if recorded := to_dict(work.record.get("answers")):
         return recorded
     return dict(_ANSWER_PAIR.findall(work.words)) if work.outcome == "answered" else {}
@@ -46,41 +45,41 @@ def _build_choice(item: Json, answers: Json) -> QuestionChoice:
         for option in to_dict_list(item.get("options"))
     ]
     options += [(option, "") for option in to_string_list(item.get("options"))]
-    told = answers.get(question, answers.get(pick_text(item.get("header"))))
+    answer = answers.get(question, answers.get(pick_text(item.get("header"))))
     labels = {label for label, _ in options}
-    return QuestionChoice(question, tuple(options), tuple(_split_choices(told, labels)))
+    return QuestionChoice(question, tuple(options), tuple(_split_choices(answer, labels)))
 
 
-def _split_choices(told: Any, labels: set[str]) -> list[str]:
-    """Several choices stand as a list, or in one text between commas."""
-    if isinstance(told, list):
-        return [format_scalar(item) for item in told if format_scalar(item)]
-    words = format_scalar(told) if told is not None else ""
-    parts = [part.strip() for part in words.split(", ")]
-    return parts if len(parts) > 1 and labels.issuperset(parts) else [words] if words else []
+def _split_choices(answer: Any, labels: set[str]) -> list[str]:
+    """Split several choices, which are a list or one text with commas."""
+    if isinstance(answer, list):
+        return [format_scalar(item) for item in answer if format_scalar(item)]
+    text = format_scalar(answer) if answer is not None else ""
+    parts = [part.strip() for part in text.split(", ")]
+    return parts if len(parts) > 1 and labels.issuperset(parts) else [text] if text else []
 
 
 def _show_notes(annotations: Any) -> list[Section]:
-    found = [
+    notes = [
         (to_short_line(question), pick_text(to_dict(note).get("notes")))
         for question, note in to_dict(annotations).items()
     ]
-    rows = tuple((question, note) for question, note in found if note)
+    rows = tuple((question, note) for question, note in notes if note)
     return [FieldsSection(rows)] if rows else []
 
 
 def build_user_file_parts(work: CardSource) -> CardParts:
-    """SendUserFile: files for the person."""
+    """Build the parts of SendUserFile: files for the person."""
     names = to_string_list(work.input_fields.get("files")) or to_string_list(work.input_fields.get("attachments"))
-    asked = asked_anyhow({name: value for name, value in work.input_fields.items() if name != "files"})
-    sent = (FieldsSection(tuple(("file", name) for name in names)),) if names else ()
-    return CardParts((*sent, *asked), show_outcome(work, show_result))
+    asked = show_input({name: value for name, value in work.input_fields.items() if name != "files"})
+    files = (FieldsSection(tuple(("file", name) for name in names)),) if names else ()
+    return CardParts((*files, *asked), show_outcome(work, show_result))
 
 
 def build_structured_parts(work: CardSource) -> CardParts:
-    """StructuredOutput: the answer as data."""
-    given = work.detail.input
-    asked: SectionList = (TreeSection(given),) if isinstance(given, dict | list) else asked_anyhow(given)
+    """Build the parts of StructuredOutput: the answer as data."""
+    arguments = work.detail.input
+    asked: SectionList = (TreeSection(arguments),) if isinstance(arguments, dict | list) else show_input(arguments)
     return CardParts(asked, show_outcome(work, _show_short_result))
 
 

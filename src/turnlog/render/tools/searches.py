@@ -1,4 +1,4 @@
-"""What was searched for in files, folders and tools, and what was found."""
+"""Cards of searches in files, folders and tools."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import NamedTuple
 from turnlog.render.card import FieldsSection, HitsSection, PlainSection
 from turnlog.render.figures import format_count
 from turnlog.render.tools.card_parts import CardParts, CardSource, SectionList, show_outcome
-from turnlog.render.tools.generic_tools import guess_text_section, show_result
-from turnlog.render.tools.generic_tools import show_input as asked_anyhow
+from turnlog.render.tools.generic_tools import guess_text_section, show_input, show_result
 from turnlog.render.values import format_scalar, pick_text, to_count, to_dict_list, to_short_line, to_string_list
 
 _NO_HITS_LINE = re.compile(r"\ANo (?:matches|files|entries) found")
@@ -40,16 +39,16 @@ HitRow = tuple[str, str, str]
 
 
 class SearchHits(NamedTuple):
-    """What a search gave."""
+    """The results of a search."""
 
     rows: tuple[HitRow, ...]
     total: int
     hits: int
-    """How many of the rows are hits, and not the lines around them."""
+    """How many of the rows are matches, as opposed to context lines."""
 
 
 def build_grep_parts(work: CardSource) -> CardParts:
-    """Grep: lines, files or counts."""
+    """Build the parts of Grep: lines, files or counts."""
     path = pick_text(work.input_fields.get("path"))
     mode = pick_text(work.record.get("mode"), work.input_fields.get("output_mode")) or "files_with_matches"
     noun = "hit" if mode == "content" else "file"
@@ -57,45 +56,45 @@ def build_grep_parts(work: CardSource) -> CardParts:
 
 
 def build_glob_parts(work: CardSource) -> CardParts:
-    """Glob: files by their names."""
+    """Build the parts of Glob: files by name."""
     names = to_string_list(work.record.get("filenames")) if work.record else _split_lines(work.words)
     total = to_count(work.record.get("totalMatches")) or to_count(work.record.get("numFiles")) or len(names)
-    found = SearchHits(tuple((name, "", "") for name in names), max(total, len(names)), len(names))
-    return _build_search_parts(work, "file", found)
+    hits = SearchHits(tuple((name, "", "") for name in names), max(total, len(names)), len(names))
+    return _build_search_parts(work, "file", hits)
 
 
 def build_folder_parts(work: CardSource) -> CardParts:
-    """LS: the files of a folder, which old clients wrote as an indented list."""
-    found = tuple(_iter_listed_paths(work.words.split("\n")))
-    parts = _build_search_parts(work, "entry", SearchHits(found, len(found), len(found)))
+    """Build the parts of LS: the files of a folder, which old clients wrote as an indented list."""
+    rows = tuple(_iter_listed_paths(work.words.split("\n")))
+    parts = _build_search_parts(work, "entry", SearchHits(rows, len(rows), len(rows)))
     return replace(parts, asked=())
 
 
-def _build_search_parts(work: CardSource, noun: str, found: SearchHits) -> CardParts:
+def _build_search_parts(work: CardSource, noun: str, hits: SearchHits) -> CardParts:
     badges = []
     if work.outcome == "answered":
         cut = work.record.get("truncated") is True or to_count(work.record.get("appliedLimit")) is not None
-        badges = [_format_hit_count(noun, found), *(["cut"] if cut or found.total > len(found.rows) else [])]
+        badges = [_format_hit_count(noun, hits), *(["cut"] if cut or hits.total > len(hits.rows) else [])]
     asked = _show_options(work)
-    return CardParts(asked, show_outcome(work, lambda work: _show_hits(work, found)), badges)
+    return CardParts(asked, show_outcome(work, lambda work: _show_hits(work, hits)), badges)
 
 
-def _format_hit_count(noun: str, found: SearchHits) -> str:
+def _format_hit_count(noun: str, hits: SearchHits) -> str:
     many = _PLURALS.get(noun, f"{noun}s")
-    if noun == "hit":  # of the lines that were cut off nobody knows which are hits
-        more = found.total > len(found.rows)
-        return f"{found.hits:,}+ hits" if more else format_count(found.hits, noun) if found.hits else f"no {many}"
-    return format_count(found.total, noun, many) if found.total else f"no {many}"
+    if noun == "hit":  # nobody knows which of the lines that were cut are hits
+        more = hits.total > len(hits.rows)
+        return f"{hits.hits:,}+ hits" if more else format_count(hits.hits, noun) if hits.hits else f"no {many}"
+    return format_count(hits.total, noun, many) if hits.total else f"no {many}"
 
 
 def _show_options(work: CardSource) -> SectionList:
-    found = [(name, format_scalar(work.input_fields[name])) for name in _SEARCH_OPTIONS if name in work.input_fields]
-    return (FieldsSection(tuple((name, to_short_line(value)) for name, value in found if value)),) if found else ()
+    options = [(name, format_scalar(work.input_fields[name])) for name in _SEARCH_OPTIONS if name in work.input_fields]
+    return (FieldsSection(tuple((name, to_short_line(value)) for name, value in options if value)),) if options else ()
 
 
-def _show_hits(work: CardSource, found: SearchHits) -> SectionList:
-    if found.rows:
-        return (HitsSection(found.rows, found.total),)
+def _show_hits(work: CardSource, hits: SearchHits) -> SectionList:
+    if hits.rows:
+        return (HitsSection(hits.rows, hits.total),)
     if not work.words.strip() or _NO_HITS_LINE.match(work.words.strip()) or work.record:
         return (PlainSection("Nothing was found.", "", "note"),)
     return show_result(work)
@@ -118,12 +117,12 @@ def _read_grep_hits(work: CardSource, mode: str, path: str) -> SearchHits:
     return SearchHits(tuple(row for row, _ in matched), max(total, len(matched)), hits)
 
 
-def _split_lines(words: str) -> list[str]:
-    """The lines of a result without what the client says about them."""
-    kept = words.strip("\n").split("\n") if words.strip("\n") else []
-    if kept and (_HIT_COUNT_LINE.match(kept[0]) or _NO_HITS_LINE.match(kept[0])):
-        kept = kept[1:]
-    return [row for row in kept if row.strip() and not _CLOSING_LINE.match(row)]
+def _split_lines(text: str) -> list[str]:
+    """Split a result into lines without what the client says about them."""
+    lines = text.strip("\n").split("\n") if text.strip("\n") else []
+    if lines and (_HIT_COUNT_LINE.match(lines[0]) or _NO_HITS_LINE.match(lines[0])):
+        lines = lines[1:]
+    return [row for row in lines if row.strip() and not _CLOSING_LINE.match(row)]
 
 
 def _iter_file_counts(lines: Iterable[str]) -> Iterator[HitRow]:
@@ -134,7 +133,7 @@ def _iter_file_counts(lines: Iterable[str]) -> Iterator[HitRow]:
 
 
 def _iter_matches(lines: list[str], path: str) -> Iterator[tuple[HitRow, bool]]:
-    """Lines of ripgrep, each with whether it is a hit: `file:3:text`, `file-4-text` around it, or without the file."""
+    """Parse ripgrep lines, and whether each is a hit: `file:3:text`, `file-4-text` around it, or without the file."""
     files = {found[1] for row in lines if (found := _MATCH_LINE.fullmatch(row))}
     for row in lines:
         if row == "--":
@@ -152,7 +151,7 @@ def _iter_matches(lines: list[str], path: str) -> Iterator[tuple[HitRow, bool]]:
 
 
 def _parse_context_line(row: str, files: set[str]) -> HitRow | None:
-    """A line beside a hit, which has dashes where the hit has colons."""
+    """Parse a line next to a hit, which has dashes where the hit has colons."""
     for place in [found.start() for found in re.finditer(r"-(?=\d{1,9}-)", row)][:8]:
         if row[:place] in files:
             number_, _, rest = row[place + 1 :].partition("-")
@@ -161,7 +160,7 @@ def _parse_context_line(row: str, files: set[str]) -> HitRow | None:
 
 
 def _iter_listed_paths(lines: Iterable[str]) -> Iterator[HitRow]:
-    """The paths of an indented list."""
+    """Yield the paths of an indented list."""
     above: list[str] = []
     for row in lines:
         name = row.lstrip(" ")
@@ -176,7 +175,7 @@ def _iter_listed_paths(lines: Iterable[str]) -> Iterator[HitRow]:
 
 
 def build_tool_search_parts(work: CardSource) -> CardParts:
-    """ToolSearch: tools that were loaded on demand."""
+    """Build the parts of ToolSearch: tools that were loaded on demand."""
 
     def show_sections(work: CardSource) -> SectionList:
         return (HitsSection(tuple((name, "", "") for name in names), len(names)),) if names else show_result(work)
@@ -191,14 +190,14 @@ def build_tool_search_parts(work: CardSource) -> CardParts:
 
 
 def build_symbol_parts(work: CardSource) -> CardParts:
-    """LSP: what a language server knows."""
+    """Build the parts of LSP: what a language server knows."""
     is_named = pick_text(*(work.input_fields.get(name) for name in ("operation", "filePath", "file_path")))
     hits = to_count(work.record.get("resultCount"))
 
     def show_sections(work: CardSource) -> SectionList:
-        told = pick_text(work.record.get("result"), work.words)
-        return (guess_text_section(told),) if told else show_result(work)
+        text = pick_text(work.record.get("result"), work.words)
+        return (guess_text_section(text),) if text else show_result(work)
 
     badges = [format_count(hits, "result")] if hits is not None else []
-    asked = () if is_named else asked_anyhow(work.detail.input)
+    asked = () if is_named else show_input(work.detail.input)
     return CardParts(asked, show_outcome(work, show_sections), badges)

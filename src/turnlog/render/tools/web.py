@@ -1,4 +1,4 @@
-"""The web, and what the API carries out itself: pages, searches, and the advisor, which is another model."""
+"""Cards of the web, and of tools that the API executes itself: pages, searches, and the advisor, another model."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _REMINDER_TEXT = "REMINDER: You MUST include the sources above"
 
 
 def build_web_fetch_parts(work: CardSource) -> CardParts:
-    """WebFetch: an address, and what a model made of the page."""
+    """Build the parts of WebFetch: a URL, and what a model made of the page."""
     url, prompt = pick_text(work.input_fields.get("url")), pick_text(work.input_fields.get("prompt"))
     asked: list[Section] = [LinkSection(url)] if url else []
     if prompt:
@@ -44,59 +44,59 @@ def build_web_fetch_parts(work: CardSource) -> CardParts:
 
 
 def _show_page(work: CardSource) -> SectionList:
-    words = pick_text(work.record.get("result"), work.words)
-    if not words or parse_json_value(words) is not None:
+    text = pick_text(work.record.get("result"), work.words)
+    if not text or parse_json_value(text) is not None:
         return show_result(work)
-    return (TextSection(words),)
+    return (TextSection(text),)
 
 
 def _iter_badges(record: Json) -> Iterator[str]:
     if (code := to_count(record.get("code"))) is not None:
         yield to_short_line(f"{code} {pick_text(record.get('codeText'))}", 40)
-    if octets := to_count(record.get("bytes")):
-        yield format_size(octets)
+    if size := to_count(record.get("bytes")):
+        yield format_size(size)
 
 
 def build_web_search_parts(work: CardSource) -> CardParts:
-    """WebSearch: a query, the pages that were found, and what a model says about them."""
-    given = work.input_fields
-    limits = [(name, ", ".join(to_string_list(given.get(name)))) for name in ("allowed_domains", "blocked_domains")]
+    """Build the parts of WebSearch: a query, the pages it found, and what a model says about them."""
+    fields = work.input_fields
+    limits = [(name, ", ".join(to_string_list(fields.get(name)))) for name in ("allowed_domains", "blocked_domains")]
     asked = [FieldsSection(tuple((name.replace("_", " "), to_short_line(value)) for name, value in limits if value))]
-    found = show_outcome(work, _show_found_pages)
-    pages = sum(isinstance(section, LinkSection) for section in found)
+    sections = show_outcome(work, _show_found_pages)
+    pages = sum(isinstance(section, LinkSection) for section in sections)
     badges = [format_count(pages, "page")] if pages else []
-    return CardParts(asked if asked[0].rows else (), found, badges)
+    return CardParts(asked if asked[0].rows else (), sections, badges)
 
 
 def _show_found_pages(work: CardSource) -> SectionList:
     recorded = to_list(work.record.get("results"))
-    found = [section for item in recorded for section in _show_results(item)] or list(_show_text_results(work.words))
-    return found or show_result(work)
+    sections = [section for item in recorded for section in _show_results(item)] or list(_show_text_results(work.words))
+    return sections or show_result(work)
 
 
 def _show_results(item: Any) -> Iterator[Section]:
     if isinstance(item, str) and item.strip():
-        found = parse_json_value(item)
-        yield TextSection(item.strip()) if found is None else TreeSection(found)
+        value = parse_json_value(item)
+        yield TextSection(item.strip()) if value is None else TreeSection(value)
     for page in to_dict_list(to_dict(item).get("content")):
         if url := pick_text(page.get("url")):
             yield LinkSection(url, pick_text(page.get("title")), pick_text(page.get("snippet")))
 
 
-def _show_text_results(words: str) -> Iterator[Section]:
-    """The same from the text of the result, where links stand as JSON on a line."""
-    links = [page for found in _LINKS_LINE.findall(words) for page in to_dict_list(parse_json_value(found))]
+def _show_text_results(text: str) -> Iterator[Section]:
+    """Show the same from the text of the result, where links are JSON on one line."""
+    links = [page for links_json in _LINKS_LINE.findall(text) for page in to_dict_list(parse_json_value(links_json))]
     for page in links:
         if url := pick_text(page.get("url")):
             yield LinkSection(url, pick_text(page.get("title")))
     if links:
-        rest = _LINKS_LINE.sub("", _RESULTS_HEAD.sub("", words)).partition(_REMINDER_TEXT)[0].strip()
+        rest = _LINKS_LINE.sub("", _RESULTS_HEAD.sub("", text)).partition(_REMINDER_TEXT)[0].strip()
         if rest:
             yield TextSection(rest)
 
 
 def _show_unsealed_result(work: CardSource) -> SectionList:
-    """A result without what only the API can read."""
+    """Show a result without what only the API can read."""
     known = to_dict(work.detail.result)
     if "encrypted_content" not in known:
         return show_result(work)
@@ -104,7 +104,7 @@ def _show_unsealed_result(work: CardSource) -> SectionList:
 
 
 def build_served_parts(work: CardSource) -> CardParts:
-    """A tool that the API itself carries out: web_search, web_fetch, code_execution and others."""
+    """Build the parts of a tool that the API itself executes: web_search, web_fetch, code_execution and others."""
     pages = [page for page in to_dict_list(work.detail.result) if pick_text(page.get("url"))]
     if pages:
         links = [
@@ -124,25 +124,25 @@ _SEALED_TEXT = "The advice is encrypted: only the API can read it."
 
 
 def build_advisor_parts(work: CardSource) -> CardParts:
-    """What the advisor said, who it is and what it cost."""
+    """Build the parts of the advisor: what it said, its model and its cost."""
     return CardParts((), _show_advice(work), work.request_figures)
 
 
 def _show_advice(work: CardSource) -> SectionList:
     if work.outcome == "unanswered":
         return ()
-    said = to_dict(work.detail.result)
-    if code := pick_text(said.get("error_code")):
+    advice_block = to_dict(work.detail.result)
+    if code := pick_text(advice_block.get("error_code")):
         return (PlainSection(code, "", "error"),)
-    if advice := pick_text(said.get("text")):
+    if advice := pick_text(advice_block.get("text")):
         return (TextSection(advice),)
-    return (PlainSection(_SEALED_TEXT, "", "note"),) if "encrypted_content" in said else show_result(work)
+    return (PlainSection(_SEALED_TEXT, "", "note"),) if "encrypted_content" in advice_block else show_result(work)
 
 
 def iter_advisor_figures(message: Message) -> Iterator[tuple[str, ...]]:
-    """Model, tokens and cost of the advisor's answers, in the order in which it was asked."""
+    """Yield model, tokens and cost of the advisor's answers, in the order of the requests."""
     for request in list_separate_requests(message):
         if request.kind == "advisor_message":
-            used, usd = request.tokens, request.compute_cost(message.started_at).usd
-            figures = (f"{sum_context_tokens(used):,} in", f"{used.output:,} out", format_cost_usd(usd))
+            tokens, usd = request.tokens, request.compute_cost(message.started_at).usd
+            figures = (f"{sum_context_tokens(tokens):,} in", f"{tokens.output:,} out", format_cost_usd(usd))
             yield to_short_line(request.model or "", 40), *figures

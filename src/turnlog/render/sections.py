@@ -105,7 +105,7 @@ TranscriptRenderer = Callable[[str], Markup | None]
 """Returns what a sub-agent did as HTML to put inside its card, by the agent's id."""
 
 COLOUR_BUDGET_CHARS = 20_000
-"""How many characters of visible code are highlighted per window, and twice as many as of folded code."""
+"""How many characters of visible code are highlighted per window; folded code gets half as many."""
 MAX_SHOWN_HITS = 40
 """How many search results are shown before the fold."""
 _OPEN_FAMILIES = frozenset({"writing", "asking", "planning"})

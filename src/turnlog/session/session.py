@@ -40,7 +40,7 @@ class Session:
 
     def __init__(self, file: Transcript, entries: Sequence[Entry] | None = None, gap: timedelta = RESUME_GAP) -> None:
         self.file = file
-        self._given = entries
+        self._part_entries = entries
         self._gap = gap
 
     @classmethod
@@ -107,8 +107,8 @@ class Session:
     @cached_property
     def entries(self) -> Sequence[Entry]:
         """The entries of the session itself, without sidechains, in file order."""
-        if self._given is not None:
-            return self._given
+        if self._part_entries is not None:
+            return self._part_entries
         main = [entry for entry in self.file.entries if not entry.is_sidechain]
         talks = any(entry.type in ("user", "assistant") for entry in main)
         return main if talks or len(main) == len(self.file.entries) else self.file.entries
@@ -116,7 +116,7 @@ class Session:
     @property
     def is_part(self) -> bool:
         """Whether it is only part of its file: a sub-agent inside a main file."""
-        return self._given is not None
+        return self._part_entries is not None
 
     def read_body(self, entry: Entry) -> dict[str, Any]:
         """Return the whole object of an entry."""
@@ -170,7 +170,7 @@ class Session:
     @cached_property
     def agents(self) -> list[SubAgent]:
         """The sub-agents, with the calls that started them."""
-        if self._given is not None:
+        if self._part_entries is not None:
             return []
         carriers = (entry for entry in self.entries if entry.kind == "agent_progress")
         return agents_view.list_sub_agents(self.file, self._calls.all, carriers)
@@ -250,7 +250,9 @@ class Session:
     @cached_property
     def titles(self) -> SessionTitles:
         """All titles of the session."""
-        return overview.read_session_titles(self.file, self.file.entries if self._given is None else self._given)
+        return overview.read_session_titles(
+            self.file, self.file.entries if self._part_entries is None else self._part_entries
+        )
 
     @property
     def title(self) -> str | None:

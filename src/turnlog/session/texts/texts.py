@@ -169,13 +169,13 @@ def _read_block_text(line: TextLine, block: LineBlock) -> SearchText | None:
         return SearchText("thinking", block.thinking)
     if block.type == "tool_use":
         name = block.name or ""
-        words = "\n".join([name, *list_readable_strings(block.input, _NO_OPAQUE_FIELDS)])
-        return SearchText("call", words, _list_paths(block.input), name, block.id)
+        text = "\n".join([name, *list_readable_strings(block.input, _NO_OPAQUE_FIELDS)])
+        return SearchText("call", text, _list_paths(block.input), name, block.id)
     if block.type == "tool_result":
         content = block.content
-        words = content if isinstance(content, str) else "\n".join(list_readable_strings(content))
+        text = content if isinstance(content, str) else "\n".join(list_readable_strings(content))
         failed = has_failed(block.is_error, to_result_text(content), line.tool_use_result)
-        return SearchText("result", words, (), None, block.tool_use_id, failed)
+        return SearchText("result", text, (), None, block.tool_use_id, failed)
     return None
 
 
@@ -185,16 +185,16 @@ def _list_unusual_texts(line: TextLine, body: Body) -> Iterator[SearchText]:
     content = message.get("content") if isinstance(message, dict) else None
     for block in content if isinstance(content, list) else []:
         if not isinstance(block, dict):
-            kind, words = "other", "\n".join(list_readable_strings(block))
+            kind, text = "other", "\n".join(list_readable_strings(block))
         elif _is_usual_block(block):
             continue
         else:
             kind = _classify_block(block, line)
-            words = "\n".join(
+            text = "\n".join(
                 _list_document_texts(block) if block.get("type") == "document" else list_readable_strings(block)
             )
-        if words:
-            yield SearchText(kind, words)
+        if text:
+            yield SearchText(kind, text)
 
 
 def _classify_block(block: Body, line: TextLine) -> str:
@@ -223,13 +223,13 @@ def _replace_numbered_text(result: Body, texts: list[SearchText]) -> None:
     content = read.get("content") if isinstance(read, dict) else None
     if not texts or not isinstance(read, dict) or not isinstance(content, str):
         return
-    shown = texts[-1].words
-    end = _find_end_of_file(read, content, shown)
-    if end is not None and _is_shown_numbered(content, shown):
-        texts[-1].words, texts[-1].seen = content + shown[end:], len(shown)
+    shown_text = texts[-1].words
+    end = _find_end_of_file(read, content, shown_text)
+    if end is not None and _is_shown_numbered(content, shown_text):
+        texts[-1].words, texts[-1].seen = content + shown_text[end:], len(shown_text)
 
 
-def _find_end_of_file(read: Body, content: str, shown: str) -> int | None:
+def _find_end_of_file(read: Body, content: str, shown_text: str) -> int | None:
     """Find where the numbered lines of a file end in what the model saw; additions of the client may follow."""
     start = read.get("startLine")
     if not isinstance(start, int):
@@ -237,40 +237,40 @@ def _find_end_of_file(read: Body, content: str, shown: str) -> int | None:
     whole = content.removesuffix("\n")
     number, last = start + whole.count("\n"), whole[whole.rfind("\n") + 1 :]
     for mark in (f"{number}\u2192{last}", f"{number}\t{last}"):
-        if (at := shown.rfind(mark)) >= 0:
+        if (at := shown_text.rfind(mark)) >= 0:
             return at + len(mark)
     return None
 
 
 def _read_structured_result(result: Any, texts: list[SearchText], familiar: ShownEarlier) -> SearchText | None:
     """Return the texts in the client's own structure of a result that the model did not see."""
-    shown, call = (texts[-1].words, texts[-1].call) if texts else ("", None)
+    shown_text, call = (texts[-1].words, texts[-1].call) if texts else ("", None)
     paths: tuple[str, ...] = ()
     if isinstance(result, dict):
-        added = _list_additional_texts(result, shown, _list_repeated_fields(result, call, familiar))
+        added = _list_additional_texts(result, shown_text, _list_repeated_fields(result, call, familiar))
         paths = _list_paths(result) or _list_paths(result.get("file"))
     else:
         added = [
             text
             for text in list_readable_strings(result)
-            if text not in shown and text.removeprefix("Error: ") not in shown
+            if text not in shown_text and text.removeprefix("Error: ") not in shown_text
         ]
     return SearchText("result", "\n".join(added), paths, call=call) if added or paths else None
 
 
-def _list_additional_texts(result: Body, shown: str, repeated: Container[str]) -> list[str]:
+def _list_additional_texts(result: Body, shown_text: str, repeated: Container[str]) -> list[str]:
     added: list[str] = []
     for key, value in result.items():
         if key in repeated or key in _OPAQUE_FIELDS:
             continue
         shape = type(value)
         if shape is str:
-            if value and value not in shown and not _is_encoded(value):
+            if value and value not in shown_text and not _is_encoded(value):
                 added.append(value)
         elif shape is dict and key == "file":
-            added += _list_file_texts(value, shown)
+            added += _list_file_texts(value, shown_text)
         elif shape is dict or shape is list:
-            added += [text for text in list_readable_strings(value) if text not in shown]
+            added += [text for text in list_readable_strings(value) if text not in shown_text]
     return added
 
 
@@ -303,25 +303,25 @@ def find_whole_file_path(result: Any) -> str | None:
     return None
 
 
-def _list_file_texts(value: Body, shown: str) -> list[str]:
+def _list_file_texts(value: Body, shown_text: str) -> list[str]:
     """List the texts in a file read that the model did not see; it saw the same content with numbered lines."""
     values = [inner for key, inner in value.items() if key != "content" and key not in _OPAQUE_FIELDS]
     content = value.get("content")
-    if not (isinstance(content, str) and _is_shown_numbered(content, shown)):
+    if not (isinstance(content, str) and _is_shown_numbered(content, shown_text)):
         values.append(content)
-    return [text for text in list_readable_strings(values) if text not in shown]
+    return [text for text in list_readable_strings(values) if text not in shown_text]
 
 
-def _is_shown_numbered(content: str, shown: str) -> bool:
+def _is_shown_numbered(content: str, shown_text: str) -> bool:
     """Return whether a text was shown with numbered lines, judged by a sample of its lines."""
-    if len(content) > len(shown):
+    if len(content) > len(shown_text):
         return False
-    if shown.startswith(content):
+    if shown_text.startswith(content):
         return True
     for at in range(0, len(content), len(content) // 6 + 1):
         start = content.rfind("\n", 0, at) + 1
         end = content.find("\n", at)
-        if content[start : end if end >= 0 else None] not in shown:
+        if content[start : end if end >= 0 else None] not in shown_text:
             return False
     return True
 
@@ -345,9 +345,9 @@ def _list_other_texts(kind: str, body: Body) -> list[SearchText]:
     queued = _read_queued_text(inner) if kind == "attachment" and isinstance(inner, dict) else None
     if queued is not None:
         found = [text for text in found if queued.words not in text and text not in queued.words]
-    words = "\n".join(found)
+    text = "\n".join(found)
     failed = kind == "system" and body.get("subtype") == "api_error"
-    rest = [SearchText(name, words, paths, None, None, failed)] if words or paths else []
+    rest = [SearchText(name, text, paths, None, None, failed)] if text or paths else []
     return [queued, *rest] if queued is not None else rest
 
 
@@ -355,8 +355,8 @@ def _read_queued_text(attachment: Body) -> SearchText | None:
     """Return what was typed, or arrived, while the model was working; the client attaches it to the running turn."""
     if attachment.get("type") != "queued_command":
         return None
-    words = "\n".join(list_readable_strings(attachment.get("prompt")))
-    return SearchText(_classify_speaker(parse_queued_prompt(attachment).speaker.kind), words) if words else None
+    text = "\n".join(list_readable_strings(attachment.get("prompt")))
+    return SearchText(_classify_speaker(parse_queued_prompt(attachment).speaker.kind), text) if text else None
 
 
 def _list_tracked_files(body: Body) -> tuple[str, ...]:

@@ -112,7 +112,7 @@ def change_input(call: ToolCall) -> None:
 @pytest.mark.parametrize(
     ("card", "reason"),
     [
-        (Card(lambda call: CardContents("x"), tools=()), "no list of names"),
+        (Card(lambda call: CardContents("x"), tools=()), "not a list of names"),
         (Card(lambda call: CardContents(call.input["key"])), "KeyError"),
         (Card(lambda call: CardContents(call.input.get("key", "").upper())), "AttributeError"),
         (Card(lambda call: CardContents(str(next(NUMBERS)))), "shown in two ways"),

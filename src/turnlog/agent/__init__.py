@@ -1,1 +1,1 @@
-"""The console client: a loop around the Messages API whose sessions are Claude Code's own."""
+"""A console client that runs a loop around the Messages API and writes sessions in Claude Code's format."""

@@ -1,10 +1,10 @@
-"""Carrying out the calls of an answer: each is checked, allowed or refused, run, and written down.
+"""Run the calls of an answer: each is checked, allowed or refused, run, and recorded.
 
-Calls that change nothing run side by side; one that does runs alone, after those before it and before those behind it.
-People are asked in the order of the calls, by the thread that runs the turn.
+Calls that change nothing run in parallel; any other call runs alone, after the calls before it and before those after
+it. The thread of the turn asks for permission in the order of the calls.
 
-A call runs in the folder in which it was judged: other calls may go elsewhere in between, and what was allowed here may
-do harm there.
+A call runs in the folder in which it was checked: other calls may change the folder in between, and what was allowed in
+one folder may do harm in another.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from turnlog.agent.events import CallDenied, CallEnded, CallProgress, CallStarted, TurnEvent
 from turnlog.agent.person import PermissionAnswer, Person
-from turnlog.agent.record.line_bodies import build_result_block as answering
+from turnlog.agent.record.line_bodies import build_result_block
 from turnlog.agent.record.record import SessionRecord
 from turnlog.agent.setup import AgentSetup
 from turnlog.agent.tools.call_result import CallResult, Object, ToolError, Workspace
@@ -33,20 +33,18 @@ CALL_REFUSED_TEXT = (
 CALL_REFUSED_STOP_TEXT = CALL_REFUSED_TEXT + "STOP what you are doing and wait for the user to tell you how to proceed."
 CALL_REFUSED_INSTEAD_TEXT = CALL_REFUSED_TEXT + "To tell you how to proceed, the user said:\n"
 REJECTED_CALL_RECORD = "User rejected tool use"
-"""What the session keeps of a call that a person refused, where others keep what came of it."""
+"""The recorded result of a call that a person refused."""
 _MAX_PARALLEL_CALLS = 10
 
 
 class PendingCall(NamedTuple):
-    """One call of an answer."""
-
     id: str
     name: str
     given: Object
 
 
 class Admission(NamedTuple):
-    """A call that may be made, with its tool and the place in which it was judged; or the refusal."""
+    """A call with its tool and the folder in which it was checked, or its refusal."""
 
     call: PendingCall
     place: Workspace
@@ -55,7 +53,7 @@ class Admission(NamedTuple):
 
 
 class TurnHalted(Exception):
-    """The person wants the turn to end here; every call has a result nevertheless."""
+    """Raised when the person ends the turn; every call has a result nevertheless."""
 
     def __init__(self, results: Sequence[Object]) -> None:
         super().__init__("halted")
@@ -63,7 +61,7 @@ class TurnHalted(Exception):
 
 
 class CallRunner:
-    """The calls of one actor."""
+    """Runs the calls of one actor."""
 
     def __init__(
         self,
@@ -81,12 +79,13 @@ class CallRunner:
         self._scene = scene
         self._agent = agent
         self.denials: list[PendingCall] = []
-        """Calls that were not allowed."""
+        """Calls that were denied."""
 
     def run_calls(self, calls: Sequence[PendingCall], tools: Mapping[str, Tool], cancel: Cancel) -> list[Object]:
-        """Carry out the calls of one answer; their results as blocks, in the order of the calls.
+        """Run the calls of one answer and return their results as blocks, in the order of the calls.
 
-        Raises Halted, after every call has a result, if the person stopped the turn or refused a call without a word.
+        Raises TurnHalted, after every call has a result, if the person stopped the turn or refused a call without
+        instructions.
         """
         results: dict[str, CallResult] = {}
         waiting: list[tuple[PendingCall, Tool, Workspace]] = []
@@ -94,25 +93,25 @@ class CallRunner:
         def is_over() -> bool:
             return cancel.is_set or any(result.content == CALL_REFUSED_STOP_TEXT for result in results.values())
 
-        for asked in calls:
-            call, place, tool, refusal = self._admit(asked, tools, is_over())
+        for requested in calls:
+            call, place, tool, refusal = self._admit(requested, tools, is_over())
             if refusal is None and tool is not None and tool.is_safe(call.given):
                 waiting.append((call, tool, place))
                 continue
-            self._run_side_by_side(waiting, cancel, results)
+            self._run_in_parallel(waiting, cancel, results)
             waiting = []
             if refusal is not None:
                 self._finish_call(call, refusal, 0, results)
             elif tool is not None:
-                self._run_side_by_side([(call, tool, place)], cancel, results)
-        self._run_side_by_side(waiting, cancel, results)
-        blocks: list[Object] = [answering(call.id, results[call.id]) for call in calls]
+                self._run_in_parallel([(call, tool, place)], cancel, results)
+        self._run_in_parallel(waiting, cancel, results)
+        blocks: list[Object] = [build_result_block(call.id, results[call.id]) for call in calls]
         if is_over():
             raise TurnHalted(blocks)
         return blocks
 
     def _admit(self, call: PendingCall, tools: Mapping[str, Tool], is_over: bool) -> Admission:
-        """Check a call and its input, and decide on it."""
+        """Check a call and its input, and decide whether it may run."""
         place = replace(self._setup.place)
         if is_over:
             return Admission(
@@ -120,8 +119,8 @@ class CallRunner:
             )
         tool = tools.get(call.name)
         if tool is None:
-            told = f"Error: No such tool available: {call.name}"
-            unknown = CallResult(f"<tool_use_error>{told}</tool_use_error>", told, is_error=True)
+            message = f"Error: No such tool available: {call.name}"
+            unknown = CallResult(f"<tool_use_error>{message}</tool_use_error>", message, is_error=True)
             return Admission(call, place, refusal=unknown)
         try:
             call = call._replace(given=validate_input(call.name, tool.schema, call.given))
@@ -129,33 +128,33 @@ class CallRunner:
             return Admission(call, place, refusal=error.to_result())
         return self._permit(Admission(call, place, tool), tool)
 
-    def _permit(self, wanted: Admission, tool: Tool) -> Admission:
-        """A call as it may be made, or the refusal of one that may not."""
-        call, place = wanted.call, wanted.place
+    def _permit(self, admission: Admission, tool: Tool) -> Admission:
+        """Return the call if it may run, with its refusal if not."""
+        call, place = admission.call, admission.place
         decision = self._setup.guard.decide(call.name, call.given, place)
         if decision.verdict == "allow":
-            return wanted
-        leave = PermissionAnswer("nobody")
+            return admission
+        answer = PermissionAnswer("nobody")
         if decision.verdict == "ask":
-            leave = self._person.permit(call.name, call.given, decision, self._agent)
-        if leave.verdict == "nobody":
-            return wanted._replace(refusal=self._deny_call(call, decision.reason))
-        if leave.verdict == "always":
+            answer = self._person.permit(call.name, call.given, decision, self._agent)
+        if answer.verdict == "nobody":
+            return admission._replace(refusal=self._deny_call(call, decision.reason))
+        if answer.verdict == "always":
             self._setup.guard.remember(decision.suggested, place)
-        if leave.verdict != "no":
-            return wanted if leave.given is None else self._change(wanted, tool, leave.given)
-        text = CALL_REFUSED_INSTEAD_TEXT + leave.words if leave.words else CALL_REFUSED_STOP_TEXT
-        return wanted._replace(refusal=CallResult(text, REJECTED_CALL_RECORD, is_error=True))
+        if answer.verdict != "no":
+            return admission if answer.given is None else self._replace_input(admission, tool, answer.given)
+        text = CALL_REFUSED_INSTEAD_TEXT + answer.words if answer.words else CALL_REFUSED_STOP_TEXT
+        return admission._replace(refusal=CallResult(text, REJECTED_CALL_RECORD, is_error=True))
 
-    def _change(self, wanted: Admission, tool: Tool, given: Object) -> Admission:
-        """The same for a call whose input was changed by whoever allowed it: that is no leave for what is denied."""
+    def _replace_input(self, admission: Admission, tool: Tool, given: Object) -> Admission:
+        """Check a call again whose input the person changed: their permission does not cover what rules deny."""
         try:
-            call = wanted.call._replace(given=validate_input(wanted.call.name, tool.schema, given))
+            call = admission.call._replace(given=validate_input(admission.call.name, tool.schema, given))
         except ToolError as error:
-            return wanted._replace(refusal=error.to_result())
-        decision = self._setup.guard.decide(call.name, call.given, wanted.place)
+            return admission._replace(refusal=error.to_result())
+        decision = self._setup.guard.decide(call.name, call.given, admission.place)
         refusal = self._deny_call(call, decision.reason) if decision.verdict == "deny" else None
-        return wanted._replace(call=call, refusal=refusal)
+        return admission._replace(call=call, refusal=refusal)
 
     def _deny_call(self, call: PendingCall, reason: str) -> CallResult:
         reason = reason or f"Permission to use {call.name} has been denied."
@@ -163,29 +162,31 @@ class CallRunner:
         self._watch(CallDenied(call.id, call.name, call.given, reason, self._agent))
         return CallResult(reason, f"Error: {reason}", is_error=True)
 
-    def _run_side_by_side(
-        self, some: list[tuple[PendingCall, Tool, Workspace]], cancel: Cancel, results: dict[str, CallResult]
+    def _run_in_parallel(
+        self, admitted: list[tuple[PendingCall, Tool, Workspace]], cancel: Cancel, results: dict[str, CallResult]
     ) -> None:
-        """Run calls side by side; what came of them is written in their order, which is that of the next request."""
-        began = [place.cwd for _, _, place in some]
-        for (call, _, place), before, done in zip(some, began, self._outcomes(some, cancel), strict=True):
-            if place.cwd != before:  # a command went elsewhere: so do the calls to come
+        """Run calls in parallel and record the results in the order of the calls, which is that of the next request."""
+        folders = [place.cwd for _, _, place in admitted]
+        for (call, _, place), before, outcome in zip(
+            admitted, folders, self._iterate_outcomes(admitted, cancel), strict=True
+        ):
+            if place.cwd != before:  # a command changed the folder, also for later calls
                 self._setup.place.cwd = place.cwd
-            self._finish_call(call, *done, results)
+            self._finish_call(call, *outcome, results)
 
-    def _outcomes(
-        self, some: list[tuple[PendingCall, Tool, Workspace]], cancel: Cancel
+    def _iterate_outcomes(
+        self, admitted: list[tuple[PendingCall, Tool, Workspace]], cancel: Cancel
     ) -> Iterator[tuple[CallResult, float]]:
-        if len(some) < 2:
-            yield from (self._run_call(call, tool, place, cancel) for call, tool, place in some)
+        if len(admitted) < 2:
+            yield from (self._run_call(call, tool, place, cancel) for call, tool, place in admitted)
             return
-        from concurrent.futures import ThreadPoolExecutor  # brings logging along; most answers have a single call
+        from concurrent.futures import ThreadPoolExecutor  # imports logging; most answers have a single call
 
-        with ThreadPoolExecutor(min(len(some), _MAX_PARALLEL_CALLS), "call") as pool:
-            yield from pool.map(lambda one: self._run_call(one[0], one[1], one[2], cancel), some)
+        with ThreadPoolExecutor(min(len(admitted), _MAX_PARALLEL_CALLS), "call") as pool:
+            yield from pool.map(lambda one: self._run_call(one[0], one[1], one[2], cancel), admitted)
 
     def _run_call(self, call: PendingCall, tool: Tool, place: Workspace, cancel: Cancel) -> tuple[CallResult, float]:
-        """What came of a call, and the seconds that it took."""
+        """Run a call and return its result and duration in seconds."""
         self._watch(CallStarted(call.id, call.name, call.given, self._agent))
         began = time.monotonic()
 
@@ -200,7 +201,7 @@ class CallRunner:
             result = error.to_result()
         except RequestCancelled:
             result = CallResult(CALL_REFUSED_STOP_TEXT, REJECTED_CALL_RECORD, is_error=True)
-        except Exception as error:  # noqa: BLE001 - a fault of ours is told to the model, it must not end the session
+        except Exception as error:  # noqa: BLE001 - a bug of ours is reported to the model and must not end the session
             result = ToolError(f"{call.name} failed: {type(error).__name__}: {error}").to_result()
         return result, time.monotonic() - began
 

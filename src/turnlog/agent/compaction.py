@@ -1,7 +1,7 @@
-"""Making room in the window: old results are cleared first; if that is not enough, a summary takes the place of all.
+"""Make room in the context window: clear old results first, and if that is not enough, summarize everything.
 
-The request for the summary is the conversation itself with one more message, so that the prompt cache holds. Where the
-API finds that too long, it is asked of ever less: without results, then of the newer half, of a quarter.
+The summary request is the conversation with one more message, so that the prompt cache works. If the API says that it
+is too long, the request is repeated with less and less: without results, then with the newer half, then a quarter.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from turnlog.session.usage.prices import find_context_window
 
 DEFAULT_WINDOW_TOKENS = 200_000
 _MIN_KEPT_RESULTS = 5
-"""So many of the newest results are never cleared."""
+"""The number of newest results that are never cleared."""
 _MIN_FREED_SHARE = 0.1
-"""Clearing must free so much of the window, or a summary is better."""
+"""The share of the window that clearing must free; below it, a summary is better."""
 _CHARS_PER_TOKEN = 4
-"""Characters of one token, about."""
+"""Approximate."""
 _CHARS_PER_PICTURE = 6000
-"""As many characters a picture is worth."""
+"""The size at which a picture is estimated."""
 _TOO_LONG_PATTERN = re.compile(
     r"(?:prompt|input) is too long|exceeds? (?:the )?context (?:limit|window)", re.IGNORECASE
 )
@@ -51,25 +51,25 @@ write between <summary> and </summary>, in this order:
 
 
 TOO_LONG_HINT = (
-    "It is longer than what the model can take at once, and could not be made shorter: /clear begins anew, /model "
-    "takes a model with a larger window, `turnlog clone {session}` makes a copy without old results"
+    "The conversation exceeds the context window and could not be shortened: /clear starts a new session, /model "
+    "switches to a model with a larger window, `turnlog clone {session}` makes a copy without old results"
 )
 
 
 def is_too_long_error(error: Exception) -> bool:
-    """Whether the API refused a request because of its length."""
+    """Whether the API rejected a request because of its length."""
     return isinstance(error, RequestRejected) and (
         error.status == 413 or _TOO_LONG_PATTERN.search(str(error)) is not None
     )
 
 
 def is_compaction_due(setup: AgentSetup, conversation: AgentConversation) -> bool:
-    """Whether the window is so full that room must be made."""
+    """Whether the window is full enough to compact the conversation."""
     return conversation.used + _estimate_added_tokens(conversation) >= setup.compact_at * get_window_tokens(setup)
 
 
 def _estimate_added_tokens(conversation: AgentConversation) -> int:
-    """Tokens that were said since the last answer, about: the API has not counted them yet."""
+    """Estimate the tokens since the last answer, which the API has not counted yet."""
     last = conversation.messages[-1] if conversation.messages else {"role": "assistant"}
     return sum(map(_count_block_chars, last["content"])) // _CHARS_PER_TOKEN if last["role"] == "user" else 0
 
@@ -82,20 +82,20 @@ def _count_block_chars(block: Any) -> int:
 
 
 def get_window_tokens(setup: AgentSetup) -> int:
-    """How many tokens the window has."""
+    """Return the size of the context window in tokens."""
     return setup.window or find_context_window(setup.name) or DEFAULT_WINDOW_TOKENS
 
 
 class RequestBuilder(Protocol):
-    """Builds what a loop would send next."""
+    """Builds the next request of a loop."""
 
     def __call__(self, further: str = "", conversation: AgentConversation | None = None) -> ModelRequest:
-        """Build the request; `further` is asked beyond what was said."""
+        """Build the request; `further` is an additional question that is not part of the conversation."""
         ...
 
 
 class Compactor(NamedTuple):
-    """Makes room in a conversation."""
+    """Makes room in the context window of a conversation."""
 
     setup: AgentSetup
     record: SessionRecord
@@ -105,7 +105,7 @@ class Compactor(NamedTuple):
     build_request: RequestBuilder
 
     def clear_old_results(self) -> bool:
-        """Clear old results; whether that frees enough to go on without a summary."""
+        """Clear old results; return whether that frees enough to continue without a summary."""
         conversation = self.conversation
         old = conversation.list_uncleared_results()[:-_MIN_KEPT_RESULTS]
         freed = sum(map(_count_block_chars, old)) // _CHARS_PER_TOKEN
@@ -116,44 +116,44 @@ class Compactor(NamedTuple):
         self.tell(ConversationCompacted("micro", before))
         return True
 
-    def replace_by_summary(self, trigger: str, instructions: str, cancel: Cancel) -> ConversationCompacted:
-        """Replace all that was said by a summary."""
+    def replace_with_summary(self, trigger: str, instructions: str, cancel: Cancel) -> ConversationCompacted:
+        """Replace the conversation with a summary."""
         began, before = time.monotonic(), self.conversation.used
-        asked = (
+        prompt = (
             f"{SUMMARY_INSTRUCTION}\n\nThe user adds: {instructions}" if instructions.strip() else SUMMARY_INSTRUCTION
         )
-        answer = self._request_summary(asked, cancel)
-        found = _SUMMARY_PATTERN.search(answer.text)
-        summary = (found[1] if found else answer.text).strip()
+        answer = self._request_summary(prompt, cancel)
+        match = _SUMMARY_PATTERN.search(answer.text)
+        summary = (match[1] if match else answer.text).strip()
         if not summary:
-            raise ModelError("the model gave no summary; the conversation stays as it is")
-        took = round((time.monotonic() - began) * 1000)
-        self.spent.add_answer(answer, took)
+            raise ModelError("the model returned no summary; the conversation is unchanged")
+        milliseconds = round((time.monotonic() - began) * 1000)
+        self.spent.add_answer(answer, milliseconds)
         self.conversation.restart_from_summary(
-            self.record.write_compaction(trigger, before or count_window_tokens(answer.usage), summary, took)
+            self.record.write_compaction(trigger, before or count_window_tokens(answer.usage), summary, milliseconds)
         )
         return ConversationCompacted(trigger, before, summary)
 
-    def _request_summary(self, asked: str, cancel: Cancel) -> ModelAnswer:
-        """Let the model sum up what was said, or as much of it as it can take."""
+    def _request_summary(self, prompt: str, cancel: Cancel) -> ModelAnswer:
+        """Ask the model for a summary of the conversation, or of as much as fits its window."""
         shortened = self.conversation.iterate_shorter()
         conversation: AgentConversation | None = self.conversation
         while True:
             try:
-                return self.setup.model.complete(self.build_request(asked, conversation), cancel)
+                return self.setup.model.complete(self.build_request(prompt, conversation), cancel)
             except RequestRejected as error:
                 conversation = next(shortened, None) if is_too_long_error(error) else None
                 if conversation is None:
                     raise
 
     def ask_with_more_room(self, ask: Callable[[], ModelAnswer], cancel: Cancel) -> ModelAnswer:
-        """Ask again what was too long: with old results cleared, and if that is not enough, with a summary of all."""
+        """Repeat a request that was too long, after clearing old results or, if that is not enough, summarizing."""
         if self.clear_old_results():
             try:
                 return ask()
             except RequestRejected as error:
                 if not is_too_long_error(error):
                     raise
-        with suppress(RequestCancelled):  # whoever stopped it is heard when it is asked
-            self.tell(self.replace_by_summary("auto", "", cancel))
+        with suppress(RequestCancelled):  # the repeated request notices the cancellation
+            self.tell(self.replace_with_summary("auto", "", cancel))
         return ask()

@@ -1,4 +1,4 @@
-"""What fills the window: parts by their size, brought to the sum that the API has counted."""
+"""Measure what fills the context window: parts by size, scaled to the total that the API counted."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ _CHARS_PER_TOKEN = 4
 
 
 class ContextUsage(NamedTuple):
-    """How full the window is, and of what."""
+    """How full the context window is, and with what."""
 
     parts: list[tuple[str, int]]
-    """Names and tokens; estimated from characters, and brought to the exact sum where that is known."""
+    """Names and tokens, estimated from characters and scaled to the exact total if it is known."""
     used: int
     window: int
     is_exact: bool
-    """Whether the sum was counted by the API."""
+    """Whether the API counted the total."""
 
 
 def measure_context(setup: AgentSetup, conversation: AgentConversation, request: ModelRequest) -> ContextUsage:
-    """What fills the window now."""
+    """Measure what fills the context window now."""
     sizes = {"system prompt": _count_json_chars(request.system), "tools": _count_json_chars(request.tools)}
     sizes["memory and surroundings"] = _count_json_chars(conversation.preface)
     for message in conversation.messages:

@@ -1,7 +1,7 @@
-"""The conversation as the model has it: messages that only ever grow at their end, so that the prompt cache holds.
+"""The conversation as the model sees it: messages that only grow at the end, so that the prompt cache works.
 
-What the client has to say besides (project memory, reminders) stands in the messages too, as text of the user's: before
-the first prompt (`preface`), or behind what was said last. Marks for the cache are put on when it is sent.
+Text from the client (project memory, reminders) is part of the user messages too: before the first prompt (`preface`)
+or after the last message. Cache marks are added when the messages are sent.
 """
 
 from __future__ import annotations
@@ -33,70 +33,70 @@ class AgentConversation:
     ) -> None:
         self.preface = list(preface)
         self._thought_by = dict(thought_by or {})
-        """Which model thought what, by the seal of the thinking: no other takes it."""
+        """The model that wrote each thinking block, by signature: no other model accepts it."""
         self._messages: list[MessageBlock] = []
         self._settled: list[MessageBlock] = []
-        """The first of them as they are sent, up to where marks begin: only added to."""
+        """The oldest messages in the form in which they are sent, up to the first cache mark; only appended to."""
         self._settled_for: tuple[object, ...] = ()
         self.cleared: set[str] = set()
-        """Calls whose results are no longer sent."""
+        """Ids of calls whose results are no longer sent."""
         self.used = 0
-        """Tokens that the last request and its answer took: how full the window is."""
+        """Tokens of the last request and its answer: how full the window is."""
         for message in messages:
             self._append_content(str(message["role"]), to_blocks(message["content"]))
 
     @property
     def messages(self) -> Sequence[Object]:
-        """All that was said, without preface and marks."""
+        """All messages, without the preface and cache marks."""
         return self._messages
 
     def add_user_content(self, content: MessageContent) -> None:
-        """A person, or the client, says something; directly behind results it joins them."""
+        """Add text from a person or the client; directly after results, it joins their message."""
         self.drop_open_server_calls()
         self._append_content("user", to_blocks(content))
 
     def add_answer(self, content: Iterable[Object], model: str) -> None:
-        """A model says something; thinking that nothing follows is not sent back, the API does not take it."""
+        """Add an answer of the model, without thinking at its end, which the API would reject."""
         kept = drop_final_thinking(dict(block) for block in content if not _is_empty_text(block))
         self._thought_by.update(
-            {get_thinking_seal(block): model for block in kept if block.get("type") in _THINKING_TYPES}
+            {get_thinking_signature(block): model for block in kept if block.get("type") in _THINKING_TYPES}
         )
         self._append_content("assistant", kept)
 
     def add_results(self, results: Iterable[Object]) -> None:
-        """Calls were answered; all results of one answer come together, in the order of the calls."""
+        """Add the results of one answer's calls, in the order of the calls."""
         self._append_content("user", [dict(block) for block in results])
 
     def drop_open_server_calls(self) -> None:
-        """No more comes of an answer: calls of the server's own that it did not answer are not sent."""
+        """Drop the server's own calls that have no result: the answer will not continue."""
         last = self._messages[-1] if self._messages else {}
-        if last.get("role") == "assistant" and (waiting := find_open_server_calls(last["content"])):
+        if last.get("role") == "assistant" and (open_calls := find_open_server_calls(last["content"])):
             del self._messages[-1]
             self._append_content(
-                "assistant", drop_final_thinking(block for block in last["content"] if block not in waiting)
+                "assistant", drop_final_thinking(block for block in last["content"] if block not in open_calls)
             )
 
     def restart_from_summary(self, summary: str) -> None:
-        """A summary takes the place of all that was said."""
+        """Replace all messages with a summary."""
         self._messages = [{"role": "user", "content": to_blocks(summary)}]
         self._settled = []
         self.cleared.clear()
         self.used = 0
 
     def iterate_shorter(self) -> Iterator[AgentConversation]:
-        """Ever less of it: all without results, then the newer half, a quarter …; never the last message alone."""
+        """Yield ever shorter versions: without results, then the newer half, a quarter …; never just the last message."""
         results = self.cleared | {str(block.get("tool_use_id")) for block in self.list_uncleared_results()}
         answers = [place for place, message in enumerate(self._messages) if message["role"] == "assistant"]
         kept: list[MessageBlock] = self._messages
         while answers:
-            made = AgentConversation(kept, self.preface, self._thought_by)
-            made.cleared = results
-            yield made
+            shorter = AgentConversation(kept, self.preface, self._thought_by)
+            shorter.cleared = results
+            yield shorter
             answers = answers[(len(answers) + 1) // 2 :]
             kept = [{"role": "user", "content": LEFT_OUT_TEXT}, *self._messages[answers[0] if answers else 0 :]]
 
     def build_messages(self, model: str, further: str = "") -> ConversationMessages:
-        """The messages for a model with preface and marks, and something further to be asked; none is changed."""
+        """Return the messages for a model, with the preface, cache marks and a `further` question, changing none."""
         self._freeze_old_messages(model)
         rest = [self._build_message(place, model) for place in range(len(self._settled), len(self._messages))]
         if further and rest and rest[-1]["role"] == "user":
@@ -108,10 +108,10 @@ class AgentConversation:
         return ConversationMessages(self._settled, rest)
 
     def _freeze_old_messages(self, model: str) -> None:
-        """Keep what will be sent in the same form again: all before the last two messages of the user's."""
-        wanted = (model, len(self.cleared), len(self.preface))
-        if wanted != self._settled_for:
-            self._settled, self._settled_for = [], wanted
+        """Keep the messages whose form is final: all before the last two user messages."""
+        key = (model, len(self.cleared), len(self.preface))
+        if key != self._settled_for:
+            self._settled, self._settled_for = [], key
         begin = len(self._settled)
         users = [place for place in range(begin, len(self._messages)) if self._messages[place]["role"] == "user"]
         self._settled += [
@@ -119,14 +119,14 @@ class AgentConversation:
         ]
 
     def _build_message(self, place: int, model: str) -> MessageBlock:
-        """A message as it is sent, without a mark."""
-        said, before = self._messages[place], self.preface if place == 0 else ()
-        return {"role": said["role"], "content": [*before, *self._select_blocks(said["content"], model)]}
+        """Return a message as it is sent, without a cache mark."""
+        message, before = self._messages[place], self.preface if place == 0 else ()
+        return {"role": message["role"], "content": [*before, *self._select_blocks(message["content"], model)]}
 
     def list_uncleared_results(self) -> list[MessageBlock]:
-        """The results that are still sent in full, oldest first."""
-        found = (block for message in self._messages for block in message["content"])
-        return [block for block in found if block.get("type") == "tool_result" and self._is_uncleared(block)]
+        """Return the results that are still sent in full, oldest first."""
+        blocks = (block for message in self._messages for block in message["content"])
+        return [block for block in blocks if block.get("type") == "tool_result" and self._is_uncleared(block)]
 
     def _is_uncleared(self, block: Object) -> bool:
         return block.get("tool_use_id") not in self.cleared
@@ -153,14 +153,14 @@ class AgentConversation:
 
 
 def to_blocks(content: MessageContent) -> list[MessageBlock]:
-    """Content as blocks, without empty texts: the API takes none."""
+    """Return content as blocks without empty texts, which the API rejects."""
     if isinstance(content, str):
         return [{"type": "text", "text": content}] if content.strip() else []
     return [dict(block) for block in content if not _is_empty_text(block)]
 
 
 def drop_final_thinking(content: Iterable[MessageBlock]) -> list[MessageBlock]:
-    """An answer without thinking at its end: of an answer that was only thought, nothing is left."""
+    """Return an answer without thinking at its end; nothing if it was only thinking."""
     kept = list(content)
     while kept and kept[-1].get("type") in _THINKING_TYPES:
         kept.pop()
@@ -168,30 +168,30 @@ def drop_final_thinking(content: Iterable[MessageBlock]) -> list[MessageBlock]:
 
 
 def find_open_server_calls(content: Sequence[Object]) -> list[Object]:
-    """The calls in an answer of tools of the server's own that have no result in it."""
-    found = {block.get("tool_use_id") for block in content if str(block.get("type")).endswith("_tool_result")}
-    return [block for block in content if block.get("type") in _SERVER_CALL_TYPES and block.get("id") not in found]
+    """Return the calls of the server's own tools that have no result in the answer."""
+    answered = {block.get("tool_use_id") for block in content if str(block.get("type")).endswith("_tool_result")}
+    return [block for block in content if block.get("type") in _SERVER_CALL_TYPES and block.get("id") not in answered]
 
 
 def can_send_block(block: Object, thought_by: Mapping[str, str], model: str) -> bool:
-    """Whether a block may be sent to a model: others do not take what it thought."""
+    """Whether a block may be sent to a model: thinking is only valid for the model that wrote it."""
     if block.get("type") not in _THINKING_TYPES:
         return True
-    signer = thought_by.get(get_thinking_seal(block), model)
+    signer = thought_by.get(get_thinking_signature(block), model)
     if signer == model:
         return True
-    from turnlog.session.usage.prices import parse_model_name  # only who changes the model pays for it
+    from turnlog.session.usage.prices import parse_model_name  # only needed after a change of the model
 
     return parse_model_name(signer).key == parse_model_name(model).key
 
 
-def get_thinking_seal(block: Object) -> str:
-    """What thinking is known by."""
+def get_thinking_signature(block: Object) -> str:
+    """Return the signature that identifies a thinking block."""
     return str(block.get("signature") or block.get("data") or "")
 
 
 def build_reminder(text: str) -> MessageBlock:
-    """Something that the client tells the model."""
+    """Wrap text from the client in a system reminder."""
     return {"type": "text", "text": f"<system-reminder>\n{text}\n</system-reminder>"}
 
 
@@ -200,7 +200,7 @@ def _is_empty_text(block: Object) -> bool:
 
 
 def _add_cache_mark(content: Sequence[MessageBlock]) -> list[MessageBlock]:
-    """Content up to whose end the model may remember what it read."""
+    """Mark the end of the content as a point up to which the API may cache."""
     if not content or content[-1].get("type") in _THINKING_TYPES:
         return list(content)
     return [*content[:-1], {**content[-1], "cache_control": _CACHE_MARK}]

@@ -1,4 +1,4 @@
-"""Sub-agents: the same loop with a conversation, a record and tools of its own."""
+"""Run sub-agents: the same loop with its own conversation, record and tools."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from turnlog.model.cancel import Cancel
 from turnlog.model.failures import RequestCancelled
 
 TOOLS_DENIED_TO_AGENTS = frozenset({"Task", "AskUserQuestion", "ExitPlanMode", "TodoWrite"})
-"""What a sub-agent does not get: it starts no others, and asks nobody."""
+"""Tools that a sub-agent does not get: it starts no others and asks nobody."""
 
 
 class InnerLoop(Protocol):
     """The loop of a sub-agent."""
 
     usage: Object
-    """What its last answer used."""
+    """The usage of its last answer."""
 
     def run_to_rest(self, cancel: Cancel) -> TurnEnded:
-        """Work until the sub-agent has its report."""
+        """Run until the sub-agent has its report."""
         ...
 
 
 class InnerLoopStarter(Protocol):
-    """Builds the loop of a sub-agent, which shares files, shells and the person with the loop that started it."""
+    """Builds the loop of a sub-agent, which shares files, shells and the person with its parent."""
 
     def __call__(
         self,
@@ -49,12 +49,12 @@ class InnerLoopStarter(Protocol):
         spent: SpendingTally,
         tools: Mapping[str, Tool],
     ) -> InnerLoop:
-        """Build it for a call."""
+        """Build the loop for a call."""
         ...
 
 
 class Delegation(NamedTuple):
-    """Lets sub-agents work for a session."""
+    """Runs sub-agents for a session."""
 
     setup: AgentSetup
     record: SessionRecord
@@ -64,7 +64,7 @@ class Delegation(NamedTuple):
     start_loop: InnerLoopStarter
 
     def run_agent(self, call: str, given: Object, cancel: Cancel, progress: Callable[[Object], None]) -> CallResult:
-        """Let a sub-agent do what a call asks for, and give its report."""
+        """Run a sub-agent for a call and return its report."""
         kind, prompt = (
             self._find_agent_type(str(given.get("subagent_type") or "general-purpose")),
             str(given.get("prompt") or ""),
@@ -99,11 +99,11 @@ class Delegation(NamedTuple):
         return _build_report(agent_id, prompt, ended.text, round((time.monotonic() - began) * 1000), uses, inner.usage)
 
     def _find_agent_type(self, name: str) -> AgentType:
-        found = self.setup.agents.get(name)
-        if found is None:
+        agent_type = self.setup.agents.get(name)
+        if agent_type is None:
             known = ", ".join(self.setup.agents) or "none"
             raise ToolError(f"Agent type '{name}' not found. Available agents: {known}")
-        return found
+        return agent_type
 
     def _build_agent_setup(self, kind: AgentType, given: Object) -> AgentSetup:
         setup = self.setup
@@ -120,17 +120,17 @@ class Delegation(NamedTuple):
 
 
 def _build_report(agent_id: str, prompt: str, text: str, milliseconds: int, uses: int, usage: Object) -> CallResult:
-    """What the model is told, and what is recorded; the tokens are those of the last answer, as in the real client."""
-    said = {"type": "text", "text": text or "(no report)"}
+    """Build the result of a Task call; as in Claude Code, the tokens are those of the last answer."""
+    report = {"type": "text", "text": text or "(no report)"}
     hint = {"type": "text", "text": f"agentId: {agent_id}"}
     structured = {
         "status": "completed",
         "prompt": prompt,
         "agentId": agent_id,
-        "content": [said],
+        "content": [report],
         "totalDurationMs": milliseconds,
         "totalTokens": count_window_tokens(usage),
         "totalToolUseCount": uses,
         "usage": dict(usage),
     }
-    return CallResult([said, hint], structured)
+    return CallResult([report, hint], structured)

@@ -1,6 +1,6 @@
-"""What a turn tells whoever watches it: the console, print mode, a test.
+"""The events of a turn, for the console, print mode and tests.
 
-The record on disk is written by the loop itself, before the event that tells of it: what is shown is what is stored.
+The loop writes to disk before it sends the event, so that what is shown is already stored.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ Object = Mapping[str, Any]
 
 
 class AnswerStreamed(Struct, frozen=True):
-    """A piece of the answer as it comes."""
+    """A streamed piece of the answer."""
 
     event: ModelEvent
     agent: str | None = None
-    """The call of the sub-agent that it belongs to; None for the session itself."""
+    """The call of the sub-agent it belongs to; None for the session itself."""
 
 
 class EntryWritten(Struct, frozen=True):
-    """An entry was written: a block of the answer, a result, something that the client itself says."""
+    """An entry was written: a block of the answer, a result, or a message from the client."""
 
     entry: Object
     agent: str | None = None
 
 
 class CallStarted(Struct, frozen=True):
-    """A tool begins its work; it was allowed."""
+    """An allowed call starts."""
 
     call: str
     name: str
@@ -41,7 +41,7 @@ class CallStarted(Struct, frozen=True):
 
 
 class CallProgress(Struct, frozen=True):
-    """A tool gets on."""
+    """A running call reports progress."""
 
     call: str
     data: Object
@@ -49,7 +49,7 @@ class CallProgress(Struct, frozen=True):
 
 
 class CallEnded(Struct, frozen=True):
-    """A tool has done its work, or was refused."""
+    """A call has finished or was refused."""
 
     call: str
     name: str
@@ -60,7 +60,7 @@ class CallEnded(Struct, frozen=True):
 
 
 class CallDenied(Struct, frozen=True):
-    """A call was not allowed."""
+    """A call was denied."""
 
     call: str
     name: str
@@ -70,31 +70,31 @@ class CallDenied(Struct, frozen=True):
 
 
 class ConversationCompacted(Struct, frozen=True):
-    """Older messages were replaced by a summary, or old results were cleared."""
+    """A summary replaced older messages, or old results were cleared."""
 
     trigger: str
     """`auto`, `manual` or `micro`."""
     before: int
-    """Tokens before."""
+    """Tokens before the compaction."""
     summary: str = ""
 
 
 class WarningIssued(Struct, frozen=True):
-    """Something that a person should know: a retry, a limit that is near, a setting that was ignored."""
+    """A warning for the person: a retry, a limit, an ignored setting."""
 
     text: str
 
 
 class TurnEnded(Struct, frozen=True):
-    """The model has come to rest, or was made to."""
+    """The turn ended, by itself or not."""
 
     reason: str
     """`finished`, `interrupted`, `max_turns`, `budget`, `error`."""
     text: str
-    """The last text of the model, or what went wrong."""
+    """The last text of the model, or the error."""
     milliseconds: int
     turns: int
-    """Requests that were made."""
+    """The number of requests."""
 
 
 TurnEvent = (

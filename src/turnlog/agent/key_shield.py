@@ -1,13 +1,12 @@
-"""Keeps the keys of the client out of reach of the commands that it runs; the memory only on Linux.
+"""Keep the client's API keys out of reach of the commands it runs; process memory only on Linux.
 
-A command has the same user as the client, so three doors have to be closed before the first one starts:
+A command runs as the same user as the client, so three ways must be closed before the first one starts:
 
-    /proc/<pid>/environ, cmdline    the kernel shows what the process was started with: that memory is overwritten
-    /proc/<pid>/mem, ptrace         the process is marked as not dumpable, which only CAP_SYS_PTRACE overrides
-    CAP_SYS_PTRACE                  root has it: it is dropped from what later children can get, not from this process
+    /proc/<pid>/environ, cmdline    the kernel shows the start arguments and variables: that memory is overwritten
+    /proc/<pid>/mem, ptrace         the process becomes non-dumpable, which only CAP_SYS_PTRACE overrides
+    CAP_SYS_PTRACE                  root has it: children can no longer get it, but this process keeps it
 
-Every step is tried by itself: one that the system refuses leaves the others in place. docs/permissions.md has the
-limits.
+Each step is independent: if the system refuses one, the others still apply. docs/permissions.md describes the limits.
 """
 
 from __future__ import annotations
@@ -17,19 +16,19 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 KEY_PREFIXES = ("ANTHROPIC_", "CLAUDE_CODE_")
-"""Variables that belong to the client; its keys and tokens are among them."""
+"""Variables of the client, its keys and tokens among them."""
 _KEY_NAMES = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN")
 _MIN_KEY_CHARS = 8
-"""A shorter value is no key, and would be found in texts that have nothing to do with it."""
+"""A shorter value is not a key and would match unrelated text."""
 _PR_SET_DUMPABLE = 4
 _PR_CAPBSET_DROP = 24
 _CAP_SYS_PTRACE = 19
 _STAT_ARG_START, _STAT_ENV_END = 45, 48
-"""Fields of /proc/self/stat, counted behind the name of the program."""
+"""Fields of /proc/self/stat, counted after the program name."""
 
 
 def build_child_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Variables that a child process may see: none of the client's own, and none that repeats one of its keys."""
+    """Return the variables for a child process: none of the client's, and none that contains one of its keys."""
     keys = _list_key_values(environ)
     return {
         name: value
@@ -39,9 +38,9 @@ def build_child_environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def shield_keys(environ: Mapping[str, str], arguments: Iterable[str] = ()) -> None:
-    """Hide the client's own variables and some arguments from child processes; call it before any thread begins.
+    """Hide the client's variables and some arguments from child processes; call it before any thread starts.
 
-    It changes the whole process and can't be taken back, so only the program itself calls it.
+    It changes the whole process and can't be undone, so only the program itself calls it.
     """
     if sys.platform != "linux":
         return
@@ -60,7 +59,7 @@ def _list_key_values(environ: Mapping[str, str]) -> list[str]:
 
 
 def _overwrite_start_memory(ctypes: Any, texts: Iterable[str]) -> None:
-    """Overwrite texts where the kernel put the arguments and variables of this process."""
+    """Overwrite texts in the memory where the kernel put the arguments and variables of this process."""
     import os
 
     try:

@@ -1,7 +1,7 @@
-"""The loop: ask the model, carry out its calls, tell it what came of them, until it comes to rest.
+"""The loop: ask the model, run its calls, return the results, and repeat until it calls nothing more.
 
-Everything is on disk before anybody is told of it. Whatever belongs to a session ends a turn, and never the program: an
-error of the API, a limit, a person who stops it.
+Everything is on disk before an event reports it. An API error, a limit or an interrupt ends the turn, never the
+program.
 """
 
 from __future__ import annotations
@@ -49,19 +49,19 @@ CONTINUE_INSTRUCTION = (
     "Output token limit hit. Go on exactly where you were cut off, without an apology and without repeating anything."
 )
 INTERLEAVED_THINKING_BETA = "interleaved-thinking-2025-05-14"
-"""What lets a model that is to think do so behind results too."""
+"""The beta that lets a model think between tool calls."""
 PAUSED_STOP_REASON = "pause_turn"
-"""Why an answer ends that the server goes on with, if it is given back: its own tools need longer."""
+"""The stop reason of an answer that the server continues when it gets the answer back, for its long-running tools."""
 _MAX_CONTINUATIONS = 3
-"""How often an answer that was cut by its limit is gone on with."""
+"""How many times to continue an answer that hit its token limit."""
 _MAX_PAUSES = 10
-"""How often one is that was paused."""
+"""How many times to continue a paused answer."""
 
 EventWatcher = Callable[[TurnEvent], None]
 
 
 class AgentLoop:
-    """One actor at work: the session itself, or a sub-agent."""
+    """Runs one actor: the session itself, or a sub-agent."""
 
     def __init__(
         self,
@@ -82,9 +82,9 @@ class AgentLoop:
         self.spent = spent or SpendingTally()
         self.shared = shared or SharedState(record.folder)
         self.usage: Object = {}
-        """Of the last answer."""
+        """The usage of the last answer."""
         self._paused: ModelAnswer | None = None
-        """An answer that the server will go on with, and what of it is not written yet."""
+        """A paused answer, with the blocks that are not yet written."""
         self._person = person
         self._agent = agent
         self._tools = dict(tools if tools is not None else setup.tools)
@@ -102,18 +102,18 @@ class AgentLoop:
     # -- turns
 
     def run_turn(self, content: MessageContent, cancel: Cancel, **fields: Any) -> TurnEnded:
-        """One turn of a person: from what they say until the model comes to rest."""
+        """Run one turn, from the person's prompt until the model stops."""
         if not cancel.is_set:
-            self._make_room(cancel)  # before the prompt: a summary would swallow it
+            self._make_room(cancel)  # before the prompt, which a summary would swallow
         self.record.write_prompt(content, **fields)
         self.conversation.add_user_content(content)
         return self.run_to_rest(cancel)
 
     def run_to_rest(self, cancel: Cancel) -> TurnEnded:
-        """Go on from what was said last."""
-        began, asked, text, reason = time.monotonic(), 0, "", "finished"
+        """Continue from the last message until the model stops."""
+        began, requests, text, reason = time.monotonic(), 0, "", "finished"
         try:
-            for asked, text in enumerate(self._iterate_steps(cancel), 1):  # noqa: B007 - where it ended is what is wanted
+            for requests, text in enumerate(self._iterate_steps(cancel), 1):  # noqa: B007 - only the last values matter
                 pass
         except LimitReached as limit:
             reason, text = limit.reason, str(limit)
@@ -124,23 +124,23 @@ class AgentLoop:
         finally:
             self._paused = None
             self.conversation.drop_open_server_calls()
-        took = round((time.monotonic() - began) * 1000)
+        milliseconds = round((time.monotonic() - began) * 1000)
         if self._agent is None:
-            self.record.write_turn_end(took)
-        ended = TurnEnded(reason, text, took, asked)
+            self.record.write_turn_end(milliseconds)
+        ended = TurnEnded(reason, text, milliseconds, requests)
         if self._agent is None:
             self.tell(ended)
         return ended
 
     def _iterate_steps(self, cancel: Cancel) -> Iterator[str]:
-        """The text of each answer; a step is a request, and the calls of its answer."""
-        asked, longer, pauses = 0, 0, 0
+        """Yield the text of each answer; a step is one request and the calls of its answer."""
+        requests, continuations, pauses = 0, 0, 0
         while True:
-            self.spent.check_limits(self.setup.limits, asked)
+            self.spent.check_limits(self.setup.limits, requests)
             if not self._paused:
-                self._prepare_request(cancel, is_first=not asked)
-            answer = self._ask_with_rescue(cancel)
-            asked += 1
+                self._prepare_request(cancel, is_first=not requests)
+            answer = self._request_with_recovery(cancel)
+            requests += 1
             calls = [PendingCall(str(c.get("id")), str(c.get("name")), to_object(c.get("input"))) for c in answer.calls]
             if calls:
                 try:
@@ -154,14 +154,14 @@ class AgentLoop:
             if self._paused and pauses < _MAX_PAUSES:
                 pauses += 1
                 continue
-            if not answer.is_cut or longer >= _MAX_CONTINUATIONS:
+            if not answer.is_cut or continuations >= _MAX_CONTINUATIONS:
                 return
-            longer += 1
+            continuations += 1
             self.record.write_prompt(CONTINUE_INSTRUCTION, meta=True)
             self.conversation.add_user_content(CONTINUE_INSTRUCTION)
 
     def _prepare_request(self, cancel: Cancel, *, is_first: bool) -> None:
-        """Make room; tell the model which commands in the background have ended, and what others did to its files."""
+        """Make room in the window, and tell the model about finished background commands and changed files."""
         if not is_first:
             self._make_room(cancel)
         for text in self.shared.collect_news() if self._agent is None else ():
@@ -169,7 +169,7 @@ class AgentLoop:
             self.conversation.add_user_content(text)
 
     def _record_halt(self, halted: TurnHalted) -> None:
-        """The person stopped it while calls were at work: the model finds that out with the next prompt."""
+        """Record that the person stopped the turn during calls; the model learns of it with the next prompt."""
         self.conversation.add_results(halted.results)
         self.record.write_interruption(for_tool=True)
         self.conversation.add_user_content(INTERRUPTED_CALL_TEXT)
@@ -177,78 +177,78 @@ class AgentLoop:
     # -- requests
 
     def list_tools(self) -> dict[str, Tool]:
-        """The tools that may be used, in their order."""
+        """Return the tools that are not denied, in their order."""
         return {name: tool for name, tool in self._tools.items() if not self.setup.guard.is_hidden(name)}
 
     def build_request(self, further: str = "", conversation: AgentConversation | None = None) -> ModelRequest:
-        """What would be sent now; `further` is asked beyond what was said, without becoming a part of it."""
-        said = conversation or self.conversation
-        offered = [
+        """Build the next request; `further` is an additional question that is not part of the conversation."""
+        source = conversation or self.conversation
+        tools = [
             {"name": name, "description": tool.description, "input_schema": dict(tool.schema)}
             for name, tool in self.list_tools().items()
         ]
-        most = get_max_output_tokens(self.setup.name, self.setup.environ)
-        thought = build_thinking_setting(most, self.setup.environ)
+        max_output_tokens = get_max_output_tokens(self.setup.name, self.setup.environ)
+        thinking = build_thinking_setting(max_output_tokens, self.setup.environ)
         return ModelRequest(
             self.setup.name,
-            said.build_messages(self.setup.name, further),
-            most,
+            source.build_messages(self.setup.name, further),
+            max_output_tokens,
             self.setup.system,
-            offered,
-            thinking=thought,
-            betas=(INTERLEAVED_THINKING_BETA,) if thought else (),
+            tools,
+            thinking=thinking,
+            betas=(INTERLEAVED_THINKING_BETA,) if thinking else (),
         )
 
-    def _ask_with_rescue(self, cancel: Cancel) -> ModelAnswer:
-        """Ask the model; what the API finds too long is made shorter and asked again."""
+    def _request_with_recovery(self, cancel: Cancel) -> ModelAnswer:
+        """Request an answer; if the API says the request is too long, shorten the conversation and try again."""
         try:
             return self._request_answer(cancel)
         except RequestRejected as error:
             if self._paused or not is_too_long_error(error) or len(self.conversation.messages) < 2:
                 raise
-            self.tell(WarningIssued(f"{error}; room is made in the conversation"))
+            self.tell(WarningIssued(f"{error}; shortening the conversation"))
         return self._create_compactor().ask_with_more_room(partial(self._request_answer, cancel), cancel)
 
     def _request_answer(self, cancel: Cancel) -> ModelAnswer:
-        """Ask the model; the answer is written block by block when it is complete, or as far as it came."""
-        folding, began = AnswerAssembler(), time.monotonic()
+        """Request an answer and record it block by block when it is complete, or as far as it got."""
+        assembler, start = AnswerAssembler(), time.monotonic()
         try:
             for event in self.setup.model.stream(self.build_request(), cancel):
-                folding.add_event(event)
+                assembler.add_event(event)
                 if isinstance(event, RetryStarted):
                     self.record.write_retry(event)
-                    self.tell(WarningIssued(f"{event.reason}; trying again in {event.wait:.0f} s"))
+                    self.tell(WarningIssued(f"{event.reason}; retrying in {event.wait:.0f} s"))
                 self.tell(AnswerStreamed(event, self._agent))
         except RequestCancelled:
-            self._write_partial_answer(folding.build_answer())
+            self._write_partial_answer(assembler.build_answer())
             raise
-        answer = folding.build_answer()
+        answer = assembler.build_answer()
         self._write_answer(answer)
         self.conversation.add_answer(answer.content, self.setup.name)
         self.conversation.used = count_window_tokens(answer.usage) or self.conversation.used
-        self.spent.add_answer(answer, (time.monotonic() - began) * 1000)
+        self.spent.add_answer(answer, (time.monotonic() - start) * 1000)
         self.usage = answer.usage
         return answer
 
     def _write_answer(self, answer: ModelAnswer) -> None:
-        """Write an answer down; what follows a pause belongs to the answer before: only so do both clients send it.
+        """Record an answer; what follows a pause belongs to the answer before, as both clients send it.
 
-        Calls of the server's that it has not answered yet wait: nobody could go on from there without the rest.
+        The server's own calls that have no result yet are held back: without it, the session could not be continued.
         """
         before, is_paused = self._paused, answer.stop_reason == PAUSED_STOP_REASON and not answer.calls
         if before:
             answer = replace(answer, id=before.id, content=(*before.content, *answer.content))
-        waiting = find_open_server_calls(answer.content) if is_paused else []
-        told = tuple(block for block in answer.content if block not in waiting)
-        name = self.record.write_answer(replace(answer, content=told), goes_on=before is not None)
-        self._paused = replace(answer, id=name, content=tuple(waiting)) if is_paused else None
+        open_calls = find_open_server_calls(answer.content) if is_paused else []
+        settled = tuple(block for block in answer.content if block not in open_calls)
+        name = self.record.write_answer(replace(answer, content=settled), goes_on=before is not None)
+        self._paused = replace(answer, id=name, content=tuple(open_calls)) if is_paused else None
 
     def _write_partial_answer(self, answer: ModelAnswer) -> None:
-        """The person stopped it while the model spoke: what was said stays."""
-        said = tuple(block for block in answer.content if block.get("type") == "text")
-        if said:
-            self.record.write_answer(replace(answer, content=said, stop_reason=None, stop_sequence=None))
-            self.conversation.add_answer(said, self.setup.name)
+        """Record the text of an answer that the person interrupted."""
+        texts = tuple(block for block in answer.content if block.get("type") == "text")
+        if texts:
+            self.record.write_answer(replace(answer, content=texts, stop_reason=None, stop_sequence=None))
+            self.conversation.add_answer(texts, self.setup.name)
         self.record.write_interruption()
         self.conversation.add_user_content(INTERRUPTED_TEXT)
 
@@ -262,38 +262,38 @@ class AgentLoop:
     # -- the window
 
     def _make_room(self, cancel: Cancel) -> None:
-        """Before the window is full, older messages make room."""
+        """Compact the conversation before the window is full."""
         if is_compaction_due(self.setup, self.conversation):
             compactor = self._create_compactor()
             try:
                 if not compactor.clear_old_results():
-                    self.tell(compactor.replace_by_summary("auto", "", cancel))
+                    self.tell(compactor.replace_with_summary("auto", "", cancel))
             except RequestCancelled:
-                pass  # whoever stopped it is heard at the next step
+                pass  # the next step notices the cancellation
             except ModelError as error:
-                self.tell(WarningIssued(f"the conversation could not be summed up: {error}"))
+                self.tell(WarningIssued(f"the conversation could not be summarized: {error}"))
 
     def compact(self, instructions: str, cancel: Cancel) -> ConversationCompacted:
-        """Replace what was said by a summary, because the person wants it."""
-        done = self._create_compactor().replace_by_summary("manual", instructions, cancel)
-        self.tell(done)
-        return done
+        """Replace the conversation with a summary on the person's request."""
+        event = self._create_compactor().replace_with_summary("manual", instructions, cancel)
+        self.tell(event)
+        return event
 
     def _create_compactor(self) -> Compactor:
         return Compactor(self.setup, self.record, self.conversation, self.spent, self.tell, self.build_request)
 
     def measure_context(self) -> ContextUsage:
-        """What fills the window."""
+        """Measure what fills the context window."""
         return measure_context(self.setup, self.conversation, self.build_request())
 
     def encode_next_request(self) -> Mapping[str, Any]:
-        """The very body of the next request."""
+        """Return the body of the next request."""
         return self.build_request().build_body()
 
-    # -- what tools need
+    # -- services for tools
 
     def ask(self, question: Question) -> Object | None:
-        """Ask the person; who agrees to a plan lets the work begin."""
+        """Ask the person; approval of a plan ends plan mode."""
         answer = self._person.answer(question)
         if question.kind == "plan" and answer and answer.get("approved"):
             chosen = [mode for mode in PERMISSION_MODES if mode == answer.get("mode")]
@@ -302,7 +302,7 @@ class AgentLoop:
         return answer
 
     def delegate(self, call: str, given: Object, cancel: Cancel, progress: Callable[[Object], None]) -> CallResult:
-        """Let a sub-agent work."""
+        """Run a sub-agent for a call."""
         return self._delegation.run_agent(call, given, cancel, progress)
 
     def _start_inner_loop(
@@ -321,19 +321,19 @@ class AgentLoop:
         )
 
     def consult(self, system: str, prompt: str, cancel: Cancel, tools: Sequence[Object] = ()) -> Sequence[Object]:
-        """Ask the small model, outside of the conversation."""
+        """Ask the small model outside the conversation."""
         limit = min(8192, get_max_output_tokens(self.setup.small, self.setup.environ))
-        conversation, found = AgentConversation([{"role": "user", "content": prompt}]), list[Object]()
+        conversation, blocks = AgentConversation([{"role": "user", "content": prompt}]), list[Object]()
         for _ in range(1 + _MAX_PAUSES):
-            began = time.monotonic()
+            start = time.monotonic()
             request = ModelRequest(self.setup.small, conversation.messages, limit, system, tools)
             answer = self.setup.model.complete(request, cancel)
-            self.spent.add_answer(answer, (time.monotonic() - began) * 1000)
+            self.spent.add_answer(answer, (time.monotonic() - start) * 1000)
             conversation.add_answer(answer.content, self.setup.small)
-            found += answer.content
+            blocks += answer.content
             if answer.stop_reason != PAUSED_STOP_REASON:
                 break
-        return found
+        return blocks
 
     def _build_call_context(
         self, call: str, place: Workspace, cancel: Cancel, progress: Callable[[Object], None]
@@ -355,7 +355,7 @@ class AgentLoop:
 
 
 class SharedState:
-    """What all actors of a session have in common."""
+    """State that all actors of a session share."""
 
     def __init__(self, folder: Path) -> None:
         self.files = SeenFiles()
@@ -363,7 +363,7 @@ class SharedState:
         self.todos: list[Object] = []
 
     def collect_news(self) -> Iterator[str]:
-        """What happened meanwhile, each time once."""
+        """Yield notices for the model about background commands and changed files, each once."""
         yield from self.shells.take_notices()
         if self.files.list_written():
             from turnlog.agent.tools.file_changes import describe_file_changes
@@ -372,6 +372,6 @@ class SharedState:
 
 
 def _classify_error(error: ModelError) -> str:
-    """What the real client calls a failure."""
+    """Return Claude Code's name for an error."""
     known = ((RateLimited, "rate_limit"), (ServerBusy, "server_error"), (KeyRejected, "authentication_failed"))
     return next((name for kind, name in known if isinstance(error, kind)), "unknown")

@@ -1,4 +1,4 @@
-"""The person at the other end: what they are asked in the middle of a turn."""
+"""The person at the other end, who answers questions during a turn."""
 
 from __future__ import annotations
 
@@ -10,35 +10,34 @@ from turnlog.agent.tools.tool import Question
 
 
 class PermissionAnswer(NamedTuple):
-    """What a person says to a call that needs their leave."""
+    """The answer of a person to a call that needs permission."""
 
     verdict: Literal["once", "always", "no", "nobody"]
-    """`always` writes the suggested rules; `nobody` was there to say anything."""
+    """`always` writes the suggested rules; `nobody` means that no one could answer."""
     words: str = ""
-    """What they want instead; with `no`, the model is told and goes on, without words the turn ends."""
+    """Instructions for the model after a `no`; without them, a `no` ends the turn."""
     given: Mapping[str, Any] | None = None
-    """The input that the call runs with in place of its own; the rules are asked about it again."""
+    """The input that replaces the call's own; the rules are checked again for it."""
 
 
 class Person(Protocol):
-    """Somebody who can be asked."""
+    """Someone who answers questions."""
 
     def permit(self, name: str, given: Mapping[str, Any], decision: Decision, agent: str | None) -> PermissionAnswer:
-        """Whether a call may be made."""
+        """Ask whether a call may run."""
         ...
 
     def answer(self, question: Question) -> Mapping[str, Any] | None:
-        """What they say to a question or a plan; None if they decline."""
+        """Ask a question or for approval of a plan; None if they decline."""
         ...
 
 
 class Nobody:
-    """Nobody is there: print mode."""
+    """The absent person of print mode."""
 
     def permit(self, name: str, given: Mapping[str, Any], decision: Decision, agent: str | None) -> PermissionAnswer:
-        """No; the model is told why, and goes on."""
+        """Deny the call; the model learns why and continues."""
         return PermissionAnswer("nobody")
 
     def answer(self, question: Question) -> Mapping[str, Any] | None:
-        """Nobody answers."""
         return None

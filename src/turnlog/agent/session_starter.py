@@ -1,4 +1,4 @@
-"""From words, settings and surroundings to a session that can work: who answers, what it can do, where it goes on."""
+"""Start or resume a session from options, settings and the environment."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from turnlog.agent.briefing.agents import load_agent_types
-from turnlog.agent.briefing.memory import load_memory_files
-from turnlog.agent.briefing.memory import render_memory_reminder as remembered
+from turnlog.agent.briefing.memory import load_memory_files, render_memory_reminder
 from turnlog.agent.briefing.plan_mode import PLAN_MODE_REMINDER
 from turnlog.agent.briefing.surroundings import describe_surroundings
 from turnlog.agent.briefing.system_prompt import build_system_prompt
@@ -45,13 +44,13 @@ if TYPE_CHECKING:
 
 
 class StartOptions(NamedTuple):
-    """What a person asked for when they started the client."""
+    """The options with which a person started the client."""
 
     model: str | None = None
     resume: str | None = None
-    """A session to take up: its id, a title or a path."""
+    """The session to resume: its id, a title or a path."""
     is_continued: bool = False
-    """Take up the newest session of the folder."""
+    """Resume the newest session of the folder."""
     is_forked: bool = False
     session_id: str | None = None
     mode: str | None = None
@@ -66,11 +65,11 @@ class StartOptions(NamedTuple):
     settings: tuple[str, ...] = ()
     url: str | None = None
     ignores_hooks: bool = False
-    """Go on without hooks that would guard the session."""
+    """Start even if hooks that would guard the session can't run."""
 
 
 class StartedSession(NamedTuple):
-    """A session that can work."""
+    """A session that is ready for prompts."""
 
     loop: AgentLoop
     owner: SessionHolder
@@ -78,56 +77,56 @@ class StartedSession(NamedTuple):
     resumed: ResumableSession | None = None
 
     def close(self) -> None:
-        """Let go of everything that the session holds: commands in the background, the lock on its file."""
+        """Release everything that the session holds: background commands and the lock on its file."""
         self.loop.shared.shells.close()
         self.owner.close()
 
 
 class SessionStarter:
-    """The folder and the machine that sessions are begun on."""
+    """Starts sessions in a folder of this machine."""
 
     def __init__(
         self, cwd: Path, data: Path, environ: Mapping[str, str] | None = None, model: Model | None = None
     ) -> None:
         self.cwd = cwd
         self.data = data
-        """turnlog's own folder."""
+        """turnlog's data folder."""
         self.environ = dict(os.environ if environ is None else environ)
         self.model = model
-        """Who answers, if not the server that the environment names."""
-        self._given: dict[str, SettingsLayer] = {}
-        """Settings that were given, as they were read: of a pipe that can be done once."""
+        """The model to use instead of the server that the environment names."""
+        self._flag_layers: dict[str, SettingsLayer] = {}
+        """Settings from the command line, kept because a pipe can be read only once."""
 
     @property
     def config_dir(self) -> Path:
-        """The folder that sessions are written to."""
+        """The config folder that sessions are written to."""
         return next(iter(find_config_dirs(self.environ)), list_config_candidates(self.environ)[0])
 
     @property
     def is_trusted(self) -> bool:
-        """Whether the person has said that they trust the folder."""
+        """Whether the person marked the folder as trusted."""
         return is_trusted_folder(self.cwd, self.config_dir)
 
     @property
     def key_source(self) -> str:
-        """Where the key comes from, as print mode tells it."""
+        """The variable that holds the API key, as print mode reports it."""
         names = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
         return next((name for name in names if self.environ.get(name)), "none")
 
-    def begin_session(self, wishes: StartOptions, watch: EventWatcher, person: Person) -> StartedSession:
-        """Begin a session, or take one up again."""
-        settings = self._load_settings(wishes)
+    def begin_session(self, options: StartOptions, watch: EventWatcher, person: Person) -> StartedSession:
+        """Start a new session or resume one."""
+        settings = self._load_settings(options)
         unsupported = find_unsupported(settings, self.cwd, self.config_dir)
         guards = [one for one in unsupported if one.is_guard]
-        if guards and not wishes.ignores_hooks:
+        if guards and not options.ignores_hooks:
             raise UsageError(describe_guards(guards))
         environ = {**self.environ, **settings.collect_variables()}
-        mode = _parse_mode(wishes.mode) if wishes.mode else settings.get_default_mode() or "default"
-        found = self._find_resumed_session(wishes)
-        record = self._open_record(wishes, mode, found)
+        mode = _parse_mode(options.mode) if options.mode else settings.get_default_mode() or "default"
+        found = self._find_resumed_session(options)
+        record = self._open_record(options, mode, found)
         guard = SettingsGuard(settings, mode, further=[record.folder])
-        setup = self._build_setup(wishes, guard, environ, found)
-        owner = self._acquire_owner(record, is_new=found is None or wishes.is_forked)
+        setup = self._build_setup(options, guard, environ, found)
+        owner = self._acquire_owner(record, is_new=found is None or options.is_forked)
         try:
             loop = self._build_loop(setup, record, found, watch, person)
         except BaseException:
@@ -136,44 +135,46 @@ class SessionStarter:
         warnings = [*map(str, unsupported), *guard.warnings, *owner.warnings, *self._list_remarks(found)]
         return StartedSession(loop, owner, warnings, found)
 
-    def find_missing_guards(self, wishes: StartOptions) -> list[UnsupportedFeature]:
-        """Guard rails that a session would have to do without; `begin` refuses unless the wishes ignore them."""
-        return [one for one in find_unsupported(self._load_settings(wishes), self.cwd, self.config_dir) if one.is_guard]
+    def find_missing_guards(self, options: StartOptions) -> list[UnsupportedFeature]:
+        """Return guards that can't run; `begin_session` refuses to start unless the options ignore them."""
+        return [
+            one for one in find_unsupported(self._load_settings(options), self.cwd, self.config_dir) if one.is_guard
+        ]
 
-    def _load_settings(self, wishes: StartOptions) -> Settings:
+    def _load_settings(self, options: StartOptions) -> Settings:
         return load_settings(
-            self.cwd, self.config_dir, is_trusted=self.is_trusted, flags=self._build_flag_layers(wishes)
+            self.cwd, self.config_dir, is_trusted=self.is_trusted, flags=self._build_flag_layers(options)
         )
 
-    def _build_flag_layers(self, wishes: StartOptions) -> list[SettingsLayer | Mapping[str, Any]]:
-        for name in wishes.settings:
-            self._given[name] = self._given.get(name) or read_flag_layer(name, self.cwd)
-        permissions = {"allow": split_rule_list(wishes.allowed), "deny": split_rule_list(wishes.disallowed)}
-        return [*(self._given[name] for name in wishes.settings), {"permissions": permissions}]
+    def _build_flag_layers(self, options: StartOptions) -> list[SettingsLayer | Mapping[str, Any]]:
+        for name in options.settings:
+            self._flag_layers[name] = self._flag_layers.get(name) or read_flag_layer(name, self.cwd)
+        permissions = {"allow": split_rule_list(options.allowed), "deny": split_rule_list(options.disallowed)}
+        return [*(self._flag_layers[name] for name in options.settings), {"permissions": permissions}]
 
-    # -- what it works with
+    # -- setup
 
     def _build_setup(
-        self, wishes: StartOptions, guard: SettingsGuard, environ: Mapping[str, str], found: ResumableSession | None
+        self, options: StartOptions, guard: SettingsGuard, environ: Mapping[str, str], found: ResumableSession | None
     ) -> AgentSetup:
         known = load_model_aliases(environ)
         set_to = environ.get("ANTHROPIC_MODEL") or guard.settings.get_value("model", str)
-        name = choose_model((wishes.model, set_to, found.model if found else None), known)
-        place = self._build_workspace(wishes, guard.settings)
+        name = choose_model((options.model, set_to, found.model if found else None), known)
+        place = self._build_workspace(options, guard.settings)
         warn = guard.settings.warnings.append
-        agents = load_agent_types(self.cwd, self.config_dir, warn, ignores_hooks=wishes.ignores_hooks)
+        agents = load_agent_types(self.cwd, self.config_dir, warn, ignores_hooks=options.ignores_hooks)
         return AgentSetup(
-            model=self.model or self._connect_model(environ, wishes.url),
+            model=self.model or self._connect_model(environ, options.url),
             name=name,
             small=choose_small_model(environ, known),
-            system=build_system_prompt(wishes.system_prompt, wishes.appended_prompt),
+            system=build_system_prompt(options.system_prompt, options.appended_prompt),
             preface=self._build_preface(place, name, environ, guard),
-            tools=build_tools(agents, build_readonly_check(place), wishes.tools),
+            tools=build_tools(agents, build_readonly_check(place), options.tools),
             guard=guard,
             place=place,
             environ=environ,
             agents=agents,
-            limits=TurnLimits(wishes.turns, wishes.dollars),
+            limits=TurnLimits(options.turns, options.dollars),
             aliases=known,
         )
 
@@ -186,29 +187,29 @@ class SessionStarter:
             parse_server_address(url, f"--base-url {url}")
         return connect_model(Endpoint.from_environment(environ, url=url))
 
-    def _build_workspace(self, wishes: StartOptions, settings: Settings) -> Workspace:
-        named = [Path(name).expanduser() for name in wishes.folders]
-        further = [Path(os.path.realpath(self.cwd / path)) for path in named]
+    def _build_workspace(self, options: StartOptions, settings: Settings) -> Workspace:
+        paths = [Path(name).expanduser() for name in options.folders]
+        further = [Path(os.path.realpath(self.cwd / path)) for path in paths]
         for path in further:
             if not path.is_dir():
-                raise UsageError(f"--add-dir {path}: there is no such folder")
+                raise UsageError(f"--add-dir {path}: no such folder")
         return Workspace(self.cwd, self.cwd, [*further, *settings.list_folders()])
 
     def _build_preface(
         self, place: Workspace, model: str, environ: Mapping[str, str], guard: SettingsGuard
     ) -> list[dict[str, Any]]:
-        around = describe_surroundings(self.cwd, place.further, model, environ)
+        surroundings = describe_surroundings(self.cwd, place.further, model, environ)
         external, warn = may_import_external(self.cwd, self.config_dir), guard.settings.warnings.append
         is_unreadable = guard.unreadable(place)
         memory = load_memory_files(self.cwd, self.config_dir, external=external, warn=warn, is_unreadable=is_unreadable)
-        texts = [remembered(memory), around, PLAN_MODE_REMINDER if guard.mode == "plan" else ""]
+        texts = [render_memory_reminder(memory), surroundings, PLAN_MODE_REMINDER if guard.mode == "plan" else ""]
         return [build_reminder(text) for text in texts if text]
 
-    # -- where it goes on
+    # -- new and resumed sessions
 
-    def _find_resumed_session(self, wishes: StartOptions) -> ResumableSession | None:
-        """The session to take up."""
-        if wishes.resume is None and not wishes.is_continued:
+    def _find_resumed_session(self, options: StartOptions) -> ResumableSession | None:
+        """Load the session to resume, if the options name one."""
+        if options.resume is None and not options.is_continued:
             return None
         from turnlog.agent.resume.choices import find_latest_session
         from turnlog.agent.resume.resume import load_resumable_session
@@ -216,29 +217,29 @@ class SessionStarter:
         from turnlog.session.session_lookup import find_session_file
 
         folders = find_config_dirs(self.environ)
-        path = find_session_file(wishes.resume, folders) if wishes.resume else find_latest_session(folders, self.cwd)
+        path = find_session_file(options.resume, folders) if options.resume else find_latest_session(folders, self.cwd)
         if is_demo(path):
-            raise NotFound(f"{wishes.resume}: is a session of the demo, which nothing is added to")
+            raise NotFound(f"{options.resume}: demo sessions can't be resumed")
         try:
             return load_resumable_session(path)
-        except Refused as reason:
-            raise Refused(str(reason) if str(path) in str(reason) else f"{path}: {reason}") from None
+        except Refused as error:
+            raise Refused(str(error) if str(path) in str(error) else f"{path}: {error}") from None
 
     def _list_remarks(self, found: ResumableSession | None) -> Iterator[str]:
-        """What a person should know of a session that is taken up."""
+        """Yield remarks about a resumed session."""
         if found is None:
             return
         yield from found.warnings
         if found.cwd is not None and os.path.realpath(found.cwd) != str(self.cwd):
-            yield f"the session was at work in {found.cwd}; it goes on in {self.cwd}"
+            yield f"the session ran in {found.cwd}; it continues in {self.cwd}"
 
-    def _open_record(self, wishes: StartOptions, mode: str, found: ResumableSession | None) -> SessionRecord:
+    def _open_record(self, options: StartOptions, mode: str, found: ResumableSession | None) -> SessionRecord:
         if found is None:
-            return SessionRecord.create_session(self.config_dir, self.cwd, wishes.session_id, mode=mode)
+            return SessionRecord.create_session(self.config_dir, self.cwd, options.session_id, mode=mode)
         from turnlog.agent.resume.resume import continue_in_fork, continue_in_place
 
-        if wishes.is_forked:
-            record = continue_in_fork(found, self.config_dir, self.cwd, wishes.session_id)
+        if options.is_forked:
+            record = continue_in_fork(found, self.config_dir, self.cwd, options.session_id)
         else:
             record = continue_in_place(found, self.cwd)
         record.mode = mode
@@ -258,8 +259,8 @@ class SessionStarter:
         person: Person,
     ) -> AgentLoop:
         shared = SharedState(record.folder)
-        said, thought_by = (found.messages, found.thought_by) if found else ([], None)
-        conversation = AgentConversation(said, setup.preface, thought_by)
+        messages, thought_by = (found.messages, found.thought_by) if found else ([], None)
+        conversation = AgentConversation(messages, setup.preface, thought_by)
         conversation.used = found.used if found else 0
         for seen in found.files if found else ():
             _recall_seen_file(shared, seen)
@@ -268,13 +269,13 @@ class SessionStarter:
         return AgentLoop(setup, record, conversation, watch, person, shared=shared)
 
 
-def derive_start_options(wishes: StartOptions, resume: str | None = None) -> StartOptions:
-    """The same wishes for another session: a new one, or one that is taken up."""
-    return wishes._replace(resume=resume, is_continued=False, is_forked=False, session_id=None)
+def derive_start_options(options: StartOptions, resume: str | None = None) -> StartOptions:
+    """Return the same options for another session: a new one, or the one to resume."""
+    return options._replace(resume=resume, is_continued=False, is_forked=False, session_id=None)
 
 
 def _recall_seen_file(shared: SharedState, seen: SeenFile) -> None:
-    """Let the tools know what the model saw of a file; what stands there is what it saw, if nobody wrote it since."""
+    """Tell the tools which file contents the model knows: the current ones, if nobody wrote the file since."""
     path = Path(seen.path)
     try:
         status = path.stat()
@@ -288,5 +289,5 @@ def _recall_seen_file(shared: SharedState, seen: SeenFile) -> None:
 def _parse_mode(name: str) -> PermissionMode:
     mode = next((mode for mode in PERMISSION_MODES if mode == name), None)
     if mode is None:
-        raise UsageError(f"{name}: no permission mode; there are {', '.join(PERMISSION_MODES)}")
+        raise UsageError(f"{name}: unknown permission mode; choose one of {', '.join(PERMISSION_MODES)}")
     return mode

@@ -1,14 +1,13 @@
 """Claude Code's settings, layer by layer: managed > flags > local > project > user.
 
-    managed   the machine's administrator        flags     given when the client was started
+    managed   set by the machine's administrator     flags     from the command line
     local     .claude/settings.local.json        project   .claude/settings.json
     user      <config>/settings.json
 
-Lists of all layers are joined; of other values the highest layer's counts. A file that can't be read, or whose rules
-that forbid can't be, ends the start: what it forbids must not be lost (the real client goes on without the file). What
-else is malformed is left out with a warning, and what is not known spoils nothing. The project's own files (local and
-project) come with a checkout: until the folder is trusted they can forbid, but not allow, and none of their other
-values count.
+Lists of all layers are joined; for other values the highest layer wins. A file that can't be read, or whose deny or ask
+rules can't be read, prevents the start, so that no prohibition is lost (Claude Code continues without the file). Other
+malformed values are ignored with a warning, and unknown ones are ignored. The project's own files (local and project)
+come with a checkout: until the folder is trusted, they can forbid but not allow, and their other values have no effect.
 """
 
 from __future__ import annotations
@@ -39,33 +38,33 @@ _MAX_SETTINGS_BYTES = 16 << 20
 
 
 class SettingsLayer(NamedTuple):
-    """The settings of one place."""
+    """The settings from one source."""
 
     name: str
     """managed, flags, local, project or user."""
     where: str
-    """The file, or the words with which they were given."""
+    """The file, or the command-line option."""
     values: Mapping[str, Any]
     root: Path
-    """What `/` stands for in its rules for paths."""
+    """The folder that `/` means in its path rules."""
 
 
 class WrittenRule(NamedTuple):
-    """A rule as it stands in the settings."""
+    """A rule as written in the settings."""
 
     text: str
     layer: SettingsLayer
 
 
 class Settings(Struct, frozen=True):
-    """All layers, the highest first."""
+    """All layers of settings, highest first."""
 
     layers: tuple[SettingsLayer, ...] = ()
     is_trusted: bool = True
     warnings: list[str] = []
 
     def list_rules(self, kind: RuleKind) -> list[WrittenRule]:
-        """The rules of one kind, with the layer that each is from."""
+        """Return the rules of one kind, with the layer of each."""
         layers: Sequence[SettingsLayer] = self.list_trusted_layers() if kind == "allow" else self.layers
         managed = [layer for layer in layers if layer.name == "managed"]
         if kind == "allow" and any(layer.values.get("allowManagedPermissionRulesOnly") is True for layer in managed):
@@ -73,58 +72,58 @@ class Settings(Struct, frozen=True):
         return [WrittenRule(text, layer) for layer in layers for text in self._list_permission_values(layer, kind)]
 
     def list_folders(self) -> list[Path]:
-        """Other folders that may be worked in."""
-        found = [
+        """Return the additional working folders."""
+        entries = [
             (layer, text)
             for layer in self.list_trusted_layers()
             for text in self._list_permission_values(layer, "additionalDirectories")
         ]
-        return [Path(os.path.normpath(layer.root / Path(text).expanduser())) for layer, text in found]
+        return [Path(os.path.normpath(layer.root / Path(text).expanduser())) for layer, text in entries]
 
     def get_default_mode(self) -> PermissionMode | None:
-        """The mode to begin with (`permissions.defaultMode`); a project can't choose the one that asks nothing."""
+        """Return the initial permission mode (`permissions.defaultMode`); a project can't choose bypassPermissions."""
         for layer in self.list_trusted_layers():
-            given = self._get_permissions(layer).get("defaultMode")
-            mode = next((mode for mode in PERMISSION_MODES if mode == given), None)
+            value = self._get_permissions(layer).get("defaultMode")
+            mode = next((mode for mode in PERMISSION_MODES if mode == value), None)
             if mode is not None and (mode != "bypassPermissions" or layer.name not in _PROJECT_LAYERS):
                 return mode
-            if given is not None and mode is None:
-                self._add_warning(layer, f"permissions.defaultMode is {str(given)[:40]!r}, which turnlog does not know")
+            if value is not None and mode is None:
+                self._add_warning(layer, f"permissions.defaultMode is {str(value)[:40]!r}, which turnlog does not know")
         return None
 
     def may_bypass_permissions(self) -> bool:
-        """Whether the mode that asks nothing may be used."""
-        found = (self._get_permissions(layer).get("disableBypassPermissionsMode") for layer in self.layers)
-        return "disable" not in found
+        """Whether the mode bypassPermissions may be used."""
+        values = (self._get_permissions(layer).get("disableBypassPermissionsMode") for layer in self.layers)
+        return "disable" not in values
 
     def collect_variables(self) -> dict[str, str]:
-        """Variables for the client and its commands."""
-        found: dict[str, str] = {}
+        """Return environment variables for the client and its commands."""
+        variables: dict[str, str] = {}
         for layer in reversed(self.list_trusted_layers()):
-            given = layer.values.get("env", {})
-            if not isinstance(given, Mapping):
-                self._add_warning(layer, "env is no object")
+            values = layer.values.get("env", {})
+            if not isinstance(values, Mapping):
+                self._add_warning(layer, "env is not an object")
                 continue
-            found |= {name: value for name, value in given.items() if isinstance(value, str)}
-        return found
+            variables |= {name: value for name, value in values.items() if isinstance(value, str)}
+        return variables
 
     def get_value(self, name: str, kind: type[Value]) -> Value | None:
-        """A single value (`model`, `cleanupPeriodDays`), if it is of the type that it should be."""
+        """Return a single value (`model`, `cleanupPeriodDays`) if it has the right type."""
         for layer in self.list_trusted_layers():
             value = layer.values.get(name)
             if isinstance(value, kind) and not (kind is int and isinstance(value, bool)):
                 return value
             if value is not None:
-                self._add_warning(layer, f"{name} is no {kind.__name__}")
+                self._add_warning(layer, f"{name} is not of type {kind.__name__}")
         return None
 
     def with_flags(self, values: Mapping[str, Any], root: Path) -> Settings:
-        """The same with values that were given later."""
-        layer = SettingsLayer("flags", "the answers that were given", values, root)
+        """Return the same settings with values that were set later."""
+        layer = SettingsLayer("flags", "the answers in this session", values, root)
         return Settings((layer, *self.layers), self.is_trusted, self.warnings)
 
     def list_trusted_layers(self) -> list[SettingsLayer]:
-        """The layers whose values count: the project's own only in a folder that is trusted."""
+        """Return the layers that take effect: the project's own only if the folder is trusted."""
         return [layer for layer in self.layers if self.is_trusted or layer.name not in _PROJECT_LAYERS]
 
     def _get_permissions(self, layer: SettingsLayer) -> Mapping[str, Any]:
@@ -133,16 +132,18 @@ class Settings(Struct, frozen=True):
 
     def _list_permission_values(self, layer: SettingsLayer, name: str) -> Iterator[str]:
         found = self._get_permissions(layer).get(name) or []
-        if isinstance(found, str) and name in _FORBIDDING_KINDS:  # what forbids must not be lost for want of brackets
+        if (
+            isinstance(found, str) and name in _FORBIDDING_KINDS
+        ):  # a prohibition must not be lost because of missing brackets
             found = [found]
         if not isinstance(found, Sequence) or isinstance(found, str):
-            self._add_warning(layer, f"permissions.{name} is no list")
+            self._add_warning(layer, f"permissions.{name} is not a list")
             return
         for item in found:
             if isinstance(item, str) and item.strip():
                 yield item.strip()
             else:
-                self._add_warning(layer, f"permissions.{name} holds {str(item)[:40]!r}, which is no rule")
+                self._add_warning(layer, f"permissions.{name} holds {str(item)[:40]!r}, which is not a rule")
 
     def _add_warning(self, layer: SettingsLayer, text: str) -> None:
         warning = f"{layer.where}: {text}; it is ignored"
@@ -158,7 +159,7 @@ def load_settings(
     flags: Sequence[str | Mapping[str, Any] | SettingsLayer] = (),
     managed: Path | None = None,
 ) -> Settings:
-    """Read all layers for a folder; a flag is a file, a text in JSON, values, or was read before."""
+    """Read all layers for a folder; a flag is a path, JSON text, values, or a layer that was already read."""
     managed = managed or find_managed_file()
     layers = [_read_layer_file("managed", path, root) for path in [*_list_managed_additions(managed), managed]]
     layers += [flag if isinstance(flag, SettingsLayer) else read_flag_layer(flag, root) for flag in reversed(flags)]
@@ -169,7 +170,7 @@ def load_settings(
 
 
 def find_managed_file(platform: str | None = None) -> Path:
-    """Where the machine's administrator puts settings."""
+    """Return the path of the administrator's settings."""
     folders = {
         "win32": r"C:\Program Files\ClaudeCode",
         "darwin": "/Library/Application Support/ClaudeCode",
@@ -178,21 +179,21 @@ def find_managed_file(platform: str | None = None) -> Path:
 
 
 def _list_managed_additions(managed: Path) -> list[Path]:
-    """Files that add to the administrator's settings; the last by name counts most."""
+    """Return the files that extend the administrator's settings, highest priority (last by name) first."""
     return sorted(managed.with_suffix(".d").glob("*.json"), reverse=True)
 
 
 def _read_layer_file(name: str, path: Path, root: Path) -> SettingsLayer | None:
     values = _read_values(lambda: read_small_file(path, _MAX_SETTINGS_BYTES))
     if isinstance(values, str):
-        theirs = "the administrator of this machine must put it right"
-        own = "put it right or move it away, for what it forbids would be lost"
-        raise UsageError(f"{path}: {values}; {theirs if name == 'managed' else own}")
+        administrator_remedy = "the administrator of this machine must fix it"
+        remedy = "fix it or move it away; without it, turnlog can't apply its restrictions"
+        raise UsageError(f"{path}: {values}; {administrator_remedy if name == 'managed' else remedy}")
     return None if values is None else SettingsLayer(name, str(path), values, root)
 
 
 def _read_values(read: Callable[[], bytes]) -> Mapping[str, Any] | str | None:
-    """What a text holds, or what is wrong with it, or with its rules that forbid; None if there is none."""
+    """Return the settings in a text, or a description of what is wrong with them; None if there is no file."""
     try:
         values = decode_settings(read())
     except (FileNotFoundError, NotADirectoryError):
@@ -201,27 +202,27 @@ def _read_values(read: Callable[[], bytes]) -> Mapping[str, Any] | str | None:
         return error.strerror or "it can't be read"
     permissions = (values.get("permissions") or {}) if isinstance(values, Mapping) else {}
     if not isinstance(permissions, Mapping):
-        return "permissions is no object"
-    wrong = [name for name in _FORBIDDING_KINDS if not isinstance(permissions.get(name) or [], list | str)]
-    return f"permissions.{wrong[0]} is no list" if wrong else values
+        return "permissions is not an object"
+    malformed = [name for name in _FORBIDDING_KINDS if not isinstance(permissions.get(name) or [], list | str)]
+    return f"permissions.{malformed[0]} is not a list" if malformed else values
 
 
 def read_flag_layer(flag: str | Mapping[str, Any], root: Path) -> SettingsLayer:
-    """What was given when the client was started: that holds, or nothing is done."""
+    """Read settings from the command line; UsageError if they can't be read."""
     if isinstance(flag, Mapping):
         return SettingsLayer("flags", "the command line", flag, root)
     is_text = flag.lstrip().startswith("{")
     where = "--settings" if is_text else f"--settings {flag}"
-    found = _read_values(
+    values = _read_values(
         lambda: flag.encode("utf-8", "surrogatepass") if is_text else _read_named_file(root / Path(flag).expanduser())
     )
-    if not isinstance(found, Mapping):
-        raise UsageError(f"{where}: {found or 'there is no such file'}")
-    return SettingsLayer("flags", where, found, root)
+    if not isinstance(values, Mapping):
+        raise UsageError(f"{where}: {values or 'no such file'}")
+    return SettingsLayer("flags", where, values, root)
 
 
 def _read_named_file(path: Path) -> bytes:
-    """What a file holds that a person named: it may be a pipe (`<(…)`)."""
+    """Read a file that the person named, which may be a pipe (`<(…)`)."""
     with path.open("rb") as file:
         data = file.read(_MAX_SETTINGS_BYTES + 1)
     if len(data) > _MAX_SETTINGS_BYTES:
@@ -230,29 +231,29 @@ def _read_named_file(path: Path) -> bytes:
 
 
 def decode_settings(data: bytes) -> Mapping[str, Any] | str:
-    """The object that a text holds, or what is wrong with it."""
+    """Return the object in a JSON text, or a description of what is wrong with it."""
     try:
         found = msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf").strip() or b"{}")
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         return _describe_json_error(data, error)
-    return found if isinstance(found, dict) else "it holds no object"
+    return found if isinstance(found, dict) else "it is not a JSON object"
 
 
 def _describe_json_error(data: bytes, error: Exception) -> str:
-    """Why a text is no JSON, and in which line."""
+    """Describe why a text is not JSON, and on which line."""
     try:
         json.loads(data.decode("utf-8-sig"))
-    except UnicodeDecodeError as wrong:
-        return f"line {data.count(bytes([10]), 0, wrong.start) + 1}: no UTF-8"
-    except json.JSONDecodeError as wrong:
-        return f"line {wrong.lineno}: no JSON ({wrong.msg})"
+    except UnicodeDecodeError as problem:
+        return f"line {data.count(bytes([10]), 0, problem.start) + 1}: not valid UTF-8"
+    except json.JSONDecodeError as problem:
+        return f"line {problem.lineno}: not valid JSON ({problem.msg})"
     except (RecursionError, ValueError):
         pass
-    return f"no JSON ({error})"
+    return f"not valid JSON ({error})"
 
 
 def add_rules(path: Path, kind: RuleKind, rules: Sequence[str], *, root: Path) -> None:
-    """Add rules to a file of settings, and leave all else in it as it is; the file must stay within `root`."""
+    """Add rules to a settings file and change nothing else in it; the file must be inside `root`."""
 
     def add_to_list(values: Mapping[str, Any]) -> Mapping[str, Any] | None:
         permissions = values.get("permissions", {})
@@ -263,19 +264,19 @@ def add_rules(path: Path, kind: RuleKind, rules: Sequence[str], *, root: Path) -
         return {**values, "permissions": {**permissions, kind: [*listed, *new]}} if new else values
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    rewrite_settings(path, add_to_list, f"permissions.{kind} is no list", root=root)
+    rewrite_settings(path, add_to_list, f"permissions.{kind} is not a list", root=root)
 
 
 def rewrite_settings(
     path: Path, change: Callable[[Mapping[str, Any]], Mapping[str, Any] | None], trouble: str, *, root: Path
 ) -> None:
-    """Change the object that a file holds, in the file's own style; nothing is written if it is not as it should be."""
+    """Change the object in a file, keeping the file's style; a malformed file is an error and stays as it is."""
     old = read_whole_file(path) if path.exists() else None
     text = old.data.decode("utf-8-sig", "replace") if old else "\n"
     values = decode_settings(old.data) if old else {}
     changed = values if isinstance(values, str) else change(values)
     if changed is None or isinstance(changed, str):
-        raise TurnlogError(f"{path}: {changed or trouble}; put it right first, nothing was written")
+        raise TurnlogError(f"{path}: {changed or trouble}; fix it first, nothing was written")
     if changed == values:
         return
     indent = re.search(r"\n([ \t]+)\"", text)

@@ -1,4 +1,4 @@
-"""What a session works with: who answers, what it can do, and how far it may go."""
+"""The setup of a session: its model, tools, permissions and limits."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ from turnlog.model.model import Model
 
 
 class TurnLimits(Struct, frozen=True):
-    """How far a turn may go."""
+    """Limits of a turn."""
 
     turns: int | None = None
-    """Requests to the model in one turn of the person (`--max-turns`)."""
+    """Maximum requests to the model in one turn (`--max-turns`)."""
     dollars: float | None = None
-    """Cost of the session (`--max-budget-usd`)."""
+    """Maximum cost of the session (`--max-budget-usd`)."""
 
 
 class AgentSetup(Struct):
-    """All of it; while the session is at work only the model's name changes, and the guard's mode."""
+    """Everything a session needs; only the model's name and the guard's mode change while it runs."""
 
     model: Model
     name: str
-    """The model that is asked (`/model` changes it)."""
+    """The name of the model (`/model` changes it)."""
     small: str
-    """The model for side work: web pages, titles."""
+    """The small model for side tasks: web pages, titles."""
     system: Sequence[Object]
     """The system prompt, as blocks; the same bytes for the whole session."""
     preface: Sequence[Object]
-    """What stands before the first prompt: project memory, surroundings; as blocks of text."""
+    """Text blocks before the first prompt: project memory and surroundings."""
     tools: Mapping[str, Tool]
-    """In the order in which the model is told of them."""
+    """The tools in the order in which the model sees them."""
     guard: CallGuard
     place: Workspace
     environ: Mapping[str, str]
     agents: Mapping[str, AgentType] = {}
     limits: TurnLimits = TurnLimits()
     aliases: Mapping[str, str] = {}
-    """Models by their short names: opus, sonnet, haiku."""
+    """Model names by alias: opus, sonnet, haiku."""
     window: int | None = None
-    """The context window if it is not that of the model."""
+    """The context window in tokens, if it differs from the model's."""
     compact_at: float = 0.85
-    """When so much of the window is filled, older messages are replaced by a summary."""
+    """The filled share of the window at which a summary replaces older messages."""

@@ -1,4 +1,4 @@
-"""A file that comes with a checkout, or that anybody may have put there: a device, a pipe or a huge one is not read."""
+"""Read small files from untrusted folders, but no devices, pipes or huge files."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from turnlog.entries.file_ends import open_regular_file, read_at
 
 
 def leaves_folder(path: Path, folder: Path) -> bool:
-    """Whether a path leads elsewhere, once links and `..` are followed: a checkout can name any file of the machine."""
+    """Whether a path leaves a folder once links and `..` are resolved: a checkout can name any file of the machine."""
     root = Path(os.path.realpath(folder))
     real = Path(os.path.realpath(path))
     return real != root and root not in real.parents
 
 
 def read_small_file(path: Path, largest: int) -> bytes:
-    """What a regular file holds; an `OSError` if it is none, or larger."""
+    """Return the content of a regular file; OSError if it is larger than `largest` or not a regular file."""
     fd, status = open_regular_file(path)
     try:
         if status.st_size > largest:

@@ -1,4 +1,4 @@
-"""What a session has used and cost, and how far it may go."""
+"""Count what a session has used and spent, and enforce its limits."""
 
 from __future__ import annotations
 
@@ -14,40 +14,40 @@ from turnlog.session.usage.prices import PricedTokens, compute_cost
 
 
 class LimitReached(Exception):
-    """A limit is reached; `reason` is `max_turns` or `budget`; or it can't be kept (`error`)."""
+    """Raised when a limit is reached (`max_turns`, `budget`) or can't be enforced (`error`)."""
 
-    def __init__(self, reason: str, words: str) -> None:
-        super().__init__(words)
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
         self.reason = reason
 
 
 class ModelSpending(Struct):
-    """What one model has used."""
+    """The tokens and cost of one model."""
 
     tokens: PricedTokens = PricedTokens()
     dollars: float = 0.0
 
 
 class SpendingTally:
-    """What an actor has used so far: of a session all of it, sub-agents included."""
+    """The usage of one actor; a session's includes its sub-agents."""
 
     def __init__(self, above: SpendingTally | None = None) -> None:
         self.models: dict[str, ModelSpending] = {}
         self.requests = 0
         self.milliseconds = 0.0
-        """Time in which the model was at work."""
+        """Time spent waiting for the model."""
         self._above = above
-        """The session's, to which everything that a sub-agent uses is added at once: its budget is one for all."""
+        """The session's tally, which also counts what a sub-agent uses: they share one budget."""
         self._unpriced: str | None = None
         self._lock = threading.Lock()
 
     @property
     def dollars(self) -> float:
-        """The cost of what can be priced."""
+        """The cost of all models with a known price."""
         return sum(used.dollars for used in self.models.values())
 
     def add_answer(self, answer: ModelAnswer, milliseconds: float) -> None:
-        """Take an answer into account."""
+        """Count an answer."""
         tokens = count_priced_tokens(answer.usage)
         price = compute_cost(answer.model, tokens).usd
         with self._lock:
@@ -62,20 +62,20 @@ class SpendingTally:
             self._above.add_answer(answer, milliseconds)
 
     def check_limits(self, limits: TurnLimits, turns: int) -> None:
-        """Raise where a limit is reached, or can't be kept."""
+        """Raise LimitReached if a limit is reached or can't be enforced."""
         if limits.turns is not None and turns >= limits.turns:
             raise LimitReached("max_turns", f"Reached the maximum number of turns ({limits.turns})")
         if limits.dollars is None:
             return
         session = self._above or self
         if session._unpriced:
-            raise LimitReached("error", f"No price is known for {session._unpriced}, so a budget can't be kept")
+            raise LimitReached("error", f"The price of {session._unpriced} is unknown, so the budget can't be enforced")
         if session.dollars >= limits.dollars:
             raise LimitReached("budget", f"Reached the budget of ${limits.dollars:g}: ${session.dollars:.4f} spent")
 
 
 def count_priced_tokens(usage: Mapping[str, Any]) -> PricedTokens:
-    """Usage as the API has it, as tokens by price."""
+    """Convert the API's usage into tokens by price."""
 
     def number(name: str, of: Mapping[str, Any] = usage) -> int:
         value = of.get(name)
@@ -98,5 +98,5 @@ def count_priced_tokens(usage: Mapping[str, Any]) -> PricedTokens:
 
 
 def count_window_tokens(usage: Mapping[str, Any]) -> int:
-    """How many tokens of the window a request and its answer take."""
-    return sum(count_priced_tokens(usage)[:5])  # all that are tokens: without the searches
+    """Return how many tokens of the window a request and its answer take."""
+    return sum(count_priced_tokens(usage)[:5])  # without web searches, which are not tokens

@@ -1,4 +1,4 @@
-"""The tools of a session, in the order in which the model is told of them."""
+"""The tools of a session, in the order in which the model sees them."""
 
 from __future__ import annotations
 
@@ -28,49 +28,48 @@ TOOL_MODULES = {
     "AskUserQuestion": "ask",
     "ExitPlanMode": "plan",
 }
-"""The modules of tools that are loaded late."""
+"""The modules of tools that load on first use."""
 TOOL_ORDER = ("Task", *TOOL_MODULES)
-"""The order in which the model is told of its tools; it never changes within a session."""
+"""The order in which the model sees its tools; it never changes within a session."""
 
 
 def build_tools(
     agents: Mapping[str, AgentType], is_readonly: Callable[[str], bool], wanted: str | None = None
 ) -> dict[str, Tool]:
-    """All tools by their names; `wanted` names some of them (`--tools`), separated by commas or blanks."""
+    """Return all tools by name, or only those in `wanted` (`--tools`), separated by commas or spaces."""
     names = TOOL_ORDER if wanted is None else _select_tool_names(wanted.replace(",", " ").split())
-    given = {"Bash": (is_readonly,)}
-    return {name: Task(agents) if name == "Task" else LazyTool(name, *given.get(name, ())) for name in names}
+    arguments = {"Bash": (is_readonly,)}
+    return {name: Task(agents) if name == "Task" else LazyTool(name, *arguments.get(name, ())) for name in names}
 
 
 def _select_tool_names(wanted: Sequence[str]) -> list[str]:
     if "default" in wanted:
         return [*TOOL_ORDER]
     if unknown := [name for name in wanted if name not in TOOL_ORDER]:
-        raise UsageError(f"--tools: there is no {', '.join(unknown)}; there are {', '.join(TOOL_ORDER)}")
+        raise UsageError(f"--tools: unknown tool {', '.join(unknown)}; choose from {', '.join(TOOL_ORDER)}")
     return [name for name in TOOL_ORDER if name in wanted]
 
 
 class LazyTool(DescribedTool):
-    """A tool that is loaded when it is called for the first time: most sessions use a few of them, many none."""
+    """A tool that loads on its first call: most sessions use a few tools, many none."""
 
-    def __init__(self, name: str, *given: object) -> None:
+    def __init__(self, name: str, *constructor_args: object) -> None:
         self._name = name
-        self._given = given
+        self._constructor_args = constructor_args
 
     @property
     def name(self) -> str:
-        """The name of the tool."""
         return self._name
 
     def is_safe(self, given: Object) -> bool:
-        """Whether the tool says so of a call."""
         return self._loaded_tool.is_safe(given)
 
     def run(self, given: Object, scene: CallContext) -> CallResult:
-        """Let the tool do it."""
         return self._loaded_tool.run(given, scene)
 
     @cached_property
     def _loaded_tool(self) -> Tool:
-        made: Tool = getattr(import_module(f"turnlog.agent.tools.{TOOL_MODULES[self._name]}"), self._name)(*self._given)
-        return made
+        tool: Tool = getattr(import_module(f"turnlog.agent.tools.{TOOL_MODULES[self._name]}"), self._name)(
+            *self._constructor_args
+        )
+        return tool

@@ -1,8 +1,8 @@
-"""What a person or an administrator configured for Claude Code and this client does not do: said, never dropped.
+"""Find Claude Code features that are configured but that turnlog lacks, so that none is dropped silently.
 
-A hook that can stop a call or a prompt before it happens is a guard rail. Without it a session does more than its
-owner wants, so nothing begins until the person agrees (`--ignore-hooks`, or the console's question). Everything else
-is a line at the start. Rules for permissions are honoured and do not appear here.
+A hook that can block a call or a prompt is a guard. Without it, a session may do more than its owner wants, so the
+session starts only after the person agrees (`--ignore-hooks`, or the console's question). Every other feature is a
+warning at the start. Permission rules are supported and do not appear here.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from turnlog.agent.small_file import read_small_file
 from turnlog.entries.layout import find_state_file
 
 GUARD_EVENTS = frozenset({"PreToolUse", "PermissionRequest", "UserPromptSubmit"})
-"""Events whose hooks can forbid what is about to happen; hooks of all others hear of what has happened."""
-UNSUPPORTED_REMEDY = "remove it, or start with --ignore-hooks to go on without it"
+"""Events whose hooks can block an action; hooks of other events only observe."""
+UNSUPPORTED_REMEDY = "remove it, or start with --ignore-hooks to continue without it"
 MAX_CONFIG_BYTES = 16 << 20
 
 
@@ -31,23 +31,23 @@ def _is_other_style(value: Any) -> bool:
 
 _UNSUPPORTED_SETTINGS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "statusLine": ("no status line is shown", bool),
-    "outputStyle": ("the model is given no output style", _is_other_style),
+    "outputStyle": ("the model gets no output style", _is_other_style),
     "sandbox": ("commands run without a sandbox", _is_enabled),
-    "apiKeyHelper": ("it is not run to get a key", bool),
+    "apiKeyHelper": ("it does not provide the key", bool),
     "agent": ("the session does not run as this agent", bool),
-    "availableModels": ("every model can be chosen", lambda value: value is not None),
-    "deniedModels": ("every model can be chosen", bool),
-    "claudeMdExcludes": ("no instruction file is left out", bool),
+    "availableModels": ("any model can be chosen", lambda value: value is not None),
+    "deniedModels": ("any model can be chosen", bool),
+    "claudeMdExcludes": ("no instruction file is excluded", bool),
     "language": ("the model is not told which language to use", bool),
 }
-"""Settings on which people rely and which are not honoured: what happens instead, and which values ask for more."""
+"""Unsupported settings that people rely on: what happens instead, and a check for values that matter."""
 
 
 class UnsupportedFeature(NamedTuple):
-    """Something that was configured and is not honoured."""
+    """A configured feature that turnlog lacks."""
 
     where: str
-    """The file, or the words with which it was given."""
+    """The file, or the command-line option."""
     what: str
     is_guard: bool = False
     """Whether a session without it may do what its owner wants to prevent."""
@@ -57,13 +57,13 @@ class UnsupportedFeature(NamedTuple):
 
 
 def find_unsupported(settings: Settings, root: Path, config_dir: Path) -> list[UnsupportedFeature]:
-    """All that is configured for a folder and not honoured, guard rails first."""
+    """Return everything that is configured for a folder but unsupported, guards first."""
     found = [*_find_hooks(settings, config_dir), *_find_settings(settings), *_find_servers(root, config_dir)]
     return sorted(found, key=lambda one: not one.is_guard)
 
 
 def describe_guards(guards: Sequence[UnsupportedFeature]) -> str:
-    """Why nothing begins, in one line with the remedy."""
+    """Describe in one line why the session can't start, with the remedy."""
     more = f" (and {len(guards) - 1} more)" if len(guards) > 1 else ""
     return f"{guards[0]}{more}; {UNSUPPORTED_REMEDY}"
 
@@ -86,21 +86,21 @@ def _find_hooks(settings: Settings, config_dir: Path) -> Iterator[UnsupportedFea
 
 
 def describe_hooks(where: str, hooks: Any) -> Iterator[UnsupportedFeature]:
-    """The hooks of one place; those that guard, and the others."""
+    """Describe the hooks of one file: those that guard, and the others."""
     if not isinstance(hooks, Mapping):
-        yield UnsupportedFeature(where, "hooks is no object, and turnlog runs no hooks", is_guard=True)
+        yield UnsupportedFeature(where, "hooks is not an object, and turnlog runs no hooks", is_guard=True)
         return
     events = [str(event) for event, matchers in hooks.items() if _has_hook(matchers)]
     for is_guard in (True, False):
         some = [event for event in events if (event in GUARD_EVENTS) is is_guard]
         if some:
             yield UnsupportedFeature(
-                where, f"turnlog runs no hooks, and these are set: {', '.join(some)[:200]}", is_guard
+                where, f"turnlog runs no hooks, but these are configured: {', '.join(some)[:200]}", is_guard
             )
 
 
 def _has_hook(matchers: Any) -> bool:
-    """Whether anything would run; what is malformed counts, for nobody knows what it was meant to stop."""
+    """Whether any hook is set; malformed ones count, since nobody knows what they should block."""
     if not isinstance(matchers, list):
         return bool(matchers)
     return any(not isinstance(one, Mapping) or bool(one.get("hooks", True)) for one in matchers)
@@ -109,10 +109,12 @@ def _has_hook(matchers: Any) -> bool:
 def _find_plugins(settings: Settings, config_dir: Path) -> Iterator[UnsupportedFeature]:
     for layer in settings.list_trusted_layers():
         enabled = layer.values.get("enabledPlugins")
-        names = [str(name) for name, wish in enabled.items() if wish] if isinstance(enabled, Mapping) else []
+        names = (
+            [str(name) for name, is_enabled in enabled.items() if is_enabled] if isinstance(enabled, Mapping) else []
+        )
         if not names:
             continue
-        yield UnsupportedFeature(layer.where, f"plugins are not loaded: {', '.join(names)[:200]}")
+        yield UnsupportedFeature(layer.where, f"turnlog loads no plugins: {', '.join(names)[:200]}")
         for name, folder in _list_plugin_folders(config_dir):
             if name in names:
                 path = folder / "hooks" / "hooks.json"
@@ -120,7 +122,7 @@ def _find_plugins(settings: Settings, config_dir: Path) -> Iterator[UnsupportedF
 
 
 def _list_plugin_folders(config_dir: Path) -> Iterator[tuple[str, Path]]:
-    """Where the plugins that are installed lie, by name (`installed_plugins.json`)."""
+    """Yield the name and folder of each installed plugin (`installed_plugins.json`)."""
     plugins = _read_object(config_dir / "plugins" / "installed_plugins.json").get("plugins")
     for name, installed in plugins.items() if isinstance(plugins, Mapping) else ():
         for one in installed if isinstance(installed, list) else [installed]:
@@ -137,7 +139,7 @@ def _find_settings(settings: Settings) -> Iterator[UnsupportedFeature]:
         for name, (instead, asks) in _UNSUPPORTED_SETTINGS.items():
             if name in seen or name not in layer.values:
                 continue
-            seen.add(name)  # the highest layer's value is the one that would count
+            seen.add(name)  # the highest layer's value wins
             if name == "statusLine" and settings.get_value("disableAllHooks", bool) is True:
                 continue
             if asks(layer.values[name]):
@@ -147,7 +149,7 @@ def _find_settings(settings: Settings) -> Iterator[UnsupportedFeature]:
 
 
 def _needs_sandbox(name: str, layer: SettingsLayer) -> bool:
-    """Whether a sandbox is wanted so much that Claude Code would not begin without it, either."""
+    """Whether Claude Code itself would refuse to start without the sandbox."""
     return name == "sandbox" and layer.values[name].get("failIfUnavailable") is True
 
 
@@ -164,11 +166,11 @@ def _find_servers(root: Path, config_dir: Path) -> Iterator[UnsupportedFeature]:
     for path, values in places:
         servers = values.get("mcpServers")
         if isinstance(servers, Mapping) and servers:
-            yield UnsupportedFeature(str(path), f"MCP servers are not started: {', '.join(map(str, servers))[:200]}")
+            yield UnsupportedFeature(str(path), f"turnlog starts no MCP servers: {', '.join(map(str, servers))[:200]}")
 
 
 def _read_object(path: Path) -> Mapping[str, Any]:
-    """The object that a file holds; nothing if it can't be read, as it is Claude Code's to complain of."""
+    """Return the object in a file; empty if it can't be read, which is for Claude Code to report."""
     try:
         values = decode_settings(read_small_file(path, MAX_CONFIG_BYTES))
     except (OSError, ValueError):

@@ -1,1 +1,1 @@
-"""What the model is told beyond a person's words: its work, its surroundings, project memory, kinds of sub-agents."""
+"""Text for the model besides the person's prompts: instructions, surroundings, project memory, sub-agent types."""

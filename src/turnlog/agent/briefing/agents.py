@@ -1,8 +1,8 @@
-"""The kinds of sub-agents: built in, and those that a person or a project describes in `.claude/agents/*.md`.
+"""Types of sub-agents: built in, or defined by a person or project in `.claude/agents/*.md`.
 
-A description has a head (`name`, `description`, `tools`, `disallowedTools`, `model`) and a body, which is the system
-prompt of the sub-agent. Of two with one name the project's wins over the person's, and theirs over the one that is
-built in. One with hooks that guard its calls is left out: they would not be run.
+A definition has frontmatter (`name`, `description`, `tools`, `disallowedTools`, `model`) and a body: the system prompt
+of the sub-agent. If names collide, the project's definition wins over the person's, and the person's over the
+built-in one. A definition with hooks that guard its calls is skipped, since turnlog would not run them.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ def load_agent_types(
     *,
     ignores_hooks: bool = False,
 ) -> dict[str, AgentType]:
-    """All kinds of sub-agents that a session in a folder knows, by their names; `warn` hears of files in vain."""
-    found = {kind.name: kind for kind in BUILT_IN_AGENT_TYPES}
+    """Return all sub-agent types for a folder by name; `warn` receives a line for each skipped file."""
+    types = {kind.name: kind for kind in BUILT_IN_AGENT_TYPES}
     places = [(config_dir, None), *((folder / ".claude", folder) for folder in _list_project_folders(cwd))]
     for place, root in places:
         if place == config_dir and root is not None:
@@ -69,19 +69,19 @@ def load_agent_types(
         for path in _list_agent_files(place / "agents", root, warn):
             kind = _read_agent_type(path, ignores_hooks)
             if isinstance(kind, AgentType):
-                found[kind.name] = kind
+                types[kind.name] = kind
             elif kind:
-                warn(f"{path}: {kind}; the sub-agent is left out")
-    return found
+                warn(f"{path}: {kind}; the sub-agent is skipped")
+    return types
 
 
 def _list_agent_files(folder: Path, root: Path | None, warn: Callable[[str], object]) -> Iterator[Path]:
-    """The files in a folder; of a project only what really lies in it, or it could have any file sent."""
+    """Yield the definition files in a folder; a project's only if they are inside it, lest it have any file sent."""
 
     def belongs(path: Path) -> bool:
         if root is None or not leaves_folder(path, root):
             return True
-        warn(f"{path} leads to {os.path.realpath(path)}, outside of {root}; it is left out")
+        warn(f"{path} leads to {os.path.realpath(path)}, outside {root}; it is skipped")
         return False
 
     if folder.is_dir() and belongs(folder):
@@ -89,15 +89,15 @@ def _list_agent_files(folder: Path, root: Path | None, warn: Callable[[str], obj
 
 
 def _list_project_folders(cwd: Path) -> list[Path]:
-    """The folders of a project, from its top: where its repository begins, else the folder alone."""
+    """Return the folders from the top of the repository to `cwd`; only `cwd` if there is no repository."""
     folders = [cwd, *cwd.parents]
     top = next((at for at, folder in enumerate(folders) if (folder / ".git").exists()), 0)
     return folders[top::-1]
 
 
 def _read_agent_type(path: Path, ignores_hooks: bool) -> AgentType | str:
-    """What a file describes, or why it describes nothing; without a head it may be about something else."""
-    from turnlog.agent.briefing import frontmatter  # most sessions begin without such files
+    """Return the sub-agent type in a file, or the reason to skip it; empty if it has no frontmatter."""
+    from turnlog.agent.briefing import frontmatter  # most sessions have no such files
 
     try:
         text = read_small_file(path, MAX_AGENT_FILE_BYTES).decode("utf-8-sig", "replace").replace("\r\n", "\n")
@@ -107,9 +107,9 @@ def _read_agent_type(path: Path, ignores_hooks: bool) -> AgentType | str:
     name, description = document.get_text("name"), document.get_text("description")
     if not name or not description:
         return f"it has no {'description' if name else 'name'}" if document.fields else ""
-    head = text.removesuffix(document.body)  # hooks lie deeper in it than its fields are read
+    head = text.removesuffix(document.body)  # hooks are nested deeper than the fields that are parsed
     if not ignores_hooks and "hooks" in document.fields and any(event in head for event in GUARD_EVENTS):
-        return "turnlog does not run its hooks (--ignore-hooks goes on without them)"
+        return "turnlog does not run its hooks (use --ignore-hooks to continue without them)"
     tools = document.get_items("tools")
     model = document.get_text("model")
     return AgentType(

@@ -1,8 +1,8 @@
-"""The head of a Markdown file: `---`, fields, `---`. Only as much of YAML as such heads use.
+"""Parse the frontmatter of a Markdown file: `---`, fields, `---`. Only the YAML that such files use.
 
-name: reviewer              a text, with or without quotation marks
+name: reviewer              text, with or without quotation marks
 tools: [Read, Grep]         a list; also `Read, Grep`, or items below with `- `
-description: >              a text over several lines (`|` keeps their ends)
+description: >              text over several lines (`|` keeps the line breaks)
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ _LIST_ITEM_PATTERN = re.compile(r"\s*-[ \t]+(.*)\Z")
 
 
 class FrontmatterDocument(NamedTuple):
-    """A file with its head taken off."""
+    """The fields and the body of a file."""
 
     fields: dict[str, str | list[str]]
     body: str
 
     def get_text(self, name: str) -> str:
-        """A field as one text."""
+        """Return a field as text."""
         value = self.fields.get(name, "")
         return value if isinstance(value, str) else ", ".join(value)
 
     def get_items(self, name: str) -> list[str] | None:
-        """A field as a list; None if it is not there."""
+        """Return a field as a list; None if it is missing."""
         value = self.fields.get(name)
         parts = value.split(",") if isinstance(value, str) else value
         return None if parts is None else [part.strip() for part in parts if part.strip()]
 
 
 def split_frontmatter(text: str) -> FrontmatterDocument:
-    """Take the head off a file; one without a head is all body."""
+    """Split a file into frontmatter and body; without frontmatter, everything is body."""
     head = _FRONTMATTER_PATTERN.match(text)
     if head is None:
         return FrontmatterDocument({}, text)
@@ -42,7 +42,7 @@ def split_frontmatter(text: str) -> FrontmatterDocument:
 
 
 def _parse_fields(lines: list[str]) -> dict[str, str | list[str]]:
-    found: dict[str, str | list[str]] = {}
+    fields: dict[str, str | list[str]] = {}
     at = 0
     while at < len(lines):
         field = _FIELD_PATTERN.match(lines[at])
@@ -55,19 +55,19 @@ def _parse_fields(lines: list[str]) -> dict[str, str | list[str]]:
         ):
             below.append(lines[at])
             at += 1
-        found[field[1]] = _parse_value((field[2] or "").strip(), below)
-    return found
+        fields[field[1]] = _parse_value((field[2] or "").strip(), below)
+    return fields
 
 
-def _parse_value(given: str, below: list[str]) -> str | list[str]:
+def _parse_value(value: str, below: list[str]) -> str | list[str]:
     items = [found[1] for line in below if (found := _LIST_ITEM_PATTERN.match(line))]
-    if not given and items:
+    if not value and items:
         return [_unquote_text(item) for item in items]
-    if given[:1] in ("|", ">") and len(given) <= 2:
-        return (" " if given[0] == ">" else "\n").join(line.strip() for line in below).strip()
-    if given[:1] == "[" and given[-1:] == "]":
-        return [_unquote_text(item) for item in given[1:-1].split(",") if item.strip()]
-    return _unquote_text(" ".join([given, *(line.strip() for line in below)]).strip())
+    if value[:1] in ("|", ">") and len(value) <= 2:
+        return (" " if value[0] == ">" else "\n").join(line.strip() for line in below).strip()
+    if value[:1] == "[" and value[-1:] == "]":
+        return [_unquote_text(item) for item in value[1:-1].split(",") if item.strip()]
+    return _unquote_text(" ".join([value, *(line.strip() for line in below)]).strip())
 
 
 def _unquote_text(text: str) -> str:

@@ -1,14 +1,15 @@
-"""Project memory: the instructions of `CLAUDE.md` files, found and sent as the real client does.
+"""Project memory: the instructions in `CLAUDE.md` files, found and sent as Claude Code does.
 
-    <config>/CLAUDE.md                      of the person, for all projects
+    <config>/CLAUDE.md                      the person's, for all projects
     from the top of the tree to the working folder, in each:
         CLAUDE.md, .claude/CLAUDE.md, .claude/rules/**/*.md, CLAUDE.local.md
 
-`@path` in a text brings that file in behind it, five files deep, each once; in code it is no more than text. A
-repository must not have any file of the machine sent: its files count only if they really lie in the folder in which
-they are found, and bring in only what really lies in the working folder, unless the person agreed to more (Claude Code
-asks). Nor does it bring in, or link to, a file that a rule forbids to read. Links in the person's own config folder are
-theirs. What is left out for these reasons is said. Everything goes into one reminder before the first prompt.
+`@path` in a text imports that file after it, up to five levels deep and each file once; in code it is plain text. A
+repository must not be able to send any file of the machine: its files count only if they are really inside the folder
+where they were found, and they import only files that are really inside the working folder, unless the person approved
+more (Claude Code asks). They can't import or link to a file that a rule forbids to read, either. Links in the person's
+own config folder are allowed. A warning names each skipped file. Everything goes into one reminder before the first
+prompt.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from turnlog.agent.small_file import leaves_folder, read_small_file
 
 MAX_IMPORT_DEPTH = 5
 MAX_MEMORY_FILE_BYTES = 4 << 20
-"""Bytes; no instructions for a model are larger."""
+"""A larger file is not an instruction file."""
 MEMORY_INTRODUCTION = (
     "Instructions of the user and of the project follow. They take precedence over your general instructions: keep"
     " to them exactly."
@@ -33,7 +34,7 @@ MEMORY_KIND_LABELS = {
     "project": "project instructions, checked into the codebase",
     "local": "user's private project instructions, not checked in",
 }
-# Not compiled here: most sessions begin without any of these files.
+# Not compiled here: most sessions have none of these files.
 _HTML_COMMENT_PATTERN = r"(?s)<!--.*?-->[ \t]*\n?"
 _FENCED_CODE_PATTERN = r"(?sm)^ {0,3}(`{3,}|~{3,}).*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)"
 _INDENTED_CODE_PATTERN = r"(?:\A|(?<=\n\n))(?:(?: {4}|\t)[^\n]*(?:\n|\Z))+"
@@ -46,7 +47,7 @@ _BINARY_SUFFIXES = frozenset(
 
 
 class MemoryFile(NamedTuple):
-    """One file of instructions."""
+    """An instruction file."""
 
     path: Path
     kind: str
@@ -63,30 +64,34 @@ def load_memory_files(
     warn: Callable[[str], object] = lambda _: None,
     is_unreadable: Callable[[Path], bool] = lambda _: False,
 ) -> list[MemoryFile]:
-    """All instructions for work in a folder, in the order in which they are sent; `warn` hears of those left out."""
+    """Return all instructions for a folder in the order in which they are sent; `warn` receives skipped files."""
     search = _MemorySearch(cwd, home or Path.home(), external, warn, is_unreadable)
-    found = [*search.read_file(config_dir / "CLAUDE.md", "user")]
+    memory = [*search.read_file(config_dir / "CLAUDE.md", "user")]
     for folder in (*reversed(cwd.parents), cwd):
-        dot = folder / ".claude"
-        if dot != config_dir:
-            for path in (folder / "CLAUDE.md", dot / "CLAUDE.md", *search.list_rules(dot / "rules", folder)):
-                found += search.read_instruction_file(path, "project", folder)
-        found += search.read_instruction_file(folder / "CLAUDE.local.md", "local", folder)
-    return found
+        claude_folder = folder / ".claude"
+        if claude_folder != config_dir:
+            for path in (
+                folder / "CLAUDE.md",
+                claude_folder / "CLAUDE.md",
+                *search.list_rules(claude_folder / "rules", folder),
+            ):
+                memory += search.read_instruction_file(path, "project", folder)
+        memory += search.read_instruction_file(folder / "CLAUDE.local.md", "local", folder)
+    return memory
 
 
-def render_memory_reminder(found: list[MemoryFile]) -> str:
-    """What the model is sent of them; nothing if there is nothing."""
-    if not found:
+def render_memory_reminder(files: list[MemoryFile]) -> str:
+    """Render the reminder for the model; empty if there are no instructions."""
+    if not files:
         return ""
     texts = [
-        f"Contents of {memory.path} ({MEMORY_KIND_LABELS[memory.kind]}):\n\n{memory.text.strip()}" for memory in found
+        f"Contents of {memory.path} ({MEMORY_KIND_LABELS[memory.kind]}):\n\n{memory.text.strip()}" for memory in files
     ]
     return "\n\n".join([MEMORY_INTRODUCTION, *texts])
 
 
 class _MemorySearch:
-    """The files that were found so far."""
+    """Reads instruction files, each once."""
 
     def __init__(
         self,
@@ -104,20 +109,20 @@ class _MemorySearch:
         self._seen: set[str] = set()
 
     def list_rules(self, folder: Path, root: Path) -> list[Path]:
-        """The rules in a folder; one that leads elsewhere is not even looked through."""
+        """Return the rule files in a folder; a folder that leads outside the project is not searched."""
         return (
             sorted(folder.glob("**/*.md")) if folder.is_dir() and self._is_in_project(folder, root, str(folder)) else []
         )
 
     def read_instruction_file(self, path: Path, kind: str, root: Path) -> Iterator[MemoryFile]:
-        """A file that lies where instructions are looked for, and all that it brings in."""
+        """Yield the file at a standard place and its imports."""
         if path.is_file() and self._is_in_project(path, root, str(path)):
             is_linked = Path(os.path.realpath(path)) != os.path.realpath(root) / path.relative_to(root)
             if not is_linked or self._may_read(path, str(path)):
                 yield from self.read_file(path, kind)
 
     def read_file(self, path: Path, kind: str, depth: int = 1) -> Iterator[MemoryFile]:
-        """A file and all that it brings in."""
+        """Yield a file and its imports."""
         real = os.path.realpath(path)
         if depth > MAX_IMPORT_DEPTH or real in self._seen:
             return
@@ -129,26 +134,28 @@ class _MemorySearch:
 
         document = frontmatter.split_frontmatter(text)
         if depth == 1 and document.get_items("paths"):
-            return  # a rule for some files only; it is not for all of the work
+            return  # a rule for certain files, not for the whole session
         body = re.sub(_HTML_COMMENT_PATTERN, "", document.body)
         if body.strip():
             yield MemoryFile(path, kind, body)
         for name in find_imports(body):
-            wanted = self._resolve_path(name, path.parent)
-            told = f"{path}: @{name}"
-            if kind == "user" or (self._is_in_project(wanted, self._cwd, told) and self._may_read(wanted, told)):
-                yield from self.read_file(wanted, kind, depth + 1)
+            imported = self._resolve_path(name, path.parent)
+            source = f"{path}: @{name}"
+            if kind == "user" or (
+                self._is_in_project(imported, self._cwd, source) and self._may_read(imported, source)
+            ):
+                yield from self.read_file(imported, kind, depth + 1)
 
     def _is_in_project(self, path: Path, root: Path, name: str) -> bool:
-        """Whether a file, or a folder, of a project may be read; says if it is there and may not."""
+        """Whether a file or folder of a project is inside it; warns if it exists outside."""
         if self._external or not leaves_folder(path, root):
             return True
         if _path_exists(path):
-            self._warn(f"{name} leads to {os.path.realpath(path)}, outside of {root}; it is not sent")
+            self._warn(f"{name} leads to {os.path.realpath(path)}, outside {root}; it is not sent")
         return False
 
     def _may_read(self, path: Path, name: str) -> bool:
-        """Whether no rule forbids to read a file that a project names; says if one does."""
+        """Whether no rule forbids reading a file that a project names; warns if one does."""
         if not _path_exists(path) or not self._is_unreadable(path):
             return True
         self._warn(f"{name} leads to {os.path.realpath(path)}, which a rule forbids to read; it is not sent")
@@ -161,7 +168,7 @@ class _MemorySearch:
 
 
 def find_imports(text: str) -> list[str]:
-    """The paths that a text brings in, in their order, without those in code."""
+    """Return the paths that a text imports, in order, ignoring code."""
     for code in (_FENCED_CODE_PATTERN, _INDENTED_CODE_PATTERN, _INLINE_CODE_PATTERN):
         text = re.sub(code, " ", text)
     names = (
@@ -178,7 +185,7 @@ def _path_exists(path: Path) -> bool:
 
 
 def _read_text(path: Path) -> str | None:
-    """The text of a file; None if there is none."""
+    """Return the text of a file; None if it is missing or binary."""
     if path.suffix.lower() in _BINARY_SUFFIXES:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Plan mode: what the model is told when it begins, and when the person ends it without a plan."""
+"""Plan mode: reminders for the model when it starts, and when the person ends it without a plan."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ PLAN_MODE_ENDED_REMINDER = (
 
 
 class PlanModeTracker:
-    """Knows what the model knows of the mode; it begins with what stands before the first prompt."""
+    """Tracks whether the model knows about plan mode; the text before the first prompt may tell it."""
 
     def __init__(self, loop: AgentLoop) -> None:
         self._loop = loop
-        self._is_told = loop.setup.guard.mode == "plan"
+        self._model_knows = loop.setup.guard.mode == "plan"
 
     def announce_change(self) -> None:
-        """Before a prompt: tell the model of a change that the person made since."""
-        if (is_planning := self._loop.setup.guard.mode == "plan") != self._is_told:
+        """Before a prompt, tell the model if the person switched plan mode on or off."""
+        if (is_planning := self._loop.setup.guard.mode == "plan") != self._model_knows:
             text = str(build_reminder(PLAN_MODE_REMINDER if is_planning else PLAN_MODE_ENDED_REMINDER)["text"])
             self._loop.record.write_prompt(text, meta=True)
             self._loop.conversation.add_user_content(text)
-        self._is_told = is_planning
+        self._model_knows = is_planning
 
     def update_after_turn(self) -> None:
-        """Behind a turn: a plan that was agreed to told the model by itself."""
-        self._is_told = self._loop.setup.guard.mode == "plan"
+        """After a turn, adopt the mode: the approval of a plan already told the model."""
+        self._model_knows = self._loop.setup.guard.mode == "plan"

@@ -1,4 +1,4 @@
-"""Where a session is at work: folder, repository, system, and the day on which it began."""
+"""The surroundings of a session: folder, repository, system, and start date."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from turnlog.agent.record.git_branch import DETACHED_HEAD, read_git_branch
 def describe_surroundings(
     cwd: Path, further: Sequence[Path] = (), model: str = "", environ: Mapping[str, str] | None = None, day: str = ""
 ) -> str:
-    """What the model is told of them before the first prompt."""
-    found = {
+    """Describe the surroundings for the model."""
+    facts = {
         "Working folder": str(cwd),
         "Further folders": ", ".join(map(str, further)),
         "Git": _describe_repository(cwd),
@@ -23,15 +23,15 @@ def describe_surroundings(
         "Model": model,
         "Date at the start of the session": day or date.today().isoformat(),  # noqa: DTZ011 - the person's own day
     }
-    lines = [f"- {name}: {value}" for name, value in found.items() if value]
+    lines = [f"- {name}: {value}" for name, value in facts.items() if value]
     return "\n".join(["The session's surroundings:", *lines])
 
 
 def _describe_system() -> str:
     if hasattr(os, "uname"):
-        found = os.uname()
-        return f"{found.sysname} {found.release} ({found.machine})"
-    import platform  # its import is felt at every start
+        system = os.uname()
+        return f"{system.sysname} {system.release} ({system.machine})"
+    import platform  # its import would slow down every start
 
     return f"{platform.system()} {platform.release()} ({platform.machine()})"
 

@@ -1,7 +1,7 @@
-"""What the model is told of itself and its work, in the words of this client; no clock and no path stands in it.
+"""The system prompt, which contains no time and no path.
 
-The same bytes are sent with every request of every session, so that the prompt cache holds. What differs from session
-to session (project memory, folder, date) stands before the first prompt: see `memory` and `surroundings`.
+Every request of every session sends the same bytes, so that the prompt cache works. What differs between sessions
+(project memory, folder, date) comes before the first prompt: see `memory` and `surroundings`.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ SYSTEM_GUIDE = """# Surroundings
 
 
 def build_system_prompt(replaced: str | None = None, appended: str | None = None) -> list[dict[str, Any]]:
-    """The system prompt as blocks; a person may replace it (`--system-prompt`) or add to it."""
+    """Return the system prompt as blocks; a person may replace it (`--system-prompt`) or add to it."""
     text = SYSTEM_GUIDE if replaced is None else replaced
-    whole = "\n\n".join(part for part in (text, appended) if part and part.strip())
-    blocks = [{"type": "text", "text": part} for part in (SYSTEM_IDENTITY, whole) if part.strip()]
+    prompt = "\n\n".join(part for part in (text, appended) if part and part.strip())
+    blocks = [{"type": "text", "text": part} for part in (SYSTEM_IDENTITY, prompt) if part.strip()]
     return [*blocks[:-1], {**blocks[-1], "cache_control": {"type": "ephemeral"}}]

@@ -1,1 +1,1 @@
-"""The conversation in a terminal: what a person types, is shown and is asked."""
+"""The conversation in a terminal: input, display and questions."""

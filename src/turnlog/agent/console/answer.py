@@ -1,4 +1,4 @@
-"""A short answer to a question, key by key: unlike at a line editor, Esc is heard."""
+"""Read a short answer key by key, so that Esc cancels the question, which a line editor can't offer."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from turnlog.agent.console.screen import ConsoleScreen
 from turnlog.render.terminal import measure_width
 
 _MIN_ANSWER_CELLS = 12
-"""So much of the line an answer needs behind its hint."""
+"""The part of the line that stays free for the answer; a longer hint moves to a line of its own."""
 
 
 def read_answer(keyboard: Keyboard, screen: ConsoleScreen, hint: str) -> str | None:
-    """What is said to a question; None if the person turns away from it (Esc, Ctrl-C, Ctrl-D)."""
+    """Return the answer to a question, or None if the person cancels it (Esc, Ctrl-C, Ctrl-D)."""
     if measure_width(hint) > (screen.look.width or 80) - _MIN_ANSWER_CELLS:
         screen.write_lines(hint.rstrip())
         hint = "  > "
     try:
-        said = _read_answer_by_keys(keyboard, screen, hint) if keyboard.has_keys else keyboard.read_line(hint)
+        answer = _read_answer_by_keys(keyboard, screen, hint) if keyboard.has_keys else keyboard.read_line(hint)
     except (EOFError, KeyboardInterrupt):
-        said = None
+        answer = None
     screen.keep_typed_line()
-    if said is None and not keyboard.has_keys:
+    if answer is None and not keyboard.has_keys:
         screen.write_lines("")
-    return said
+    return answer
 
 
 def _read_answer_by_keys(keyboard: Keyboard, screen: ConsoleScreen, hint: str) -> str | None:
@@ -32,7 +32,7 @@ def _read_answer_by_keys(keyboard: Keyboard, screen: ConsoleScreen, hint: str) -
     with keyboard.watch_keys():
         while True:
             screen.show_typed(draft.text, hint, always=True)
-            # What comes in one go with the Enter was typed or pasted blindly: it answers nothing that is asked next.
+            # Keys that arrive together with Enter were typed or pasted blindly: they must not answer the next question.
             for key in keyboard.wait_for_keys():
                 if key.name == ENTER:
                     screen.show_typed(draft.text, hint, always=True)

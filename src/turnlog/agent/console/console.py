@@ -1,4 +1,7 @@
-"""The console: a conversation in a terminal. The main thread reads the keyboard, another one runs the turn (`work`)."""
+"""The console: a conversation in a terminal.
+
+The main thread reads the keyboard while another thread runs the turn (`turn_worker`).
+"""
 
 from __future__ import annotations
 
@@ -29,44 +32,44 @@ from turnlog.session.session_lookup import find_session_file
 PROMPT_HINT = "> "
 MODES_BY_KEY: tuple[PermissionMode, ...] = ("default", "acceptEdits", "plan")
 _MODE_MEANINGS: dict[str, str] = {
-    "default": "what no rule allows is asked",
-    "acceptEdits": "files in the working folders are changed without asking",
-    "plan": "nothing is changed until you agree to a plan",
-    "bypassPermissions": "nothing is asked",
-    "dontAsk": "what no rule allows is denied",
+    "default": "asks before every call that no rule allows",
+    "acceptEdits": "changes files in the working folders without asking",
+    "plan": "changes nothing until you approve a plan",
+    "bypassPermissions": "never asks",
+    "dontAsk": "denies every call that no rule allows",
 }
-_HOW_TO_LEAVE = "Ctrl-C again, or Ctrl-D, leaves."
+_HOW_TO_LEAVE = "Press Ctrl-C again or Ctrl-D to exit."
 
 
 class Console:
-    """A person at a terminal, and the session that they talk to."""
+    """A person at a terminal and the session they talk to."""
 
     def __init__(
-        self, starting: SessionStarter, wishes: StartOptions, screen: ConsoleScreen, keyboard: Keyboard
+        self, starter: SessionStarter, options: StartOptions, screen: ConsoleScreen, keyboard: Keyboard
     ) -> None:
-        self._starting = starting
-        self._wishes = wishes
+        self._starter = starter
+        self._options = options
         self._screen = screen
         self._keyboard = keyboard
-        self._showing = TurnDisplay(screen, str(starting.cwd))
+        self._display = TurnDisplay(screen, str(starter.cwd))
         self._work = TurnWorker(keyboard, screen, self._switch_to_next_mode)
-        self._begun = starting.begin_session(wishes, self._showing.watch, self)
-        self._naming: Cancel | None = None
-        """Ends the search for a title, once it was begun."""
-        self._planning = PlanModeTracker(self.loop)
+        self._session = starter.begin_session(options, self._display.watch, self)
+        self._title_cancel: Cancel | None = None
+        """Cancels the request for a title; None until the request starts."""
+        self._plan_mode = PlanModeTracker(self.loop)
         self._modes = tuple(dict.fromkeys((*MODES_BY_KEY, self.loop.setup.guard.mode)))
-        """Those that the key leads to; any other only where the client was begun with it."""
-        self._show_greeting(self._begun)
+        """The modes that Shift-Tab cycles through: the usual ones and the one the session started with."""
+        self._show_greeting(self._session)
 
     # -- the conversation
 
     @property
     def loop(self) -> AgentLoop:
-        """The session at work."""
-        return self._begun.loop
+        """The loop of the current session."""
+        return self._session.loop
 
     def run(self, first: str | None = None) -> int:
-        """Talk until the person leaves; the exit status."""
+        """Talk until the person leaves, and return the exit status."""
         try:
             text = first
             if first and first.strip():
@@ -82,14 +85,14 @@ class Console:
             self.close()
         if self.loop.record.path.exists():
             self._screen.write_lines(
-                self._paint_dim(f"turnlog chat --resume {self.loop.record.session_id}   goes on with it")
+                self._paint_dim(f"turnlog chat --resume {self.loop.record.session_id}   continues this session")
             )
         return 0
 
     def close(self) -> None:
-        """Let go of the session and of the terminal."""
+        """Release the session and the terminal."""
         self._cancel_title_request()
-        self._begun.close()
+        self._session.close()
         self._keyboard.close()
 
     def _handle_input(self, text: str) -> None:
@@ -97,9 +100,9 @@ class Console:
             if is_slash_command(text):
                 self._run_slash_command(text)
             elif text.startswith("!") and (command := text[1:].strip()):
-                self._planning.announce_change()
+                self._plan_mode.announce_change()
                 self._work.run_in_thread(
-                    self._begun, lambda cancel: run_user_command(self.loop, command, self._showing, cancel)
+                    self._session, lambda cancel: run_user_command(self.loop, command, self._display, cancel)
                 )
             else:
                 self._run_turn(text)
@@ -107,15 +110,15 @@ class Console:
             self._screen.write_lines(self._screen.look.paint(to_visible_line(str(error)), "red"))
 
     def _run_turn(self, text: str) -> None:
-        if self._naming is None and self._begun.resumed is None and session_title.is_title_wanted(self.loop):
-            self._naming = Cancel()
-            session_title.request_title(self.loop, text, self._naming)
-        self._planning.announce_change()
-        self._work.run_in_thread(self._begun, lambda cancel: self.loop.run_turn(text, cancel))
-        self._planning.update_after_turn()
+        if self._title_cancel is None and self._session.resumed is None and session_title.is_title_wanted(self.loop):
+            self._title_cancel = Cancel()
+            session_title.request_title(self.loop, text, self._title_cancel)
+        self._plan_mode.announce_change()
+        self._work.run_in_thread(self._session, lambda cancel: self.loop.run_turn(text, cancel))
+        self._plan_mode.update_after_turn()
 
     def _read_next_input(self) -> str | None:
-        """What is said next: what was typed ahead, else what is typed now; None to leave."""
+        """Return the text that was queued during the turn, else read a prompt; None means exit."""
         if self._work.queue:
             text = self._work.queue.popleft()
             self.loop.record.write_queue_operation("dequeue")
@@ -125,14 +128,14 @@ class Console:
         shells.watch = self._keyboard.interrupt_typing
         while True:
             for notice in shells.list_waiting_notices():
-                self._showing.show_notice(notice)
+                self._display.show_notice(notice)
             try:
                 return self._keyboard.read_line(self._prompt_hint, draft=self._work.draft.take_text(), keep=True)
-            except ModeKeyPressed as typed:
-                self._work.draft.text = str(typed)
+            except ModeKeyPressed as interrupt:
+                self._work.draft.text = str(interrupt)
                 self._switch_to_next_mode()
-            except TypingInterrupted as typed:
-                self._work.draft.text = str(typed)
+            except TypingInterrupted as interrupt:
+                self._work.draft.text = str(interrupt)
                 self._screen.write_lines("")
             except EOFError:
                 self._screen.write_lines("")
@@ -144,21 +147,21 @@ class Console:
                 is_warned = True
 
     def _run_slash_command(self, text: str) -> None:
-        told = run_slash_command(self, text)
-        self._screen.write_lines(*([describe_unknown_command(text)] if told is None else told))
+        lines = run_slash_command(self, text)
+        self._screen.write_lines(*([describe_unknown_command(text)] if lines is None else lines))
 
     def _switch_to_next_mode(self) -> None:
-        """Go on to the next permission mode, as the real client does it with the same key."""
+        """Switch to the next permission mode, as Shift-Tab does in Claude Code."""
         guard = self.loop.setup.guard
-        at = self._modes.index(guard.mode) + 1 if guard.mode in self._modes else 0
-        guard.mode = self._modes[at % len(self._modes)]
+        position = self._modes.index(guard.mode) + 1 if guard.mode in self._modes else 0
+        guard.mode = self._modes[position % len(self._modes)]
         self.loop.record.write_permission_mode(guard.mode)
         self._screen.write_lines(self._paint_dim(f"· {guard.mode}: {_MODE_MEANINGS[guard.mode]}"))
 
-    # -- what a turn asks
+    # -- questions from a turn
 
     def permit(self, name: str, given: Mapping[str, Any], decision: Decision, agent: str | None) -> PermissionAnswer:
-        """Whether a call may be made."""
+        """Ask the person whether a call may run."""
         place = self.loop.setup.place
 
         def ask() -> PermissionAnswer:
@@ -167,87 +170,92 @@ class Console:
             )
             return person_questions.ask_permission(decision, self._work.read_answer)
 
-        return self._work.ask_in_main_thread(self._begun, ask, "permission prompt")
+        return self._work.ask_in_main_thread(self._session, ask, "permission prompt")
 
     def answer(self, question: Question) -> Mapping[str, Any] | None:
-        """What the person says to a question or a plan."""
+        """Ask the person a question of the model, or to approve a plan."""
         ask = person_questions.ask_plan_approval if question.kind == "plan" else person_questions.ask_questions
         work, screen = self._work, self._screen
         return work.ask_in_main_thread(
-            self._begun, lambda: ask(question.given, work.read_answer, screen.write_lines, screen.look), "input needed"
+            self._session,
+            lambda: ask(question.given, work.read_answer, screen.write_lines, screen.look),
+            "input needed",
         )
 
-    # -- what commands need
+    # -- actions of slash commands
 
     def clear(self) -> None:
-        """Begin a new session, with the same model."""
+        """Start a new session with the same model."""
         self._switch_session(derive_start_options(self._current_options._replace(model=self.loop.setup.name)))
 
     def resume(self, name: str) -> bool:
-        """Take up another session."""
-        chosen = name or choose_session(self._starting, self._work.read_answer, self._screen)
-        if not chosen or find_session_file(chosen, find_config_dirs(self._starting.environ)) == self.loop.record.path:
+        """Switch to another session; return False if the person chooses none or the current one."""
+        name_or_path = name or choose_session(self._starter, self._work.read_answer, self._screen)
+        if (
+            not name_or_path
+            or find_session_file(name_or_path, find_config_dirs(self._starter.environ)) == self.loop.record.path
+        ):
             return False
-        self._switch_session(derive_start_options(self._current_options, chosen))
-        self._show_greeting(self._begun)
+        self._switch_session(derive_start_options(self._current_options, name_or_path))
+        self._show_greeting(self._session)
         return True
 
     @property
     def _current_options(self) -> StartOptions:
-        """The wishes as they are now: the mode may have been changed since."""
-        return self._wishes._replace(mode=self.loop.setup.guard.mode)
+        """The start options with the current permission mode, which may have changed since the start."""
+        return self._options._replace(mode=self.loop.setup.guard.mode)
 
     def compact(self, instructions: str) -> bool:
-        """Replace the conversation by a summary."""
-        return self._work.run_in_thread(self._begun, lambda cancel: self.loop.compact(instructions, cancel))
+        """Replace the conversation with a summary."""
+        return self._work.run_in_thread(self._session, lambda cancel: self.loop.compact(instructions, cancel))
 
     def leave(self) -> None:
-        """End after this."""
+        """Exit after the current command."""
         self._work.is_leaving = True
 
-    def _switch_session(self, wishes: StartOptions) -> None:
-        before = self._begun
-        after = self._starting.begin_session(wishes, self._showing.watch, self)
+    def _switch_session(self, options: StartOptions) -> None:
+        before = self._session
+        after = self._starter.begin_session(options, self._display.watch, self)
         self._cancel_title_request()
         before.close()
-        self._begun = after
-        self._planning = PlanModeTracker(after.loop)
+        self._session = after
+        self._plan_mode = PlanModeTracker(after.loop)
 
     def _cancel_title_request(self) -> None:
-        if self._naming is not None:
-            self._naming.set()
-        self._naming = None
+        if self._title_cancel is not None:
+            self._title_cancel.set()
+        self._title_cancel = None
 
     @property
     def _prompt_hint(self) -> str:
         mode = self.loop.setup.guard.mode
         return PROMPT_HINT if mode == "default" else f"{mode} {PROMPT_HINT}"
 
-    def _show_greeting(self, begun: StartedSession) -> None:
-        setup = begun.loop.setup
+    def _show_greeting(self, session: StartedSession) -> None:
+        setup = session.loop.setup
         facts = (setup.name, str(setup.place.root), setup.guard.mode)
         self._screen.write_lines(self._paint_dim(" · ".join(map(to_visible_line, facts))))
-        for warning in begun.warnings:
+        for warning in session.warnings:
             self._screen.write_lines(self._screen.look.paint(f"· {to_visible_line(warning)}", "yellow"))
-        if begun.resumed is not None:
-            for text in describe_last_exchange(begun):
+        if session.resumed is not None:
+            for text in describe_last_exchange(session):
                 self._screen.write_lines(text)
 
     def _paint_dim(self, text: str) -> str:
         return self._screen.look.paint(text, "dim")
 
 
-def describe_last_exchange(begun: StartedSession) -> list[str]:
-    """How a session that is taken up again ended: the last prompt, and the end of the last answer."""
-    found = begun.resumed
-    if found is None:
+def describe_last_exchange(session: StartedSession) -> list[str]:
+    """Return the last prompt and the beginning of the last answer of a resumed session."""
+    resumed = session.resumed
+    if resumed is None:
         return []
     texts = [
         str(block.get("text"))
-        for message in found.messages
+        for message in resumed.messages
         if message["role"] == "assistant"
         for block in message["content"]
         if block.get("type") == "text"
     ]
-    prompt = [f"{PROMPT_HINT}{to_visible_line(found.last_prompt[:400])}"] if found.last_prompt else []
+    prompt = [f"{PROMPT_HINT}{to_visible_line(resumed.last_prompt[:400])}"] if resumed.last_prompt else []
     return [*prompt, *([f"{to_visible_line(texts[-1][:400])}"] if texts else [])]

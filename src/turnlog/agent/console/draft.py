@@ -1,4 +1,4 @@
-"""What a person types while no line editor listens: ahead of the turn's end, or in answer to a question."""
+"""Text that a person types without a line editor: during a turn, or in answer to a question."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from turnlog.agent.console.keys import BACKSPACE, CLEAR_LINE, DELETE_WORD, Key
 
 
 class InputDraft:
-    """A text that is changed at its end alone."""
+    """A text that changes only at its end."""
 
     def __init__(self) -> None:
         self.text = ""
 
     def press_key(self, key: Key) -> None:
-        """Take a key in; those that mean nothing here change nothing."""
+        """Apply a key; keys without a meaning here change nothing."""
         if key.name == BACKSPACE:
             self.text = self.text[:-1]
         elif key.name == DELETE_WORD:
@@ -24,6 +24,6 @@ class InputDraft:
             self.text += key.text
 
     def take_text(self) -> str:
-        """The text; the next one begins."""
+        """Return the text and start an empty one."""
         text, self.text = self.text, ""
         return text

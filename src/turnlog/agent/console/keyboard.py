@@ -1,8 +1,8 @@
-"""The keyboard of a terminal: lines at rest, and single keys while a turn is at work.
+"""The keyboard of a terminal: whole lines at the prompt, single keys during a turn.
 
-At rest the line editor of the system (`readline`) is used where there is one: history, and pasted text as one piece.
-While a turn is at work keys are read as they come, without being echoed, so that Esc can stop it and lines can be typed
-ahead. Where that is not possible (Windows), Ctrl-C stops it, and nothing is read until it is over.
+At the prompt, the system's line editor (`readline`) provides history and keeps pasted text in one piece, if it is
+available. During a turn, keys are read one by one without echo, so that Esc can stop the turn and the person can type
+ahead. Where that is not possible (Windows), Ctrl-C stops the turn, and nothing is read until it ends.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ MAX_HISTORY_PROMPTS = 1000
 
 
 class PromptHistory:
-    """A file of prompts that only its owner may read."""
+    """The file of past prompts, readable only by its owner."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def load(self) -> list[str]:
-        """The newest prompts, the oldest of them first; a file that has grown much longer is cut."""
+        """Return the newest prompts, oldest first, and shorten a file that has grown much longer."""
         try:
             lines = self._path.read_text("utf-8", "replace").splitlines()
         except OSError:
@@ -40,13 +40,13 @@ class PromptHistory:
         return [_unescape_prompt(line) for line in lines[-MAX_HISTORY_PROMPTS:] if line]
 
     def add(self, text: str) -> None:
-        """Keep a prompt; one that can't be kept is no reason to stop."""
+        """Append a prompt; a failure to write is ignored."""
         with contextlib.suppress(OSError):
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._write_text(_escape_prompt(text) + "\n", os.O_APPEND)
 
-    def _write_text(self, text: str, how: int) -> None:
-        fd = os.open(self._path, os.O_WRONLY | os.O_CREAT | how, 0o600)
+    def _write_text(self, text: str, mode: int) -> None:
+        fd = os.open(self._path, os.O_WRONLY | os.O_CREAT | mode, 0o600)
         try:
             os.write(fd, text.encode("utf-8", "replace"))
         finally:
@@ -62,56 +62,55 @@ def _unescape_prompt(line: str) -> str:
 
 
 _KEY_SEQUENCE_SECONDS = 0.05
-"""Seconds within which the rest of a key's sequence comes."""
+"""Time for the rest of a key's escape sequence to arrive."""
 _POLL_SECONDS = 0.1
 _MENU_COMPLETION_TYPE = ord("%")
-"""How the line editor calls the kind of completion that the key for the mode asks for."""
+"""The line editor's code for the kind of completion that the mode key triggers."""
 _MAX_PASTE_CHARS = 16 << 20
 _SEQUENCE_STARTS = "[O"
-"""With these the sequences of keys begin: arrows, pasted text."""
+"""The second characters of escape sequences (arrows, pasted text)."""
 
 
 class ModeKeyPressed(Exception):
-    """The key for the next permission mode was pressed at the prompt; its text is what was typed so far."""
+    """Raised when the mode key is pressed at the prompt; its text is the input so far."""
 
 
 class TypingInterrupted(Exception):
-    """Somebody called whoever types at the prompt; its text is what was typed so far."""
+    """Raised when another thread interrupts the prompt; its text is the input so far."""
 
 
 class Keyboard:
-    """Reads from the terminal that standard input is."""
+    """Reads from the terminal on standard input."""
 
     def __init__(self, history: Path | None = None) -> None:
         self._history = PromptHistory(history) if history is not None else None
         self._is_mode_key = False
-        """Whether it was the key for the mode that ended the line."""
+        """Whether the mode key ended the line."""
         self._is_typing = False
-        """Whether somebody types at the prompt, and can be called."""
+        """Whether the prompt is waiting for input and can be interrupted."""
         self._rest = ""
-        """The beginning of a pasted text whose end has not come yet."""
+        """The beginning of a pasted text whose end has not arrived."""
         self._decoder = codecs.getincrementaldecoder("utf-8")("ignore")
         self._readline = _load_line_editor(self._history, self._on_mode_key)
         self._lock = threading.Lock()
         self._waker: tuple[int, int] | None = None
-        self._usual = _read_terminal_state()
-        """How the terminal was found."""
+        self._initial_state = _read_terminal_state()
+        """The terminal's state at the start, restored at the end."""
         if (reconfigure := getattr(sys.stdin, "reconfigure", None)) is not None:
             reconfigure(errors="replace")
         _keep_typed_on_interrupt()
 
     @property
     def has_keys(self) -> bool:
-        """Whether single keys can be read."""
-        return self._usual is not None
+        return self._initial_state is not None
 
     # -- lines
 
     def read_line(self, hint: str, *, draft: str = "", keep: bool = False) -> str:
-        """Read a line; EOFError at the end of input, KeyboardInterrupt if it is given up.
+        """Read a line. Raises EOFError at the end of input and KeyboardInterrupt on Ctrl-C.
 
-        A line that ends with a backslash goes on; so does one in which Esc and Enter are pressed. `keep`: it belongs
-        into the history, the key for the mode raises ModeKey, and a call raises Called.
+        A line that ends with a backslash continues on the next one; so does one with Esc and Enter in it. With `keep`, it
+        is added to the history, the mode key raises ModeKeyPressed, and an interrupt raises TypingInterrupted.
         """
         editor = self._readline
         if editor is not None:
@@ -138,17 +137,17 @@ class Keyboard:
         return text
 
     def interrupt_typing(self) -> None:
-        """Let whoever types at the prompt look up; from any thread."""
+        """Interrupt the prompt, from any thread, so that the console can show a notice."""
         with self._lock:
             if self._is_typing:
                 signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
 
     def _read_interruptible_line(self, hint: str) -> str:
-        """Read a line during which the person can be called: the line editor hears nothing but signals."""
+        """Read a line that `interrupt_typing` can interrupt: the line editor reacts only to signals."""
         if self._readline is None or os.name == "nt":
             return input(hint)
         before = signal.signal(signal.SIGUSR1, self._on_interrupt_signal)
-        # As late as possible: before it waits, the editor would hear a call only with the next line.
+        # As late as possible: a signal that arrives before the editor waits would take effect only at the next line.
         self._readline.set_pre_input_hook(lambda: setattr(self, "_is_typing", True))
         try:
             return input(hint)
@@ -164,12 +163,12 @@ class Keyboard:
             raise TypingInterrupted(self._readline.get_line_buffer())
 
     def _on_mode_key(self, _text: str, _state: int) -> None:
-        # Other keys may ask for completions, too; none of them in this way.
+        # Other keys may trigger completion too, but not of this type.
         if self._readline.get_completion_type() == _MENU_COMPLETION_TYPE:
             self._is_mode_key = True
 
     def discard_typed(self) -> None:
-        """Drop what was typed and not read yet: it can't be an answer to a question that was not asked yet."""
+        """Drop input that nobody has read yet: it can't answer a question that was not yet visible."""
         if os.name != "nt":
             import termios
 
@@ -177,15 +176,15 @@ class Keyboard:
                 termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
 
     def close(self) -> None:
-        """Give the terminal back as it was."""
-        if self._usual is not None:
-            _set_terminal_state(self._usual)
+        """Restore the terminal's initial state."""
+        if self._initial_state is not None:
+            _set_terminal_state(self._initial_state)
 
     # -- keys
 
     @contextlib.contextmanager
     def watch_keys(self) -> Iterator[None]:
-        """Read single keys, unseen, until the end of this."""
+        """Read single keys without echo until the block ends."""
         before, now = _read_terminal_state(), _read_terminal_state()
         if now is None:
             yield
@@ -207,14 +206,14 @@ class Keyboard:
                 self._waker = None
 
     def wake_waiter(self) -> None:
-        """Let whoever waits for keys look up; from any thread."""
+        """Make `wait_for_keys` return, from any thread."""
         with self._lock:
             if self._waker is not None:
                 os.write(self._waker[1], b".")
 
     def wait_for_keys(self, over: threading.Event | None = None) -> list[Key]:
-        """The keys that came, none if there was something else to look at; EOFError if the terminal is gone."""
-        if self._waker is None:  # no keys can be read here
+        """Wait for keys and return them; an empty list after `wake_waiter`. Raises EOFError if the terminal is gone."""
+        if self._waker is None:  # this terminal can't deliver single keys
             (over or threading.Event()).wait(_POLL_SECONDS)
             return []
         import select
@@ -234,7 +233,7 @@ class Keyboard:
 
 
 def _read_terminal_state() -> Any:
-    """How the terminal behaves; None where that can't be told."""
+    """Return the terminal's state, or None where the system has none."""
     if os.name == "nt":
         return None
     import termios
@@ -243,7 +242,7 @@ def _read_terminal_state() -> Any:
 
 
 def _keep_typed_on_interrupt() -> None:
-    """Let Ctrl-C not throw away what was typed before it: the line editor would wait for that, and hear no more."""
+    """Keep typed input on Ctrl-C: without it, the line editor would wait for that input and react to nothing."""
     if (state := _read_terminal_state()) is not None:
         import termios
 
@@ -269,19 +268,19 @@ def _read_terminal(fd: int) -> bytes:
 
 
 def is_dumb_terminal() -> bool:
-    """Whether the terminal knows no sequences."""
+    """Whether the terminal understands no escape sequences."""
     return os.name != "nt" and os.environ.get("TERM", "dumb") == "dumb"
 
 
 def _switch_paste_marks(switch: str) -> None:
-    """Have the terminal say where a pasted text begins and ends (`h`), or no longer (`l`)."""
+    """Switch the marks around pasted text on (`h`) or off (`l`)."""
     if not is_dumb_terminal() and sys.stdout is not None and sys.stdout.isatty():
         sys.stdout.write(f"\x1b[?2004{switch}")
         sys.stdout.flush()
 
 
 def _load_line_editor(history: PromptHistory | None, mode_key: Callable[[str, int], None]) -> Any:
-    """The line editor of the system, if there is one."""
+    """Load the system's line editor and bind its keys; None if it is missing."""
     try:
         import readline
     except ImportError:
@@ -290,7 +289,7 @@ def _load_line_editor(history: PromptHistory | None, mode_key: Callable[[str, in
     _let_escape_pass(readline)
     readline.parse_and_bind(f"set enable-bracketed-paste {'off' if is_dumb_terminal() else 'on'}")
     if "libedit" not in (readline.__doc__ or ""):
-        # The only thing of ours that a key can call is what completes words; behind it comes Enter.
+        # A key can call our code only as the completer, so the mode key completes and then presses Enter.
         readline.set_completer(mode_key)
         readline.parse_and_bind("set bell-style none")
         readline.parse_and_bind("tab: tab-insert")
@@ -302,9 +301,9 @@ def _load_line_editor(history: PromptHistory | None, mode_key: Callable[[str, in
 
 
 def _let_escape_pass(editor: Any) -> None:
-    """Let a character that follows Esc be typed: who presses Esc a moment after the turn has ended means the turn.
+    """Type a character that follows Esc: someone who presses Esc just after a turn ended meant the turn.
 
-    For the line editor Esc and a letter are Alt and that letter, however long the pause between them is.
+    The line editor reads Esc and a letter as Alt and that letter, no matter how long the pause is.
     """
     if "libedit" in (editor.__doc__ or ""):
         return
@@ -314,10 +313,10 @@ def _let_escape_pass(editor: Any) -> None:
             quoted = f"\\{char}" if char in '"\\' else char
             editor.parse_and_bind(f'"\\e{quoted}": "{quoted}"')
     for arrow, function in (("D", "backward-word"), ("C", "forward-word")):  # what Alt-B and Alt-F did
-        for held in (3, 5):  # Alt, Ctrl
-            editor.parse_and_bind(rf'"\e[1;{held}{arrow}": {function}')
+        for modifier in (3, 5):  # Alt, Ctrl
+            editor.parse_and_bind(rf'"\e[1;{modifier}{arrow}": {function}')
 
 
 def _add_to_history(editor: Any, text: str) -> None:
-    with contextlib.suppress(UnicodeError):  # the editor knows the characters of the locale alone
+    with contextlib.suppress(UnicodeError):  # the editor accepts only characters of the locale
         editor.add_history(text)

@@ -1,4 +1,4 @@
-"""What a terminal sends, as keys."""
+"""Parse the bytes that a terminal sends into keys."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ _KEY_NAMES_BY_SEQUENCE = {
 
 
 class Key(NamedTuple):
-    """One key, or a character."""
+    """A named key, or text."""
 
     text: str
     name: str = ""
-    """What it does; empty for a character."""
+    """The action of the key; empty for text."""
 
 
 def parse_keys(text: str) -> Iterator[Key]:
-    """The keys in what a terminal sent, pasted text as one; sequences of keys that mean nothing here are left out."""
+    """Yield the keys in a terminal's input; pasted text is one key, unknown sequences are skipped."""
     for found in _KEY_PATTERN.finditer(text):
         char, pasted = found["char"] or "", found["pasted"]
         if name := _KEY_NAMES_BY_SEQUENCE.get(found[0]):

@@ -1,7 +1,7 @@
-"""What a person is asked in the middle of a turn: leave for a call, questions of the model, a plan.
+"""Questions to a person during a turn: permission for a call, questions of the model, a plan.
 
-A call is shown exactly as it would be made: every character that a terminal would act on or not show is spelled out,
-and nothing is left out, however long it is.
+A call is shown exactly as it would run: characters that a terminal would act on or hide are spelled out, and nothing
+is left out, however long the call is.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from turnlog.session.files.patches import Hunk, compare_texts
 
 Object = Mapping[str, Any]
 Ask = Callable[[str], str | None]
-"""Asks for a line; None if the person turns away."""
+"""Asks for a line; returns None if the person cancels."""
 
 _MAX_DIFF_FILE_BYTES = 4 << 20
 _MAX_LINE_CELLS = 10_000
 _BAR_CELLS = 5
 _LETTERS_BY_ANSWER = {"y": "y", "yes": "y", "a": "a", "always": "a", "n": "n", "no": "n"}
 _MAX_MISTYPED_CHARS = 3
-"""What is no longer than this and no answer was mistyped, and is asked again."""
+"""A shorter answer that is not valid counts as a typo, and the question is asked again."""
 
 
-# -- leave for a call
+# -- permission for a call
 
 
 def render_permission_question(
     name: str, given: Object, decision: Decision, place: Workspace, look: Look, agent: str | None
 ) -> Iterator[str]:
-    """What the person has to know before they say yes."""
+    """Render a call, the reason for asking, and the possible answers."""
     who = "A sub-agent wants" if agent else "The model wants"
     yield look.paint(f"{who} to use {make_visible(name)}:", "yellow")
     yield from add_side_bar(render_whole_call(name, given, place, look))
@@ -50,16 +50,16 @@ def render_permission_question(
     if decision.suggested:
         file = place.root / ".claude" / "settings.local.json"
         yield f"  a  always: adds {', '.join(map(to_visible_line, decision.suggested))} to {to_visible_line(str(file))}"
-    yield "  n  no; or say what should be done instead"
+    yield "  n  no; or type what to do instead"
 
 
 def add_side_bar(texts: Iterable[str]) -> Iterator[str]:
-    """Lines of a stranger behind a bar, which shows where they end: they could look like what stands below."""
+    """Put a bar before untrusted lines, so that they can't pass for the answers below them."""
     return (f"  │ {text}" for text in texts)
 
 
 def render_whole_call(name: str, given: Object, place: Workspace, look: Look) -> Iterator[str]:
-    """A call, whole; no line is longer than the terminal, which would go on without the bar."""
+    """Render a complete call in lines that fit the terminal: a line it wrapped would lack the bar."""
     room = max((look.width or _MAX_LINE_CELLS) - _BAR_CELLS, _BAR_CELLS)
     if name == "Bash" and isinstance(command := given.get("command"), str):
         yield from _wrap_visible_text(command, room)
@@ -90,7 +90,7 @@ def _wrap_visible_text(text: str, room: int) -> list[str]:
 
 
 def preview_change(name: str, given: Object, path: Path) -> tuple[Hunk, ...]:
-    """What a call would make of a file."""
+    """Preview the change that a call makes to a file."""
     if name == "NotebookEdit":
         return compare_texts("", str(given.get("new_source") or ""))
     try:
@@ -99,7 +99,7 @@ def preview_change(name: str, given: Object, path: Path) -> tuple[Hunk, ...]:
         )
         preview = edit.preview_edit if name == "Edit" else write.preview_write
         after = preview(before, given, path)
-    except (ToolError, OSError, ValueError):  # it will come to nothing; what was wanted is seen nevertheless
+    except (ToolError, OSError, ValueError):  # the call will fail, but the person still sees what it asks for
         return compare_texts(
             str(given.get("old_string") or ""), str(given.get("new_string", given.get("content")) or "")
         )
@@ -107,89 +107,88 @@ def preview_change(name: str, given: Object, path: Path) -> tuple[Hunk, ...]:
 
 
 def ask_permission(decision: Decision, ask: Ask) -> PermissionAnswer:
-    """What the person says to it; whoever turns away says no."""
-    letter, words = _ask_consent(ask, "allow?", "ya" if decision.suggested else "y") or ("n", "")
+    """Ask for permission; cancelling the question means no."""
+    letter, instructions = _ask_consent(ask, "allow?", "ya" if decision.suggested else "y") or ("n", "")
     if letter == "n":
-        return PermissionAnswer("no", words)
+        return PermissionAnswer("no", instructions)
     return PermissionAnswer("once" if letter == "y" else "always")
 
 
 def _ask_consent(ask: Ask, question: str, letters: str) -> tuple[str, str] | None:
-    """The letter that stands for what is said, `n` with the words for it; None if the person turns away.
+    """Return the letter of the answer, with the person's text if it is `n`; None if they cancel.
 
-    Only the plain word is a yes: with more words it is about something else.
+    Only the plain word counts as a yes: more words may mean something else.
     """
     while True:
-        said = ask(f"  {question} [{'/'.join(f'{letters}n')}] ")
-        if said is None:
+        answer = ask(f"  {question} [{'/'.join(f'{letters}n')}] ")
+        if answer is None:
             return None
-        word, _, rest = said.strip().partition(" ")
+        word, _, rest = answer.strip().partition(" ")
         letter = _LETTERS_BY_ANSWER.get(word.lower(), "")
         if letter == "n":
             return "n", rest.strip()
         if letter and letter in letters and not rest:
             return letter, ""
-        if len(said.strip()) > _MAX_MISTYPED_CHARS:
-            return "n", said.strip()
+        if len(answer.strip()) > _MAX_MISTYPED_CHARS:
+            return "n", answer.strip()
 
 
 # -- questions of the model
 
 
 def ask_questions(given: Object, ask: Ask, say: Callable[..., None], look: Look) -> Object | None:
-    """What the person says to the questions of the model, by question; None if they turn away."""
-    found: dict[str, str] = {}
+    """Ask the questions of the model and return the answers by question; None if the person cancels."""
+    answers: dict[str, str] = {}
     questions = given.get("questions")
     for question in questions if isinstance(questions, list) else []:
         if not isinstance(question, Mapping):
             continue
-        said = _ask_question(question, ask, say, look)
-        if said is None:
+        answer = _ask_question(question, ask, say, look)
+        if answer is None:
             return None
-        found[str(question.get("question"))] = said
-    return {"answers": found}
+        answers[str(question.get("question"))] = answer
+    return {"answers": answers}
 
 
 def _ask_question(question: Object, ask: Ask, say: Callable[..., None], look: Look) -> str | None:
-    given = question.get("options")
-    options = [option for option in given if isinstance(option, Mapping)] if isinstance(given, list) else []
+    listed = question.get("options")
+    options = [option for option in listed if isinstance(option, Mapping)] if isinstance(listed, list) else []
     many = question.get("multiSelect") is True
     say(look.paint(to_visible_line(str(question.get("question"))), "yellow"))
     for number, option in enumerate(options, 1):
-        told = to_visible_line(str(option.get("description") or ""))
-        say(
-            f"  {number}  {look.paint(to_visible_line(str(option.get('label'))), 'bold')}{f' · {told}' if told else ''}"
-        )
+        label = look.paint(to_visible_line(str(option.get("label"))), "bold")
+        description = to_visible_line(str(option.get("description") or ""))
+        say(f"  {number}  {label}{f' · {description}' if description else ''}")
     hint = "numbers" if many else "a number"
     while True:
-        said = ask(f"  {hint}, or your own words: ")
-        if said is None:
+        answer = ask(f"  {hint}, or your own answer: ")
+        if answer is None:
             return None
-        if chosen := _parse_choice(said, options, many=many):
+        if chosen := _parse_choice(answer, options, many=many):
             return ", ".join(chosen)
-        if said.strip() and not said.replace(",", " ").replace(" ", "").isdecimal():
-            return said.strip()
+        if answer.strip() and not answer.replace(",", " ").replace(" ", "").isdecimal():
+            return answer.strip()
 
 
-def _parse_choice(said: str, options: list[Object], *, many: bool) -> list[str]:
-    words = said.replace(",", " ").split()
-    if not words or not all(word.isdecimal() and 1 <= int(word) <= len(options) for word in words):
+def _parse_choice(answer: str, options: list[Object], *, many: bool) -> list[str]:
+    numbers = answer.replace(",", " ").split()
+    if not numbers or not all(number.isdecimal() and 1 <= int(number) <= len(options) for number in numbers):
         return []
-    if len(words) > 1 and not many:
+    if len(numbers) > 1 and not many:
         return []
-    return [str(options[int(word) - 1].get("label")) for word in dict.fromkeys(words)]
+    return [str(options[int(number) - 1].get("label")) for number in dict.fromkeys(numbers)]
 
 
 def ask_plan_approval(given: Object, ask: Ask, say: Callable[..., None], look: Look) -> Object | None:
-    """Whether the person agrees with a plan, and how the work goes on; None if they turn away."""
+    """Ask the person to approve a plan and choose how to proceed; None if they cancel."""
     room = max((look.width or _MAX_LINE_CELLS) - _BAR_CELLS, _BAR_CELLS)
     say(look.paint("The plan:", "yellow"), *add_side_bar(_wrap_visible_text(str(given.get("plan") or ""), room)))
     say("  y  go ahead, and ask before each change", "  a  go ahead, and change files without asking")
-    say("  n  keep planning; or say what should be different")
+    say("  n  keep planning; or type what to change")
     consent = _ask_consent(ask, "go ahead?", "ya")
     if consent is None:
         return None
-    letter, words = consent
+    letter, instructions = consent
     if letter == "n":
-        return {"approved": False, "words": words}
+        return {"approved": False, "words": instructions}
     return {"approved": True, "mode": "acceptEdits" if letter == "a" else "default"}

@@ -1,7 +1,7 @@
-"""The terminal while a session is at work: everything is added at its end, and nothing that stands there is touched.
+"""The terminal during a session: output is only appended, and existing lines are never touched.
 
-Only the line at the bottom, on which a person types ahead while the model works, is drawn anew: what is written
-meanwhile comes line by line above it. No sequence that clears the screen or moves the cursor up is ever sent.
+Only the bottom line, on which a person types ahead while the model works, is redrawn; output appears line by line above
+it. No sequence that clears the screen or moves the cursor up is ever sent.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable
 from turnlog.render import terminal
 
 _UNSPACED_SCRIPTS = "\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\uff00-\uffef"
-"""Scripts that put no blanks between words: a line may end behind every character."""
+"""Scripts without spaces between words: a line may break after every character."""
 _PIECE_PATTERN = re.compile(f"\n| +|[{_UNSPACED_SCRIPTS}]|[^\n {_UNSPACED_SCRIPTS}]+")
 _HEADING_PATTERN = re.compile("#{1,6}")
 _LIST_ITEM_PATTERN = re.compile(r"[-*+]|\d{1,3}[.)]")
@@ -21,7 +21,7 @@ _MIN_WRAP_CELLS = 20
 
 
 class ProseWrapper:
-    """Takes visible text as it comes; gives what can be written. The last word is held until it is known to end."""
+    """Wraps visible text as it streams in, holding back the last word until it is complete."""
 
     def __init__(self, look: Callable[[], terminal.TerminalScreen]) -> None:
         self._look = look
@@ -30,33 +30,33 @@ class ProseWrapper:
 
     @property
     def is_open(self) -> bool:
-        """Whether something stands on the line."""
+        """Whether the current line has text."""
         return self._column > 0 or bool(self._word)
 
     def add_text(self, text: str) -> str:
-        """Take more of a text."""
-        given: list[str] = []
+        """Add streamed text, and return what can be written."""
+        pieces: list[str] = []
         for piece in _PIECE_PATTERN.findall(text):
             if piece == "\n":
-                given.append(self.end_line() + "\n")
+                pieces.append(self.end_line() + "\n")
                 self._reset_line()
             elif piece[0] == " ":
-                given.append(self._place_held_word())
+                pieces.append(self._place_held_word())
                 self._space += piece
             else:
                 if self._word and len(piece) == 1 and terminal.measure_width(piece) == 2:
-                    given.append(self._place_held_word())
+                    pieces.append(self._place_held_word())
                 self._word += piece
         if self._is_code and not self._is_fence(self._word) and self._word.strip("`~"):
-            given.append(self._place_held_word())
-        return "".join(given)
+            pieces.append(self._place_held_word())
+        return "".join(pieces)
 
     def end_line(self) -> str:
-        """The text ends here, or a line of it."""
+        """End a line or the text, and return what was held back."""
         return self._place_held_word()
 
     def begin_text(self) -> None:
-        """Another text begins."""
+        """Start another text."""
         self._is_code = False
         self._reset_line()
 
@@ -66,11 +66,11 @@ class ProseWrapper:
         self._indent = 0
         self._is_first = True
         self._is_whole = False
-        """Whether the line is left to the terminal."""
+        """Whether the terminal wraps the line."""
         self._style: tuple[str, ...] = ()
 
     def _place_held_word(self) -> str:
-        """The word that was held, on this line or on the next."""
+        """Return the held word, on this line or the next."""
         word, space = self._word, self._space
         if not word:
             return ""
@@ -85,7 +85,7 @@ class ProseWrapper:
         return space + look.paint(word, *self._style)
 
     def _classify_line(self, word: str, indent: int) -> None:
-        """What the line is, by its first word."""
+        """Detect headings, lists, tables and code by the first word of a line."""
         if self._is_fence(word):
             self._is_code = not self._is_code
             self._is_whole, self._style = True, ("dim",)
@@ -109,13 +109,13 @@ class ProseWrapper:
 
 
 _CLEAR_LINE_SEQUENCE = "\r\x1b[K"
-"""Back to the start of the line, and empty it."""
+"""Returns to the start of the line and clears it."""
 _OPEN_GRAPHEME_PATTERN = re.compile("[\u2000-\U0010ffff]+\\Z")
-"""What may become one picture with what comes next."""
+"""Characters that may combine with the next ones into one symbol."""
 
 
 class ConsoleScreen:
-    """Writes to a terminal; may be called by several threads."""
+    """Writes to a terminal; safe to use from several threads."""
 
     def __init__(
         self,
@@ -127,44 +127,44 @@ class ConsoleScreen:
     ) -> None:
         self._look = look
         self._measure = measure
-        """How wide the terminal is now: windows change their size."""
+        """Measures the current width: windows change their size."""
         self._prose = ProseWrapper(lambda: self.look)
         self._is_dumb = is_dumb
-        """Whether it knows no sequences."""
+        """Whether the terminal understands no escape sequences."""
         self._write = write
         self._lock = threading.RLock()
         self._is_open = False
-        """Whether the line at the bottom holds text that is still growing."""
+        """Whether the bottom line has text that is still growing."""
         self._held = ""
-        """Streamed text that is not yet shown."""
+        """Streamed text that is not yet written."""
         self._is_typed = False
         self._below = ""
-        """What the person types while something is written above it."""
+        """The person's input while output appears above it."""
         self._hint = ""
         self._waiting = ""
-        """The beginning of a line that will stand above that."""
-        self._news = ""
-        """What stands for a moment where the next line will."""
+        """The beginning of an output line that will appear above the input."""
+        self._progress = ""
+        """Progress text in the place of the next line."""
 
     @property
     def look(self) -> terminal.TerminalScreen:
-        """The terminal as it is now."""
+        """The terminal with its current width."""
         return self._look if self._measure is None else self._look._replace(width=self._measure())
 
     def write_lines(self, *lines: str) -> None:
-        """Write whole lines; texts of strangers in them must have been made visible."""
+        """Write whole lines; untrusted text in them must already be visible text."""
         with self._lock:
             self.finish_line()
             self._write_visible("".join(f"{line}\n" for line in lines))
 
     def begin_text(self) -> None:
-        """Another text of a model begins."""
+        """Start another text of the model."""
         with self._lock:
             self.finish_line()
             self._prose.begin_text()
 
     def write_text_part(self, text: str) -> None:
-        """Write more of a text as it comes from a model."""
+        """Write a streamed part of the model's text."""
         with self._lock:
             text = self._held + text
             unsettled = _OPEN_GRAPHEME_PATTERN.search(text)
@@ -172,7 +172,7 @@ class ConsoleScreen:
             self._write_prose(text[: len(text) - len(self._held)])
 
     def finish_line(self) -> None:
-        """End the line that is being written."""
+        """End the current line."""
         with self._lock:
             held, self._held = self._held, ""
             self._write_prose(held)
@@ -183,21 +183,20 @@ class ConsoleScreen:
             self._is_open = False
 
     def show_typed(self, text: str, hint: str = "> ", *, always: bool = False) -> None:
-        """Show what the person types, below everything else; nothing takes it away. `always`: also while it is empty.
+        """Show the person's input below everything else, with the cursor after it.
 
-        The cursor stands behind it.
-        """
+        `always` shows it even while it is empty."""
         with self._lock:
-            shown = self._render_bottom_line() if self._is_typed else None
+            before = self._render_bottom_line() if self._is_typed else None
             self._below, self._hint, self._is_typed = text, hint, bool(text) or always
             if self._is_typed:
-                self._draw_bottom_line(shown)
-            elif shown is not None:
+                self._draw_bottom_line(before)
+            elif before is not None:
                 waiting, self._waiting = self._waiting, ""
                 self._write(self._build_clear_sequence() + waiting)
 
     def keep_typed_line(self) -> None:
-        """What was typed is said: it stays where it stands."""
+        """Leave the input on the screen as a finished line."""
         with self._lock:
             if not self._is_typed:
                 return
@@ -206,44 +205,44 @@ class ConsoleScreen:
             waiting, self._waiting, self._is_typed = self._waiting, "", False
             self._write(f"{again}\n{waiting}")
 
-    def _draw_bottom_line(self, shown: str | None) -> None:
-        """Draw the line at the bottom; of what already stands there, only what was added."""
+    def _draw_bottom_line(self, before: str | None) -> None:
+        """Draw the bottom line; if it only grew, write only the new part."""
         bottom = self._render_bottom_line()
-        if shown is None:
+        if before is None:
             self._clear_progress()
             if self._is_open:
                 self._write("\n")
                 self._is_open = False
             self._write(self._build_clear_sequence() + bottom)
-        elif bottom != shown:
-            self._write(bottom[len(shown) :] if bottom.startswith(shown) else self._build_clear_sequence() + bottom)
+        elif bottom != before:
+            self._write(bottom[len(before) :] if bottom.startswith(before) else self._build_clear_sequence() + bottom)
 
     def show_progress(self, text: str) -> None:
-        """Show how something gets on, where the next line will stand; a visible text. Not while a line is written."""
+        """Show progress (visible text) in the place of the next line, unless a line is being written."""
         with self._lock:
             if self._is_dumb or self._is_typed or self._is_open or self._held or self._prose.is_open:
                 return
-            self._news = self.look.fit(text, 1)
-            self._write(_CLEAR_LINE_SEQUENCE + self.look.paint(self._news, "dim"))
+            self._progress = self.look.fit(text, 1)
+            self._write(_CLEAR_LINE_SEQUENCE + self.look.paint(self._progress, "dim"))
 
     def _clear_progress(self) -> None:
-        if self._news:
-            self._news = ""
+        if self._progress:
+            self._progress = ""
             self._write(_CLEAR_LINE_SEQUENCE)
 
     def _build_clear_sequence(self) -> str:
-        """What empties the line at the bottom."""
+        """Return the sequence that clears the bottom line."""
         return f"\r{' ' * ((self.look.width or 80) - 1)}\r" if self._is_dumb else _CLEAR_LINE_SEQUENCE
 
     def _write_prose(self, text: str) -> None:
         parts = text.replace("\r\n", "\n").expandtabs(4).split("\n")
-        shown = self._prose.add_text("\n".join(map(terminal.make_visible, parts)))
-        if shown:
-            self._is_open = not shown.endswith("\n")
-        self._write_visible(shown)
+        wrapped = self._prose.add_text("\n".join(map(terminal.make_visible, parts)))
+        if wrapped:
+            self._is_open = not wrapped.endswith("\n")
+        self._write_visible(wrapped)
 
     def _write_visible(self, text: str) -> None:
-        """Write a visible text; above what the person types, only whole lines come."""
+        """Write visible text; above the person's input, only whole lines appear."""
         if not text:
             return
         if not self._is_typed:
@@ -255,7 +254,7 @@ class ConsoleScreen:
             self._write(f"{self._build_clear_sequence()}{whole}\n{self._render_bottom_line()}")
 
     def _render_bottom_line(self) -> str:
-        """The end of what the person types, on one line."""
+        """Render the end of the person's input on one line."""
         room = max((self.look.width or 80) - terminal.measure_width(self._hint) - 1, 4)
         text = terminal.make_visible(self._below[-4 * room :].replace("\n", "⏎"))
         while terminal.measure_width(text) > room:

@@ -1,4 +1,4 @@
-"""Choosing a session from a list: by its number, after typing words that it must hold."""
+"""Let a person choose a session from a list: by number, or by words that filter the list."""
 
 from __future__ import annotations
 
@@ -15,50 +15,50 @@ from turnlog.render.terminal import TerminalScreen as Look
 from turnlog.render.terminal import cut_to_cells, to_visible_line
 
 MAX_LISTED_SESSIONS = 15
-PICKER_HINT = "  number, words to look for, Enter for the first, q to leave: "
+PICKER_HINT = "  number, words to search for, Enter for the first, q to cancel: "
 _MAX_TEXT_CHARS = 200
 
 
-def choose_session(starting: SessionStarter, ask: Callable[[str], str | None], screen: ConsoleScreen) -> str | None:
-    """Let a person choose a session of the folder, or of all folders where it has none; None if they leave."""
-    folders = find_config_dirs(starting.environ)
-    found = list_resumable_sessions(folders, starting.cwd) or list_resumable_sessions(folders, None, limit=200)
-    if not found:
-        screen.write_lines("There is no session yet.")
+def choose_session(starter: SessionStarter, ask: Callable[[str], str | None], screen: ConsoleScreen) -> str | None:
+    """Let a person choose a session of the folder, or of all folders if it has none; None if they cancel."""
+    folders = find_config_dirs(starter.environ)
+    choices = list_resumable_sessions(folders, starter.cwd) or list_resumable_sessions(folders, None, limit=200)
+    if not choices:
+        screen.write_lines("There are no sessions yet.")
         return None
-    chosen = pick_from_list(found, ask, screen.write_lines, screen.look)
+    chosen = pick_from_list(choices, ask, screen.write_lines, screen.look)
     return str(chosen.path) if chosen else None
 
 
 def pick_from_list(
     known: Sequence[ResumeChoice], ask: Callable[[str], str | None], say: Callable[..., None], look: Look
 ) -> ResumeChoice | None:
-    """Let a person choose one of some sessions; None if they leave."""
-    found = list(known)
+    """Let a person choose one of `known`; None if they cancel."""
+    choices = list(known)
     while True:
-        say(*_render_choices(found, look))
-        said = ask(PICKER_HINT)
-        if said is None or said.strip() in ("q", "quit"):
+        say(*_render_choices(choices, look))
+        answer = ask(PICKER_HINT)
+        if answer is None or answer.strip() in ("q", "quit"):
             return None
-        word = said.strip()
-        if not word and found:
-            return found[0]
-        if word.isdecimal() and 1 <= int(word) <= min(len(found), MAX_LISTED_SESSIONS):
-            return found[int(word) - 1]
-        found = [choice for choice in known if matches_words(choice, word)]
-        if not found:
-            say(f"  {to_visible_line(word)}: no session holds this in its title, prompt, folder or id")
-            found = list(known)
+        text = answer.strip()
+        if not text and choices:
+            return choices[0]
+        if text.isdecimal() and 1 <= int(text) <= min(len(choices), MAX_LISTED_SESSIONS):
+            return choices[int(text) - 1]
+        choices = [choice for choice in known if matches_words(choice, text)]
+        if not choices:
+            say(f"  {to_visible_line(text)}: no session has this in its title, prompt, folder or id")
+            choices = list(known)
 
 
 def matches_words(choice: ResumeChoice, words: str) -> bool:
-    """Whether a session holds all words in what is known of it."""
+    """Whether the title, prompt, folder, branch and id of a session contain all words."""
     known = " ".join((choice.title, choice.last_prompt or "", choice.cwd or "", choice.branch or "", choice.session_id))
     return all(word in known.casefold() for word in words.casefold().split())
 
 
-def _render_choices(found: Sequence[ResumeChoice], look: Look) -> Iterator[str]:
-    for number, choice in enumerate(found[:MAX_LISTED_SESSIONS], 1):
+def _render_choices(choices: Sequence[ResumeChoice], look: Look) -> Iterator[str]:
+    for number, choice in enumerate(choices[:MAX_LISTED_SESSIONS], 1):
         branch = "" if choice.branch == DETACHED_HEAD else to_visible_line(choice.branch or "")
         facts = (
             format_age(choice.time),
@@ -66,16 +66,16 @@ def _render_choices(found: Sequence[ResumeChoice], look: Look) -> Iterator[str]:
             branch,
             to_visible_line((choice.cwd or "")[-_MAX_TEXT_CHARS:]),
         )
-        told = " · ".join(fact for fact in facts if fact)
+        details = " · ".join(fact for fact in facts if fact)
         title = cut_to_cells(to_visible_line(choice.title[:_MAX_TEXT_CHARS]), max((look.width or 100) - 6, 20))
         yield f"{number:>3}  {look.paint(title, 'bold')}"
-        yield f"     {look.paint(look.fit(told, 5), 'dim')}"
-    if len(found) > MAX_LISTED_SESSIONS:
-        yield f"     {format_count(len(found) - MAX_LISTED_SESSIONS, 'more session')}; type words to find them"
+        yield f"     {look.paint(look.fit(details, 5), 'dim')}"
+    if len(choices) > MAX_LISTED_SESSIONS:
+        yield f"     {format_count(len(choices) - MAX_LISTED_SESSIONS, 'more session')}; type words to search"
 
 
 def format_age(time: datetime, now: datetime | None = None) -> str:
-    """How long ago something was."""
+    """Format a time as `3 hours ago`."""
     seconds = ((now or datetime.now(UTC)) - time).total_seconds()
     for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
         if seconds >= length:

@@ -1,7 +1,7 @@
-"""A name for a session: a small model gives it, beside the first turn, for the lists that people choose from.
+"""A title for a session: a small model writes it during the first turn, for the lists that people choose from.
 
-As with the real client, it is made for conversations in a terminal alone, and not where traffic that is not essential
-is unwanted (`CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC`). That it fails is nobody's loss.
+As in Claude Code, only conversations in a terminal get a title, and none if
+`CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC` is set. A failure is ignored.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ _MAX_TITLE_CHARS = 80
 
 
 def is_title_wanted(loop: AgentLoop) -> bool:
-    """Whether a session is to be given a title."""
+    """Whether to request a title for the session."""
     setup = loop.setup
     if setup.limits.dollars is not None and find_price(setup.small) is None:
-        return False  # a budget could not be kept any more
-    unwanted = setup.environ.get("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "")
-    return not loop.record.titles and unwanted.lower() in ("", "0", "false", "no", "off")
+        return False  # the session could no longer keep to its budget
+    disabled = setup.environ.get("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "")
+    return not loop.record.titles and disabled.lower() in ("", "0", "false", "no", "off")
 
 
 def request_title(loop: AgentLoop, prompt: str, cancel: Cancel) -> None:
-    """Let a session be given its title in the background; what is cancelled writes nothing."""
+    """Request a title in the background and write it into the session, unless cancelled."""
     threading.Thread(target=_request_and_write_title, args=(loop, prompt, cancel), name="title", daemon=True).start()
 
 
@@ -49,7 +49,7 @@ def _request_and_write_title(loop: AgentLoop, prompt: str, cancel: Cancel) -> No
 
 
 def extract_title(answer: str) -> str:
-    """The title in an answer; empty if there is none."""
+    """Extract the title from a model's answer; empty if there is none."""
     text = answer.strip()
     if text.startswith("{"):
         try:

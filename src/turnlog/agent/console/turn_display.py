@@ -1,4 +1,4 @@
-"""What a person sees of a turn: the model's words as they come, each call, and what came of it."""
+"""Show a turn to a person: the model's text as it streams, each call and its result."""
 
 from __future__ import annotations
 
@@ -31,34 +31,34 @@ from turnlog.session.files.patches import read_recorded_hunks
 Object = Mapping[str, Any]
 
 MAX_RESULT_LINES = 5
-"""Lines of a result."""
+"""The number of lines to show of a result."""
 _MAX_LINE_CHARS = 400
 _TODO_MARKS = {"completed": "[x]", "in_progress": "[>]"}
 _ASKING_TOOLS = frozenset({"AskUserQuestion", "ExitPlanMode"})
-"""Their question is what is seen of them."""
+"""Tools that are not shown as calls, since the person sees their questions."""
 _SUMMARY_PATTERN = re.compile("<summary>(.*?)</summary>", re.DOTALL)
 _ERROR_TAGS = ("<tool_use_error>", "</tool_use_error>")
 
 
 class TurnDisplay:
-    """Shows a turn; watches the loop."""
+    """Shows the events of a turn."""
 
     def __init__(self, screen: ConsoleScreen, cwd: str = "") -> None:
         self._screen = screen
         self._cwd = cwd
         self._call = ""
-        """The call whose line stands at the end."""
+        """The call whose line is the last on the screen."""
         self._agents: dict[str, str] = {}
-        """What the sub-agents that are at work are to do, by their calls."""
+        """The tasks of running sub-agents, by call id."""
         self._noticed: set[str] = set()
-        """Ends of commands that were shown before the model was told of them."""
+        """Notices of finished background commands that were already shown."""
 
     @property
     def _look(self) -> Look:
         return self._screen.look
 
     def watch(self, event: TurnEvent) -> None:
-        """Show what happens."""
+        """Show an event."""
         if isinstance(event, AnswerStreamed):
             self._show_streamed(event)
         elif isinstance(event, CallStarted):
@@ -125,31 +125,31 @@ class TurnDisplay:
         self._screen.write_lines(*(f"  {text}" for text in render_outcome(event, self._look)))
 
     def _follow_folder(self, entry: Object) -> None:
-        """Take over the working folder of an entry: a command may have changed it."""
+        """Adopt the working folder of an entry: a command may have changed it."""
         if isinstance(cwd := entry.get("cwd"), str):
             self._cwd = cwd
 
     def _show_background_ends(self, entry: Object) -> None:
-        """Of what the client tells the model, people want to know which commands in the background have ended."""
+        """Show a message to the model that says a background command has finished."""
         message = entry.get("message")
         content = message.get("content") if isinstance(message, Mapping) and entry.get("isMeta") else None
         if isinstance(content, str) and content.startswith("<task-notification>"):
             self.show_notice(content)
 
     def show_notice(self, text: str) -> None:
-        """Show that a command in the background has ended; each time once."""
+        """Show once that a background command has finished."""
         if text not in self._noticed:
             self._noticed.add(text)
             found = _SUMMARY_PATTERN.search(text)
             self._show_note(
-                to_visible_line(found[1][:_MAX_LINE_CHARS]) if found else "a command in the background has ended",
+                to_visible_line(found[1][:_MAX_LINE_CHARS]) if found else "a background command has finished",
                 "cyan",
             )
 
     def _show_turn_end(self, event: TurnEnded) -> None:
         self._screen.finish_line()
         if event.reason == "interrupted":
-            self._show_note("interrupted; say what should be done instead", "yellow")
+            self._show_note("interrupted; type what to do instead", "yellow")
         elif event.reason != "finished":
             self._show_note(to_visible_line(event.text[:_MAX_LINE_CHARS]), "red")
 
@@ -158,12 +158,12 @@ class TurnDisplay:
 
 
 def render_outcome(event: CallEnded, look: Look) -> Iterator[str]:
-    """What came of a call."""
+    """Render the result of a call."""
     structured = event.result.structured
     facts = structured if isinstance(structured, dict) else {}
     text = extract_content_text(event.result.content)
     if structured == REJECTED_CALL_RECORD:
-        yield look.paint("not done", "yellow")
+        yield look.paint("not run", "yellow")
     elif event.result.is_error:
         yield from (look.paint(look.fit(part, 4), "red") for part in _take_first_lines(_strip_error_tags(text)))
     elif hunks := read_recorded_hunks(facts.get("structuredPatch")):
@@ -179,27 +179,27 @@ def render_outcome(event: CallEnded, look: Look) -> Iterator[str]:
 
 
 def _render_plain_result(event: CallEnded, facts: Object) -> list[str]:
-    """The beginning of a text, and what else is known of it."""
-    took = f" ({format_duration(event.milliseconds)})" if event.milliseconds >= 10_000 else ""
+    """Render the beginning of a text result, and its size or duration."""
+    duration = f" ({format_duration(event.milliseconds)})" if event.milliseconds >= 10_000 else ""
     if path := facts.get("persistedOutputPath"):
-        shown, _ = take_first_lines(str(facts.get("stdout") or ""), MAX_RESULT_LINES, _MAX_LINE_CHARS)
+        lines, _ = take_first_lines(str(facts.get("stdout") or ""), MAX_RESULT_LINES, _MAX_LINE_CHARS)
         return [
-            *shown,
+            *lines,
             (
-                f"… all of it ({format_size(int(facts.get('persistedOutputSize') or 0))}){took}: "
+                f"… full output ({format_size(int(facts.get('persistedOutputSize') or 0))}){duration}: "
                 f"{to_visible_line(str(path))}"
             ),
         ]
     if isinstance(uses := facts.get("totalToolUseCount"), int):
         report = "\n".join(str(block.get("text")) for block in facts.get("content") or ())
         used = int(facts.get("totalTokens") or 0)
-        return [*_take_first_lines(report), f"{format_count(uses, 'call')}, {format_thousands(used)} tokens{took}"]
-    return _take_first_lines(extract_content_text(event.result.content) or "(no output)", took)
+        return [*_take_first_lines(report), f"{format_count(uses, 'call')}, {format_thousands(used)} tokens{duration}"]
+    return _take_first_lines(extract_content_text(event.result.content) or "(no output)", duration)
 
 
 def _take_first_lines(text: str, more: str = "") -> list[str]:
-    shown, left = take_first_lines(text, MAX_RESULT_LINES, _MAX_LINE_CHARS)
-    return [*shown, *([f"… {format_count(left, 'more line')}{more}"] if left else [])]
+    lines, left = take_first_lines(text, MAX_RESULT_LINES, _MAX_LINE_CHARS)
+    return [*lines, *([f"… {format_count(left, 'more line')}{more}"] if left else [])]
 
 
 def _strip_error_tags(text: str) -> str:
@@ -218,8 +218,8 @@ def _render_todos(given: Object) -> Iterator[str]:
 
 def _describe_compaction(event: ConversationCompacted) -> str:
     if event.trigger == "micro":
-        return f"old results are no longer sent (the window had {format_thousands(event.before)} tokens)"
+        return f"old tool results are no longer sent (the context had {format_thousands(event.before)} tokens)"
     return (
-        f"the conversation was replaced by a summary (it had {format_thousands(event.before)} tokens); it "
-        f"stays in the file"
+        f"a summary replaced the conversation (it had {format_thousands(event.before)} tokens); "
+        f"the file keeps all of it"
     )

@@ -1,6 +1,6 @@
-"""A turn at work in a thread of its own, while the main thread reads the keyboard.
+"""Run a turn in its own thread while the main thread reads the keyboard.
 
-What the turn has to ask is handed to the main thread; what is typed meanwhile is kept, and said next.
+The main thread asks the questions of the turn, and queues what the person types meanwhile as the next prompts.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from turnlog.model.failures import RequestCancelled
 from turnlog.render.terminal import to_visible_line
 
 _MAX_INTERRUPTS = 3
-"""So often Ctrl-C asks a turn to end; then the program ends without it."""
+"""How many times Ctrl-C asks a turn to end before the program exits without it."""
 Value = TypeVar("Value")
 
 
 class TurnWorker:
-    """What is done while a person waits, and what they do meanwhile."""
+    """Runs work in a thread and handles the person's keys meanwhile."""
 
     def __init__(self, keyboard: Keyboard, screen: ConsoleScreen, next_mode: Callable[[], None]) -> None:
         self._keyboard = keyboard
@@ -34,32 +34,32 @@ class TurnWorker:
         self._next_mode = next_mode
         self._questions: deque[_PendingQuestion[Any]] = deque()
         self._cancel: Cancel | None = None
-        """Ends what is at work now."""
+        """Cancels the current work."""
         self.queue: deque[str] = deque()
-        """What was typed while a turn was at work."""
+        """Prompts that were typed during the turn."""
         self.draft = InputDraft()
         self.is_leaving = False
 
-    def run_in_thread(self, begun: StartedSession, work: Callable[[Cancel], object]) -> bool:
-        """Do something in another thread, and look after the keyboard meanwhile; False if it was interrupted."""
-        cancel, failed = Cancel(), list[BaseException]()
+    def run_in_thread(self, session: StartedSession, work: Callable[[Cancel], object]) -> bool:
+        """Run `work` in another thread while handling the keyboard; return False if it was interrupted."""
+        cancel, errors = Cancel(), list[BaseException]()
         over = threading.Event()
 
         def run() -> None:
             try:
                 work(cancel)
             except BaseException as error:  # noqa: BLE001 - raised again in the thread that waits for it
-                failed.append(error)
+                errors.append(error)
             finally:
                 over.set()
                 self._keyboard.wake_waiter()
 
-        begun.owner.set_status("busy")
+        session.owner.set_status("busy")
         self._cancel = cancel
         worker = threading.Thread(target=run, name="turn", daemon=True)
         for _ in range(_MAX_INTERRUPTS):
             try:
-                self._watch_keyboard(begun, worker, over)
+                self._watch_keyboard(session, worker, over)
                 break
             except KeyboardInterrupt:
                 cancel.set()
@@ -69,33 +69,33 @@ class TurnWorker:
                 over.wait()
         else:
             raise KeyboardInterrupt
-        self._restore_typed(begun, cancel)
-        if failed and not isinstance(failed[0], RequestCancelled):
-            raise failed[0]
-        return not failed
+        self._restore_typed(session, cancel)
+        if errors and not isinstance(errors[0], RequestCancelled):
+            raise errors[0]
+        return not errors
 
-    def ask_in_main_thread(self, begun: StartedSession, question: Callable[[], Value], why: str) -> Value:
-        """Have the main thread ask something, and wait for what it hears; called by the turn."""
-        handed = _PendingQuestion(question)
-        begun.owner.set_status("waiting", why)
-        self._questions.append(handed)
+    def ask_in_main_thread(self, session: StartedSession, question: Callable[[], Value], reason: str) -> Value:
+        """Have the main thread ask a question, and wait for the answer; called by the turn."""
+        pending = _PendingQuestion(question)
+        session.owner.set_status("waiting", reason)
+        self._questions.append(pending)
         self._keyboard.wake_waiter()
-        handed.done.wait()
-        begun.owner.set_status("busy")
-        if isinstance(handed.error, KeyboardInterrupt):
+        pending.done.wait()
+        session.owner.set_status("busy")
+        if isinstance(pending.error, KeyboardInterrupt):
             raise RequestCancelled("cancelled")
-        if handed.error is not None:
-            raise handed.error
-        return handed.value[0]
+        if pending.error is not None:
+            raise pending.error
+        return pending.value[0]
 
     def read_answer(self, hint: str) -> str | None:
-        """What the person says to a question; whoever turns away from it ends the turn."""
-        said = read_answer(self._keyboard, self._screen, hint)
-        if said is None and self._cancel is not None:
+        """Return the answer to a question; cancelling the question ends the turn."""
+        answer = read_answer(self._keyboard, self._screen, hint)
+        if answer is None and self._cancel is not None:
             self._cancel.set()
-        return said
+        return answer
 
-    def _watch_keyboard(self, begun: StartedSession, worker: threading.Thread, over: threading.Event) -> None:
+    def _watch_keyboard(self, session: StartedSession, worker: threading.Thread, over: threading.Event) -> None:
         while not over.is_set():
             with self._keyboard.watch_keys():
                 if not worker.ident:
@@ -103,44 +103,44 @@ class TurnWorker:
                 while not over.is_set() and not self._questions:
                     self._screen.show_typed(self.draft.text)
                     for key in self._keyboard.wait_for_keys(over):
-                        self._handle_key(begun, key)
+                        self._handle_key(session, key)
             while self._questions:
                 self._screen.show_typed("")
                 self._keyboard.discard_typed()
                 self._questions.popleft().ask_and_release()
 
-    def _restore_typed(self, begun: StartedSession, cancel: Cancel) -> None:
-        """It is over: what was typed and not said yet comes back, if it was interrupted."""
+    def _restore_typed(self, session: StartedSession, cancel: Cancel) -> None:
+        """Clean up after a turn; if it was interrupted, put queued prompts back into the draft."""
         self._cancel = None
         self._screen.show_typed("")
         self._screen.finish_line()
-        begun.owner.set_status("idle")
+        session.owner.set_status("idle")
         if cancel.is_set and self.queue:
             whole = "\n".join(self.queue)
             self.queue.clear()
-            begun.loop.record.write_queue_operation("popAll", whole)
+            session.loop.record.write_queue_operation("popAll", whole)
             self.draft.text = "\n".join(part for part in (whole, self.draft.text) if part)
 
-    def _handle_key(self, begun: StartedSession, key: Key) -> None:
+    def _handle_key(self, session: StartedSession, key: Key) -> None:
         if key.name == ESCAPE and self._cancel is not None:
             self._cancel.set()
         elif key.name == NEXT_MODE:
             self._next_mode()
         elif key.name == ENTER:
-            self._queue_prompt(begun, self.draft.take_text().strip())
+            self._queue_prompt(session, self.draft.take_text().strip())
         else:
             self.draft.press_key(key)
 
-    def _queue_prompt(self, begun: StartedSession, text: str) -> None:
+    def _queue_prompt(self, session: StartedSession, text: str) -> None:
         if text:
             self._screen.show_typed("")
             self.queue.append(text)
-            begun.loop.record.write_queue_operation("enqueue", text)
-            self._screen.write_lines(self._screen.look.paint(f"· will be said next: {to_visible_line(text)}", "dim"))
+            session.loop.record.write_queue_operation("enqueue", text)
+            self._screen.write_lines(self._screen.look.paint(f"· queued: {to_visible_line(text)}", "dim"))
 
 
 class _PendingQuestion(Generic[Value]):
-    """A question on its way to the main thread."""
+    """A question that waits for the main thread."""
 
     def __init__(self, ask: Callable[[], Value]) -> None:
         self._ask = ask
@@ -149,7 +149,7 @@ class _PendingQuestion(Generic[Value]):
         self.error: BaseException | None = None
 
     def ask_and_release(self) -> None:
-        """Ask, and let whoever waits go on."""
+        """Ask the question and release the thread that waits for the answer."""
         try:
             self.value.append(self._ask())
         except BaseException as error:

@@ -1,4 +1,4 @@
-"""A command that the person runs themselves (`!git status`): the model sees it and what came of it, and is asked."""
+"""A command that the person runs (`!git status`): the model sees it with its output and then responds."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from turnlog.model.cancel import Cancel
 from turnlog.model.failures import RequestCancelled
 
 
-def run_user_command(loop: AgentLoop, command: str, showing: TurnDisplay, cancel: Cancel) -> None:
-    """Run it where the session is at work; nobody is asked for leave, as it was the person who wrote it."""
-    asked = f"<bash-input>{command}</bash-input>"
-    loop.record.write_prompt(asked)
-    loop.conversation.add_user_content(asked)
+def run_user_command(loop: AgentLoop, command: str, display: TurnDisplay, cancel: Cancel) -> None:
+    """Run a command in the session's folder without a permission check, since the person typed it."""
+    prompt = f"<bash-input>{command}</bash-input>"
+    loop.record.write_prompt(prompt)
+    loop.conversation.add_user_content(prompt)
     given = {"command": command}
-    showing.watch(CallStarted("", "!", given))
-    result = _run_in_shell(loop, given, showing, cancel)
-    showing.watch(CallEnded("", "!", given, result, 0))
-    out = extract_content_text(result.content)
-    told = ("", out) if result.is_error else (out, "")
-    text = "<bash-stdout>{}</bash-stdout><bash-stderr>{}</bash-stderr>".format(*told)
+    display.watch(CallStarted("", "!", given))
+    result = _run_in_shell(loop, given, display, cancel)
+    display.watch(CallEnded("", "!", given, result, 0))
+    output = extract_content_text(result.content)
+    streams = ("", output) if result.is_error else (output, "")
+    text = "<bash-stdout>{}</bash-stdout><bash-stderr>{}</bash-stderr>".format(*streams)
     loop.record.write_addition(text)
     loop.conversation.add_user_content(text)
     if not cancel.is_set:
         loop.run_to_rest(cancel)
 
 
-def _run_in_shell(loop: AgentLoop, given: Object, showing: TurnDisplay, cancel: Cancel) -> CallResult:
+def _run_in_shell(loop: AgentLoop, given: Object, display: TurnDisplay, cancel: Cancel) -> CallResult:
     shared, record, setup = loop.shared, loop.record, loop.setup
-    scene = CallContext(
+    context = CallContext(
         "",
         setup.place,
         record.folder,
@@ -43,10 +43,10 @@ def _run_in_shell(loop: AgentLoop, given: Object, showing: TurnDisplay, cancel: 
         loop,
         cancel,
         setup.environ,
-        lambda data: showing.watch(CallProgress("", data)),
+        lambda data: display.watch(CallProgress("", data)),
     )
     try:
-        return Bash().run(given, scene)
+        return Bash().run(given, context)
     except ToolError as error:
         return error.to_result()
     except RequestCancelled:

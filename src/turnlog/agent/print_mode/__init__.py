@@ -1,1 +1,1 @@
-"""Print mode: one prompt, or those of a program, answered on standard output."""
+"""Print mode: answer one prompt, or those of a program, on standard output."""

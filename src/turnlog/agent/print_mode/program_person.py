@@ -1,7 +1,7 @@
-"""A program in the place of the person: it is asked for leave over standard output, and answers on standard input.
+"""A program in the place of the person: it gets permission requests on standard output and answers on standard input.
 
-Claude Code's SDKs do so (`can_use_tool`), and hear the questions of the model in the same way. An answer that allows a
-call may change its input (`updatedInput`).
+Claude Code's SDKs work this way (`can_use_tool`); questions of the model arrive in the same form. An answer that allows
+a call may change its input (`updatedInput`).
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from turnlog.model.failures import RequestCancelled
 
 Object = Mapping[str, Any]
 _TOOLS_BY_QUESTION_KIND = {"question": "AskUserQuestion", "plan": "ExitPlanMode"}
-_GONE_RESPONSE = {"behavior": "deny", "message": "nobody is there to be asked any more"}
+_GONE_RESPONSE = {"behavior": "deny", "message": "standard input was closed, so nobody can answer"}
 
 
 class ProgramPerson:
-    """Somebody who is asked in lines of JSON; several threads may ask at the same time."""
+    """Asks a program in lines of JSON; several threads may ask at the same time."""
 
     def __init__(self, write: Callable[[dict[str, Any]], None]) -> None:
         self._write = write
@@ -33,21 +33,21 @@ class ProgramPerson:
         self._is_gone = False
 
     def permit(self, name: str, given: Object, decision: Decision, agent: str | None) -> PermissionAnswer:
-        """Whether a call may be made."""
+        """Ask the program whether a call may run."""
         request = {"subtype": "can_use_tool", "tool_name": name, "input": dict(given), "permission_suggestions": []}
-        more = {"decision_reason": decision.reason} if decision.reason else {}
-        answer = self._send_request({**request, **more})
+        reason = {"decision_reason": decision.reason} if decision.reason else {}
+        answer = self._send_request({**request, **reason})
         if answer.get("behavior") == "allow":
             changed = answer.get("updatedInput")
             if changed is not None and not isinstance(changed, Mapping):
-                return PermissionAnswer("no", "The program that was asked gave back an input that is no object.")
+                return PermissionAnswer("no", "The program returned an updatedInput that is not an object.")
             return PermissionAnswer("once", given=changed)
         if answer.get("interrupt") is True:
             return PermissionAnswer("no")
-        return PermissionAnswer("no", str(answer.get("message") or "The program that was asked does not allow it."))
+        return PermissionAnswer("no", str(answer.get("message") or "The program denied the call."))
 
     def answer(self, question: Question) -> Object:
-        """What is said to a question or a plan: that stands in what the call is given back with."""
+        """Ask a question or for approval of a plan; the answer is in the updated input of the call."""
         request = {
             "subtype": "can_use_tool",
             "tool_name": _TOOLS_BY_QUESTION_KIND[question.kind],
@@ -62,22 +62,22 @@ class ProgramPerson:
         return {**given, "answers": given.get("answers"), "approved": True, "mode": _read_wanted_mode(answer)}
 
     def accept_response(self, response: Object) -> None:
-        """Take an answer that came."""
-        told = response.get("response") if response.get("subtype") == "success" else None
-        failure = {"behavior": "deny", "message": str(response.get("error") or "The program that was asked failed.")}
+        """Accept an answer that arrived."""
+        content = response.get("response") if response.get("subtype") == "success" else None
+        failure = {"behavior": "deny", "message": str(response.get("error") or "The program failed to answer.")}
         with self._lock:
             if (name := str(response.get("request_id"))) in self._waiting:
-                self._answers[name] = told if isinstance(told, Mapping) else failure
+                self._answers[name] = content if isinstance(content, Mapping) else failure
                 self._lock.notify_all()
 
     def withdraw_questions(self) -> None:
-        """Whoever waits for an answer does so no longer: the turn is over."""
+        """Interrupt all waiting requests: the turn is over."""
         with self._lock:
             self._answers |= {name: {"behavior": "deny", "interrupt": True} for name in self._waiting}
             self._lock.notify_all()
 
     def close_answers(self) -> None:
-        """No more answers will come."""
+        """Deny all waiting and later requests: no more answers will arrive."""
         with self._lock:
             self._is_gone = True
             self._lock.notify_all()
@@ -94,7 +94,7 @@ class ProgramPerson:
 
 
 def _read_wanted_mode(answer: Object) -> str | None:
-    """The permission mode that an answer wants (`updatedPermissions`), if any."""
+    """Return the permission mode that an answer asks for (`updatedPermissions`), if any."""
     wanted = answer.get("updatedPermissions")
     updates = [one for one in wanted if isinstance(one, Mapping)] if isinstance(wanted, list) else []
     return next((str(one.get("mode")) for one in updates if one.get("type") == "setMode"), None)

@@ -1,8 +1,8 @@
-"""Print mode for programs: prompts come as lines of JSON while the session works (`--input-format stream-json`).
+"""Print mode for programs: prompts arrive as lines of JSON while the session runs (`--input-format stream-json`).
 
-A line is a message of the user, or a request about the session itself (`control_request`): those are answered at once,
-also in the middle of a turn. Lines of other kinds are passed over, as the newest client does. A program that defines
-hooks, agents or servers when it begins relies on them: it is refused, and the session ends.
+A line is a user message or a request about the session itself (`control_request`), which is answered at once, even
+during a turn. Other lines are skipped, as in the newest Claude Code. A program that defines hooks, agents or servers in
+`initialize` relies on them, so turnlog refuses the request and ends the session.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ _UNSUPPORTED_REQUEST_KEYS = (
     "planModeInstructions",
     "appendSubagentSystemPrompt",
 )
-"""What a program may define when it begins (`initialize`), and what this client would have to pass over."""
+"""Keys of `initialize` that turnlog would have to ignore."""
 
 
 class FeedMessage(NamedTuple):
-    """What a program says in the place of a person."""
+    """A prompt from the program."""
 
     content: str | list[dict[str, Any]]
     uuid: str | None = None
 
 
 class PromptFeed:
-    """The messages on their way to a session."""
+    """Reads messages and requests from a program for a session."""
 
     def __init__(
         self,
@@ -64,20 +64,20 @@ class PromptFeed:
         self._lines = lines
         self._write = write
         self._program = program
-        """Who is asked for leave, if anybody."""
+        """Answers permission requests, if the program does so."""
         self._waiting: queue.SimpleQueue[FeedMessage | TurnlogError | None] = queue.SimpleQueue()
         self._cancel = Cancel()
         threading.Thread(target=self._read_lines, name="feed", daemon=True).start()
 
     def next_message(self) -> FeedMessage | None:
-        """The next message; None when there are no more."""
-        found = self._waiting.get()
-        if isinstance(found, TurnlogError):
-            raise found
-        return found
+        """Wait for the next message; None when there are no more."""
+        message = self._waiting.get()
+        if isinstance(message, TurnlogError):
+            raise message
+        return message
 
     def create_cancel(self) -> Cancel:
-        """What takes the next turn back, if the program wants that."""
+        """Create the signal with which the program can interrupt the next turn."""
         self._cancel = Cancel()
         return self._cancel
 
@@ -99,7 +99,7 @@ class PromptFeed:
         try:
             found = msgspec.json.decode(line)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            raise TurnlogError(f"standard input, line {number}: no JSON ({error})") from None
+            raise TurnlogError(f"standard input, line {number}: not valid JSON ({error})") from None
         kind = found.get("type") if isinstance(found, dict) else None
         if kind == "user":
             self._waiting.put(_parse_message(number, found))
@@ -110,16 +110,16 @@ class PromptFeed:
 
     # -- requests about the session
 
-    def _respond_to_request(self, found: Object) -> None:
-        name = found.get("request_id")
+    def _respond_to_request(self, line: Object) -> None:
+        name = line.get("request_id")
         try:
-            told = self._carry_out_request(to_object(found.get("request")))
+            response = self._carry_out_request(to_object(line.get("request")))
         except TurnlogError as error:
             self._write(_build_response("error", name, error=str(error)))
-            if isinstance(error, UsageError) and to_object(found.get("request")).get("subtype") == "initialize":
+            if isinstance(error, UsageError) and to_object(line.get("request")).get("subtype") == "initialize":
                 raise
         else:
-            self._write(_build_response("success", name, response=told))
+            self._write(_build_response("success", name, response=response))
 
     def _carry_out_request(self, request: Object) -> dict[str, Any]:
         setup, kind = self._loop.setup, request.get("subtype")
@@ -144,18 +144,18 @@ class PromptFeed:
         raise TurnlogError(f"Unsupported control request subtype: {kind}")
 
     def _initialize(self, request: Object) -> dict[str, Any]:
-        """Take what a program defines for the session; UsageError if it relies on something that there is not."""
+        """Apply what the program defines for the session; UsageError if it relies on an unsupported feature."""
         refused = [name for name in _UNSUPPORTED_REQUEST_KEYS if request.get(name)]
         if refused:
             problem = f"initialize: turnlog does not support {', '.join(refused)}"
             if not self._ignores_hooks:
-                raise UsageError(f"{problem}; start it with --ignore-hooks to go on without")
-            self._loop.tell(WarningIssued(f"{problem}; the session goes on without"))
-        instead, added = request.get("systemPrompt"), request.get("appendSystemPrompt")
-        whole = "\n\n".join(map(str, instead)) if isinstance(instead, list) else instead
-        if isinstance(whole, str) or isinstance(added, str):
+                raise UsageError(f"{problem}; start turnlog with --ignore-hooks to continue without")
+            self._loop.tell(WarningIssued(f"{problem}; the session continues without"))
+        replaced, added = request.get("systemPrompt"), request.get("appendSystemPrompt")
+        prompt = "\n\n".join(map(str, replaced)) if isinstance(replaced, list) else replaced
+        if isinstance(prompt, str) or isinstance(added, str):
             self._loop.setup.system = build_system_prompt(
-                whole if isinstance(whole, str) else None, added if isinstance(added, str) else None
+                prompt if isinstance(prompt, str) else None, added if isinstance(added, str) else None
             )
         return self._describe_capabilities()
 
@@ -163,7 +163,7 @@ class PromptFeed:
         setup = self._loop.setup
         return {
             "commands": [
-                {"name": name, "description": SLASH_COMMANDS[name].help, "argumentHint": SLASH_COMMANDS[name].words}
+                {"name": name, "description": SLASH_COMMANDS[name].help, "argumentHint": SLASH_COMMANDS[name].arguments}
                 for name in PRINTABLE_COMMANDS
             ],
             "agents": [{"name": name} for name in setup.agents],
@@ -187,4 +187,4 @@ def _parse_message(number: int, found: Object) -> FeedMessage:
         return FeedMessage(content, uuid if isinstance(uuid, str) else None)
     if isinstance(content, str) and content.strip():
         return FeedMessage(content, uuid if isinstance(uuid, str) else None)
-    raise TurnlogError(f"standard input, line {number}: a message of the user without content")
+    raise TurnlogError(f"standard input, line {number}: the user message has no content")

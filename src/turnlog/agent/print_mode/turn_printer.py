@@ -1,11 +1,10 @@
-"""Print mode: one turn, told on standard output in the shapes of the real client.
+"""Print mode: print a turn to standard output in the formats of Claude Code.
 
     text          the last text of the model
-    json          one object when the turn is over: what came of it, what it cost, which calls were not allowed
-    stream-json   a line for everything that happens, and that object at the end
+    json          one object when the turn ends: the result, its cost, and the calls that were denied
+    stream-json   a line for every event, and that object at the end
 
-Both clients give the keys that are given here; what only one of them knows, or what tells of parts that this client
-does not have, is left out.
+The keys are those that both Claude Code and turnlog can provide; keys about features that turnlog lacks are left out.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ Json = dict[str, Any]
 PRINT_FORMATS: tuple[PrintFormat, ...] = get_args(PrintFormat)
 _SUBTYPES_BY_REASON = {
     "finished": "success",
-    "error": "success",  # so it is in the real client, and `is_error` tells them apart
+    "error": "success",  # as in Claude Code; `is_error` distinguishes them
     "max_turns": "error_max_turns",
     "budget": "error_max_budget_usd",
     "interrupted": "error_during_execution",
@@ -46,7 +45,7 @@ _TERMINAL_REASONS = {
 
 
 class TurnPrinter:
-    """Tells a turn to whoever reads standard output."""
+    """Prints a turn to standard output."""
 
     def __init__(
         self,
@@ -69,14 +68,14 @@ class TurnPrinter:
         self._stop: str | None = None
 
     def begin_turn(self, loop: AgentLoop, key_source: str = "none") -> None:
-        """Say what the turn has to work with; each turn is counted by itself."""
+        """Print the setup of the turn, and reset the counts."""
         self._session_id, self._spent = loop.record.session_id, loop.spent
         self._denied, self._results, self._usage, self._stop = [], 0, {}, None
         if self._form == "stream-json":
             self._write(_build_init_line(loop, key_source))
 
     def watch(self, event: TurnEvent) -> None:
-        """Take note of what happens, and tell it if everything is wanted; sub-agents call this at the same time."""
+        """Count an event, and print it in stream-json; sub-agents call this concurrently."""
         with self._lock:
             self._handle_event(event)
 
@@ -90,7 +89,7 @@ class TurnPrinter:
                 self._write({**line, "session_id": self._session_id, "uuid": line.get("uuid") or str(uuid4())})
 
     def end_turn(self, loop: AgentLoop, ended: TurnEnded) -> int:
-        """Tell what came of the turn; the exit status."""
+        """Print the result of the turn and return the exit status."""
         if self._form == "text":
             self._say(_describe_end(ended, loop))
         else:
@@ -98,17 +97,17 @@ class TurnPrinter:
         return int(ended.reason != "finished")
 
     def print_failure(self, trouble: str) -> None:
-        """Tell programs that a turn could not begin, or not go on; people are told on standard error."""
+        """Print a result for programs if a turn could not start or continue; people read standard error."""
         if self._form != "text":
             self._write(self._build_result(TurnEnded("broken", trouble, 0, 0)))
 
     def replay_message(self, content: Any, uuid: str | None = None) -> None:
-        """Say again what a program said."""
+        """Echo a message of the program (`--replay-user-messages`)."""
         around = {"session_id": self._session_id, "parent_tool_use_id": None, "uuid": uuid or str(uuid4())}
         self._write({"type": "user", "message": {"role": "user", "content": content}, **around, "isReplay": True})
 
     def print_command_result(self, loop: AgentLoop, name: str, text: str, milliseconds: int) -> int:
-        """Tell what a command of the client gave, in the place of a turn."""
+        """Print the output of a slash command in place of a turn."""
         if self._form == "text":
             self._say(text)
             return 0
@@ -116,8 +115,8 @@ class TurnPrinter:
             message = build_synthetic_line(text, str(uuid4()))["message"]
             around = {"parent_tool_use_id": None, "session_id": self._session_id, "uuid": str(uuid4())}
             self._write({"type": "assistant", "message": message, **around})
-        told = self._build_result(TurnEnded("finished", text, milliseconds, 0))
-        self._write({**told, "num_turns": 0, "stop_reason": None, "local_command": name})
+        result = self._build_result(TurnEnded("finished", text, milliseconds, 0))
+        self._write({**result, "num_turns": 0, "stop_reason": None, "local_command": name})
         return 0
 
     def _count_entry(self, event: EntryWritten) -> None:
@@ -143,7 +142,9 @@ class TurnPrinter:
     def _build_result(self, ended: TurnEnded) -> Json:
         is_error = ended.reason != "finished"
         subtype = _SUBTYPES_BY_REASON.get(ended.reason, "error_during_execution")
-        told: Json = {"result": ended.text} if subtype == "success" else {"errors": [ended.text] if ended.text else []}
+        outcome: Json = (
+            {"result": ended.text} if subtype == "success" else {"errors": [ended.text] if ended.text else []}
+        )
         return {
             "type": "result",
             "subtype": subtype,
@@ -151,7 +152,7 @@ class TurnPrinter:
             "duration_ms": ended.milliseconds,
             "duration_api_ms": round(self._spent.milliseconds),
             "num_turns": 1 + self._results,
-            **told,
+            **outcome,
             "stop_reason": self._stop,
             "terminal_reason": _TERMINAL_REASONS.get(ended.reason, ended.reason),
             "session_id": self._session_id,
@@ -190,20 +191,20 @@ def _build_init_line(loop: AgentLoop, key_source: str) -> Json:
 
 
 def _build_entry_lines(entry: Object, agent: str | None) -> Iterator[Json]:
-    """An entry of the session as programs are told of it; what only the client itself reads is not told."""
+    """Convert an entry into lines for programs; entries that only the client reads yield none."""
     kind = entry.get("type")
     around = {"parent_tool_use_id": agent, "uuid": entry.get("uuid"), "timestamp": entry.get("timestamp")}
     if kind == "assistant":
-        named = {"request_id": entry["requestId"]} if "requestId" in entry else {}
-        failed = {"error": entry["error"]} if "error" in entry else {}
-        yield {"type": "assistant", "message": entry["message"], **around, **named, **failed}
+        request_id = {"request_id": entry["requestId"]} if "requestId" in entry else {}
+        error = {"error": entry["error"]} if "error" in entry else {}
+        yield {"type": "assistant", "message": entry["message"], **around, **request_id, **error}
     elif kind == "user" and _is_result_entry(entry):
-        told = {"tool_use_result": entry["toolUseResult"]} if "toolUseResult" in entry else {}
-        yield {"type": "user", "message": entry["message"], **around, **told}
+        details = {"tool_use_result": entry["toolUseResult"]} if "toolUseResult" in entry else {}
+        yield {"type": "user", "message": entry["message"], **around, **details}
     elif kind == "system" and entry.get("subtype") == "compact_boundary":
         facts = entry.get("compactMetadata") or {}
-        told = {"trigger": facts.get("trigger"), "pre_tokens": facts.get("preTokens")}
-        yield {"type": "system", "subtype": "compact_boundary", "compact_metadata": told, "uuid": entry.get("uuid")}
+        details = {"trigger": facts.get("trigger"), "pre_tokens": facts.get("preTokens")}
+        yield {"type": "system", "subtype": "compact_boundary", "compact_metadata": details, "uuid": entry.get("uuid")}
 
 
 def _is_result_entry(entry: Object) -> bool:
@@ -214,18 +215,18 @@ def _is_result_entry(entry: Object) -> bool:
 
 def _describe_end(ended: TurnEnded, loop: AgentLoop) -> str:
     limits = loop.setup.limits
-    words = {
+    texts = {
         "max_turns": f"Error: Reached max turns ({limits.turns})",
         "budget": f"Error: Exceeded USD budget ({limits.dollars:g})" if limits.dollars is not None else "",
         "interrupted": "Error: interrupted",
     }
-    return words.get(ended.reason) or ended.text
+    return texts.get(ended.reason) or ended.text
 
 
-def _build_usage(of_answers: Any) -> Json:
+def _build_usage(usages: Any) -> Json:
     tokens = (
-        PricedTokens(*map(sum, zip(*(count_priced_tokens(usage) for usage in of_answers), strict=True)))
-        if of_answers
+        PricedTokens(*map(sum, zip(*(count_priced_tokens(usage) for usage in usages), strict=True)))
+        if usages
         else PricedTokens()
     )
     return {

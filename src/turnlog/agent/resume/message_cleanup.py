@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from turnlog.agent.conversation import build_reminder, drop_final_thinking, get_thinking_seal
+from turnlog.agent.conversation import build_reminder, drop_final_thinking, get_thinking_signature
 from turnlog.agent.record.line_bodies import NO_OUTPUT_TEXT
 from turnlog.entries.entry import Entry
 from turnlog.entries.reader import Transcript
@@ -95,6 +95,6 @@ def map_thinking_to_models(file: Transcript, rows: Iterable[Entry]) -> dict[str,
         if isinstance(kinds, list) and any(block.type in THINKING_TYPES for block in kinds):
             blocks = file.read_body(row)["message"]["content"]
             found.update(
-                {get_thinking_seal(block): str(model) for block in blocks if block.get("type") in THINKING_TYPES}
+                {get_thinking_signature(block): str(model) for block in blocks if block.get("type") in THINKING_TYPES}
             )
     return found

@@ -51,7 +51,7 @@ class Checkout:
             external=external,
             home=home,
             warn=self.warned.append,
-            is_unreadable=SettingsGuard(rules, home=home).unreadable(Workspace(cwd, cwd)),
+            is_unreadable=SettingsGuard(rules, home=home).build_unreadable_check(Workspace(cwd, cwd)),
         )
         return [memory.text.strip() for memory in found]
 

@@ -80,7 +80,7 @@ class Rule:
     def is_hidden(self, name: str) -> bool:
         return name == "Hidden"
 
-    def unreadable(self, place: Workspace) -> Callable[[Path], bool]:
+    def build_unreadable_check(self, place: Workspace) -> Callable[[Path], bool]:
         return lambda path: path.name == "secret"
 
 

@@ -84,7 +84,7 @@ class AgentConversation:
         self.used = 0
 
     def iterate_shorter(self) -> Iterator[AgentConversation]:
-        """Yield ever shorter versions: without results, then the newer half, a quarter …; never just the last message."""
+        """Yield ever shorter versions: without results, then the newer half, a quarter …; never only one message."""
         results = self.cleared | {str(block.get("tool_use_id")) for block in self.list_uncleared_results()}
         answers = [place for place, message in enumerate(self._messages) if message["role"] == "assistant"]
         kept: list[MessageBlock] = self._messages

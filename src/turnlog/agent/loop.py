@@ -350,7 +350,7 @@ class AgentLoop:
             environ=self.setup.environ,
             progress=progress,
             todos=self.shared.todos,
-            is_unreadable=self.setup.guard.unreadable(place),
+            is_unreadable=self.setup.guard.build_unreadable_check(place),
         )
 
 

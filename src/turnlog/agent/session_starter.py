@@ -200,7 +200,7 @@ class SessionStarter:
     ) -> list[dict[str, Any]]:
         surroundings = describe_surroundings(self.cwd, place.further, model, environ)
         external, warn = may_import_external(self.cwd, self.config_dir), guard.settings.warnings.append
-        is_unreadable = guard.unreadable(place)
+        is_unreadable = guard.build_unreadable_check(place)
         memory = load_memory_files(self.cwd, self.config_dir, external=external, warn=warn, is_unreadable=is_unreadable)
         texts = [render_memory_reminder(memory), surroundings, PLAN_MODE_REMINDER if guard.mode == "plan" else ""]
         return [build_reminder(text) for text in texts if text]

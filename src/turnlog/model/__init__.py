@@ -1,1 +1,1 @@
-"""The Messages API: what is asked, what comes back, and who answers (a server, or a script)."""
+"""The Messages API: requests, answers, and models that answer (a server or a script)."""

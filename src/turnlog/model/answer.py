@@ -1,4 +1,4 @@
-"""A whole answer, and how it is put together from the events of a stream."""
+"""A complete answer, and its assembly from the events of a stream."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from turnlog.model.failures import AnswerBrokenOff
 JsonObject = Mapping[str, Any]
 
 CUT_STOP_REASONS = frozenset({"max_tokens", "model_context_window_exceeded"})
-"""Why an answer ends that was not finished."""
+"""Stop reasons of an answer that hit a limit."""
 
 
 class ModelAnswer(Struct, frozen=True):
-    """What a model said."""
+    """A model's answer."""
 
     content: tuple[JsonObject, ...] = ()
-    """The blocks, as the API has them."""
+    """The blocks in the API's form."""
     stop_reason: str | None = "end_turn"
     usage: JsonObject = {}
     id: str = ""
@@ -40,35 +40,35 @@ class ModelAnswer(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """Its texts, one behind the other."""
+        """The joined texts."""
         return "".join(str(block.get("text") or "") for block in self.content if block.get("type") == "text")
 
     @property
     def calls(self) -> list[JsonObject]:
-        """The calls of tools in it."""
+        """The tool calls."""
         return [block for block in self.content if block.get("type") == "tool_use"]
 
     @property
     def is_cut(self) -> bool:
-        """Whether it ended because it became too long."""
+        """Whether it ended because it hit a length limit."""
         return self.stop_reason in CUT_STOP_REASONS
 
 
 class AnswerAssembler:
-    """An answer on its way: takes events, and can say at any moment what there is of it."""
+    """Assembles an answer from events, and can build what has arrived at any moment."""
 
     def __init__(self) -> None:
         self._start_over(None)
 
     def _start_over(self, start: AnswerStarted | None) -> None:
-        """Begin anew: what came before is void."""
+        """Discard everything so far."""
         self._start = start
         self._end: AnswerEnded | None = None
         self._blocks: dict[int, JsonObject] = {}
         self._open: dict[int, list[str]] = {}
 
     def add_event(self, event: ModelEvent) -> None:
-        """Take the next event."""
+        """Add the next event."""
         if isinstance(event, RetryStarted | AnswerStarted):
             self._start_over(event if isinstance(event, AnswerStarted) else None)
         elif isinstance(event, BlockStarted):
@@ -84,15 +84,15 @@ class AnswerAssembler:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the answer came to its end."""
+        """Whether the end of the answer has arrived."""
         return self._end is not None
 
     def build_answer(self) -> ModelAnswer:
-        """What there is: of blocks that are not complete, texts as far as they came; calls and thinking not at all."""
+        """Build the answer so far: incomplete texts are included, incomplete calls and thinking are not."""
         start, end = self._start, self._end
-        kept = [self._build_block(index) for index in sorted(self._blocks)]
+        blocks = [self._build_block(index) for index in sorted(self._blocks)]
         return ModelAnswer(
-            tuple(block for block in kept if block is not None),
+            tuple(block for block in blocks if block is not None),
             end.stop_reason if end else None,
             end.usage if end else start.usage if start else {},
             start.id if start else "",
@@ -110,10 +110,10 @@ class AnswerAssembler:
 
 
 def fold_events(events: Iterable[ModelEvent]) -> ModelAnswer:
-    """The answer that a stream carries; BrokenOff if it does not come to its end."""
-    folding = AnswerAssembler()
+    """Assemble the answer of a stream; raises AnswerBrokenOff if its end is missing."""
+    assembler = AnswerAssembler()
     for event in events:
-        folding.add_event(event)
-    if not folding.is_complete:
-        raise AnswerBrokenOff("the answer broke off before its end")
-    return folding.build_answer()
+        assembler.add_event(event)
+    if not assembler.is_complete:
+        raise AnswerBrokenOff("the answer ended early")
+    return assembler.build_answer()

@@ -1,9 +1,8 @@
 """The Messages API over HTTP, with the standard library.
 
-`http.client` is enough: one request at a time, a body that is sent whole and an answer that is read as it comes. It
-costs a third of what the usual HTTP library costs to import, and that is more than what a short command takes in all. A
-connection serves one request; making it takes little beside what a model takes. Redirects are not followed, so a key
-goes nowhere but to the server that was named.
+`http.client` is enough for one request at a time with a streamed answer. It takes a third of the import time of the
+usual HTTP library, which takes longer than a whole short command. Each request has its own connection, whose cost is
+small next to the model's time. Redirects are not followed, so a key is sent only to the configured server.
 """
 
 from __future__ import annotations
@@ -39,11 +38,11 @@ from turnlog.network.connections import build_proxy_headers, cut_connection, mak
 BytesPiece = bytes | memoryview
 
 _MAX_IDLE_CONVERSATIONS = 4
-"""So many conversations are kept: that of the session, and those of sub-agents."""
+"""The number of conversations to keep encoded: the session's and those of sub-agents."""
 
 
 def encode_request_json(value: object) -> bytes:
-    """A value as JSON; half of a surrogate pair becomes U+FFFD."""
+    """Encode a value as JSON; half of a surrogate pair becomes U+FFFD."""
     try:
         return msgspec.json.encode(value)
     except (UnicodeEncodeError, TypeError, RecursionError):
@@ -52,7 +51,7 @@ def encode_request_json(value: object) -> bytes:
 
 
 class RequestEncoder:
-    """Encodes the requests of one model; may be used by several threads at a time."""
+    """Encodes the requests of one model; safe to use from several threads."""
 
     def __init__(self) -> None:
         self._idle: list[_SettledMessages] = []
@@ -60,7 +59,7 @@ class RequestEncoder:
 
     @contextmanager
     def encode_pieces(self, head: Mapping[str, Any], messages: Sequence[JsonObject]) -> Iterator[list[BytesPiece]]:
-        """The bytes of a request, in pieces that hold good while this lasts."""
+        """Yield the bytes of a request in pieces that stay valid within the block."""
         if not isinstance(messages, ConversationMessages) or "messages" in head:
             yield [encode_request_json(head if "messages" in head else {**head, "messages": list(messages)})]
             return
@@ -72,11 +71,11 @@ class RequestEncoder:
         )
         with memoryview(known.data) as data:
             yield [begin, data, rest]
-        with self._lock:  # one whose request went wrong is not kept
+        with self._lock:  # not kept if its request failed
             self._idle = [*self._idle, known][-_MAX_IDLE_CONVERSATIONS:]
 
     def _take_settled(self, messages: ConversationMessages) -> _SettledMessages:
-        """What is known of a conversation, if nobody else is at it."""
+        """Return the encoded messages of a conversation, unless another request is using them."""
         with self._lock:
             for place, known in enumerate(self._idle):
                 if known.messages is messages.settled and known.taken <= messages.taken:
@@ -89,10 +88,10 @@ class _SettledMessages:
         self.messages = messages
         self.taken = 0
         self.data = bytearray()
-        """The first messages, with a comma behind each."""
+        """The first messages, with a comma after each."""
 
     def encode_new(self, messages: ConversationMessages) -> None:
-        """Encode what was settled since the last time."""
+        """Encode the messages that were settled since the last call."""
         for message in self.messages[self.taken : messages.taken]:
             self.data += encode_request_json(message)
             self.data += b","
@@ -106,12 +105,12 @@ _CONNECTION_ERRORS = (OSError, http.client.HTTPException)
 
 
 def connect_model(endpoint: Endpoint | None = None, patience: RetryPolicy | None = None) -> Model:
-    """The model at an endpoint, or at the one that the environment names; failures that pass are tried again."""
+    """Return the model at an endpoint, or at the one in the environment, with retries for temporary failures."""
     return RetryingModel(AnthropicModel(endpoint or Endpoint.from_environment()), patience)
 
 
 class AnthropicModel(Model):
-    """Asks a server, once."""
+    """Sends each request to a server once."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint = endpoint
@@ -119,7 +118,6 @@ class AnthropicModel(Model):
         self._encoder = RequestEncoder()
 
     def stream(self, request: ModelRequest, cancel: Cancel | None = None) -> Iterator[ModelEvent]:
-        """Answer, event by event."""
         head = {**request.build_head(), "stream": True}
         with self._open_response("/v1/messages", head, request, cancel or Cancel()) as answer:
             kind = answer.headers.get_content_type()
@@ -130,11 +128,10 @@ class AnthropicModel(Model):
             )
 
     def count_tokens(self, request: ModelRequest, cancel: Cancel | None = None) -> int:
-        """How many tokens a request has."""
         head = {key: value for key, value in request.build_head().items() if key not in _UNCOUNTED_FIELDS}
         with self._open_response("/v1/messages/count_tokens", head, request, cancel or Cancel()) as answer:
-            found = _decode_object(answer.read(MAX_REFUSAL_BYTES))
-            count = found.get("input_tokens")
+            body = _decode_object(answer.read(MAX_REFUSAL_BYTES))
+            count = body.get("input_tokens")
             if not isinstance(count, int):
                 raise self._build_wrong_type_error(answer, answer.headers.get_content_type())
             return count
@@ -143,18 +140,18 @@ class AnthropicModel(Model):
     def _open_response(
         self, path: str, head: dict[str, Any], request: ModelRequest, cancel: Cancel
     ) -> Iterator[http.client.HTTPResponse]:
-        """The accepted request: its answer, not yet read. The connection ends with it, or when it is cancelled."""
+        """Send a request and yield its accepted, unread response; the connection closes afterwards or on cancel."""
         cancel.check()
-        made = self._make_connection()
-        with contextlib.ExitStack() as ended:
-            ended.callback(made.close)
+        connection = self._make_connection()
+        with contextlib.ExitStack() as cleanup:
+            cleanup.callback(connection.close)
             try:
-                made.connect()
-                held = made.sock  # the connection itself forgets it once the answer begins
-                held.settimeout(self.endpoint.silence)
-                ended.enter_context(cancel.on_cancel(lambda: cut_connection(held)))
-                self._send_request(made, path, head, request)
-                answer = ended.enter_context(made.getresponse())
+                connection.connect()
+                socket = connection.sock  # the connection drops its reference once the answer starts
+                socket.settimeout(self.endpoint.silence)
+                cleanup.enter_context(cancel.on_cancel(lambda: cut_connection(socket)))
+                self._send_request(connection, path, head, request)
+                answer = cleanup.enter_context(connection.getresponse())
                 if answer.status != 200:
                     raise self._read_refusal(answer)
                 yield answer
@@ -193,23 +190,23 @@ class AnthropicModel(Model):
     def _to_model_error(self, error: Exception) -> ModelError:
         where = format_public_address(self._parts)
         if isinstance(error, ssl.SSLCertVerificationError):
-            return RequestRejected(f"{where}: its certificate is not accepted: {error.verify_message}")
+            return RequestRejected(f"{where}: its certificate was rejected: {error.verify_message}")
         if isinstance(error, TimeoutError):
-            return ServerUnreachable(f"{where}: no answer in time")
+            return ServerUnreachable(f"{where}: the server did not answer in time")
         if isinstance(error, http.client.HTTPException):
-            return AnswerBrokenOff(f"{where}: the answer is cut or is no HTTP ({type(error).__name__})")
+            return AnswerBrokenOff(f"{where}: the answer is truncated or not HTTP ({type(error).__name__})")
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        return ServerUnreachable(f"{where}: can't be reached: {reason}")
+        return ServerUnreachable(f"{where}: the server can't be reached: {reason}")
 
     def _read_refusal(self, answer: http.client.HTTPResponse) -> ModelError:
-        """The error that an answer with another status than 200 is."""
+        """Convert a response with a status other than 200 into an error."""
         raw = answer.read(MAX_REFUSAL_BYTES)
         error = _decode_object(raw).get("error")
-        told = error if isinstance(error, dict) else {}
-        kind, words = told.get("type"), told.get("message")
+        details = error if isinstance(error, dict) else {}
+        kind, message = details.get("type"), details.get("message")
         if answer.status in (301, 302, 303, 307, 308):
-            words = "it wants to send us elsewhere; name that address in ANTHROPIC_BASE_URL"
-        text = (" ".join(words.split()) if isinstance(words, str) else "") or _strip_html(raw) or answer.reason
+            message = "the server redirects; set ANTHROPIC_BASE_URL to the new address"
+        text = (" ".join(message.split()) if isinstance(message, str) else "") or _strip_html(raw) or answer.reason
         return build_model_error(
             answer.status,
             f"{format_public_address(self._parts)}: {answer.status}: {self.endpoint.hide_keys(text)[:500]}",
@@ -222,8 +219,8 @@ class AnthropicModel(Model):
     def _build_wrong_type_error(self, answer: http.client.HTTPResponse, kind: str) -> RequestRejected:
         return RequestRejected(
             (
-                f"{format_public_address(self._parts)}: answers with {kind} instead of a model's words; is "
-                f"ANTHROPIC_BASE_URL right?"
+                f"{format_public_address(self._parts)}: the server answered with {kind} instead of a model's answer; "
+                f"check ANTHROPIC_BASE_URL"
             ),
             status=answer.status,
         )
@@ -238,7 +235,7 @@ def _read_chunks(answer: http.client.HTTPResponse) -> Iterator[bytes]:
 
 
 def _slice_pieces(pieces: Iterable[BytesPiece]) -> Iterator[BytesPiece]:
-    """The bytes of a request, a little at a time: the limit for silence holds for each, not for a long upload."""
+    """Split a request into small parts, so that the silence limit applies to each and not to a long upload."""
     for piece in pieces:
         for at in range(0, len(piece), CHUNK_BYTES):
             yield piece[at : at + CHUNK_BYTES]
@@ -246,19 +243,19 @@ def _slice_pieces(pieces: Iterable[BytesPiece]) -> Iterator[BytesPiece]:
 
 def _decode_object(raw: bytes) -> dict[str, Any]:
     try:
-        found = msgspec.json.decode(raw)
+        value = msgspec.json.decode(raw)
     except (msgspec.DecodeError, ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return value if isinstance(value, dict) else {}
 
 
 def _strip_html(raw: bytes) -> str:
-    """The words of a page that some server on the way sent."""
+    """Extract the text of an HTML page that a server on the way sent."""
     return " ".join(_HTML_TAG.sub(" ", raw[:8192].decode("utf-8", "replace")).split())[:200]
 
 
 def _parse_retry_after(header: Callable[[str], str | None]) -> float | None:
-    """Seconds that the server wants us to wait: as a number, in milliseconds, or as a date."""
+    """Return how many seconds the server asks us to wait: a number, milliseconds, or a date."""
     for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         value = header(name)
         if value is None:

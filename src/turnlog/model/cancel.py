@@ -1,4 +1,4 @@
-"""Taking back a request from another thread, at any moment: while it waits, and while it reads."""
+"""Cancel a request from another thread at any moment: while it waits, and while it reads."""
 
 from __future__ import annotations
 
@@ -10,46 +10,45 @@ from turnlog.model.failures import RequestCancelled
 
 
 class Cancel:
-    """A sign that is set once."""
+    """A cancellation signal that is set once."""
 
     def __init__(self) -> None:
         self._event = threading.Event()
         self._lock = threading.Lock()
-        self._todo: list[Callable[[], object]] = []
+        self._actions: list[Callable[[], object]] = []
 
     def set(self) -> None:
-        """Take back whatever holds this sign."""
+        """Cancel everything that holds this signal."""
         with self._lock:
             self._event.set()
-            todo, self._todo = self._todo, []
-        for act in todo:
-            act()
+            actions, self._actions = self._actions, []
+        for action in actions:
+            action()
 
     @property
     def is_set(self) -> bool:
-        """Whether it was taken back."""
         return self._event.is_set()
 
     def check(self) -> None:
-        """Raise if it was taken back."""
+        """Raise RequestCancelled if it is set."""
         if self.is_set:
             raise RequestCancelled("cancelled")
 
     def pause(self, seconds: float) -> None:
-        """Wait, but no longer than until it is taken back; then raise."""
+        """Wait; raise RequestCancelled as soon as it is set."""
         if self._event.wait(seconds):
             raise RequestCancelled("cancelled")
 
     @contextmanager
-    def on_cancel(self, act: Callable[[], object]) -> Iterator[None]:
-        """While this lasts, taking back does something too: it closes the connection that somebody reads from."""
+    def on_cancel(self, action: Callable[[], object]) -> Iterator[None]:
+        """Within the block, run `action` on cancellation: it closes a connection that another thread reads from."""
         with self._lock:
             if not self._event.is_set():
-                self._todo.append(act)
+                self._actions.append(action)
         self.check()
         try:
             yield
         finally:
             with self._lock:
-                if act in self._todo:
-                    self._todo.remove(act)
+                if action in self._actions:
+                    self._actions.remove(action)

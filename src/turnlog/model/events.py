@@ -1,10 +1,11 @@
-"""What comes back while a model answers, piece by piece.
+"""The events of a streamed answer.
 
-    Started · BlockStarted · TextPart | ThinkingPart | SignaturePart | InputPart | OtherPart … · BlockEnded · … · Ended
+    AnswerStarted · BlockStarted · TextPart | ThinkingPart | SignaturePart | InputPart | OtherPart … · BlockEnded · …
+    AnswerEnded
 
-`Retrying` may come at any place: what came before it is void, and the answer begins anew with `Started`. `Noted` is
-everything else that a server says, kept as it is. Every event has the API's own object in `data`, so that it can be
-handed on as it came.
+`RetryStarted` may come anywhere: it voids everything before it, and the answer starts over with `AnswerStarted`.
+`OtherEvent` is anything else that a server sends, unchanged. Every event has the API's own object in `data`, so that it
+can be passed on as it came.
 """
 
 from __future__ import annotations
@@ -23,32 +24,28 @@ class _StreamEvent(Struct, frozen=True, kw_only=True):
 
 
 class AnswerStarted(_StreamEvent, frozen=True):
-    """The answer begins."""
-
     id: str
     model: str
     usage: JsonObject
-    """Tokens as they are known now: the input's are final."""
+    """The tokens so far; those of the input are final."""
     request_id: str | None = None
 
 
 class BlockStarted(_StreamEvent, frozen=True):
-    """A block of content begins."""
-
     index: int
     block: JsonObject
-    """The block, still without its content."""
+    """The block without its content."""
 
 
 class TextPart(_StreamEvent, frozen=True):
-    """More of a text."""
+    """A part of a text."""
 
     index: int
     text: str
 
 
 class ThinkingPart(_StreamEvent, frozen=True):
-    """More of what the model thinks."""
+    """A part of a thinking block."""
 
     index: int
     text: str
@@ -62,52 +59,48 @@ class SignaturePart(_StreamEvent, frozen=True):
 
 
 class InputPart(_StreamEvent, frozen=True):
-    """More of the input of a call, as JSON text."""
+    """A part of a call's input, as JSON text."""
 
     index: int
     json: str
 
 
 class OtherPart(_StreamEvent, frozen=True):
-    """More of a block, of a kind that is not known here: a citation …"""
+    """A part of a block of an unknown type: a citation …"""
 
     index: int
     delta: JsonObject
 
 
 class BlockEnded(_StreamEvent, frozen=True):
-    """A block is complete."""
-
     index: int
     block: JsonObject
-    """The whole block."""
+    """The complete block."""
 
 
 class AnswerEnded(_StreamEvent, frozen=True):
-    """The answer is complete."""
-
     stop_reason: str | None
     stop_sequence: str | None
     usage: JsonObject
-    """All tokens of the answer."""
+    """The total tokens of the answer."""
 
 
 class RetryStarted(_StreamEvent, frozen=True):
-    """It went wrong and is tried again; what came so far is void."""
+    """A request failed and will be retried; everything so far is void."""
 
     attempt: int
-    """Which attempt comes next: 2 is the second."""
+    """The number of the next attempt: 2 is the second."""
     wait: float
-    """Seconds until then."""
+    """Seconds until the next attempt."""
     reason: str
     attempts: int
-    """So many are made at most."""
+    """The maximum number of attempts."""
     status: int | None = None
     """The HTTP status, if there was one."""
 
 
 class OtherEvent(_StreamEvent, frozen=True):
-    """Anything else that the server said: a ping, or what is not known here."""
+    """Any other event: a ping, or an unknown one."""
 
     name: str
 

@@ -1,15 +1,15 @@
-"""What can go wrong when a model is asked, as one tree.
+"""The errors of requests to a model, as one tree.
 
-    ModelError              anything that kept a model from answering
-    |-- Busied              the server is there and says: not now (408, 409, 429, 5xx, 529); tried again
-    |   `-- RateLimited     too many requests or tokens (429)
-    |-- Unreachable         no connection, or none any more; tried again
-    |   `-- BrokenOff       an answer that began and did not end, or that can't be read
-    |-- Rejected            the request is not accepted (other 4xx), or the server is none of these; not tried again
-    |   `-- Unauthorised    the key is missing or not accepted (401, 403)
-    `-- Cancelled           whoever asked does not want to know any more
+    ModelError                  any reason why a model did not answer
+    |-- ServerBusy              the server can't answer now (408, 409, 429, 5xx, 529); retried
+    |   `-- RateLimited         too many requests or tokens (429)
+    |-- ServerUnreachable       no connection, or it was lost; retried
+    |   `-- AnswerBrokenOff     the answer ended early or can't be read
+    |-- RequestRejected         the request is invalid (other 4xx), or the server has no Messages API; not retried
+    |   `-- KeyRejected         the key is missing or not accepted (401, 403)
+    `-- RequestCancelled        the caller cancelled the request
 
-No message of these holds a key.
+No message contains a key.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from turnlog.errors import TurnlogError
 
 
 class ModelError(TurnlogError):
-    """A model did not answer."""
+    """A request to a model failed."""
 
     is_passing = False
-    """Whether asking again may help."""
+    """Whether a retry may help."""
 
     def __init__(
         self,
@@ -36,14 +36,14 @@ class ModelError(TurnlogError):
         self.status = status
         """The HTTP status."""
         self.kind = kind
-        """What the API calls the error: `overloaded_error`, `invalid_request_error` …"""
+        """The API's name for the error: `overloaded_error`, `invalid_request_error` …"""
         self.request_id = request_id
         self.retry_after = retry_after
-        """Seconds after which the server wants to be asked again."""
+        """The seconds after which the server wants a retry."""
 
 
 class ServerBusy(ModelError):
-    """The server is there, but can't answer now."""
+    """The server is reachable but can't answer now."""
 
     is_passing = True
 
@@ -59,19 +59,19 @@ class ServerUnreachable(ModelError):
 
 
 class AnswerBrokenOff(ServerUnreachable):
-    """An answer began and did not come to its end."""
+    """An answer ended early."""
 
 
 class RequestRejected(ModelError):
-    """The request is not accepted as it is."""
+    """The server did not accept the request."""
 
 
 class KeyRejected(RequestRejected):
-    """There is no key, or none that is accepted."""
+    """The key is missing or was not accepted."""
 
 
 class RequestCancelled(ModelError):
-    """Whoever asked has taken it back."""
+    """The caller cancelled the request."""
 
 
 _PASSING_KINDS = frozenset({"overloaded_error", "api_error", "timeout_error"})
@@ -80,9 +80,9 @@ _PASSING_KINDS = frozenset({"overloaded_error", "api_error", "timeout_error"})
 def build_model_error(
     status: int, message: str, kind: str | None = None, *, again: bool | None = None, **facts: object
 ) -> ModelError:
-    """The error for an HTTP status, or for an `error` event (status 200); `again` is the server's own word."""
-    told = {name: value for name, value in facts.items() if value is not None}
-    return _choose_error_class(status, kind, again)(message, status=status, kind=kind, **told)  # type: ignore[arg-type]
+    """Build the error for an HTTP status or an `error` event (status 200); `again` is the server's retry hint."""
+    details = {name: value for name, value in facts.items() if value is not None}
+    return _choose_error_class(status, kind, again)(message, status=status, kind=kind, **details)  # type: ignore[arg-type]
 
 
 def _choose_error_class(status: int, kind: str | None, again: bool | None) -> type[ModelError]:

@@ -1,4 +1,4 @@
-"""Counting what was used: tokens of all answers, whoever asked for them."""
+"""Count the tokens of all answers of a model."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from turnlog.model.request import ModelRequest
 
 
 class MeteredModel(Model):
-    """A model that keeps count. Answers that broke off are not counted: nobody says what they used."""
+    """A model that counts tokens. Answers that broke off are not counted, since their usage is unknown."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -22,19 +22,18 @@ class MeteredModel(Model):
         self._answers = 0
 
     def stream(self, request: ModelRequest, cancel: Cancel | None = None) -> Iterator[ModelEvent]:
-        """Answer, and count."""
         for event in self.model.stream(request, cancel):
             if isinstance(event, AnswerEnded):
                 self._count_answer(event)
             yield event
 
     def count_tokens(self, request: ModelRequest, cancel: Cancel | None = None) -> int:
-        """How many tokens a request has; that costs nothing."""
+        """Count the tokens of a request, which costs nothing."""
         return self.model.count_tokens(request, cancel)
 
     @property
     def answers(self) -> int:
-        """How many answers came to their end."""
+        """The number of complete answers."""
         return self._answers
 
     @property

@@ -1,7 +1,7 @@
-"""Who answers: the seam between turnlog and a language model.
+"""The interface between turnlog and a language model.
 
-`stream` gives events while they come. Its iterator may be closed at any time, which ends the request; `cancel` does the
-same from another thread. `scripted` answers from a list, `anthropic` asks a server, `patient` tries again.
+`stream` yields events as they arrive. Closing its iterator ends the request; so does `cancel`, from another thread.
+`scripted_model` answers from a list, `anthropic` asks a server, `retries` tries again.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from turnlog.model.request import ModelRequest
 
 
 class Model(Protocol):
-    """Something that answers requests. May be used by several threads at a time."""
+    """A model that answers requests; safe to use from several threads."""
 
     def stream(self, request: ModelRequest, cancel: Cancel | None = None) -> Iterator[ModelEvent]:
-        """Answer, event by event. An answer that breaks off raises; it never just ends."""
+        """Yield the events of an answer. If it breaks off, the iterator raises; it never just ends."""
         ...  # pragma: no cover
 
     def count_tokens(self, request: ModelRequest, cancel: Cancel | None = None) -> int:
-        """How many tokens a request has."""
+        """Count the tokens of a request."""
         ...  # pragma: no cover
 
     def complete(self, request: ModelRequest, cancel: Cancel | None = None) -> ModelAnswer:
-        """Answer as a whole."""
+        """Return the complete answer."""
         return fold_events(self.stream(request, cancel))

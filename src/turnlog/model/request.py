@@ -1,6 +1,6 @@
-"""What a model is asked: the body of a Messages API request, as a value.
+"""The body of a Messages API request, as a value.
 
-Messages, tools and blocks are the API's own JSON: what turnlog does not understand of them goes through unchanged.
+Messages, tools and blocks are the API's own JSON; parts that turnlog does not understand pass through unchanged.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ Content = str | Sequence[JsonObject]
 
 
 class ConversationMessages(Sequence[JsonObject]):
-    """The messages of a conversation that goes on.
+    """The messages of a growing conversation.
 
-    The settled ones are sent in the same form in all further requests, and so need to be encoded only once: nothing in
-    them changes, and the list only grows at its end. Whoever wants one of them otherwise makes another list.
+    Settled messages have the same form in all later requests, so they are encoded only once: none of them changes, and
+    the list only grows at its end. To change one of them, make another list.
     """
 
     def __init__(self, settled: Sequence[JsonObject], rest: Sequence[JsonObject]) -> None:
         self.settled = settled
         self.taken = len(settled)
-        """So many of them belong to this request, however long the list becomes."""
+        """The number of settled messages in this request, however long the list becomes."""
         self.rest = rest
 
     def __len__(self) -> int:
@@ -58,18 +58,18 @@ class ModelRequest(Struct, frozen=True):
     stop_sequences: Sequence[str] = ()
     metadata: JsonObject | None = None
     extra: JsonObject = {}
-    """Further fields of the body, as the API names them; they win over the fields above."""
+    """Further fields of the body, by their API names; they override the fields above."""
     betas: Sequence[str] = ()
     """Values of the `anthropic-beta` header."""
 
     def build_body(self) -> dict[str, Any]:
-        """The JSON object to send, without what was not given, in a fixed order: what grows stands at the end."""
+        """Build the JSON object to send, without empty fields, in a fixed order: the growing part comes last."""
         head = self.build_head()
         return head if "messages" in head else {**head, "messages": list(self.messages)}
 
     def build_head(self) -> dict[str, Any]:
-        """All of it but the messages."""
-        given = {
+        """Build the body without the messages."""
+        fields = {
             "model": self.model,
             "max_tokens": self.max_tokens,
             "system": self.system,
@@ -80,10 +80,10 @@ class ModelRequest(Struct, frozen=True):
             "stop_sequences": list(self.stop_sequences),
             "metadata": self.metadata,
         }
-        kept = {key: value for key, value in given.items() if value is not None and value != "" and value != []}
-        return {**kept, **self.extra}
+        present = {key: value for key, value in fields.items() if value is not None and value != "" and value != []}
+        return {**present, **self.extra}
 
 
 def build_prompt_request(model: str, prompt: str, *, system: str = "", max_tokens: int = 4096) -> ModelRequest:
-    """A request with a single prompt."""
+    """Build a request with a single prompt."""
     return ModelRequest(model, [{"role": "user", "content": prompt}], max_tokens, system)

@@ -1,4 +1,4 @@
-"""Trying again, when it may help: after failures that pass, with growing pauses, as long as the server wants."""
+"""Retry temporary failures, with growing pauses, or as long as the server asks."""
 
 from __future__ import annotations
 
@@ -14,69 +14,68 @@ from turnlog.model.request import ModelRequest
 
 
 class RetryPolicy(Struct, frozen=True):
-    """How often and how long."""
+    """How often to retry, and how long to wait."""
 
     attempts: int = 8
-    """Requests in all, the first one too."""
+    """The total number of requests, including the first."""
     first: float = 0.5
-    """Seconds before the second attempt; each further pause is twice as long."""
+    """Seconds before the second attempt; the pause doubles each time."""
     longest: float = 32.0
-    """No pause of our own is longer."""
+    """The longest pause in seconds, unless the server asks for more."""
     waits_for_server: float = 120.0
-    """If the server wants us to wait longer than this, it is given up."""
+    """Give up if the server asks for a longer wait."""
     spread: float = 0.25
-    """Up to this part of a pause is left out or added, so that those who failed together don't come back together."""
+    """The share of a pause that is randomly added or removed, so that clients don't retry in step."""
 
-    def compute_pause(self, failed: int, error: ModelError, chance: Callable[[], float]) -> float | None:
-        """How long to wait after so many failures; None: it is given up. `chance` gives numbers from 0 to 1."""
-        if not error.is_passing or failed >= self.attempts:
+    def compute_pause(self, failures: int, error: ModelError, random: Callable[[], float]) -> float | None:
+        """Return the pause after some failures, or None to give up; `random` returns numbers from 0 to 1."""
+        if not error.is_passing or failures >= self.attempts:
             return None
-        own = min(self.longest, self.first * 2.0 ** min(failed - 1, 30))
-        own *= 1 + self.spread * (2 * chance() - 1)
+        own = min(self.longest, self.first * 2.0 ** min(failures - 1, 30))
+        own *= 1 + self.spread * (2 * random() - 1)
         if error.retry_after is None:
             return own
         return None if error.retry_after > self.waits_for_server else max(error.retry_after, own)
 
 
 class RetryingModel(Model):
-    """A model that is asked again when it fails for a reason that passes."""
+    """A model that retries temporary failures."""
 
     def __init__(self, model: Model, patience: RetryPolicy | None = None) -> None:
         self.model = model
         self.patience = patience or RetryPolicy()
 
     def stream(self, request: ModelRequest, cancel: Cancel | None = None) -> Iterator[ModelEvent]:
-        """Answer; `Retrying` says that the answer begins anew."""
+        """Yield the events of an answer; after `RetryStarted` the answer starts over."""
         cancel = cancel or Cancel()
-        failed = 0
+        failures = 0
         while True:
             try:
                 yield from self.model.stream(request, cancel)
                 return
             except ModelError as error:
-                failed += 1
-                pause = self._choose_pause(failed, error)
-                again = RetryStarted(failed + 1, pause, str(error), self.patience.attempts, error.status)
+                failures += 1
+                pause = self._choose_pause(failures, error)
+                again = RetryStarted(failures + 1, pause, str(error), self.patience.attempts, error.status)
             yield again
             cancel.pause(pause)
 
     def count_tokens(self, request: ModelRequest, cancel: Cancel | None = None) -> int:
-        """How many tokens a request has."""
         cancel = cancel or Cancel()
-        failed = 0
+        failures = 0
         while True:
             try:
                 return self.model.count_tokens(request, cancel)
             except ModelError as error:
-                failed += 1
-                pause = self._choose_pause(failed, error)
+                failures += 1
+                pause = self._choose_pause(failures, error)
             cancel.pause(pause)
 
-    def _choose_pause(self, failed: int, error: ModelError) -> float:
-        """How long to wait; raises the error again if it is given up."""
-        from random import random  # its import costs more than all of this module
+    def _choose_pause(self, failures: int, error: ModelError) -> float:
+        """Return the pause, or raise the error to give up."""
+        from random import random  # its import costs more than this whole module
 
-        pause = self.patience.compute_pause(failed, error, random)
+        pause = self.patience.compute_pause(failures, error, random)
         if pause is None:
             raise error
         return pause

@@ -1,10 +1,10 @@
-"""A model that answers from a script, for tests and for trying things out without a server.
+"""A model that answers from a script, for tests and experiments without a server.
 
-    Scripted(["first answer", Rejected("no"), Answer(...), lambda request: "…"], then="all further answers")
+    ScriptedModel(["first answer", RequestRejected("no"), ModelAnswer(...), lambda request: "…"], then="all others")
 
-Each request takes the next step: a text, an answer, an error that is raised, a `Late` or `Cut` one, or a function of
-the request that gives one of these. All requests are kept. When the script is over and there is no `then`, a request is
-rejected.
+Each request takes the next step: a text, an answer, an error to raise, a `DelayedStep`, a `CutAnswer`, or a function of
+the request that returns one of these. `requests` keeps all requests. After the end of the script, a request gets
+`then`, or is rejected if there is none.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ _EMPTY_BLOCKS: dict[str, dict[str, Any]] = {
     "tool_use": {"input": {}},
 }
 PARTS_PER_TEXT = 3
-"""Into so many parts each text is cut."""
+"""The number of parts into which each text is split."""
 
 
 class DelayedStep(Struct, frozen=True):
-    """A step that takes its time."""
+    """A step after a delay."""
 
     seconds: float
     step: ScriptStep
@@ -61,17 +61,15 @@ class CutAnswer(Struct, frozen=True):
 
 
 class ScriptedModel(Model):
-    """Answers from a script."""
-
     def __init__(self, script: Iterable[ScriptStep] = (), then: ScriptStep | None = None) -> None:
         self._script = iter(script)
         self._then = then
         self._lock = threading.Lock()
         self.requests: list[ModelRequest] = []
-        """What was asked, in order."""
+        """All requests, in order."""
 
     def stream(self, request: ModelRequest, cancel: Cancel | None = None) -> Iterator[ModelEvent]:
-        """Answer with the next step."""
+        """Yield the events of the next step."""
         cancel = cancel or Cancel()
         with self._lock:
             self.requests.append(request)
@@ -84,7 +82,7 @@ class ScriptedModel(Model):
             yield event
 
     def count_tokens(self, request: ModelRequest, cancel: Cancel | None = None) -> int:
-        """A quarter of the characters, as a rough guess."""
+        """Estimate the tokens as a quarter of the characters."""
         return max(1, len(msgspec.json.encode(request.build_body())) // 4)
 
 
@@ -103,19 +101,19 @@ def _play_step(step: ScriptStep, request: ModelRequest, number: int, cancel: Can
         yield from _play_step(step(request), request, number, cancel)
 
 
-def _build_answer(given: str | ModelAnswer, request: ModelRequest, number: int) -> ModelAnswer:
-    if isinstance(given, ModelAnswer):
-        return given
+def _build_answer(answer: str | ModelAnswer, request: ModelRequest, number: int) -> ModelAnswer:
+    if isinstance(answer, ModelAnswer):
+        return answer
     return ModelAnswer(
-        ({"type": "text", "text": given},),
-        usage={"input_tokens": 1, "output_tokens": max(1, len(given) // 4)},
+        ({"type": "text", "text": answer},),
+        usage={"input_tokens": 1, "output_tokens": max(1, len(answer) // 4)},
         id=f"msg_scripted_{number}",
         model=request.model,
     )
 
 
 def list_answer_events(answer: ModelAnswer) -> Iterator[ModelEvent]:
-    """The events that carry an answer: put together, they give it again."""
+    """Yield the events from which an answer can be assembled again."""
     yield AnswerStarted(answer.id, answer.model, {**answer.usage, "output_tokens": 1}, answer.request_id)
     for index, block in enumerate(answer.content):
         yield BlockStarted(index, {**block, **_empty_block(dict(block))})

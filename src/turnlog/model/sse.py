@@ -1,4 +1,4 @@
-"""Server-sent events: bytes as they arrive -> (name, data)."""
+"""Parse server-sent events from a stream of bytes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 from turnlog.model.failures import AnswerBrokenOff
 
 MAX_EVENT_BYTES = 64 << 20
-"""Bytes that one event may have: whatever sends more without an end is no Messages API."""
+"""The size limit of an event: a server that sends more has no Messages API."""
 
 
 class ServerEvent(NamedTuple):
@@ -19,12 +19,12 @@ class ServerEvent(NamedTuple):
 
 
 def read_server_events(chunks: Iterable[bytes]) -> Iterator[ServerEvent]:
-    """The events in a stream of bytes. One that is not closed by a blank line is not given."""
+    """Yield the events in a stream of bytes; an event without a closing blank line is dropped."""
     name, data, size = "", list[str](), 0
     for line in split_stream_lines(chunks):
         size += len(line)
         if size > MAX_EVENT_BYTES:
-            raise AnswerBrokenOff(f"an event of the answer has more than {MAX_EVENT_BYTES >> 20} MB")
+            raise AnswerBrokenOff(f"an event of the answer is larger than {MAX_EVENT_BYTES >> 20} MB")
         if not line:
             if data:
                 yield ServerEvent(name or "message", "\n".join(data))
@@ -39,7 +39,10 @@ def read_server_events(chunks: Iterable[bytes]) -> Iterator[ServerEvent]:
 
 
 def split_stream_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """The lines in a stream of bytes, without their ends: `\\n`, `\\r\\n` or `\\r`. The last one must have an end."""
+    """Yield the lines in a stream of bytes without their ends (`\
+    `, `\\r\
+    ` or `\\r`); an unfinished one is dropped.
+    """
     rest: list[bytes] = []
     size, after_cr, is_first = 0, False, True
     for chunk in chunks:
@@ -57,4 +60,4 @@ def split_stream_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
             rest.append(parts[-1])
             size += len(parts[-1])
         if size > MAX_EVENT_BYTES:
-            raise AnswerBrokenOff(f"a line of the answer has more than {MAX_EVENT_BYTES >> 20} MB")
+            raise AnswerBrokenOff(f"a line of the answer is larger than {MAX_EVENT_BYTES >> 20} MB")

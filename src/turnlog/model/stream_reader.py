@@ -1,4 +1,4 @@
-"""What a server sends -> events. Nothing in it is taken for granted; what can't be read raises, it never just ends."""
+"""Convert a server's stream into events. Nothing is taken for granted: an unreadable stream raises."""
 
 from __future__ import annotations
 
@@ -35,25 +35,25 @@ _PART_CLASSES: dict[str, type[TextPart | ThinkingPart | SignaturePart]] = {
 
 
 class StreamReader:
-    """Reads one stream: knows the blocks that are being filled, and what was used."""
+    """Reads one stream, and tracks its open blocks and usage."""
 
     def __init__(self, request_id: str | None = None) -> None:
         self._request_id = request_id
         self._blocks: dict[int, JsonData] = {}
-        self._grown: dict[int, dict[str, list[str]]] = {}
+        self._parts: dict[int, dict[str, list[str]]] = {}
         self._usage: JsonData = {}
         self._stop: JsonData = {}
         self._flaw = ""
-        """What is wrong with a call; a call that was cut because the answer became too long may be wrong."""
+        """What is wrong with a call; acceptable if the answer hit its length limit."""
 
     def read_events(self, stream: Iterable[ServerEvent]) -> Iterator[ModelEvent]:
-        """The events of an answer up to its end; BrokenOff if that does not come."""
-        began = False
+        """Yield the events of an answer; raises AnswerBrokenOff if its end is missing."""
+        has_started = False
         for item in stream:
             event = self._read_event(item)
-            began = began or isinstance(event, AnswerStarted)
-            if not began and not isinstance(event, OtherEvent):
-                raise AnswerBrokenOff("the answer has no beginning", request_id=self._request_id)
+            has_started = has_started or isinstance(event, AnswerStarted)
+            if not has_started and not isinstance(event, OtherEvent):
+                raise AnswerBrokenOff("the answer has no start", request_id=self._request_id)
             yield event
             if isinstance(event, AnswerEnded):
                 return
@@ -63,21 +63,20 @@ class StreamReader:
         try:
             data = _decode_json(item.data)
         except _DECODE_ERRORS:
-            raise self._build_unreadable_error("an event is no JSON") from None
+            raise self._build_unreadable_error("an event is not valid JSON") from None
         if not isinstance(data, dict):
-            raise self._build_unreadable_error("an event is no object")
+            raise self._build_unreadable_error("an event is not an object")
         name = str(data.get("type") or item.name)
         read = _EVENT_READERS.get(name)
         return read(self, data) if read else OtherEvent(name, data=data)
 
-    def _build_unreadable_error(self, why: str) -> AnswerBrokenOff:
-        return AnswerBrokenOff(f"the answer can't be read: {why}", request_id=self._request_id)
+    def _build_unreadable_error(self, reason: str) -> AnswerBrokenOff:
+        return AnswerBrokenOff(f"the answer can't be read: {reason}", request_id=self._request_id)
 
     def message_start(self, data: JsonData) -> ModelEvent:
-        """The answer begins."""
         message = _to_object(data.get("message"))
         self._usage = dict(_to_object(message.get("usage")))
-        self._stop, self._blocks, self._grown, self._flaw = {}, {}, {}, ""
+        self._stop, self._blocks, self._parts, self._flaw = {}, {}, {}, ""
         return AnswerStarted(
             str(message.get("id") or ""),
             str(message.get("model") or ""),
@@ -87,17 +86,15 @@ class StreamReader:
         )
 
     def content_block_start(self, data: JsonData) -> ModelEvent:
-        """A block begins."""
         index, block = self._read_index(data), _to_object(data.get("content_block"))
-        self._blocks[index], self._grown[index] = dict(block), {}
+        self._blocks[index], self._parts[index] = dict(block), {}
         return BlockStarted(index, block, data=data)
 
     def content_block_delta(self, data: JsonData) -> ModelEvent:
-        """A block grows."""
         index, delta = self._read_index(data), _to_object(data.get("delta"))
         kind = str(delta.get("type"))
         if index not in self._blocks:
-            raise self._build_unreadable_error("a part of a block that has not begun")
+            raise self._build_unreadable_error("a part of a block that has not started")
         if kind == "input_json_delta":
             return InputPart(index, self._grow_block(index, "partial_json", delta), data=data)
         if kind in _PART_CLASSES:
@@ -110,23 +107,22 @@ class StreamReader:
         part = delta.get(key)
         if not isinstance(part, str):
             raise self._build_unreadable_error(f"a part of a block has no {key}")
-        self._grown[index].setdefault(key, []).append(part)
+        self._parts[index].setdefault(key, []).append(part)
         return part
 
     def content_block_stop(self, data: JsonData) -> ModelEvent:
-        """A block is complete."""
         index = self._read_index(data)
         if index not in self._blocks:
-            raise self._build_unreadable_error("the end of a block that has not begun")
+            raise self._build_unreadable_error("the end of a block that has not started")
         block = self._blocks[index]
-        for key, parts in self._grown.pop(index, {}).items():
+        for key, parts in self._parts.pop(index, {}).items():
             text = "".join(parts)
             if key != "partial_json":
                 block[key] = str(block.get(key) or "") + text
             elif text.strip():
                 block["input"] = self._decode_input(text)
         if block.get("type") == "tool_use" and not isinstance(block.get("input"), dict):
-            self._flaw = self._flaw or "the input of a call is no object"
+            self._flaw = self._flaw or "the input of a call is not an object"
             block["input"] = {}
         return BlockEnded(index, block, data=data)
 
@@ -134,41 +130,40 @@ class StreamReader:
         try:
             return _decode_json(text)
         except _DECODE_ERRORS:
-            self._flaw = "the input of a call is no JSON"
+            self._flaw = "the input of a call is not valid JSON"
             return {}
 
     def message_delta(self, data: JsonData) -> ModelEvent:
-        """Why the answer ends, and what it used."""
+        """Record the stop reason and usage."""
         self._stop.update(_to_object(data.get("delta")))
         self._usage.update({key: value for key, value in _to_object(data.get("usage")).items() if value is not None})
         return OtherEvent("message_delta", data=data)
 
     def message_stop(self, data: JsonData) -> ModelEvent:
-        """The answer is complete."""
         reason, sequence = self._stop.get("stop_reason"), self._stop.get("stop_sequence")
         if not isinstance(reason, str):
-            raise self._build_unreadable_error("it ends without a reason")
+            raise self._build_unreadable_error("it ends without a stop reason")
         if self._flaw and reason not in CUT_STOP_REASONS:
             raise self._build_unreadable_error(self._flaw)
         return AnswerEnded(reason, sequence if isinstance(sequence, str) else None, dict(self._usage), data=data)
 
     def error(self, data: JsonData) -> ModelEvent:
-        """It failed on the way."""
+        """Raise the error that the server sent."""
         error = _to_object(data.get("error"))
-        kind, words = error.get("type"), " ".join(str(error.get("message") or "error").split())[:500]
+        kind, message = error.get("type"), " ".join(str(error.get("message") or "error").split())[:500]
         raise build_model_error(
-            200, f"the model failed while answering: {words}", str(kind or "api_error"), request_id=self._request_id
+            200, f"the model failed while answering: {message}", str(kind or "api_error"), request_id=self._request_id
         )
 
     def _read_index(self, data: JsonData) -> int:
         index = data.get("index")
         if not isinstance(index, int) or isinstance(index, bool):
-            raise self._build_unreadable_error("a block has no number")
+            raise self._build_unreadable_error("a block has no index")
         return index
 
 
 def _decode_json(text: str) -> Any:
-    """A JSON value; half of a surrogate pair in it becomes U+FFFD, as it is no fault of the model's words."""
+    """Decode a JSON value; half of a surrogate pair becomes U+FFFD, since it does not spoil the rest."""
     try:
         return msgspec.json.decode(text)
     except _DECODE_ERRORS:

@@ -33,14 +33,14 @@ def test_sizes_are_told_as_the_client_tells_them(count: int, text: str) -> None:
 
 def test_an_output_is_shown_whole_up_to_the_limit(file: Path) -> None:
     file.write_text("ä" * command_output.MAX_INLINE_CHARS + "\n\n")
-    assert command_output.read_shown_output(file) == "ä" * command_output.MAX_INLINE_CHARS
+    assert command_output.read_inline_output(file) == "ä" * command_output.MAX_INLINE_CHARS
     file.write_text("ä" * (command_output.MAX_INLINE_CHARS + 1))
-    assert command_output.read_shown_output(file) is None
+    assert command_output.read_inline_output(file) is None
 
 
 def test_a_huge_output_of_blanks_is_too_large(file: Path) -> None:
     file.write_text(" " * 10 * command_output.MAX_INLINE_CHARS)
-    assert command_output.read_shown_output(file) is None
+    assert command_output.read_inline_output(file) is None
 
 
 def test_a_preview_ends_with_a_line_if_there_is_one_in_its_second_half(tmp_path: Path) -> None:

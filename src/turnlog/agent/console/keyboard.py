@@ -109,8 +109,8 @@ class Keyboard:
     def read_line(self, hint: str, *, draft: str = "", keep: bool = False) -> str:
         """Read a line. Raises EOFError at the end of input and KeyboardInterrupt on Ctrl-C.
 
-        A line that ends with a backslash continues on the next one; so does one with Esc and Enter in it. With `keep`, it
-        is added to the history, the mode key raises ModeKeyPressed, and an interrupt raises TypingInterrupted.
+        A line that ends with a backslash continues on the next one; so does one with Esc and Enter in it. With `keep`,
+        it is added to the history, the mode key raises ModeKeyPressed, and an interrupt raises TypingInterrupted.
         """
         editor = self._readline
         if editor is not None:

@@ -1,1 +1,1 @@
-"""What the model may do: rules, modes and trust, as Claude Code's settings have them."""
+"""Decide what the model may do: rules, modes and trust, as in Claude Code's settings."""

@@ -1,10 +1,10 @@
-"""The answer to whether a call may be made: what was found about it, and what the mode makes of that.
+"""The decision whether a call may run, and the effect of the permission mode on it.
 
-default            what no rule allows is asked
-acceptEdits        changes within the working folders are allowed (see `access`)
-plan               nothing is changed
-bypassPermissions  nothing is asked, except what a rule wants asked, and what would remove a disk; deny holds
-dontAsk            what would be asked is denied
+default            asks for calls that no rule allows
+acceptEdits        allows changes in the working folders (see `file_access`)
+plan               changes nothing
+bypassPermissions  asks only if a rule requires it, or a disk would be removed; deny rules apply
+dontAsk            denies instead of asking
 """
 
 from __future__ import annotations
@@ -20,61 +20,61 @@ Verdict = Literal["allow", "ask", "deny"]
 
 
 class Decision(NamedTuple):
-    """Whether a call may be made, and why."""
+    """Whether a call may run, and why."""
 
     verdict: Verdict
     reason: str = ""
-    """For people, and for the model if it is denied: which rule, which mode, what about the call."""
+    """For people, and for the model after a denial: the rule, the mode, or the part of the call."""
     suggested: tuple[str, ...] = ()
-    """Rules that would allow it in future (`Bash(npm test:*)`): what "don't ask again" writes."""
+    """Rules that would allow it in future (`Bash(npm test:*)`), written by "always"."""
     is_firm: bool = False
-    """Asked in any mode."""
+    """Whether to ask in any mode."""
     changes: bool = False
-    """A plan must not do it."""
+    """Whether plan mode forbids it."""
 
 
 ALLOW_DECISION = Decision("allow")
 
 
 class CallGuard(Protocol):
-    """Decides on calls."""
+    """Decides whether calls may run."""
 
     mode: PermissionMode
 
     def decide(self, name: str, given: Mapping[str, Any], place: Workspace) -> Decision:
-        """Whether a call may be made."""
+        """Decide whether a call may run."""
         ...
 
     def remember(self, rules: tuple[str, ...], place: Workspace) -> str:
-        """Write rules that allow (`settings.local.json`); says where."""
+        """Write allow rules to `settings.local.json` and return the path."""
         ...
 
     def is_hidden(self, name: str) -> bool:
-        """Whether a tool is denied as a whole, and so is not offered."""
+        """Whether a rule denies the whole tool, so that it is not offered."""
         ...
 
-    def unreadable(self, place: Workspace) -> Callable[[Path], bool]:
-        """Says of files whether a rule forbids to read them: a search leaves them out."""
+    def build_unreadable_check(self, place: Workspace) -> Callable[[Path], bool]:
+        """Return a check whether a rule forbids reading a file, so that a search leaves it out."""
         ...
 
 
 def pick_strictest(decisions: Iterable[Decision]) -> Decision:
-    """What several decisions come to: the strictest, with the suggestions of all that ask."""
-    found = sorted(decisions, key=lambda one: (one.verdict == "deny", one.verdict == "ask", one.is_firm))
-    if not found:
+    """Return the strictest decision, with the suggestions of all that ask."""
+    ranked = sorted(decisions, key=lambda one: (one.verdict == "deny", one.verdict == "ask", one.is_firm))
+    if not ranked:
         return ALLOW_DECISION
-    asked = [rule for one in found if one.verdict == "ask" for rule in one.suggested]
-    complete = all(one.suggested for one in found if one.verdict == "ask")
-    return found[-1]._replace(suggested=tuple(dict.fromkeys(asked)) if complete else ())
+    suggested = [rule for one in ranked if one.verdict == "ask" for rule in one.suggested]
+    complete = all(one.suggested for one in ranked if one.verdict == "ask")
+    return ranked[-1]._replace(suggested=tuple(dict.fromkeys(suggested)) if complete else ())
 
 
-def apply_mode(found: Decision, mode: PermissionMode) -> Decision:
-    """What a mode makes of what rules and the nature of a call say of it."""
-    if mode == "plan" and found.changes and found.verdict != "deny":
+def apply_mode(decision: Decision, mode: PermissionMode) -> Decision:
+    """Apply the permission mode to a decision."""
+    if mode == "plan" and decision.changes and decision.verdict != "deny":
         return Decision("deny", "Nothing can be changed while in plan mode; finish the plan first.")
-    if found.verdict == "ask" and mode == "bypassPermissions" and not found.is_firm:
+    if decision.verdict == "ask" and mode == "bypassPermissions" and not decision.is_firm:
         return ALLOW_DECISION
-    if found.verdict == "ask" and mode == "dontAsk":
-        why = f"{found.reason} It was denied because the client asks nobody (don't ask mode)."
-        return Decision("deny", why.lstrip())
-    return found
+    if decision.verdict == "ask" and mode == "dontAsk":
+        reason = f"{decision.reason} It was denied because the mode dontAsk never asks."
+        return Decision("deny", reason.lstrip())
+    return decision

@@ -1,4 +1,4 @@
-"""Whether a file may be read or changed."""
+"""Decide whether a file may be read or changed."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from turnlog.agent.settings import PermissionMode, RuleKind
 from turnlog.agent.tools.call_result import Workspace
 
 HARMLESS_DEVICES = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"})
-_OUTSIDE_REASON = "it lies outside of the working folders"
+_OUTSIDE_REASON = "it is outside the working folders"
 _MAX_CHECKED_FILES = 2000
-"""So many files of a folder are held against the rules."""
+"""The number of files in a folder that are checked against the rules."""
 
 
 class FileAccess(Struct):
-    """The rules for files, in one place and one mode."""
+    """Applies the rules for files in one workspace and one mode."""
 
     rules: PermissionRules
     place: Workspace
     home: Path
     mode: PermissionMode = "default"
     further: Sequence[Path] = ()
-    """Folders that may be read and not changed: what belongs to the session itself."""
+    """Folders that may be read but not changed: the session's own."""
     is_trusted: bool = True
-    """Whether a person trusts the folder, so that the settings of its repository are theirs."""
+    """Whether the person trusts the folder, and so the settings of its repository."""
     spelled: dict[tuple[str, Path], tuple[Path, ...]] = {}
-    """The names of files that were looked at for this decision."""
+    """The names of files that were resolved for this decision."""
 
     @property
     def folders(self) -> list[Path]:
@@ -42,14 +42,14 @@ class FileAccess(Struct):
         return [self.place.root, *self.place.further]
 
     def list_names(self, name: str, base: Path | None = None) -> tuple[Path, ...]:
-        """All names of a file."""
+        """Return all names of a file."""
         key = (name, base or self.place.cwd)
         if key not in self.spelled:
             self.spelled[key] = list_spellings(*key, self.home)
         return self.spelled[key]
 
     def decide_read(self, name: str, base: Path | None = None, tool: str = "Read") -> Decision:
-        """Whether a file may be read."""
+        """Decide whether a file may be read."""
         paths = self.list_names(name, base)
         if found := self._apply_strict_rules("read", paths, READ_TOOLS, tool):
             return found
@@ -62,39 +62,39 @@ class FileAccess(Struct):
         )
 
     def decide_write(self, name: str, base: Path | None = None, tool: str = "Edit") -> Decision:
-        """Whether a file may be changed."""
+        """Decide whether a file may be changed."""
         return self._decide_write_to_paths(self.list_names(name, base), tool)._replace(changes=True)
 
     def _decide_write_to_paths(self, paths: tuple[Path, ...], tool: str) -> Decision:
         if found := self._apply_strict_rules("change", paths, EDIT_TOOLS, tool or "Edit"):
             return found
         if any(is_protected(path) or is_run_by_git(path, self.place.root, self.home) for path in paths):
-            return _ask_decision(f"Changing {_format_paths(paths)}", "it decides what other programs run")
+            return _ask_decision(f"Changing {_format_paths(paths)}", "it controls what other programs run")
         is_inside = all(lies_within(path, self.folders) for path in paths)
         if self._is_allowed_by_rules(paths, "Edit", tool) or (is_inside and self.mode == "acceptEdits"):
             return ALLOW_DECISION
-        why = "no rule allows it" if is_inside else _OUTSIDE_REASON
-        return _ask_decision(f"Changing {_format_paths(paths)}", why, _suggest_folder_rule("Edit", paths[-1].parent))
+        reason = "no rule allows it" if is_inside else _OUTSIDE_REASON
+        return _ask_decision(f"Changing {_format_paths(paths)}", reason, _suggest_folder_rule("Edit", paths[-1].parent))
 
     def decide_write_by_command(self, name: str, base: Path | None = None) -> Decision:
-        """Whether a command may write to a file: a rule that names no files speaks of the tools that edit alone."""
+        """Decide whether a command may write a file; rules without a path only cover the edit tools."""
         return ALLOW_DECISION if name in HARMLESS_DEVICES else self.decide_write(name, base, "")
 
     def decide_write_within(self, name: str, base: Path) -> Decision:
-        """Whether a command that is allowed may write to a file: within the working folders it may."""
+        """Decide whether an allowed command may write a file, which it may within the working folders."""
         return replace(self, mode="acceptEdits").decide_write_by_command(name, base)
 
     def decide_removal(self, name: str, base: Path) -> Decision:
-        """Whether rules forbid to remove or move a file or folder, because of anything that is in it."""
+        """Decide whether a file or folder may be removed or moved, given the rules for everything in it."""
         tools = EDIT_TOOLS | READ_TOOLS
         if not (self.rules.list_specific_rules("deny", tools) or self.rules.list_specific_rules("ask", tools)):
             return ALLOW_DECISION
-        number = 0
+        count = 0
         for folder, folders, files in os.walk(os.path.normpath(base / name)):
-            number += len(folders) + len(files)
-            if number > _MAX_CHECKED_FILES:
-                untold = f"It can't be told whether a rule forbids to change files in {name}."
-                return Decision("ask", untold, is_firm=True)
+            count += len(folders) + len(files)
+            if count > _MAX_CHECKED_FILES:
+                reason = f"It is unclear whether a rule forbids changing files in {name}."
+                return Decision("ask", reason, is_firm=True)
             for path in (Path(folder, one) for one in (*folders, *files)):
                 for kind in ("deny", "ask"):
                     if rule := self._find_matching_rule(kind, [path], tools):
@@ -115,33 +115,33 @@ class FileAccess(Struct):
     def _apply_strict_rules(
         self, verb: str, paths: Sequence[Path], kinds: frozenset[str], tool: str
     ) -> Decision | None:
-        """What rules say that forbid or ask; what must not be read must not be changed either."""
+        """Apply deny and ask rules; a file that must not be read must not be changed either."""
         if rule := self._find_matching_rule("deny", paths, kinds | READ_TOOLS) or self.rules.find_bare_rule(
             "deny", tool
         ):
             return Decision("deny", f"Permission to {verb} {paths[0]} has been denied by the rule {rule}.")
         if rule := self._find_matching_rule("ask", paths, kinds) or self.rules.find_bare_rule("ask", tool):
-            return Decision("ask", f"The rule {rule} wants it to be asked whether to {verb} {paths[0]}.", is_firm=True)
+            return Decision("ask", f"The rule {rule} requires permission to {verb} {paths[0]}.", is_firm=True)
         return None
 
     def _find_matching_rule(
         self, kind: RuleKind, paths: Sequence[Path], tools: frozenset[str]
     ) -> PermissionRule | None:
-        """What forbids needs one name of the file, from any folder that a pattern may begin in."""
+        """Return a matching rule; one name of the file is enough, from any folder that a pattern may start in."""
         bases = [self.place.root, self.place.cwd]
         rules = self.rules.list_specific_rules(kind, tools)
         return next((rule for rule in rules for path in paths if matches_path(rule, path, bases, self.home)), None)
 
     def _is_allowed_by_rules(self, paths: Sequence[Path], kind: str, tool: str) -> bool:
-        """What allows needs all names of the file: a link must not lead out of what is allowed."""
+        """Whether rules allow all names of the file, so that a link can't lead out of what is allowed."""
         if self.rules.find_bare_rule("allow", tool):
             return True
         rules = self.rules.list_specific_rules("allow", {kind, tool})
         return all(any(matches_path(rule, path, [self.place.root], self.home) for rule in rules) for path in paths)
 
 
-def _ask_decision(doing: str, why: str, suggested: tuple[str, ...] = ()) -> Decision:
-    return Decision("ask", f"{doing} needs permission: {why}.", suggested)
+def _ask_decision(action: str, reason: str, suggested: tuple[str, ...] = ()) -> Decision:
+    return Decision("ask", f"{action} needs permission: {reason}.", suggested)
 
 
 def _format_paths(paths: tuple[Path, ...]) -> str:
@@ -149,6 +149,6 @@ def _format_paths(paths: tuple[Path, ...]) -> str:
 
 
 def _suggest_folder_rule(tool: str, folder: Path) -> tuple[str, ...]:
-    """A rule for all of a folder; nothing if it is near the root, or its name would be a pattern."""
+    """Suggest a rule for a whole folder; none if it is near the root or its name would be a pattern."""
     is_plain = len(folder.parts) > 2 and not set("*?[]!#()\\\n") & set(folder.as_posix())
     return (f"{tool}(/{folder.as_posix()}/**)",) if is_plain else ()

@@ -1,8 +1,8 @@
-"""Programs that git runs because the settings of a repository, or of the person, name them.
+"""Find programs that git runs because the settings of a repository or person name them.
 
-Git commands that only show something run unasked, and with them a few hooks and filters (`core.fsmonitor`, `textconv`).
-So the files of a working folder that settings name are not changed unasked. In a folder that nobody trusts, even the
-settings may be somebody else's, because they came in an archive: git runs unasked there only if they name nothing.
+Read-only git commands run without permission, and with them a few hooks and filters (`core.fsmonitor`, `textconv`). So
+changing files that settings name needs permission. In an untrusted folder the settings themselves may be someone
+else's, because they came in an archive: there, git runs without permission only if the settings name no program.
 """
 
 from __future__ import annotations
@@ -18,92 +18,94 @@ from turnlog.agent.small_file import read_small_file
 
 _MAX_CONFIG_BYTES = 1 << 20
 _FOLDER_KEYS = frozenset({"hookspath", "path"})
-"""What names a folder, or a file with further settings (`include.path`)."""
+"""Settings that name a folder, or a file with further settings (`include.path`)."""
 _UNASKED_KEYS = frozenset("fsmonitor textconv command external clean process program promisor partialclone".split())
-"""What commands that only show something run; from a partial clone they fetch, by any program that is set for it."""
+"""Settings whose programs read-only commands run; a partial clone fetches, with any program that is set for it."""
 _PROGRAM_KEYS = _UNASKED_KEYS | frozenset("smudge driver helper sshcommand askpass pager editor cmd".split())
 _HARMLESS_VALUE = re.compile(r"(?i:true|false|yes|no|on|off|\d*)|git-lfs [a-z -]+(?:%f)?")
 _HOOK = "post-index-change"
-"""The only hook that such commands run."""
+"""The only hook that read-only commands run."""
 _OUTSIDE_PATH = re.compile(r"/[\w./ -]+")
 _SUBMODULE_MODE = (0o160000).to_bytes(4, "big")
 _MAX_INDEX_BYTES = 256 << 20
-# Rather too many: whatever stands before a `=` counts, wherever it stands.
+# Rather too many: any name before a `=` counts.
 _SETTING = re.compile(r"(?<![a-z0-9-])([a-z][a-z0-9-]*)[ \t]*=(?=[ \t]*((?:\\\r?\n|[^\n])*))", re.IGNORECASE)
 _PIECE = re.compile(r"[^\s\"';&|()<>=]+")
 
 
 class _Setting(NamedTuple):
     key: str
-    """In small letters, without its section."""
+    """The name in lower case, without its section."""
     value: str
     file: Path
 
 
 def is_run_by_git(path: Path, root: Path, home: Path) -> bool:
-    """Whether git, in a working folder, would run a file or read its settings from it."""
-    return any(path == named or named in path.parents for named in _named_files(root, home))
+    """Whether git would run a file of a working folder, or read settings from it."""
+    return any(path == named or named in path.parents for named in _iterate_named_files(root, home))
 
 
 def has_unknown_programs(folder: Path) -> bool:
-    """Whether a git command that only shows something would run what the repository of a folder itself names."""
-    found = find_repository(folder)
-    if found is None:
+    """Whether a read-only git command would run a program that the folder's repository names."""
+    repository = find_repository(folder)
+    if repository is None:
         return False
-    top, hooks = _top(folder), [found.git_folder / "hooks"]
-    for key, value, _ in _settings(_own_files(found.git_folder)):
+    top, hooks = _find_top_folder(folder), [repository.git_folder / "hooks"]
+    for key, value, _ in _read_git_settings(_list_config_files(repository.git_folder)):
         if key in _UNASKED_KEYS and not _HARMLESS_VALUE.fullmatch(value):
             return True
         if key == "path" and not _lies_elsewhere(value, top):
             return True
         hooks += [top / value] if key == "hookspath" else []
-    return any(os.path.lexists(one / _HOOK) for one in hooks) or _has_submodule(found.git_folder)
+    return any(os.path.lexists(one / _HOOK) for one in hooks) or _has_submodule(repository.git_folder)
 
 
 def _lies_elsewhere(value: str, top: Path) -> bool:
-    """Whether further settings lie where an archive could not put them."""
+    """Whether further settings are where an archive could not put them."""
     names = (os.path.normpath(value), os.path.realpath(value))
     return bool(_OUTSIDE_PATH.fullmatch(value)) and not any(Path(name).is_relative_to(top) for name in names)
 
 
 def _has_submodule(git_folder: Path) -> bool:
-    """Whether git would look into another repository, with settings of its own."""
+    """Whether git would enter another repository, with its own settings."""
     files = [git_folder / "index", *git_folder.glob("sharedindex.*")]
     return any(_SUBMODULE_MODE in _read_bytes(file, _MAX_INDEX_BYTES) for file in files)
 
 
-def _named_files(root: Path, home: Path) -> Iterator[Path]:
-    found = find_repository(root)
-    if found is None:
+def _iterate_named_files(root: Path, home: Path) -> Iterator[Path]:
+    repository = find_repository(root)
+    if repository is None:
         return
-    files = [*_own_files(found.git_folder), home / ".gitconfig", home / ".config" / "git" / "config"]
-    for key, value, file in _settings(files):
+    files = [*_list_config_files(repository.git_folder), home / ".gitconfig", home / ".config" / "git" / "config"]
+    for key, value, file in _read_git_settings(files):
         pieces = [value] if key in _FOLDER_KEYS else _PIECE.findall(value) if key in _PROGRAM_KEYS else []
-        yield from (path for piece in pieces for path in _places(piece, (_top(root), file.parent), home))
+        yield from (
+            path for piece in pieces for path in _resolve_name(piece, (_find_top_folder(root), file.parent), home)
+        )
 
 
-def _top(folder: Path) -> Path:
+def _find_top_folder(folder: Path) -> Path:
     return next((one for one in (folder, *folder.parents) if os.path.lexists(one / ".git")), folder)
 
 
-def _own_files(git_folder: Path) -> list[Path]:
-    """The settings of a repository; those of a linked worktree lie in the one that it belongs to."""
+def _list_config_files(git_folder: Path) -> list[Path]:
+    """Return the config files of a repository; a linked worktree shares those of its main one."""
     shared = git_folder / _read_text(git_folder / "commondir").strip("\n")
     return [git_folder / "config", git_folder / "config.worktree", shared / "config"]
 
 
-def _settings(files: list[Path]) -> Iterator[_Setting]:
+def _read_git_settings(files: list[Path]) -> Iterator[_Setting]:
     for file in files:
         for key, value in _SETTING.findall(_read_text(file)):
             yield _Setting(key.lower(), value.strip().strip('"'), file)
 
 
-def _places(name: str, folders: tuple[Path, ...], home: Path) -> Iterator[Path]:
-    """The files that a name may mean in some folders, by the name and with links followed."""
+def _resolve_name(name: str, folders: tuple[Path, ...], home: Path) -> Iterator[Path]:
+    """Yield the files that a name may mean in some folders, with and without following links."""
     text = f"{home}{name[1:]}" if name.startswith("~/") else name
     for folder in folders:
         for path in (os.path.normpath(folder / text), os.path.realpath(folder / text)):
-            if not folders[0].is_relative_to(path):  # the whole working folder is no program
+            if not folders[0].is_relative_to(path):  # the whole working folder is not a program
                 yield Path(path)
 
 
@@ -112,7 +114,7 @@ def _read_text(file: Path) -> str:
 
 
 def _read_bytes(file: Path, limit: int) -> bytes:
-    """What a file holds; nothing if there is none. One that can't be read is an error, and so is asked about."""
+    """Return the content of a file, empty if it is missing; an unreadable one raises, so that permission is needed."""
     try:
         return read_small_file(file, limit)
     except (FileNotFoundError, NotADirectoryError):

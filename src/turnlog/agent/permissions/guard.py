@@ -1,4 +1,4 @@
-"""The guard: decides on every call by the rules of the settings, the mode and the nature of the call."""
+"""The guard: decides on every call by the rules in the settings, the mode and the kind of call."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from turnlog.errors import UsageError
 _FREE_TOOLS = frozenset(
     "TodoWrite Task AskUserQuestion ExitPlanMode EnterPlanMode BashOutput KillShell TaskOutput TaskStop".split()
 )
-"""They change nothing of themselves, or ask by themselves; what an agent does is decided call by call."""
+"""Tools that change nothing, or ask by themselves; each call of a sub-agent is decided on its own."""
 _PATH_FIELDS = {
     **dict.fromkeys(("Glob", "Grep", "LS"), "path"),
     **dict.fromkeys(("NotebookEdit", "NotebookRead"), "notebook_path"),
 }
 _NAME_FIELDS = {"WebFetch": ("url", ""), "Task": ("subagent_type", "general-purpose"), "Skill": ("skill", "")}
-_UNCHECKABLE_REASON = "What the call was given can't be checked."
+_UNCHECKABLE_REASON = "The call's input can't be checked."
 
 
 class SettingsGuard:
-    """Decides by the settings; `further` are folders that may be read though they are no working folders."""
+    """Decides by the settings; `further` are folders that may be read but are not working folders."""
 
     def __init__(
         self,
@@ -50,27 +50,27 @@ class SettingsGuard:
         self.rules = PermissionRules(settings)
         self.home = home or Path.home()
         self.further = tuple(further)
-        self._given: list[str] = []
+        self._session_rules: list[str] = []
 
     @property
     def mode(self) -> PermissionMode:
-        """How much is asked."""
+        """The permission mode."""
         return self._mode
 
     @mode.setter
     def mode(self, mode: PermissionMode) -> None:
         if mode == "bypassPermissions" and not self.settings.may_bypass_permissions():
-            raise UsageError("the settings do not allow the mode bypassPermissions")
+            raise UsageError("the settings forbid the mode bypassPermissions")
         self._mode: PermissionMode = mode
 
     @property
     def warnings(self) -> list[str]:
-        """What in the settings was ignored."""
+        """Settings that were ignored."""
         return [*self.settings.warnings, *self.rules.warnings]
 
     def decide(self, name: str, given: Mapping[str, Any], place: Workspace) -> Decision:
-        """Whether a call may be made; what can't be decided is never allowed."""
-        mode = self.mode  # the person may change it meanwhile
+        """Decide whether a call may run; one that can't be checked is never allowed without asking."""
+        mode = self.mode  # the person may change it during the decision
         if rule := self.rules.find_bare_rule("deny", name):
             return Decision("deny", f"Permission to use {name} has been denied by the rule {rule}.")
         try:
@@ -80,24 +80,24 @@ class SettingsGuard:
         return apply_mode(found, mode)
 
     def remember(self, rules: tuple[str, ...], place: Workspace) -> str:
-        """Write rules that allow to the folder's local settings, and keep to them from now on; says where."""
+        """Write allow rules to the folder's local settings, apply them from now on, and return the path."""
         path = place.root / ".claude" / "settings.local.json"
         add_rules(path, "allow", rules, root=place.root)
         self.allow_until_exit(rules, place)
         return str(path)
 
     def allow_until_exit(self, rules: Sequence[str], place: Workspace) -> None:
-        """Allow something until the client ends."""
-        self._given += rules
-        layer = {"permissions": {"allow": list(self._given)}}
+        """Apply allow rules until the client exits."""
+        self._session_rules += rules
+        layer = {"permissions": {"allow": list(self._session_rules)}}
         self.rules = PermissionRules(self.settings.with_flags(layer, place.root))
 
     def is_hidden(self, name: str) -> bool:
-        """Whether a tool is denied as a whole, by its own name or by that of its kind."""
+        """Whether a rule denies the whole tool, by its name or the name of its kind."""
         return self.rules.find_bare_rule("deny", name) is not None
 
-    def unreadable(self, place: Workspace) -> Callable[[Path], bool]:
-        """Says of files whether a rule forbids to read them: a search leaves them out."""
+    def build_unreadable_check(self, place: Workspace) -> Callable[[Path], bool]:
+        """Return a check whether a rule forbids reading a file, so that a search leaves it out."""
         access = self._build_access(place, self.mode)
         return access.is_hidden if access.has_read_rules() else lambda _: False
 
@@ -106,7 +106,7 @@ class SettingsGuard:
         return FileAccess(self.rules, wider, self.home, mode, self.further, self.settings.is_trusted)
 
     def _decide_by_nature(self, name: str, given: Mapping[str, Any], access: FileAccess) -> Decision:
-        if name == "Bash":  # which takes its time to be loaded, and many sessions run no command
+        if name == "Bash":  # slow to import, and many sessions run no command
             from turnlog.agent.permissions.command.judge import CommandJudge
 
             command = given.get("command")
@@ -130,47 +130,47 @@ class SettingsGuard:
         found = access.decide_read(path or ".", tool=name)
         pattern = given.get("pattern") if name == "Glob" else None
         if found.verdict == "allow" and isinstance(pattern, str) and _may_leave_folder(pattern):
-            start = re.split(r"[*?\[{]", pattern)[0]  # the search begins in the folder before the first of these
+            start = re.split(r"[*?\[{]", pattern)[0]  # the search starts in the folder before the first of these
             return pick_strictest(
                 access.decide_read(path or "/", tool=name) for path in (start, start.rpartition("/")[0])
             )
         return found
 
     def _decide_named_call(self, name: str, given: Mapping[str, Any]) -> Decision:
-        """What is about a host, an agent or a skill."""
+        """Decide on a call that names a host, a sub-agent or a skill."""
         tool = "Task" if name == "Agent" else name
         key, default = _NAME_FIELDS[tool]
-        chosen = str(given.get(key) or default)
+        target = str(given.get(key) or default)
         if tool == "WebFetch":
-            chosen = urlsplit(chosen).hostname or ""
-        if not chosen:
+            target = urlsplit(target).hostname or ""
+        if not target:
             return Decision("ask", _UNCHECKABLE_REASON)
         fits = matches_host if tool == "WebFetch" else matches_name
-        if spoken := self._apply_rules(tool, lambda rule: fits(rule, chosen)):
-            return spoken
-        rule = f"{tool}({'domain:' if tool == 'WebFetch' else ''}{chosen})"
-        is_plain = re.fullmatch(r"[\w.:-]+", chosen)  # and speaks of no more than this one
-        return ALLOW_DECISION if tool == "Task" else _ask_decision(name, f" for {chosen}", (rule,) if is_plain else ())
+        if decision := self._apply_rules(tool, lambda rule: fits(rule, target)):
+            return decision
+        rule = f"{tool}({'domain:' if tool == 'WebFetch' else ''}{target})"
+        is_plain = re.fullmatch(r"[\w.:-]+", target)  # and so covers nothing else
+        return ALLOW_DECISION if tool == "Task" else _ask_decision(name, f" for {target}", (rule,) if is_plain else ())
 
     def _apply_rules(self, tool: str, fits: Callable[[PermissionRule], bool] = lambda _: False) -> Decision | None:
-        """What the rules say of a call, in their order."""
+        """Apply deny, ask and allow rules, in this order."""
         for kind in ("deny", "ask", "allow"):
             named = next((rule for rule in self.rules.list_specific_rules(kind, [tool]) if fits(rule)), None)
             if rule := named or self.rules.find_bare_rule(kind, tool):
-                return Decision(kind, "" if kind == "allow" else f"The rule {rule} says so.", is_firm=kind == "ask")
+                return Decision(kind, "" if kind == "allow" else f"The rule {rule} applies.", is_firm=kind == "ask")
         return None
 
 
-def _ask_decision(name: str, what: str, suggested: tuple[str, ...]) -> Decision:
-    return Decision("ask", f"{name} needs permission{what}.", suggested)
+def _ask_decision(name: str, detail: str, suggested: tuple[str, ...]) -> Decision:
+    return Decision("ask", f"{name} needs permission{detail}.", suggested)
 
 
 def build_readonly_check(place: Workspace) -> Callable[[str], bool]:
-    """Says of commands whether they would run without any rule: because all that they do is read."""
+    """Return a check whether a command runs without any rule, because it only reads."""
     guard = SettingsGuard(Settings())
     return lambda command: guard.decide("Bash", {"command": command}, place).verdict == "allow"
 
 
 def _may_leave_folder(pattern: str) -> bool:
-    """Whether a pattern for names may lead out of the folder that it begins in."""
+    """Whether a file name pattern may leave the folder it starts in."""
     return pattern.startswith(("/", "~", "\\")) or ".." in pattern.replace("\\", "/").split("/") or pattern[1:2] == ":"

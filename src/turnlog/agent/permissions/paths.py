@@ -1,4 +1,4 @@
-"""Paths as rules see them: every name that a file has, the patterns of rules, and what is never changed unasked."""
+"""Match paths against rules: all names of a file, the patterns of rules, and protected files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PROTECTED_FOLDERS = frozenset(
     ".git .hg .jj .svn .claude .vscode .idea .husky .cargo .devcontainer .yarn .mvn .ssh .gnupg .config "
     ".githooks".split()
 )
-"""Whoever writes there decides what a program runs."""
+"""Folders whose files control what programs run."""
 PROTECTED_FILES = frozenset(
     ".gitconfig .gitmodules .bashrc .bash_profile .bash_login .bash_logout .bash_aliases .zshrc .zprofile .zshenv "
     ".zlogin .zlogout .profile .envrc .npmrc .yarnrc .yarnrc.yml .pypirc .netrc .ripgreprc .mcp.json .claude.json "
@@ -30,30 +30,30 @@ PROTECTED_FILES = frozenset(
 )
 
 _MAX_STEPS = 4096
-"""Names and links that are followed on the way to a file."""
+"""The number of names and links to follow on the way to a file."""
 
 
 def list_spellings(name: str, base: Path, home: Path) -> tuple[Path, ...]:
-    """A file by its name, and by the names that it has when links are followed, before `..` is resolved and after.
+    """Return a file's name and the names it has once links are followed, before and after resolving `..`.
 
-    A link into `/proc` means something else in every process, so that what it leads to in a command can't be known.
-    Then the name in `/proc` is one of them.
+    A link into `/proc` leads elsewhere in every process, so its target in a command is not known. In that case the name
+    in `/proc` is one of the names.
     """
     text = str(home) + name[1:] if name == "~" or name.startswith(("~/", "~\\")) else name
-    path = base / (os.path.expanduser(text) if text.startswith("~") else text)  # noqa: PTH111 - leaves who is unknown
+    path = base / (os.path.expanduser(text) if text.startswith("~") else text)  # noqa: PTH111 - keeps the names of unknown users
     plain = os.path.normpath(path)
     real = [os.path.realpath(plain), os.path.realpath(path)]
-    linked = [_process_name(Path(one)) for one in (plain, path)] if {*real} != {plain} else []
+    linked = [_find_process_path(Path(one)) for one in (plain, path)] if {*real} != {plain} else []
     return tuple(dict.fromkeys(Path(one) for one in (plain, *real, *linked) if one))
 
 
 def is_of_process(path: Path) -> bool:
-    """Whether a path lies in `/proc`."""
+    """Whether a path is in `/proc`."""
     return path.parts[:2] == (os.sep, "proc")
 
 
-def _process_name(path: Path) -> Path | None:
-    """The first name in `/proc` that a path leads through, with what is behind it."""
+def _find_process_path(path: Path) -> Path | None:
+    """Return the first path in `/proc` that a path leads through, with the rest of the path."""
     here, rest = Path(path.anchor), [*reversed(path.parts[1:])]
     for _ in range(_MAX_STEPS):
         if not rest:
@@ -66,16 +66,16 @@ def _process_name(path: Path) -> Path | None:
             target = here.readlink()
             here = Path(target.anchor) if target.anchor else here.parent
             rest += [*reversed(target.parts[1:] if target.anchor else target.parts)]
-    return Path("/proc")  # in doubt, as if it led there
+    return Path("/proc")  # in doubt, assume that it leads there
 
 
 def lies_within(path: Path, folders: Iterable[Path]) -> bool:
-    """Whether a path lies in one of some folders."""
+    """Whether a path is inside one of the folders."""
     return any(path.is_relative_to(name) for folder in folders for name in _list_folder_names(folder))
 
 
 def is_protected(path: Path) -> bool:
-    """Whether a file is one of those by which other programs are told what to run."""
+    """Whether a file controls what other programs run."""
     names = [fold_file_name(part).rstrip(". ") for part in path.parts]
     if sys.platform == "win32" and any(":" in part or re.search(r"~\d", part) for part in path.parts[1:]):
         return True  # streams and short names
@@ -89,7 +89,7 @@ def is_protected(path: Path) -> bool:
 
 @cache
 def _list_program_folders(path: str) -> tuple[frozenset[Path], frozenset[Path]]:
-    """The folders in which programs are looked for, and those with all that are above them."""
+    """Return the folders of PATH, and these with all their parents."""
     folders = frozenset(
         name for folder in path.split(os.pathsep) for name in _list_folder_names(Path(folder).absolute())
     )
@@ -97,13 +97,13 @@ def _list_program_folders(path: str) -> tuple[frozenset[Path], frozenset[Path]]:
 
 
 def fold_file_name(name: str) -> str:
-    """A name as a file system may see it that knows no case, no forms of letters and no marks without a width."""
+    """Fold a name as a file system may see it: without case, letter variants and zero-width characters."""
     folded = unicodedata.normalize("NFKC", name).casefold()
     return "".join(char for char in folded if unicodedata.category(char) != "Cf")
 
 
 def matches_path(rule: PermissionRule, path: Path, bases: Sequence[Path], home: Path) -> bool:
-    """Whether a rule for paths speaks of a path; a relative pattern begins in any of the bases."""
+    """Whether a path rule matches; a relative pattern starts in any of the bases."""
     spec = (rule.spec or "").replace("\\", "/") if sys.platform == "win32" else rule.spec or ""
     if spec.startswith("//"):
         return _matches_below_bases(spec[1:], path, [Path(path.anchor or "/")], rule)
@@ -123,7 +123,7 @@ def _matches_below_bases(pattern: str, path: Path, bases: Sequence[Path], rule: 
     ]
     if any(map(_build_ignore_spec(pattern).match_file, names)):
         return True
-    # What forbids holds for names in any case: some file systems see no difference.
+    # Prohibitions ignore case: some file systems see no difference.
     return rule.kind != "allow" and any(
         _build_ignore_spec(fold_file_name(pattern)).match_file(fold_file_name(name)) for name in names
     )

@@ -1,10 +1,10 @@
-"""Rules: `Tool` or `Tool(spec)`, as they stand in the settings; deny before ask before allow.
+"""Rules: `Tool` or `Tool(spec)`, as in the settings; deny before ask before allow.
 
-Bash(npm run test:*)    a command and more words; the same as `npm run test *`; `*` anywhere is any text
-Read(./secret/**)       a gitignore pattern: `//` from the root, `~/` from home, `/` from the project, else from where
-                        the client was started; `Edit` speaks for all tools that write, `Read` for all that read
-WebFetch(domain:x.y)    one host; `*.x.y` those below it
-Task(name) Skill(name)  one agent, one skill; `mcp__server` all tools of a server
+Bash(npm run test:*)    a command with any further words; same as `npm run test *`; `*` matches any text
+Read(./secret/**)       a gitignore pattern: `//` from the root, `~/` from home, `/` from the project, else from the
+                        start folder; `Edit` covers all tools that write, `Read` all that read
+WebFetch(domain:x.y)    one host; `*.x.y` covers its subdomains
+Task(name) Skill(name)  one agent, one skill; `mcp__server` covers all tools of a server
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ _RULE_PATTERN = re.compile(r"([\w*-]+)(?:\((.*)\))?", re.DOTALL)
 _TOOL_ALIASES = {"Agent": "Task", "KillBash": "KillShell"}
 _MATCH_ALL_SPECS = frozenset({"", "*", ":*", "**"})
 _IGNORED_ALLOW_SPECS = frozenset({"", "*", ":*"})
-"""Left of these, what would allow: the real client takes them for nothing too. (`Edit(**)` is the project.)"""
+"""Specs that are ignored in allow rules, as in Claude Code. (`Edit(**)` means the project.)"""
 
 
 class PermissionRule(NamedTuple):
-    """One rule."""
+    """A permission rule."""
 
     kind: RuleKind
     tool: str
     spec: str | None
-    """None if it speaks of every use of the tool."""
+    """None if the rule covers every use of the tool."""
     text: str
     layer: str
     root: Path
-    """What `/` stands for."""
+    """The folder that `/` means."""
 
     def __str__(self) -> str:
         where = "command line" if self.layer == "flags" else f"{self.layer} settings"
@@ -45,7 +45,7 @@ class PermissionRule(NamedTuple):
 
 
 class PermissionRules:
-    """All rules that hold."""
+    """All rules in effect."""
 
     def __init__(self, settings: Settings) -> None:
         self.warnings: list[str] = []
@@ -54,27 +54,27 @@ class PermissionRules:
 
     def _parse_rules(self, settings: Settings, kind: RuleKind) -> Iterator[PermissionRule]:
         for text, layer in settings.list_rules(kind):
-            form = _RULE_PATTERN.fullmatch(text)
-            tool, spec = (_TOOL_ALIASES.get(form[1], form[1]), form[2] and form[2].strip()) if form else ("", "")
+            match = _RULE_PATTERN.fullmatch(text)
+            tool, spec = (_TOOL_ALIASES.get(match[1], match[1]), match[2] and match[2].strip()) if match else ("", "")
             if spec in _MATCH_ALL_SPECS and (kind != "allow" or (spec == "*" and tool not in READ_TOOLS | EDIT_TOOLS)):
                 spec = None
             if (
-                form
+                match
                 and spec not in _IGNORED_ALLOW_SPECS
                 and (tool != "WebFetch" or (spec or "domain:").startswith("domain:"))
             ):
                 yield PermissionRule(kind, tool, spec, text, layer.name, layer.root)
                 continue
             hint = " (a host is written domain:HOST)" if tool == "WebFetch" else ""
-            says = f"says nothing{hint}" if form else "is no rule"
-            self.warnings.append(f"{layer.where}: {text!r} in permissions.{kind} {says}; it is ignored")
+            problem = f"matches nothing{hint}" if match else "is not a rule"
+            self.warnings.append(f"{layer.where}: {text!r} in permissions.{kind} {problem}; it is ignored")
 
     def find_bare_rule(self, kind: RuleKind, tool: str) -> PermissionRule | None:
-        """The rule that speaks of a tool as a whole."""
+        """Return the rule that covers a whole tool."""
         return next((rule for rule in self._of[kind] if rule.spec is None and _names_tool(rule, tool)), None)
 
     def list_specific_rules(self, kind: RuleKind, tools: Iterable[str]) -> list[PermissionRule]:
-        """The rules that speak of certain uses of tools."""
+        """Return the rules that cover certain uses of tools."""
         wanted = set(tools)
         return [rule for rule in self._of[kind] if rule.spec is not None and rule.tool in wanted]
 
@@ -89,31 +89,31 @@ def _names_tool(rule: PermissionRule, tool: str) -> bool:
         return True
     if rule.tool.startswith("mcp__") and rule.tool.count("__") == 1 and tool.startswith(f"{rule.tool}__"):
         return True
-    may_fit = rule.kind != "allow" or re.match(r"mcp__[^*]+__", rule.tool)  # what allows must name the server
+    may_fit = rule.kind != "allow" or re.match(r"mcp__[^*]+__", rule.tool)  # an allow rule must name the server
     return bool(may_fit) and "*" in rule.tool and fnmatchcase(tool, rule.tool)
 
 
 def split_rule_list(texts: Sequence[str]) -> list[str]:
-    """Rules as they are given on the command line: several words, or one with commas and blanks between rules."""
-    found: list[str] = []
+    """Split rules from the command line: several arguments, or one with commas or spaces between rules."""
+    rules: list[str] = []
     for text in texts:
         depth, begin = 0, 0
-        for at, char in enumerate([*text, ","]):
+        for position, char in enumerate([*text, ","]):
             depth += (char == "(") - (char == ")")
             if depth <= 0 and char in ", ":
-                found.append(text[begin:at].strip())
-                begin = at + 1
-        found.append(text[begin:].strip())  # a bracket that is never closed: whoever reads the rule says so
-    return [rule for rule in found if rule]
+                rules.append(text[begin:position].strip())
+                begin = position + 1
+        rules.append(text[begin:].strip())  # an unclosed bracket is reported when the rule is parsed
+    return [rule for rule in rules if rule]
 
 
 def matches_name(rule: PermissionRule, name: str) -> bool:
-    """Whether a rule for agents or skills speaks of one."""
+    """Whether a rule for sub-agents or skills matches a name."""
     return fnmatchcase(name, (rule.spec or "").removesuffix(":*"))
 
 
 def matches_host(rule: PermissionRule, host: str) -> bool:
-    """Whether a rule for the web speaks of a host."""
+    """Whether a rule for the web matches a host."""
     wanted, host = (_normalise_host(text) for text in ((rule.spec or "").partition(":")[2], host))
     if wanted.startswith("*."):
         return host.endswith(wanted[1:])
@@ -121,7 +121,7 @@ def matches_host(rule: PermissionRule, host: str) -> bool:
 
 
 def _normalise_host(name: str) -> str:
-    """A host as it is asked for: without a dot at the end, other letters than those of ASCII encoded."""
+    """Normalize a host: no trailing dot, non-ASCII letters encoded."""
     name = name.strip().lower().rstrip(".")
     try:
         return name if name.isascii() else name.encode("idna").decode()
@@ -130,12 +130,12 @@ def _normalise_host(name: str) -> str:
 
 
 def matches_command(rule: PermissionRule, text: str) -> bool:
-    """Whether a rule for Bash speaks of a command."""
+    """Whether a Bash rule matches a command."""
     return _compile_command_pattern(rule.spec or "").fullmatch(text) is not None
 
 
 def is_exact_rule(rule: PermissionRule) -> bool:
-    """Whether a rule for Bash speaks of one command and no other."""
+    """Whether a Bash rule has no wildcard."""
     return "*" not in re.sub(r"\\.", "", rule.spec or "*")
 
 

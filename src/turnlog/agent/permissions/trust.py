@@ -1,4 +1,4 @@
-"""What a person has agreed to for a folder: the client's own state file knows (`projects` in `.claude.json`)."""
+"""A person's consent for a folder, from Claude Code's state file (`projects` in `.claude.json`)."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _EXTERNAL_IMPORTS_KEY = "hasClaudeMdExternalIncludesApproved"
 
 
 def is_trusted_folder(folder: Path, config_dir: Path) -> bool:
-    """Whether they trust a folder, or one above it."""
+    """Whether the person trusts a folder or one of its parents."""
     return _has_agreed(_TRUSTED_KEY, (folder, *folder.parents), config_dir)
 
 
 def may_import_external(folder: Path, config_dir: Path) -> bool:
-    """Whether instructions of a folder's project may bring in files from elsewhere."""
+    """Whether a project's instruction files may import files from outside the folder."""
     return _has_agreed(_EXTERNAL_IMPORTS_KEY, (folder,), config_dir)
 
 
@@ -33,12 +33,12 @@ def _has_agreed(name: str, folders: tuple[Path, ...], config_dir: Path) -> bool:
     projects = state.get("projects") if isinstance(state, Mapping) else None
     if not isinstance(projects, dict):
         return False
-    found = (projects.get(_make_project_key(folder)) for folder in folders)
-    return any(isinstance(project, dict) and project.get(name) is True for project in found)
+    entries = (projects.get(_make_project_key(folder)) for folder in folders)
+    return any(isinstance(project, dict) and project.get(name) is True for project in entries)
 
 
 def trust_folder(folder: Path, config_dir: Path) -> Path:
-    """Note that a folder is trusted, as the real client does; give the file."""
+    """Record that a folder is trusted, as Claude Code does, and return the file."""
 
     def accept_folder(state: Mapping[str, Any]) -> Mapping[str, Any] | None:
         projects = state.get("projects", {})
@@ -47,9 +47,9 @@ def trust_folder(folder: Path, config_dir: Path) -> Path:
             return None
         return {**state, "projects": {**projects, _make_project_key(folder): {**project, _TRUSTED_KEY: True}}}
 
-    usual = config_dir.parent if config_dir.name == ".claude" else config_dir
-    path = find_state_file(config_dir) or usual / STATE_FILE_NAME
-    rewrite_settings(path, accept_folder, "projects is not what it should be", root=path.parent)
+    default_folder = config_dir.parent if config_dir.name == ".claude" else config_dir
+    path = find_state_file(config_dir) or default_folder / STATE_FILE_NAME
+    rewrite_settings(path, accept_folder, "projects is malformed", root=path.parent)
     return path
 
 

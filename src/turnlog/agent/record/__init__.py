@@ -1,1 +1,1 @@
-"""Writing a session: lines of one chain, added to one file by one process."""
+"""Write a session: the lines of one chain, appended to one file by one process."""

@@ -1,7 +1,7 @@
-"""The file of a session that is being written: only ever added to, in one write for each line, and by one process.
+"""The file of a running session: append-only, one write per line, by one process.
 
-Nothing is made before the first line. Whoever else adds a prompt or an answer is found out before the next line is
-written, and then nothing is; titles and the like, which stand outside of the chain, may come from others at any time.
+The file is created with the first line. If another process adds a prompt or an answer, the next write detects it and
+fails. Titles and other lines outside the chain may come from other processes at any time.
 """
 
 from __future__ import annotations
@@ -17,31 +17,30 @@ from turnlog.entries.file_ends import open_regular_file, read_at, split_lines
 from turnlog.entries.patch import encode_json_line
 from turnlog.errors import Busy, Changed, TurnlogError
 
-_RESUME_REMEDY = "nothing more was written; resume the session to go on from there"
+_RESUME_REMEDY = "nothing more was written; resume the session to continue from there"
 
 
 class SessionAppender:
-    """One file, and how far it is known."""
+    """Appends to one file, and checks what other processes added to it."""
 
     def __init__(self, path: Path, root: Path, size: int | None = None) -> None:
         self.path = path
         self.root = root
-        """The folder that no link may lead out of."""
+        """The folder that no link may leave."""
         self._size = size
-        """How far the file is known; None: it is not there yet."""
+        """The size up to which the file is known; None if it does not exist yet."""
         self._inode = 0 if size is None else path.stat().st_ino
 
     @property
     def file_exists(self) -> bool:
-        """Whether the file exists."""
         return self._size is not None
 
     def append_bodies(self, bodies: Sequence[Any], *, flush: bool = False) -> None:
-        """Write lines behind all others, in one go."""
+        """Append lines in one write."""
         self.append_bytes(b"".join(encode_json_line(body) + b"\n" for body in bodies), flush=flush)
 
     def append_bytes(self, data: bytes, *, flush: bool = False) -> None:
-        """Write whole lines behind all others, as they are."""
+        """Append whole lines unchanged."""
         try:
             if self._size is None:
                 self._create_file(data)
@@ -57,21 +56,21 @@ class SessionAppender:
         try:
             writer.create_session_file(self.path, data, root=self.root)
         except FileExistsError:
-            raise Busy(f"{self.path}: another process began a session of this id; {_RESUME_REMEDY}") from None
+            raise Busy(f"{self.path}: another process started a session with this id; {_RESUME_REMEDY}") from None
         self._size, self._inode = len(data), self.path.stat().st_ino
 
     def _check_unchanged(self) -> None:
-        """See that the file is what it was; lines that describe the session may have come."""
+        """Check that the file is unchanged, except for lines outside the chain."""
         status = self.path.stat()
         known = self._size or 0
         if status.st_ino != self._inode or status.st_size < known:
-            raise Changed(f"{self.path}: was replaced or cut by another process; {_RESUME_REMEDY}")
+            raise Changed(f"{self.path}: another process replaced or truncated it; {_RESUME_REMEDY}")
         if status.st_size > known:
             self._check_added_lines(known, status.st_size)
             self._size = status.st_size
 
     def _check_added_lines(self, start: int, end: int) -> None:
-        from turnlog.entries.reader import scan_lines  # seldom: only where somebody else wrote
+        from turnlog.entries.reader import scan_lines  # rare: only if another process wrote
 
         fd, _ = open_regular_file(self.path)
         try:
@@ -80,4 +79,4 @@ class SessionAppender:
             os.close(fd)
         for piece in scan_lines(split_lines(added)):
             if getattr(piece.item, "uuid", None):
-                raise Busy(f"{self.path}: another process goes on with this session; {_RESUME_REMEDY}")
+                raise Busy(f"{self.path}: another process is continuing this session; {_RESUME_REMEDY}")

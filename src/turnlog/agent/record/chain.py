@@ -1,8 +1,8 @@
-"""The chain of a session that is being written: each link below the one before it, in the form that both clients read.
+"""The chain of a running session: each entry has the previous one as parent, in the form that all clients read.
 
-Clients of 2.1 walk up from the newest time, the newest one from the `last-prompt` line: so times only grow, and that
-line is written before the first link of a branch and behind every turn. A process that is killed at any moment leaves
-what was written until then, and that can be resumed.
+Clients of version 2.1 walk up from the newest time, the newest client from the `last-prompt` line. So times only grow,
+and that line is written before the first entry of a branch and after every turn. If the process is killed, what it
+wrote until then can be resumed.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from turnlog.agent.record.line_bodies import LineBody, Object
 
 ENTRYPOINT = "turnlog"
 RECORD_VERSION = f"{ENTRYPOINT}/{__version__}"
-"""Who wrote a line. Both clients resume and list sessions in which this stands in the place of their own version."""
+"""The writer of a line. All clients list and resume sessions with this in place of their own version."""
 CLOCK_TICK = timedelta(milliseconds=1)
 
 
 class EntryChain:
-    """The links of one file, and what all of them say."""
+    """The chain of one file, and the fields that all its entries share."""
 
     def __init__(
         self,
@@ -43,19 +43,19 @@ class EntryChain:
     ) -> None:
         self.session_id = session_id
         self.cwd = cwd
-        """Where the work is done now; the loop changes it when a shell moves."""
+        """The current folder; the loop changes it when a shell changes folders."""
         self.mode = "default"
-        """The permission mode, as prompts say it."""
+        """The permission mode that prompts record."""
         self.slug: str | None = None
-        """The name of the session's plan, where it has one."""
+        """The name of the session's plan, if it has one."""
         self.last = last
-        """The uuid of the last link of the chain."""
+        """The uuid of the last entry of the chain."""
         self.watch: Callable[[Object], None] = lambda _: None
-        """Is told every link of the chain, after it was written."""
+        """Receives every entry of the chain after it is written."""
         self.titles: list[LineBody] = []
-        """The lines that name the session; they are said again behind every turn, where lists of sessions look."""
+        """The lines that name the session, repeated after every turn, where lists of sessions look."""
         self.before: Callable[[], object] | None = None
-        """What is to be done before the first link is written: a session that is only looked at stays as it is."""
+        """Runs before the first write, so that a session that is only viewed is not changed."""
         self._ledger = ledger
         self._agent_id = agent_id
         self._lock = threading.RLock()
@@ -63,37 +63,38 @@ class EntryChain:
         self._branch = read_git_branch(cwd)
         self._branches_off = is_branch
         self._prompt_id: str | None = None
-        self._said = ""
-        self._links = 0
+        self._last_prompt = ""
+        self._entry_count = 0
 
     @property
     def path(self) -> Path:
-        """The file."""
         return self._ledger.path
 
     @property
     def folder(self) -> Path:
-        """The folder of what belongs to the session, whether it exists or not."""
+        """The folder for files that belong to the session, whether it exists or not."""
         return self.path.parents[1] if self._agent_id else self.path.with_suffix("")
 
-    def _write_link(self, body: LineBody, *, flush: bool = False, behind: Callable[[], list[LineBody]] = list) -> str:
-        """Write a link behind the last one."""
+    def _write_entry(
+        self, body: LineBody, *, flush: bool = False, build_following: Callable[[], list[LineBody]] = list
+    ) -> str:
+        """Append an entry to the chain."""
         with self._lock:
             self._run_before_first_write()
             with self._restore_on_failure():
                 whole = self._place_line(body)
-                self._write_lines([whole, *behind()], flush=flush)
+                self._write_lines([whole, *build_following()], flush=flush)
             self._notify_watcher(whole)
             return str(whole["uuid"])
 
     @contextmanager
     def _restore_on_failure(self) -> Iterator[None]:
-        """Go on from what is placed meanwhile; where it could not be written, from what was there before."""
-        before = self.last, self._time, self._links
+        """Restore the end of the chain if the entries in the block could not be written."""
+        before = self.last, self._time, self._entry_count
         try:
             yield
         except BaseException:
-            self.last, self._time, self._links = before
+            self.last, self._time, self._entry_count = before
             raise
 
     def _run_before_first_write(self) -> None:
@@ -102,16 +103,16 @@ class EntryChain:
             begin()
 
     def _place_line(self, body: Mapping[str, Any], above: Mapping[str, Any] | None = None) -> LineBody:
-        """A line with its place in the chain and with what all lines say; the chain goes on from it."""
+        """Add the chain fields and the shared fields to a line, and make it the end of the chain."""
         uuid = create_record_id()
         place = {"parentUuid": self.last, **(above or {}), "isSidechain": self._agent_id is not None}
         owner = {"agentId": self._agent_id} if self._agent_id else {}
-        self.last, self._links = uuid, self._links + 1
-        said = {key: value for key, value in body.items() if value is not None}
-        return {**place, **owner, **said, "uuid": uuid, "timestamp": self._next_timestamp(), **self._build_envelope()}
+        self.last, self._entry_count = uuid, self._entry_count + 1
+        fields = {key: value for key, value in body.items() if value is not None}
+        return {**place, **owner, **fields, "uuid": uuid, "timestamp": self._next_timestamp(), **self._build_envelope()}
 
     def _build_envelope(self) -> LineBody:
-        named = {"slug": self.slug} if self.slug else {}
+        slug = {"slug": self.slug} if self.slug else {}
         return {
             "userType": "external",
             "entrypoint": ENTRYPOINT,
@@ -119,25 +120,25 @@ class EntryChain:
             "sessionId": self.session_id,
             "version": RECORD_VERSION,
             "gitBranch": self._branch,
-            **named,
+            **slug,
         }
 
     def _next_timestamp(self) -> str:
-        """The time, later than any before: old clients go on from the newest line, and of equal ones from the first."""
+        """Return a time later than any before: old clients resume from the newest line, or the first of equal ones."""
         self._time = max(datetime.now(UTC), self._time + CLOCK_TICK)
         return self._time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
     def _build_description_lines(self) -> list[LineBody]:
         if self._agent_id or self.last is None:
             return []
-        return [line_bodies.build_last_prompt_line(self._said, self.last, self.session_id), *self.titles]
+        return [line_bodies.build_last_prompt_line(self._last_prompt, self.last, self.session_id), *self.titles]
 
     def _write_lines(self, bodies: Sequence[LineBody], *, flush: bool = False) -> None:
         first = next((body for body in bodies if "uuid" in body), None)
         if self._branches_off and first is not None:
-            # Written first, so that the newest client finds the new branch even if this process ends right here.
+            # First, so that the newest client finds the new branch even if this process is killed right after.
             above = first.get("parentUuid") or first.get("logicalParentUuid")
-            bodies = [line_bodies.build_last_prompt_line(self._said, str(above), self.session_id), *bodies]
+            bodies = [line_bodies.build_last_prompt_line(self._last_prompt, str(above), self.session_id), *bodies]
         self._ledger.append_bodies(bodies, flush=flush)
         self._branches_off = self._branches_off and first is None
 
@@ -147,5 +148,5 @@ class EntryChain:
 
 
 def create_record_id() -> str:
-    """An id for a session, a line or an answer."""
+    """Create an id for a session, a line or an answer."""
     return str(uuid4())

@@ -1,4 +1,4 @@
-"""The branch of git that is checked out, read from git's own files: starting a process for each prompt costs more."""
+"""Read the current git branch from git's own files: a process for each prompt would cost more."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _HEAD_REF_PREFIX = "ref: refs/heads/"
 _GITDIR_PREFIX = "gitdir:"
 _MAX_HEAD_BYTES = 4096
 DETACHED_HEAD = "HEAD"
-"""What the client calls a commit that is checked out without a branch, and a folder that is in no repository."""
+"""The client's name for a detached HEAD, and for a folder outside any repository."""
 
 
 def read_git_branch(cwd: Path) -> str:
-    """The branch that a folder is on."""
+    """Return the branch of a folder's repository."""
     for folder in (cwd, *cwd.parents):
         try:
             head = _read_first_line(_find_git_dir(folder / ".git") / "HEAD")
@@ -26,12 +26,12 @@ def read_git_branch(cwd: Path) -> str:
 
 
 def _find_git_dir(path: Path) -> Path:
-    """The folder of git; in a worktree a file names it."""
+    """Return the git folder; in a worktree a file names it."""
     if path.is_dir():
         return path
     line = _read_first_line(path)
     if not line.startswith(_GITDIR_PREFIX):
-        raise ValueError("names no folder of git")
+        raise ValueError("does not name a git folder")
     return path.parent / line.removeprefix(_GITDIR_PREFIX).strip()
 
 

@@ -1,7 +1,7 @@
-"""The lines of a session as the newest client writes them, where Claude Code 2.1.29 reads them in the same way.
+"""Build the lines of a session as the newest client writes them, where Claude Code 2.1.29 reads them alike.
 
-Everything here is a plain object; `record` gives it its place in the chain. What the newest client writes and 2.1.29
-does not know is left out: attachments would cut its chain, and commands in `system` entries it would not send.
+Everything here is a plain object; `record` adds it to the chain. Lines that 2.1.29 does not understand are left out:
+attachments would break its chain, and it would not send commands in `system` entries.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LineBody = dict[str, Any]
 LineContent = str | Sequence[Object]
 
 SYNTHETIC_MODEL = "<synthetic>"
-"""The model of an answer that the client itself made up."""
+"""The model name of an answer that the client itself wrote."""
 LOCAL_COMMAND_CAVEAT = (
     "<local-command-caveat>What follows comes from a command that the user ran in the client itself. It needs no "
     "answer, unless the user asks about it.</local-command-caveat>"
@@ -38,33 +38,33 @@ _MAX_PROMPT_CHARS = 200
 
 
 class PromptParts(NamedTuple):
-    """A prompt in lines of one block each."""
+    """A prompt split into lines of one block each."""
 
     before: Sequence[Object]
     own: LineContent
-    """What stands for the prompt: its first text."""
+    """The main line: the first text."""
     behind: Sequence[Object]
 
 
 def split_prompt(content: LineContent) -> PromptParts:
-    """A prompt of several blocks, cut where its first text stands."""
+    """Split a prompt of several blocks at its first text."""
     if isinstance(content, str) or len(content) < 2:
         return PromptParts((), content, ())
-    at = next((at for at, block in enumerate(content) if block.get("type") == "text"), 0)
-    return PromptParts(content[:at], content[at : at + 1], content[at + 1 :])
+    position = next((position for position, block in enumerate(content) if block.get("type") == "text"), 0)
+    return PromptParts(content[:position], content[position : position + 1], content[position + 1 :])
 
 
-# -- links of the chain
+# -- entries of the chain
 
 
 def build_user_line(content: LineContent, prompt_id: str | None, **fields: Any) -> LineBody:
-    """Something that is said to the model."""
+    """Build a message to the model."""
     message = {"role": "user", "content": content if isinstance(content, str) else [*content]}
     return {"promptId": prompt_id, "type": "user", "message": message, **fields}
 
 
 def build_assistant_line(answer: ModelAnswer, block: Object) -> LineBody:
-    """A part of an answer: the client writes a line for each block, and the same around all of them."""
+    """Build one block of an answer: the client writes a line per block, with the same fields around each."""
     message = {
         "id": answer.id,
         "type": "message",
@@ -75,42 +75,42 @@ def build_assistant_line(answer: ModelAnswer, block: Object) -> LineBody:
         "stop_sequence": answer.stop_sequence,
         "usage": {**answer.usage},
     }
-    named = {"requestId": answer.request_id} if answer.request_id else {}
-    return {"message": message, **named, "type": "assistant"}
+    request_id = {"requestId": answer.request_id} if answer.request_id else {}
+    return {"message": message, **request_id, "type": "assistant"}
 
 
 def build_synthetic_line(text: str, message_id: str, **fields: Any) -> LineBody:
-    """An answer that no model gave."""
+    """Build an answer that no model wrote."""
     answer = ModelAnswer((), "stop_sequence", _NO_TOKENS, message_id, SYNTHETIC_MODEL, "")
     return {**build_assistant_line(answer, {"type": "text", "text": text}), **fields}
 
 
-def build_result_block(call: str, given: CallResult) -> LineBody:
-    """The block that answers a call, on disk as in requests; the API takes no empty texts in it."""
-    content: LineContent = given.content
+def build_result_block(call: str, result: CallResult) -> LineBody:
+    """Build the result block of a call, for the file and for requests; the API rejects empty texts in it."""
+    content: LineContent = result.content
     if not isinstance(content, str):
         content = [block for block in content if block.get("type") != "text" or str(block.get("text") or "").strip()]
     block = {"tool_use_id": call, "type": "tool_result", "content": content or NO_OUTPUT_TEXT}
-    return {**block, "is_error": True} if given.is_error else block
+    return {**block, "is_error": True} if result.is_error else block
 
 
-def build_structured_result(given: CallResult) -> Any:
-    """What the client records of a result beside what the model is told; of an error, its text."""
-    if given.structured is not None or not given.is_error:
-        return given.structured
-    text = extract_content_text(given.content)
+def build_structured_result(result: CallResult) -> Any:
+    """Return the client's record of a result besides the text for the model; for an error, its text."""
+    if result.structured is not None or not result.is_error:
+        return result.structured
+    text = extract_content_text(result.content)
     if found := _TOOL_ERROR_PATTERN.fullmatch(text):
         text = found[1].removeprefix("Error: ")
     return f"Error: {text}"
 
 
 def build_system_line(subtype: str, **fields: Any) -> LineBody:
-    """Something that the client tells of itself; it is not sent."""
+    """Build a line about the client itself, which is not sent to the model."""
     return {"type": "system", "subtype": subtype, **fields}
 
 
 def build_boundary_line(trigger: str, before: int, milliseconds: int) -> LineBody:
-    """The line behind which a summary takes the place of all that was said."""
+    """Build the line after which a summary replaces the conversation so far."""
     facts = {"trigger": trigger, "preTokens": before, "durationMs": milliseconds}
     return build_system_line(
         "compact_boundary", content="Conversation compacted", isMeta=False, level="info", compactMetadata=facts
@@ -118,36 +118,36 @@ def build_boundary_line(trigger: str, before: int, milliseconds: int) -> LineBod
 
 
 def build_progress_line(call: str, number: int, data: Object) -> LineBody:
-    """How a call gets on."""
+    """Build a progress line of a call."""
     kind = str(data.get("type") or "tool_progress").replace("_", "-")
     return {"type": "progress", "data": {**data}, "toolUseID": f"{kind}-{number}", "parentToolUseID": call}
 
 
 def format_command(name: str, args: str) -> str:
-    """A slash command as it stands in a prompt."""
+    """Format a slash command for a prompt."""
     word = name.lstrip("/")
     parts = (("name", f"/{word}"), ("message", word), ("args", args))
     return "\n            ".join(f"<command-{tag}>{text}</command-{tag}>" for tag, text in parts)
 
 
 def format_command_output(text: str) -> str:
-    """What a slash command printed, as it stands in a prompt."""
+    """Format the output of a slash command for a prompt."""
     return f"<local-command-stdout>{text}</local-command-stdout>"
 
 
-# -- what describes the session
+# -- lines about the session
 
 
 def build_last_prompt_line(text: str, leaf: str, session_id: str) -> LineBody:
-    """Where the newest client goes on, and what its list shows."""
+    """Build the line that tells the newest client where to resume, and its list what to show."""
     plain = " ".join(text.split())
     short = plain if len(plain) <= _MAX_PROMPT_CHARS else plain[:_MAX_PROMPT_CHARS].rstrip() + "…"
-    said = {"lastPrompt": short} if short else {}
-    return {"type": "last-prompt", **said, "leafUuid": leaf, "sessionId": session_id}
+    prompt = {"lastPrompt": short} if short else {}
+    return {"type": "last-prompt", **prompt, "leafUuid": leaf, "sessionId": session_id}
 
 
 def build_title_lines(text: str, session_id: str, *, by_model: bool) -> list[LineBody]:
-    """The name of a session: a person's wins over a model's."""
+    """Build the lines for a title; a person's title wins over a model's."""
     if by_model:
         return [{"type": "ai-title", "aiTitle": text, "sessionId": session_id}]
     return [
@@ -157,7 +157,7 @@ def build_title_lines(text: str, session_id: str, *, by_model: bool) -> list[Lin
 
 
 def extract_content_text(content: LineContent) -> str:
-    """The words of a content."""
+    """Join the texts of a message's content."""
     if isinstance(content, str):
         return content
     return "\n".join(text for block in content if isinstance(text := block.get("text"), str))

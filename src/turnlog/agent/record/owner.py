@@ -1,11 +1,10 @@
-"""Never two writers: a session is held by one process, and others can see by which.
+"""Prevent two writers: one process holds a session, and others can see which one.
 
-    lock          a file in turnlog's own folder, locked for as long as the process runs: two turnlogs never meet
-    registered    `<config>/sessions/<pid>.json`, as newer clients write it: they and `turnlog ls` see who is at it
-    signs         a client that has the session open, by what its process shows (`edit.busy`): then it is refused
+    lock          a file in turnlog's data folder, locked while the process runs: two turnlogs never write at once
+    registration  `<config>/sessions/<pid>.json`, as newer clients write it: they and `turnlog ls` see the owner
+    signs         traces of a client process that has the session open (`edit.open_signs`): turnlog refuses to start
 
-No client looks for locks, and some leave no sign. What they add to a file is found out before the next line is written
-(`ledger`).
+No client looks for locks, and some leave no sign. The next write detects what they add to a file (`appender`).
 """
 
 from __future__ import annotations
@@ -28,11 +27,11 @@ if TYPE_CHECKING:
 
 _OPEN_FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _LOCKED_BYTE_OFFSET = 1 << 20
-"""The byte that is locked where locked bytes can't be read (Windows): behind what the file says."""
+"""The byte to lock on systems where locked bytes can't be read (Windows): after the file's content."""
 
 
 class SessionLock:
-    """A file that stands for a session, locked; it says by whom."""
+    """The lock file of a session; it contains the process id of the owner."""
 
     def __init__(self, path: Path, fd: int) -> None:
         self._path = path
@@ -40,7 +39,7 @@ class SessionLock:
 
     @classmethod
     def acquire(cls, session: Path, folder: Path) -> SessionLock:
-        """Lock a session; Busy if another process did."""
+        """Lock a session; raises Busy if another process holds it."""
         name = blake2b(os.fsencode(os.path.realpath(session)), digest_size=16).hexdigest()
         path = folder / f"{name}.lock"
         try:
@@ -49,23 +48,22 @@ class SessionLock:
                 fd = os.open(path, _OPEN_FLAGS, 0o600)
                 if not _try_lock(fd):
                     raise Busy(
-                        f"{session.stem}: {_read_holder(fd)} has it open; end that, or go on in a copy (--fork-session)"
+                        f"{session.stem}: {_read_holder(fd)} has it open; end that, or use a copy (--fork-session)"
                     )
                 if _is_file_at(fd, path):
                     break
-                os.close(fd)  # its owner removed it in the moment before it was locked
+                os.close(fd)  # its owner removed it just before it was locked
         except OSError as error:
             raise TurnlogError(f"{folder}: {error.strerror or error}; TURNLOG_HOME names another folder") from None
-        with contextlib.suppress(OSError):  # a full disk keeps nobody from holding it; only who does is not said
+        with contextlib.suppress(OSError):  # the lock holds on a full disk too, only without the process id
             os.ftruncate(fd, 0)
             os.write(fd, f"{os.getpid()}\n".encode())
         return cls(path, fd)
 
     def release(self) -> None:
-        """Let others have it."""
         if self._fd < 0:
             return
-        if sys.platform != "win32":  # there an open file can't be removed; an unlocked one is in nobody's way
+        if sys.platform != "win32":  # Windows can't remove an open file; an unlocked one does no harm
             self._path.unlink(missing_ok=True)
         os.close(self._fd)
         self._fd = -1
@@ -85,13 +83,13 @@ def _try_lock(fd: int) -> bool:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    except OSError:  # some network folders know no locks; on Windows this says that it is held
+    except OSError:  # some network folders have no locks; on Windows it means "held"
         return sys.platform != "win32"
     return True
 
 
 def _is_file_at(fd: int, path: Path) -> bool:
-    """Whether a name still leads to the file that was opened."""
+    """Whether a path still leads to the opened file."""
     try:
         return os.path.samestat(os.fstat(fd), path.stat())
     except FileNotFoundError:
@@ -99,12 +97,12 @@ def _is_file_at(fd: int, path: Path) -> bool:
 
 
 def _read_holder(fd: int) -> str:
-    """Who wrote down that they hold a file; it is closed."""
-    said = b""
+    """Return who holds a lock file, and close it."""
+    pid = b""
     with contextlib.suppress(OSError):
-        said = os.read(fd, 32).strip()
+        pid = os.read(fd, 32).strip()
     os.close(fd)
-    return f"turnlog (process {said.decode()})" if said.isdigit() else "another turnlog"
+    return f"turnlog (process {pid.decode()})" if pid.isdigit() else "another turnlog"
 
 
 _MAX_ANCESTORS = 64
@@ -112,15 +110,15 @@ _PROC_FOLDER = Path("/proc")
 
 
 class SessionHolder:
-    """Holds a session until it is closed, or until the process ends."""
+    """Holds a session until it is closed or the process ends."""
 
     def __init__(self, path: Path, lock: SessionLock, registration: Path | None, said: dict[str, Any]) -> None:
         self.path = path
         self.warnings: tuple[str, ...] = ()
-        """What is not certain: a client of another machine that can't be asked."""
+        """Uncertain signs: a client on another machine that can't be checked."""
         self._lock = lock
         self._registration = registration
-        self._said = said
+        self._registered = said
 
     def __enter__(self) -> SessionHolder:
         return self
@@ -129,42 +127,41 @@ class SessionHolder:
         self.close()
 
     def set_status(self, status: str, waiting_for: str | None = None) -> None:
-        """Tell what the client is doing: `busy`, `idle`, `waiting` (for what), or `shell`."""
+        """Publish the client's status: `busy`, `idle`, `waiting` (for what), or `shell`."""
         now = _now_milliseconds()
         waiting = {} if waiting_for is None else {"waitingFor": waiting_for}
-        known = {key: value for key, value in self._said.items() if key != "waitingFor"}
-        self._said = {**known, "status": status, **waiting, "updatedAt": now, "statusUpdatedAt": now}
+        fields = {key: value for key, value in self._registered.items() if key != "waitingFor"}
+        self._registered = {**fields, "status": status, **waiting, "updatedAt": now, "statusUpdatedAt": now}
         if self._registration is not None:
-            _write_registration(self._registration, self._said)
+            _write_registration(self._registration, self._registered)
 
     def close(self) -> None:
-        """Let others have it."""
         if (
             self._registration is not None
-            and read_client_file(str(self._registration)).get("sessionId") == self._said["sessionId"]
+            and read_client_file(str(self._registration)).get("sessionId") == self._registered["sessionId"]
         ):
             self._registration.unlink(missing_ok=True)
         self._lock.release()
 
 
 def acquire_session(path: Path, cwd: Path, locks: Path, *, is_new: bool = False) -> SessionHolder:
-    """Take a session for this process; Busy if another one has it. `locks` is a folder of turnlog's own."""
+    """Acquire a session for this process; raises Busy if another one holds it. `locks` is turnlog's lock folder."""
     projects = path.parent.parent
     config_dir = projects.parent if projects.name == "projects" else None
     lock = SessionLock.acquire(path, locks)
     try:
-        told = [] if is_new else _find_other_signs(path, config_dir)
-        if certain := [sign for sign in told if sign.is_certain]:
-            raise Busy(f"{path.stem}: {certain[0].words}; end that first, or go on in a copy (--fork-session)")
-        said = _build_registration(path.stem, cwd)
-        place = None if config_dir is None else config_dir / "sessions" / f"{os.getpid()}.json"
-        made = SessionHolder(path, lock, place, said)
-        made.warnings = tuple(sign.words for sign in told if sign.kind == "elsewhere")
-        made.set_status("idle")
+        signs = [] if is_new else _find_other_signs(path, config_dir)
+        if certain := [sign for sign in signs if sign.is_certain]:
+            raise Busy(f"{path.stem}: {certain[0].words}; end that first, or use a copy (--fork-session)")
+        registered = _build_registration(path.stem, cwd)
+        registration = None if config_dir is None else config_dir / "sessions" / f"{os.getpid()}.json"
+        holder = SessionHolder(path, lock, registration, registered)
+        holder.warnings = tuple(sign.words for sign in signs if sign.kind == "elsewhere")
+        holder.set_status("idle")
     except BaseException:
         lock.release()
         raise
-    return made
+    return holder
 
 
 def _build_registration(session_id: str, cwd: Path) -> dict[str, Any]:
@@ -181,24 +178,24 @@ def _build_registration(session_id: str, cwd: Path) -> dict[str, Any]:
     }
 
 
-def _write_registration(path: Path, said: dict[str, Any]) -> None:
-    """Write a registration at once; one that can't be written is only missed by those who look for it."""
+def _write_registration(path: Path, fields: dict[str, Any]) -> None:
+    """Write a registration atomically; a failure is ignored, since it only hides the session from others."""
     with contextlib.suppress(OSError):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         temporary = path.with_name(f".{path.name}.tmp")
         with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-            file.write(encode_json_line(said))
+            file.write(encode_json_line(fields))
         temporary.replace(path)
 
 
 def _find_other_signs(path: Path, config_dir: Path | None) -> list[OpenSign]:
-    """What tells of other processes; who started this one may name the session in its command for that alone."""
-    from turnlog.edit.open_signs import find_open_signs  # nobody else can have a new session: most runs do without
+    """Return signs of other processes; a parent process may name the session in its command line."""
+    from turnlog.edit.open_signs import find_open_signs  # not needed for new sessions, which nobody else can have
     from turnlog.edit.session_target import SessionTarget
 
-    above = set(_list_ancestor_pids())
-    told = find_open_signs(SessionTarget(path, path.stem, config_dir))
-    return [sign for sign in told if not (sign.kind == "command" and sign.pid in above)]
+    ancestors = set(_list_ancestor_pids())
+    signs = find_open_signs(SessionTarget(path, path.stem, config_dir))
+    return [sign for sign in signs if not (sign.kind == "command" and sign.pid in ancestors)]
 
 
 def _list_ancestor_pids() -> list[int]:

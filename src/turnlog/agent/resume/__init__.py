@@ -1,1 +1,1 @@
-"""Taking a session up again: which ones there are, what was said in them, and where they go on."""
+"""Resume a session: list candidates, read the conversation, and continue it."""

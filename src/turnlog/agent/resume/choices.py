@@ -1,4 +1,4 @@
-"""The sessions that can be taken up again: what `--continue` takes, and what the picker of `--resume` shows."""
+"""The sessions that can be resumed: for `--continue`, and for the picker of `--resume`."""
 
 from __future__ import annotations
 
@@ -20,38 +20,39 @@ class ResumeChoice(NamedTuple):
     title: str
     last_prompt: str | None
     time: datetime
-    """When it was written last."""
+    """The time of the last write."""
     size: int
     branch: str | None
     cwd: str | None
 
     @property
     def session_id(self) -> str:
-        """The id of the session."""
         return self.path.stem
 
 
 def list_resumable_sessions(
     config_dirs: Iterable[Path], cwd: Path | None, *, limit: int | None = None
 ) -> list[ResumeChoice]:
-    """The sessions of a folder (of all, without one) that hold a conversation, the newest first."""
+    """Return the sessions with a conversation, newest first, of one folder or (without `cwd`) of all."""
     files = sorted(_list_session_files(config_dirs, cwd), key=lambda file: file.mtime_ns, reverse=True)
-    found: list[ResumeChoice] = []
+    choices: list[ResumeChoice] = []
     step = limit or max(1, len(files))
-    for at in range(0, len(files), step):
-        part = files[at : at + step]
-        ends = peek_files([file.file for file in part])
-        found += [_build_choice(file, seen) for file, seen in zip(part, ends, strict=True) if _holds_conversation(seen)]
-        if limit is not None and len(found) >= limit:
-            return found[:limit]
-    return found
+    for start in range(0, len(files), step):
+        batch = files[start : start + step]
+        peeks = peek_files([file.file for file in batch])
+        choices += [
+            _build_choice(file, peek) for file, peek in zip(batch, peeks, strict=True) if _holds_conversation(peek)
+        ]
+        if limit is not None and len(choices) >= limit:
+            return choices[:limit]
+    return choices
 
 
 def find_latest_session(config_dirs: Iterable[Path], cwd: Path) -> Path:
-    """The session of a folder that was written last."""
+    """Return the newest session of a folder."""
     found = list_resumable_sessions(config_dirs, cwd, limit=1)
     if not found:
-        raise NotFound(f"{cwd}: there is no session to continue in this folder; `turnlog ls` lists those of others")
+        raise NotFound(f"{cwd}: this folder has no session to continue; `turnlog ls` lists those of other folders")
     return found[0].path
 
 
@@ -63,14 +64,14 @@ def _list_session_files(config_dirs: Iterable[Path], cwd: Path | None) -> Iterat
             yield from list_project_sessions(find_project_dir(folder, cwd), folder)
 
 
-def _holds_conversation(seen: Peek) -> bool:
-    said = seen.first_prompt or seen.first_command or seen.last_prompt
-    return seen.junk is None and not seen.is_sidechain and bool(said)
+def _holds_conversation(peek: Peek) -> bool:
+    prompt = peek.first_prompt or peek.first_command or peek.last_prompt
+    return peek.junk is None and not peek.is_sidechain and bool(prompt)
 
 
-def _build_choice(file: SessionFile, seen: Peek) -> ResumeChoice:
-    # In the client's own order; the summaries of old clients may be those of another session.
-    title = seen.custom_title or seen.ai_title or seen.last_prompt or seen.first_prompt or seen.first_command
+def _build_choice(file: SessionFile, peek: Peek) -> ResumeChoice:
+    # The client's own order. Summaries of old clients may belong to another session.
+    title = peek.custom_title or peek.ai_title or peek.last_prompt or peek.first_prompt or peek.first_command
     time = datetime.fromtimestamp(file.mtime_ns / 1e9, UTC)
-    cwd = seen.last_cwd or seen.cwd
-    return ResumeChoice(file.path, title or file.session_id, seen.last_prompt, time, file.size, seen.git_branch, cwd)
+    cwd = peek.last_cwd or peek.cwd
+    return ResumeChoice(file.path, title or file.session_id, peek.last_prompt, time, file.size, peek.git_branch, cwd)

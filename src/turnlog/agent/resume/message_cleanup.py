@@ -1,7 +1,7 @@
-"""Messages of a session as this client may send them: without what another client, or another model, meant for itself.
+"""Clean the messages of a session for sending: drop what another client or model meant only for itself.
 
-Left out are the attachments in which the client told of its own surroundings, because this one tells of its own; and
-what the API would refuse: thinking that another model signed, references to tools that are not offered here.
+This drops attachments about the other client's surroundings, since turnlog describes its own, and what the API would
+reject: thinking that another model signed, references to tools that turnlog does not offer.
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ CLIENT_ONLY_ATTACHMENTS = frozenset(
     " instructions mcp_instructions_delta model prompt_snapshot remote_session_change session_context skill_listing"
     " total_tokens_reminder ultra_effort_enter ultra_effort_exit workflow_keyword_request".split()
 )
-"""Kinds of attachments in which a client tells of its own tools, its own settings and the machine."""
+"""Types of attachments that describe the client's own tools and settings and the machine."""
 _OLD_TOOL_NAMES = {"Agent": "Task"}
-"""The newest client's names of tools that are offered here under the older ones."""
+"""The newest client's names for tools that turnlog offers under their older names."""
 _REMOVED_REFERENCES_BLOCK = {"type": "text", "text": "[Tool references removed - tools no longer available]"}
 
 
 def clean_messages(messages: Iterable[Json]) -> list[Json]:
-    """Messages without what any model would refuse; what stands between two answers becomes one message."""
-    out: list[Json] = []
+    """Return messages without blocks that every model would reject; consecutive messages of one role are joined."""
+    messages_out: list[Json] = []
     for message in messages:
-        role, blocks = message["role"], [kept for block in message["content"] if (kept := _clean_block(block))]
+        role, blocks = message["role"], [cleaned for block in message["content"] if (cleaned := _clean_block(block))]
         if role == "assistant":
             blocks = drop_final_thinking(_drop_unpaired_results(blocks))
-        if role == "system":  # not every model takes it in the middle of a conversation
+        if role == "system":  # not every model accepts it within a conversation
             role, blocks = "user", [build_reminder(str(block.get("text"))) for block in blocks]
-        if out and out[-1]["role"] == role:
-            out[-1]["content"] += blocks
+        if messages_out and messages_out[-1]["role"] == role:
+            messages_out[-1]["content"] += blocks
         elif blocks:
-            out.append({"role": role, "content": blocks})
-    if out and out[0]["role"] != "user":  # the beginning of its chain is lost
-        out.insert(0, {"role": "user", "content": [{"type": "text", "text": EMPTY_CONTENT_TEXT}]})
-    return out
+            messages_out.append({"role": role, "content": blocks})
+    if messages_out and messages_out[0]["role"] != "user":  # the start of its chain is lost
+        messages_out.insert(0, {"role": "user", "content": [{"type": "text", "text": EMPTY_CONTENT_TEXT}]})
+    return messages_out
 
 
 def _clean_block(block: Json) -> Json | None:
@@ -57,19 +57,19 @@ def _clean_block(block: Json) -> Json | None:
 
 
 def _clean_result(block: Json) -> Json:
-    """A result without references and empty texts; an error is never without words."""
+    """Return a result without tool references and empty texts; an error keeps some text."""
     content = block.get("content")
     if isinstance(content, list):
         kept = [inner for inner in content if not _is_tool_reference(inner) and not _is_blank_text(inner)]
-        gone = [_REMOVED_REFERENCES_BLOCK] if any(map(_is_tool_reference, content)) else []
-        content = content if len(kept) == len(content) else kept or gone
+        replacement = [_REMOVED_REFERENCES_BLOCK] if any(map(_is_tool_reference, content)) else []
+        content = content if len(kept) == len(content) else kept or replacement
     if not content and block.get("is_error"):
         content = NO_OUTPUT_TEXT
     return block if content is block.get("content") else {**block, "content": content}
 
 
 def _drop_unpaired_results(blocks: list[Json]) -> list[Json]:
-    """Blocks without what tools of the server's found, where their call is lost: the API refuses that."""
+    """Drop results of server tools whose call is lost: the API rejects them."""
     called = {block.get("id") for block in blocks if str(block.get("type")).endswith("tool_use")}
     return [
         block
@@ -87,14 +87,14 @@ def _is_blank_text(block: object) -> bool:
 
 
 def map_thinking_to_models(file: Transcript, rows: Iterable[Entry]) -> dict[str, str]:
-    """Which model thought what, by the seal of the thinking."""
-    found = {}
+    """Map the signature of each thinking block to the model that wrote it."""
+    models = {}
     for row in rows:
         model = row.message.model if row.type == "assistant" and row.message is not None else None
         kinds = row.message.content if model and row.message else ()
         if isinstance(kinds, list) and any(block.type in THINKING_TYPES for block in kinds):
             blocks = file.read_body(row)["message"]["content"]
-            found.update(
+            models.update(
                 {get_thinking_signature(block): str(model) for block in blocks if block.get("type") in THINKING_TYPES}
             )
-    return found
+    return models

@@ -1,4 +1,4 @@
-"""What the model knows of files and tasks when a session is taken up again, by the calls that went well."""
+"""The files and tasks that the model knows when a session is resumed, from its successful calls."""
 
 from __future__ import annotations
 
@@ -16,35 +16,37 @@ _PARTIAL_READ_KEYS = frozenset({"offset", "limit", "pages"})
 
 
 class SeenFile(NamedTuple):
-    """A file that the model has read or written; if it was changed later than that, it must be read again."""
+    """A file that the model has read or written; if it changed since, the model must read it again."""
 
     path: str
     time: datetime
     is_whole: bool
-    """Whether all of it was seen in one call; what an edit made of it was not, in the real client neither."""
+    """Whether one call showed all of it; as in Claude Code, an edit does not count."""
 
 
 def _list_call_inputs(session: Session, calls: Sequence[Call], names: Container[str]) -> list[tuple[Call, Json]]:
-    """The calls of some tools that went well, with what they were given."""
+    """Return the successful calls of some tools with their inputs."""
     wanted = [call for call in calls if call.name in names and call.is_error is False]
-    given = read_call_inputs(session.file, wanted)
-    return [(call, said) for call, said in zip(wanted, given, strict=True) if isinstance(said, dict)]
+    inputs = read_call_inputs(session.file, wanted)
+    return [(call, call_input) for call, call_input in zip(wanted, inputs, strict=True) if isinstance(call_input, dict)]
 
 
 def find_last_todos(session: Session, calls: Sequence[Call]) -> list[Json]:
-    """The task list as it stood last."""
-    for _, given in reversed(_list_call_inputs(session, calls, ("TodoWrite",))):
-        if isinstance(said := given.get("todos"), list):
-            return [item for item in said if isinstance(item, dict)]
+    """Return the latest task list."""
+    for _, call_input in reversed(_list_call_inputs(session, calls, ("TodoWrite",))):
+        if isinstance(todos := call_input.get("todos"), list):
+            return [item for item in todos if isinstance(item, dict)]
     return []
 
 
 def find_seen_files(session: Session, calls: Sequence[Call]) -> Iterator[SeenFile]:
-    """The files that were read or written, each as it was seen last."""
-    found: dict[str, SeenFile] = {}
-    for call, given in _list_call_inputs(session, calls, PATH_FIELDS):
-        path, time = find_named_path(given, call.name), parse_timestamp(call.ended_at)
+    """Yield the files that were read or written, each as last seen."""
+    files: dict[str, SeenFile] = {}
+    for call, call_input in _list_call_inputs(session, calls, PATH_FIELDS):
+        path, time = find_named_path(call_input, call.name), parse_timestamp(call.ended_at)
         if path is not None and time is not None:
-            is_whole = call.name == "Write" or (call.name in READ_TOOLS and given.keys().isdisjoint(_PARTIAL_READ_KEYS))
-            found[path] = SeenFile(path, time, is_whole)
-    yield from found.values()
+            is_whole = call.name == "Write" or (
+                call.name in READ_TOOLS and call_input.keys().isdisjoint(_PARTIAL_READ_KEYS)
+            )
+            files[path] = SeenFile(path, time, is_whole)
+    yield from files.values()

@@ -1,1 +1,1 @@
-"""What the model can do: one tool a file, with Claude Code's names, inputs, result texts and structured results."""
+"""The tools of the model, one per file, with Claude Code's names, inputs, result texts and structured results."""

@@ -1,4 +1,4 @@
-"""AskUserQuestion: let the person choose, in the middle of the work."""
+"""AskUserQuestion: ask the person questions during a turn."""
 
 from __future__ import annotations
 
@@ -20,41 +20,41 @@ _OWN_WORDS_TEXT = (
 
 
 class AskUserQuestion(DescribedTool):
-    """Asks the person, one thing at a time."""
+    """Asks the person, one question at a time."""
 
     def run(self, given: Object, scene: CallContext) -> CallResult:
-        """Ask. The desk answers with `answers`: a text for each question (choices of several joined by ", ").
+        """Ask. The host returns `answers`: a text per question, several choices joined by ", ".
 
-        There may be `annotations`, with `notes` to some of them; who declines may say why (`words`).
+        It may return `annotations` with `notes` on some answers; a person who declines may give a reason (`words`).
         """
         questions = given["questions"]
         _check_questions(questions)
-        found = scene.desk.ask(Question("question", {"questions": questions}, scene.call))
-        if found is None or "answers" not in found:
-            raise ToolError((found or {}).get("words") or _UNANSWERED_TEXT)
-        answers, notes = to_object(found["answers"]), to_object(found.get("annotations"))
+        reply = scene.desk.ask(Question("question", {"questions": questions}, scene.call))
+        if reply is None or "answers" not in reply:
+            raise ToolError((reply or {}).get("words") or _UNANSWERED_TEXT)
+        answers, notes = to_object(reply["answers"]), to_object(reply.get("annotations"))
         structured = {"questions": questions, "answers": answers, **({"annotations": notes} if notes else {})}
         return CallResult(_describe_answers(questions, answers, notes), structured)
 
 
 def _describe_answers(questions: list[Object], answers: Object, notes: Object) -> str:
-    """The answers in words: plain choices, or something that must be read with care."""
+    """Describe the answers: plain choices, or texts that the model must read carefully."""
     if not answers:
         return "The user did not answer the questions."
-    pairs, asked = [], {question["question"]: question for question in questions}
-    for name, said in answers.items():
+    pairs, by_text = [], {question["question"]: question for question in questions}
+    for name, answer in answers.items():
         note = to_object(notes.get(name)).get("notes")
-        text = ",".join(map(str, said)) if isinstance(said, list) else said
+        text = ",".join(map(str, answer)) if isinstance(answer, list) else answer
         pairs.append(f'"{name}"="{text}"' + (f" notes: {note}" if note else ""))
-    is_plain = not notes and all(_is_offered_choice(said, asked.get(name, {})) for name, said in answers.items())
+    is_plain = not notes and all(_is_offered_choice(answer, by_text.get(name, {})) for name, answer in answers.items())
     return (_PLAIN_ANSWER_TEXT if is_plain else _OWN_WORDS_TEXT).format(", ".join(pairs))
 
 
-def _is_offered_choice(said: object, question: Object) -> bool:
+def _is_offered_choice(answer: object, question: Object) -> bool:
     labels = {option["label"] for option in question.get("options", ())}
     if question.get("multiSelect"):
-        return labels.issuperset(said if isinstance(said, list) else str(said).split(", "))
-    return isinstance(said, str) and said in labels
+        return labels.issuperset(answer if isinstance(answer, list) else str(answer).split(", "))
+    return isinstance(answer, str) and answer in labels
 
 
 def _check_questions(questions: list[Object]) -> None:

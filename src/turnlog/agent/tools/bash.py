@@ -1,7 +1,7 @@
-"""Bash: run a command, in a fresh shell each time, in the folder where the last one ended.
+"""Bash: run a command in a fresh shell, in the folder where the last one ended.
 
-The folder is carried over only within the working folders. A command that takes too long goes on in the background;
-what it wrote until then is the result. The client's own keys are not in its environment (`key_shield`).
+The folder carries over only within the working folders. A command that takes too long continues in the background, and
+its output so far is the result. Its environment has none of the client's keys (`key_shield`).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _COMMAND_JOINTS = frozenset({";", "&&", "||", "|", "|&", "&"})
 
 
 def explain_exit_code(command: str, code: int) -> str | None:
-    """What an exit status of 1 says that is no error; None if it is one, or if the command did well."""
+    """Explain an exit status of 1 that is not an error; None for an error or success."""
     parts = _split_simple_commands(command)
     if code != 1 or not parts:
         return None
@@ -47,7 +47,7 @@ def explain_exit_code(command: str, code: int) -> str | None:
 
 
 def is_expected_silent(command: str) -> bool:
-    """Whether a command is one that says nothing when it does well."""
+    """Whether a command prints nothing on success."""
     parts = _split_simple_commands(command, frozenset({";", "&&"}))
     return bool(parts) and all(
         words[0] in _SILENT_PROGRAMS and not _COMMAND_JOINTS.intersection(words) for words in parts
@@ -55,18 +55,18 @@ def is_expected_silent(command: str) -> bool:
 
 
 def begins_with_pause(command: str) -> bool:
-    """Whether a command begins with waiting, so that nothing is gained when it goes on in the background."""
+    """Whether a command starts with a sleep, so that moving it to the background gains nothing."""
     parts = _split_simple_commands(command)
     return bool(parts) and parts[0][0] == "sleep"
 
 
 def changes_folder(command: str) -> bool:
-    """Whether a command changes the folder that it is in."""
+    """Whether a command changes its folder."""
     return any(words[0] in _FOLDER_CHANGING_PROGRAMS for words in _split_simple_commands(command))
 
 
 def _split_simple_commands(command: str, joints: frozenset[str] = _COMMAND_JOINTS) -> list[list[str]]:
-    """The words of the simple commands of a command, as far as they can be told without a parser."""
+    """Split a command into the words of its simple commands, as far as possible without a parser."""
     plain = _JOINED_STREAM_PATTERN.sub(">", command).replace("\n", " ; ")
     lexer = shlex.shlex(plain, posix=True, punctuation_chars=";&|")
     lexer.whitespace_split, lexer.commenters = True, ""
@@ -85,32 +85,31 @@ def _split_simple_commands(command: str, joints: frozenset[str] = _COMMAND_JOINT
 DEFAULT_TIMEOUT_MS = 120_000
 MAX_TIMEOUT_MS = 600_000
 DEFAULT_BACKGROUND_MS = 1_800_000
-"""Milliseconds that a command may run in the background, unless the call says otherwise."""
+"""How long a command may run in the background, unless the call says otherwise."""
 MAX_BACKGROUND_MS = 7_200_000
 PROGRESS_DELAY_SECONDS = 2.0
-"""Seconds before the first report of progress."""
-_MOVING = re.compile(r"\b(?:cd|pushd|popd)\b")
+"""The delay before the first progress report."""
+_FOLDER_CHANGE_PATTERN = re.compile(r"\b(?:cd|pushd|popd)\b")
 _SHELL_FUNCTION_PREFIX = "BASH_FUNC_"
-_MEDDLING_VARIABLES = frozenset({"BASH_ENV", "ENV", "CDPATH"})
-"""What would run code, or lead elsewhere, before a command that was allowed, as functions of a parent shell do."""
+_UNSAFE_VARIABLES = frozenset({"BASH_ENV", "ENV", "CDPATH"})
+"""Variables that run code or change folders before an allowed command; so do functions of a parent shell."""
 _ADDED_VARIABLES = {"CLAUDECODE": "1", "GIT_EDITOR": "true"}
 
 
 class Bash(DescribedTool):
-    """Runs commands."""
-
     def __init__(self, is_readonly: Callable[[str], bool] = lambda _: False) -> None:
         self._is_readonly = is_readonly
 
     def is_safe(self, given: Object) -> bool:
-        """Whether the command only reads, and stays where it is: what follows one that moves is meant to run there."""
+        """Whether the command only reads and stays in its folder, so that later calls don't depend on it."""
         command = given["command"]
-        return not (given.get("run_in_background") or _MOVING.search(command)) and self._is_readonly(command)
+        return not (given.get("run_in_background") or _FOLDER_CHANGE_PATTERN.search(command)) and self._is_readonly(
+            command
+        )
 
     def run(self, given: Object, scene: CallContext) -> CallResult:
-        """Run it."""
         scene.cancel.check()
-        moved = _ensure_folder(scene.place)
+        reset_note = _ensure_folder(scene.place)
         shell = scene.shells.start_shell(
             given["command"],
             call=scene.call,
@@ -123,26 +122,26 @@ class Bash(DescribedTool):
             return _build_background_result(shell, scene, limit)
         limit = _read_timeout_ms(given, DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS)
         if _wait_for_end(shell, scene, limit / 1000):
-            return _build_finished_result(shell, scene, moved)
+            return _build_finished_result(shell, scene, reset_note)
         if begins_with_pause(shell.command):
             return _build_timeout_result(shell, limit)
         return _build_background_result(shell, scene, MAX_TIMEOUT_MS, limit)
 
 
 def build_command_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Variables for a command: none of the client's own, above all not its keys, and none that meddles with bash."""
-    kept = build_child_environment(environ)
-    meddling = [name for name in kept if name in _MEDDLING_VARIABLES or name.startswith(_SHELL_FUNCTION_PREFIX)]
-    return {name: value for name, value in kept.items() if name not in meddling} | _ADDED_VARIABLES
+    """Return the variables for a command: none of the client's, above all no keys, and none that affects bash."""
+    variables = build_child_environment(environ)
+    unsafe = [name for name in variables if name in _UNSAFE_VARIABLES or name.startswith(_SHELL_FUNCTION_PREFIX)]
+    return {name: value for name, value in variables.items() if name not in unsafe} | _ADDED_VARIABLES
 
 
 def _ensure_folder(place: Workspace) -> str:
-    """See to it that the folder is there; what the model is told if it was not."""
+    """Reset the folder if it no longer exists, and return a note for the model if so."""
     if place.cwd.is_dir():
         return ""
     place.cwd = place.root
     if not place.root.is_dir():
-        raise ToolError(f"The working folder {place.root} is no longer there, so that no command can be run in it.")
+        raise ToolError(f"The working folder {place.root} no longer exists, so no command can run in it.")
     return _describe_reset(place)
 
 
@@ -150,13 +149,13 @@ def _describe_reset(place: Workspace) -> str:
     return f"Shell cwd was reset to {place.root}"
 
 
-def _read_timeout_ms(given: Object, default: int, most: int) -> int:
+def _read_timeout_ms(given: Object, default: int, longest: int) -> int:
     wanted = given.get("timeout") or default
-    return int(min(wanted, most)) if wanted > 0 else default
+    return int(min(wanted, longest)) if wanted > 0 else default
 
 
 def _wait_for_end(shell: Shell, scene: CallContext, seconds: float) -> bool:
-    """Wait for the end, and tell now and then how far it is; False when the time is over."""
+    """Wait for the end and report progress; return False when the time is up."""
     process = shell.process
     try:
         with scene.cancel.on_cancel(process.kill):
@@ -194,7 +193,7 @@ def _build_progress_report(shell: Shell, seconds: float) -> dict[str, Any]:
     }
 
 
-def _build_finished_result(shell: Shell, scene: CallContext, moved: str) -> CallResult:
+def _build_finished_result(shell: Shell, scene: CallContext, reset_note: str) -> CallResult:
     code = shell.process.exit_code or 0
     meaning = explain_exit_code(shell.command, code)
     if shell.process.is_too_large:
@@ -206,36 +205,36 @@ def _build_finished_result(shell: Shell, scene: CallContext, moved: str) -> Call
             ),
         )
     if code and meaning is None:
-        return _build_failure_result(shell, "\n".join(filter(None, [f"Exit code {code}", moved])))
-    moved = _carry_over_folder(shell, scene.place) or moved
-    structured = _build_structured_result(stderr=f"\n{moved}" if moved else "")
+        return _build_failure_result(shell, "\n".join(filter(None, [f"Exit code {code}", reset_note])))
+    reset_note = _carry_over_folder(shell, scene.place) or reset_note
+    structured = _build_structured_result(stderr=f"\n{reset_note}" if reset_note else "")
     if meaning:
         structured["returnCodeInterpretation"] = meaning
     structured["noOutputExpected"] = is_expected_silent(shell.command)
-    text = command_output.read_shown_output(shell.path)
+    text = command_output.read_inline_output(shell.path)
     if text is None:
         text = _persist_output(shell, scene, structured)
     else:
         structured["stdout"] = text
     shell.remove_files()
-    return CallResult("\n".join(filter(None, [text, moved])) or "(Bash completed with no output)", structured)
+    return CallResult("\n".join(filter(None, [text, reset_note])) or "(Bash completed with no output)", structured)
 
 
 def _persist_output(shell: Shell, scene: CallContext, structured: dict[str, Any]) -> str:
-    """Move the output to where the session keeps large results; what the model is shown of it."""
-    kept = scene.session / "tool-results" / f"{shell.id}.txt"
-    kept.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    begin, total = command_output.read_output_head(shell.path), shell.path.stat().st_size
-    shutil.move(shell.path, kept)
-    structured["stdout"] = begin[: command_output.MAX_INLINE_CHARS]
-    structured |= {"persistedOutputPath": str(kept), "persistedOutputSize": total}
-    return command_output.describe_persisted_output(begin, kept, total)
+    """Move the output to the session's folder for large results, and return the preview for the model."""
+    path = scene.session / "tool-results" / f"{shell.id}.txt"
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    preview, total = command_output.read_output_head(shell.path), shell.path.stat().st_size
+    shutil.move(shell.path, path)
+    structured["stdout"] = preview[: command_output.MAX_INLINE_CHARS]
+    structured |= {"persistedOutputPath": str(path), "persistedOutputSize": total}
+    return command_output.describe_persisted_output(preview, path, total)
 
 
 def _carry_over_folder(shell: Shell, place: Workspace) -> str:
-    """Stay in the folder where the command ended, if one may work there; else go back, and say so."""
+    """Stay in the folder where the command ended if it is a working folder; else reset it and return a note."""
     try:
-        there = Path(shell.whereabouts.read_text("utf-8", "surrogateescape").removesuffix("\n"))
+        there = Path(shell.cwd_path.read_text("utf-8", "surrogateescape").removesuffix("\n"))
     except OSError:
         return ""
     if any(there.is_relative_to(folder.resolve()) for folder in (place.root, *place.further)):
@@ -265,30 +264,30 @@ def _build_timeout_result(shell: Shell, limit: int) -> CallResult:
 
 def _build_background_result(shell: Shell, scene: CallContext, limit: int, waited: int | None = None) -> CallResult:
     structured = _build_structured_result(noOutputExpected=False, backgroundTaskId=shell.id)
-    wrote = ""
+    output = ""
     if waited is None:
-        told = f"Command running in background with ID: {shell.id}. "
+        text = f"Command running in background with ID: {shell.id}. "
     else:
-        told = (
+        text = (
             f"Command did not complete within its {(waited + 500) // 1000}s timeout and was moved to the background "
             f"(ID: {shell.id}). "
         )
         structured["timedOutAfterMs"] = waited
-        wrote = structured["stdout"] = command_output.trim_output(command_output.read_output_head(shell.path))[
+        output = structured["stdout"] = command_output.trim_output(command_output.read_output_head(shell.path))[
             : command_output.MAX_INLINE_CHARS
         ]
         with contextlib.suppress(OSError):
             shell.shown = shell.path.stat().st_size
-    told += (
+    text += (
         f"Output is being written to: {shell.path}. You will be notified when it completes; after "
         f"{_format_duration(limit)} it is stopped. BashOutput shows what it has written since, KillShell ends it."
     )
     if changes_folder(shell.command):
         hint = f"Session cwd remains {scene.place.cwd}; the folder that a background command goes to is its own."
         structured["backgroundCwdHint"] = hint
-        told += f"\n{hint}"
+        text += f"\n{hint}"
     scene.shells.keep_in_background(shell, limit / 1000)
-    return CallResult("\n".join(filter(None, [wrote, told])), structured)
+    return CallResult("\n".join(filter(None, [output, text])), structured)
 
 
 def _format_duration(milliseconds: int) -> str:

@@ -1,4 +1,4 @@
-"""BashOutput: what a command in the background has written since it was last looked at."""
+"""BashOutput: return the new output of a background command."""
 
 from __future__ import annotations
 
@@ -14,17 +14,16 @@ from turnlog.agent.tools.tool import CallContext
 
 
 class BashOutput(DescribedTool):
-    """Reads on in the output of a background command."""
+    """Reads the next part of a background command's output."""
 
     only_reads = True
 
     def run(self, given: Object, scene: CallContext) -> CallResult:
-        """Read on."""
         shell = find_background_shell(scene, given["bash_id"])
-        wanted = _compile_filter(given.get("filter"))
+        pattern = _compile_filter(given.get("filter"))
         text = _read_new_output(shell)
-        if wanted is not None:
-            text = "\n".join(line for line in text.split("\n") if wanted.search(line))
+        if pattern is not None:
+            text = "\n".join(line for line in text.split("\n") if pattern.search(line))
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         code = None if shell.status == "running" else shell.process.exit_code
         left = shell.path.stat().st_size - shell.shown
@@ -47,12 +46,12 @@ class BashOutput(DescribedTool):
             "timestamp": now,
         }
         return CallResult(
-            "\n\n".join(filter(None, parts)), structured | ({"filterPattern": wanted.pattern} if wanted else {})
+            "\n\n".join(filter(None, parts)), structured | ({"filterPattern": pattern.pattern} if pattern else {})
         )
 
 
 def find_background_shell(scene: CallContext, name: str) -> Shell:
-    """The background command of an id."""
+    """Return the background command with an id."""
     shell = scene.shells.find_shell(name)
     if shell is None:
         raise RejectedCall(f"No task found with ID: {name}")
@@ -63,16 +62,16 @@ def _compile_filter(text: str | None) -> re.Pattern[str] | None:
     try:
         return re.compile(text) if text else None
     except re.error as error:
-        raise RejectedCall(f"The filter is no regular expression: {error}") from None
+        raise RejectedCall(f"The filter is not a valid regular expression: {error}") from None
 
 
 def _read_new_output(shell: Shell) -> str:
-    """What was written since the last look, as far as it may be shown at once."""
+    """Return the output since the last call, up to the size limit."""
     is_over = shell.status != "running"
     with shell.path.open("rb") as file:
         file.seek(shell.shown)
         data = file.read(command_output.MAX_INLINE_CHARS)
     decoder = getincrementaldecoder("utf-8")("replace")
     text = decoder.decode(data, final=is_over and len(data) < command_output.MAX_INLINE_CHARS)
-    shell.shown += len(data) - len(decoder.getstate()[0])  # a character that is half written is shown with its end
+    shell.shown += len(data) - len(decoder.getstate()[0])  # a half-written character comes with the next part
     return command_output.trim_output(text)

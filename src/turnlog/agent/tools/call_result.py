@@ -1,4 +1,4 @@
-"""What comes of a call: a result, or an error that tells the model what to do; and the folders that a call works in."""
+"""The result of a call, errors that tell the model what to do, and the folders that calls run in."""
 
 from __future__ import annotations
 
@@ -12,41 +12,41 @@ Object = Mapping[str, Any]
 
 
 class CallResult(NamedTuple):
-    """What came of a call."""
+    """The result of a call."""
 
     content: str | Sequence[Object]
-    """What the model is told: a text, or blocks."""
+    """The text or blocks for the model."""
     structured: Any = None
-    """The client's own record of it, `toolUseResult`; never sent."""
+    """The client's own record (`toolUseResult`), which is never sent."""
     is_error: bool = False
 
 
 def to_object(value: object) -> Object:
-    """A value that should be an object; an empty one if it is none."""
+    """Return a value if it is an object, else an empty object."""
     return value if isinstance(value, Mapping) else {}
 
 
 class ToolError(Exception):
-    """A call that can't be done: its text tells the model why, and what to do about it."""
+    """A call that failed; its text tells the model why, and what to do about it."""
 
     def to_result(self) -> CallResult:
-        """What the model is told, and what is recorded."""
+        """Convert the error into a result for the model and the record."""
         return CallResult(str(self), f"Error: {self}", is_error=True)
 
 
 class RejectedCall(ToolError):
-    """A call that was turned down before anything was tried: a wrong input, a file that was not read."""
+    """A call that was rejected before anything happened: invalid input, or an unread file."""
 
     def to_result(self) -> CallResult:
-        """The same, marked as the real client marks it."""
+        """Convert the error into a result, tagged as in Claude Code."""
         return CallResult(f"<tool_use_error>{self}</tool_use_error>", f"Error: {self}", is_error=True)
 
 
 class Workspace(Struct):
-    """Where the work is done; a shell may move within it."""
+    """The working folders; a shell may change `cwd` within them."""
 
     root: Path
-    """The folder that the client was started in."""
+    """The start folder of the client."""
     cwd: Path
     further: Sequence[Path] = ()
-    """Other folders that may be worked in (`--add-dir`)."""
+    """Additional working folders (`--add-dir`)."""

@@ -1,6 +1,6 @@
-"""The text of what a command wrote: how much of it the model is shown, and where the rest is.
+"""Format a command's output for the model: how much to show, and where the rest is.
 
-What was written is read from its file, and no more of it than is shown. Bytes that are no UTF-8 become U+FFFD.
+The output is read from its file, only as much as needed. Bytes that are not UTF-8 become U+FFFD.
 """
 
 from __future__ import annotations
@@ -10,27 +10,27 @@ import re
 from pathlib import Path
 
 MAX_INLINE_CHARS = 30_000
-"""More characters than this go to a file, with a preview for the model."""
+"""Longer output goes to a file, with a preview for the model."""
 PREVIEW_CHARS = 2_000
 MAX_ERROR_CHARS = 10_000
-"""Of an error so many characters are shown: the beginning and the end."""
+"""The number of characters to show of an error: half from the start, half from the end."""
 _MAX_BYTES_PER_CHAR = 4
 _LEADING_BLANK_LINES_PATTERN = re.compile(r"\A(?:[^\S\n]*\n)+")
 
 
 def trim_output(text: str) -> str:
-    """A text without blank lines before it and white space after it."""
+    """Strip blank lines before a text and white space after it."""
     return _LEADING_BLANK_LINES_PATTERN.sub("", text).rstrip()
 
 
 def read_output_head(path: Path, characters: int = MAX_INLINE_CHARS) -> str:
-    """The first characters of a file, and one more if there are more."""
+    """Return the first characters of a file, plus one if there are more."""
     with path.open("rb") as file:
         return file.read((characters + 1) * _MAX_BYTES_PER_CHAR).decode("utf-8", "replace")[: characters + 1]
 
 
 def read_output_tail(path: Path, characters: int) -> str:
-    """The last characters of a file."""
+    """Return the last characters of a file."""
     with path.open("rb") as file:
         begin = max(0, file.seek(0, os.SEEK_END) - characters * _MAX_BYTES_PER_CHAR)
         file.seek(begin)
@@ -38,31 +38,31 @@ def read_output_tail(path: Path, characters: int) -> str:
     return data.decode("utf-8", "replace")[-characters:]
 
 
-def read_shown_output(path: Path) -> str | None:
-    """All that a file holds, as the model is shown it; None if it is too large for that."""
-    found = trim_output(read_output_head(path, 2 * MAX_INLINE_CHARS))
+def read_inline_output(path: Path) -> str | None:
+    """Return the complete output for the model; None if it is too large."""
+    text = trim_output(read_output_head(path, 2 * MAX_INLINE_CHARS))
     return (
-        found
-        if len(found) <= MAX_INLINE_CHARS and path.stat().st_size <= 2 * MAX_INLINE_CHARS * _MAX_BYTES_PER_CHAR
+        text
+        if len(text) <= MAX_INLINE_CHARS and path.stat().st_size <= 2 * MAX_INLINE_CHARS * _MAX_BYTES_PER_CHAR
         else None
     )
 
 
 def describe_persisted_output(text: str, path: Path, total: int) -> str:
-    """What the model is shown of a text that is too large: where all of it is, and how it begins."""
-    begin = text[:PREVIEW_CHARS]
-    cut = begin.rfind("\n")
-    begin = begin[:cut] if cut > PREVIEW_CHARS // 2 else begin
+    """Describe output that is too large: its file, and a preview."""
+    preview = text[:PREVIEW_CHARS]
+    cut = preview.rfind("\n")
+    preview = preview[:cut] if cut > PREVIEW_CHARS // 2 else preview
     return (
         f"<persisted-output>\nOutput too large ({format_byte_size(total)}). Full output saved to: {path}\n\n"
-        f"Preview (first {format_byte_size(PREVIEW_CHARS)}):\n{begin}\n...\n</persisted-output>"
+        f"Preview (first {format_byte_size(PREVIEW_CHARS)}):\n{preview}\n...\n</persisted-output>"
     )
 
 
 def describe_failed_output(first: str, path: Path) -> str:
-    """What the model is shown of a command that failed: a first line, then the beginning and the end of the output.
+    """Describe the output of a failed command: a first line, then the start and end of the output.
 
-    The end is that of the output itself, however long it is: there a failing build says why.
+    The end is always included, however long the output is: that is where a failing build says why.
     """
     text = f"{first}\n{trim_output(read_output_head(path, 2 * MAX_INLINE_CHARS))}".rstrip()
     half = MAX_ERROR_CHARS // 2
@@ -78,7 +78,7 @@ def describe_failed_output(first: str, path: Path) -> str:
 
 
 def format_byte_size(count: int) -> str:
-    """A number of bytes for people: `38KB`, `1.5MB`."""
+    """Format a number of bytes: `38KB`, `1.5MB`."""
     if count < 1024:
         return f"{count} bytes"
     power = 1 + (count >= 1 << 20) + (count >= 1 << 30)

@@ -1,7 +1,7 @@
-"""What the model is told of the tools: `offered.json`, which has the names, the words and the inputs of all of them.
+"""Tool descriptions for the model: `offered.json` has the name, description and input schema of each tool.
 
-The names and the inputs are Claude Code's. The words are ours; they stand apart from the code, so that whoever changes
-one sees that it is part of every request.
+The names and schemas are Claude Code's. The descriptions are ours, kept apart from the code as a reminder that they
+are part of every request.
 """
 
 from __future__ import annotations
@@ -16,19 +16,18 @@ from turnlog.agent.tools.tool import Tool
 
 
 class DescribedTool(Tool):
-    """A tool that is described there, under the name of its class."""
+    """A tool whose description is in `offered.json`, under its class name."""
 
     only_reads = False
-    """Whether calls change nothing."""
+    """Whether no call changes anything."""
 
     @property
     def name(self) -> str:
-        """Its name."""
         return type(self).__name__
 
     @property
     def description(self) -> str:
-        """What the model is told of it."""
+        """The description for the model."""
         return "\n".join(_load_descriptions()[self.name]["description"])
 
     @property
@@ -38,11 +37,11 @@ class DescribedTool(Tool):
         return schema
 
     def is_safe(self, given: Object) -> bool:
-        """Whether a call may run beside others."""
+        """Whether a call may run in parallel with others."""
         return self.only_reads
 
 
 @cache
 def _load_descriptions() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(Path(__file__).with_name("offered.json").read_text(encoding="utf-8"))
-    return found
+    descriptions: dict[str, Any] = json.loads(Path(__file__).with_name("offered.json").read_text(encoding="utf-8"))
+    return descriptions

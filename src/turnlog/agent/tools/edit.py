@@ -1,4 +1,4 @@
-"""Edit: a string in a file gives way to another."""
+"""Edit: replace a string in a file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _STALE_REMARK = (
 
 
 class EditRequest(NamedTuple):
-    """What is to give way to what."""
+    """The string to replace, and its replacement."""
 
     old: str
     new: str
@@ -37,18 +37,15 @@ class EditRequest(NamedTuple):
 
 
 class Edit(DescribedTool):
-    """The tool."""
-
     def run(self, given: Object, scene: CallContext) -> CallResult:
-        """Edit it."""
         path = locate_file(given["file_path"], scene.place)
-        wish = _parse_edit_request(given, path)
+        request = _parse_edit_request(given, path)
         before = load_existing_file(path)
         if before is None:
-            if wish.old:
+            if request.old:
                 raise RejectedCall(describe_missing_file(path, scene.place))
-            return _create_file(path, given["file_path"], wish, scene.files)
-        return _apply_edit(before, path, given, wish, scene)
+            return _create_file(path, given["file_path"], request, scene.files)
+        return _apply_edit(before, path, given, request, scene)
 
 
 def _parse_edit_request(given: Object, path: Path) -> EditRequest:
@@ -61,28 +58,28 @@ def _parse_edit_request(given: Object, path: Path) -> EditRequest:
     return EditRequest(old, new, bool(given.get("replace_all")))
 
 
-def _create_file(path: Path, shown: str, wish: EditRequest, files: SeenFiles) -> CallResult:
-    files.note_seen(path, store_text_file(path, wish.new, None), wish.new, is_written=True)
-    return _build_result(shown, "", wish.new, wish, CURRENT_STATE_REMARK, {})
+def _create_file(path: Path, display_path: str, request: EditRequest, files: SeenFiles) -> CallResult:
+    files.note_seen(path, store_text_file(path, request.new, None), request.new, is_written=True)
+    return _build_result(display_path, "", request.new, request, CURRENT_STATE_REMARK, {})
 
 
 def preview_edit(before: TextFile | None, given: Object, path: Path) -> str:
-    """The text that a call would leave in a file, as it would stand there; Unfit if it would not be made."""
-    wish = _parse_edit_request(given, path)
-    if before is None and wish.old:
-        raise RejectedCall("there is no such file")
+    """Return the text that a call would leave in a file; raises RejectedCall if the call would fail."""
+    request = _parse_edit_request(given, path)
+    if before is None and request.old:
+        raise RejectedCall("the file does not exist")
     if before is None:
-        return wish.new
-    wish = wish._replace(old=_find_old_string(before.text, wish, given["old_string"], stale=False))
-    return before.apply_splices(_build_splices(before.text, wish))
+        return request.new
+    request = request._replace(old=_find_old_string(before.text, request, given["old_string"], stale=False))
+    return before.apply_splices(_build_splices(before.text, request))
 
 
-def _apply_edit(before: TextFile, path: Path, given: Object, wish: EditRequest, scene: CallContext) -> CallResult:
-    stale = _is_stale_file(before, path, wish, scene.files)
-    found = _find_old_string(before.text, wish, given["old_string"], stale=stale)
+def _apply_edit(before: TextFile, path: Path, given: Object, request: EditRequest, scene: CallContext) -> CallResult:
+    stale = _is_stale_file(before, path, request, scene.files)
+    found = _find_old_string(before.text, request, given["old_string"], stale=stale)
     before.check_writable(RejectedCall)
-    wish = wish._replace(old=found)
-    splices = _build_splices(before.text, wish)
+    request = request._replace(old=found)
+    splices = _build_splices(before.text, request)
     text = before.apply_splices(splices)
     whole = not before.shown_text or (scene.files.is_seen_whole(path) and not stale)
     after = text.replace("\r\n", "\n")
@@ -93,15 +90,15 @@ def _apply_edit(before: TextFile, path: Path, given: Object, wish: EditRequest, 
         given["file_path"],
         before.text,
         after,
-        wish,
+        request,
         _STALE_REMARK if stale else CURRENT_STATE_REMARK if whole else "",
         extra,
     )
 
 
-def _is_stale_file(before: TextFile, path: Path, wish: EditRequest, files: SeenFiles) -> bool:
-    """Whether the file changed since it was read; it must have been, unless there is nothing in it."""
-    if not wish.old:
+def _is_stale_file(before: TextFile, path: Path, request: EditRequest, files: SeenFiles) -> bool:
+    """Whether the file changed since it was read; raises RejectedCall if a non-empty file was never read."""
+    if not request.old:
         if before.shown_text.strip():
             raise RejectedCall("Cannot create new file - file already exists.")
         return False
@@ -110,36 +107,38 @@ def _is_stale_file(before: TextFile, path: Path, wish: EditRequest, files: SeenF
     return files.is_changed(path, before.status, before.text)
 
 
-def _find_old_string(text: str, wish: EditRequest, given: str, *, stale: bool) -> str:
-    """Give the string as it stands in the file: its quotes may be curly there."""
-    found = wish.old
-    if wish.old not in text:
-        at = text.translate(_STRAIGHT_QUOTES).find(wish.old.translate(_STRAIGHT_QUOTES))
+def _find_old_string(text: str, request: EditRequest, original: str, *, stale: bool) -> str:
+    """Return the string as the file has it: its quotes may be curly there."""
+    found = request.old
+    if request.old not in text:
+        at = text.translate(_STRAIGHT_QUOTES).find(request.old.translate(_STRAIGHT_QUOTES))
         if at < 0:
-            raise RejectedCall(CHANGED_FILE_TEXT if stale else f"String to replace not found in file.\nString: {given}")
-        found = text[at : at + len(wish.old)]
+            raise RejectedCall(
+                CHANGED_FILE_TEXT if stale else f"String to replace not found in file.\nString: {original}"
+            )
+        found = text[at : at + len(request.old)]
     count = text.count(found) if found else 1
-    if count > 1 and not wish.everywhere:
+    if count > 1 and not request.everywhere:
         raise RejectedCall(
             f"Found {count} matches of the string to replace, but replace_all is false. To replace all occurrences,"
             " set replace_all to true. To replace only one occurrence, please provide more context to uniquely"
-            f" identify the instance.\nString: {given}"
+            f" identify the instance.\nString: {original}"
         )
     return found
 
 
-def _build_splices(text: str, wish: EditRequest) -> list[TextSplice]:
-    old, new = wish.old, _curl_quotes(wish.new, wish.old)
+def _build_splices(text: str, request: EditRequest) -> list[TextSplice]:
+    old, new = request.old, _curl_quotes(request.new, request.old)
     if not old:
         return [TextSplice(0, len(text), new)]
     if not new and not old.endswith("\n") and old + "\n" in text:
-        old += "\n"  # no empty line stays where lines are taken out
+        old += "\n"  # leave no empty line where lines are removed
     spots = [found.start() for found in re.finditer(re.escape(old), text)]
-    return [TextSplice(at, at + len(old), new) for at in (spots if wish.everywhere else spots[:1])]
+    return [TextSplice(at, at + len(old), new) for at in (spots if request.everywhere else spots[:1])]
 
 
 def _curl_quotes(new: str, old: str) -> str:
-    """Write quotes as the replaced text has them."""
+    """Use curly quotes if the replaced text does."""
     if "“" in old or "”" in old:
         new = re.sub('"', lambda found: "“" if _opens_quote(new, found.start()) else "”", new)
     if "‘" in old or "’" in old:
@@ -151,16 +150,18 @@ def _opens_quote(text: str, at: int) -> bool:
     return at == 0 or text[at - 1] in _QUOTE_OPENING_CHARACTERS
 
 
-def _build_result(shown: str, before: str, after: str, wish: EditRequest, remark: str, extra: Object) -> CallResult:
-    deed = ". All occurrences were successfully replaced." if wish.everywhere else " successfully."
+def _build_result(
+    display_path: str, before: str, after: str, request: EditRequest, remark: str, extra: Object
+) -> CallResult:
+    outcome = ". All occurrences were successfully replaced." if request.everywhere else " successfully."
     structured = {
-        "filePath": shown,
-        "oldString": wish.old,
-        "newString": wish.new,
+        "filePath": display_path,
+        "oldString": request.old,
+        "newString": request.new,
         "originalFile": before,
         "structuredPatch": build_patch(before, after),
         "userModified": False,
-        "replaceAll": wish.everywhere,
+        "replaceAll": request.everywhere,
         **extra,
     }
-    return CallResult(f"The file {shown} has been updated{deed}{remark}", structured)
+    return CallResult(f"The file {display_path} has been updated{outcome}{remark}", structured)

@@ -1,6 +1,6 @@
-"""What the model is told of a file that it wrote, when somebody else has changed it: a formatter, a person.
+"""Tell the model about files it wrote that someone else has changed: a formatter, a person.
 
-Of files that it only read it is not told, as in the newest real client; an edit says it when it meets such a change.
+As in the newest Claude Code, this does not cover files that it only read; an edit reports such a change itself.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from turnlog.agent.tools.seen_files import SeenFiles
 from turnlog.agent.tools.text_file import load_text_file
 
 MAX_SHOWN_LINES = 300
-"""Lines that are shown of a file."""
+"""The number of lines to show of a file."""
 _CONTEXT_LINES = 8
 
 
 def describe_file_changes(files: SeenFiles) -> Iterator[str]:
-    """Tell of each change once: from then on the file counts as seen in its new state."""
+    """Describe each change once: from then on the file counts as seen in its new state."""
     for path, sight in files.list_written():
         try:
             status = path.stat()
@@ -41,7 +41,7 @@ def describe_file_changes(files: SeenFiles) -> Iterator[str]:
 
 
 def _render_changed_lines(before: str, after: str) -> Iterator[str]:
-    """The lines that stand there now, with their numbers; three dots where some are left out."""
+    """Yield the current lines with their numbers, and three dots for omitted ones."""
     for at, hunk in enumerate(build_patch(before, after, _CONTEXT_LINES)):
         if at:
             yield "..."

@@ -1,4 +1,4 @@
-"""Glob: files by the pattern of their names."""
+"""Glob: find files by name pattern."""
 
 from __future__ import annotations
 
@@ -18,19 +18,16 @@ _GLOB_CHARACTER_PATTERN = re.compile(r"[*?\[{]")
 
 
 class Glob(DescribedTool):
-    """The tool."""
-
     only_reads = True
 
     def run(self, given: Object, scene: CallContext) -> CallResult:
-        """Find them."""
         began = time.monotonic()
         folder, pattern = _split_start_folder(given["pattern"], _find_search_folder(given, scene))
         names = _list_matching_names(folder, pattern, scene)
         shown = [to_cwd_relative_path(str(folder / name), scene.place.cwd) for name in names[:MAX_GLOB_FILES]]
-        told = "\n".join(shown) or "No files found"
+        text = "\n".join(shown) or "No files found"
         if len(names) > MAX_GLOB_FILES:
-            told += (
+            text += (
                 f"\n(Showing {MAX_GLOB_FILES} of {len(names)} matching files; {len(names) - MAX_GLOB_FILES} "
                 f"more are not listed."
                 " Narrow the pattern or path to see the rest.)"
@@ -43,23 +40,23 @@ class Glob(DescribedTool):
             "totalMatches": len(names),
             "countIsComplete": True,
         }
-        return CallResult(told, structured)
+        return CallResult(text, structured)
 
 
 def _find_search_folder(given: Object, scene: CallContext) -> Path:
-    if not (named := given.get("path")):
+    if not (path := given.get("path")):
         return scene.place.cwd
-    folder = locate_file(named, scene.place)
+    folder = locate_file(path, scene.place)
     if not folder.exists():
         here = scene.place.cwd
-        raise ToolError(f"Directory does not exist: {named}. Note: your current working directory is {here}.")
+        raise ToolError(f"Directory does not exist: {path}. Note: your current working directory is {here}.")
     if not folder.is_dir():
-        raise ToolError(f"Path is not a directory: {named}")
+        raise ToolError(f"Path is not a directory: {path}")
     return folder
 
 
 def _split_start_folder(pattern: str, folder: Path) -> tuple[Path, str]:
-    """Where to begin: a pattern may be an absolute path."""
+    """Return the folder to search and the rest of the pattern, which may be an absolute path."""
     if not Path(pattern).is_absolute():
         return folder, pattern
     special = _GLOB_CHARACTER_PATTERN.search(pattern)

@@ -1,4 +1,4 @@
-"""Grep: lines of files that fit a regular expression."""
+"""Grep: find lines that match a regular expression."""
 
 from __future__ import annotations
 
@@ -16,43 +16,40 @@ from turnlog.agent.tools.tool import CallContext
 
 DEFAULT_HEAD_LIMIT = 250
 _VERSION_CONTROL_FOLDERS = (".git", ".svn", ".hg", ".bzr", ".jj", ".sl")
-"""Folders of version control, which are not searched."""
+"""Version control folders, which are not searched."""
 _MAX_LINE_COLUMNS = 500
 _GAP_MARK = "--"
-"""Stands between lines of which some were left out."""
+"""Separates lines between which others are omitted."""
 _FILE_NAME_PATTERN = re.compile(r"(.*?)(?:\0|: binary file matches \()")
 _LINE_NUMBER_PATTERN = re.compile(r"\d+(?:([-:])|$)")
 
 
 class GrepPage(NamedTuple):
-    """Some of what was found."""
+    """A page of the results."""
 
     shown: Sequence[str]
     total: int
     limit: int | None
-    """The limit, if it left something out."""
+    """The limit, if it cut the results."""
     offset: int | None
 
     @property
     def omission_note(self) -> str:
-        """What the page leaves out, for the model."""
+        """A description of the limits for the model."""
         parts = [("limit", self.limit), ("offset", self.offset)]
         return ", ".join(f"{name}: {value}" for name, value in parts if value is not None)
 
     @property
     def applied_limits(self) -> Object:
-        """The same, for the record."""
+        """The limits for the record."""
         parts = {"appliedLimit": self.limit, "appliedOffset": self.offset}
         return {name: value for name, value in parts.items() if value is not None}
 
 
 class Grep(DescribedTool):
-    """The tool."""
-
     only_reads = True
 
     def run(self, given: Object, scene: CallContext) -> CallResult:
-        """Search."""
         name = given.get("path") or "."
         target = locate_file(name, scene.place)
         here = scene.place.cwd
@@ -76,7 +73,7 @@ class Grep(DescribedTool):
 
 
 def _build_arguments(given: Object, mode: str) -> list[str]:
-    words = [
+    arguments = [
         "--hidden",
         "--null",
         "--color=never",
@@ -84,18 +81,18 @@ def _build_arguments(given: Object, mode: str) -> list[str]:
         "--with-filename",
         f"--max-columns={_MAX_LINE_COLUMNS}",
     ]
-    words += [f"--glob=!{name}" for name in _VERSION_CONTROL_FOLDERS]
-    words += [f"--glob={glob}" for glob in _split_globs(given.get("glob", ""))]
-    words += [f"--type={given['type']}"] if given.get("type") else []
-    words += ["--ignore-case"] if given.get("-i") else []
-    words += ["--multiline", "--multiline-dotall"] if given.get("multiline") else []
+    arguments += [f"--glob=!{name}" for name in _VERSION_CONTROL_FOLDERS]
+    arguments += [f"--glob={glob}" for glob in _split_globs(given.get("glob", ""))]
+    arguments += [f"--type={given['type']}"] if given.get("type") else []
+    arguments += ["--ignore-case"] if given.get("-i") else []
+    arguments += ["--multiline", "--multiline-dotall"] if given.get("multiline") else []
     if mode == "content":
-        return [*words, "--sort=path", "--line-number", *_build_context_arguments(given)]
-    return [*words, "--sort=path", "--count"] if mode == "count" else [*words, "--files-with-matches"]
+        return [*arguments, "--sort=path", "--line-number", *_build_context_arguments(given)]
+    return [*arguments, "--sort=path", "--count"] if mode == "count" else [*arguments, "--files-with-matches"]
 
 
 def _build_context_arguments(given: Object) -> list[str]:
-    """How many lines around a match are shown."""
+    """Return the arguments for lines around a match."""
     around = given.get("context", given.get("-C"))
     if around is not None:
         return [f"--context={_to_natural_number(around)}"]
@@ -103,10 +100,10 @@ def _build_context_arguments(given: Object) -> list[str]:
     return [f"{word}={_to_natural_number(given[key])}" for word, key in sides if key in given]
 
 
-def _split_globs(given: str) -> list[str]:
-    """Several patterns may be given at once, between spaces or commas; commas in braces belong to a pattern."""
+def _split_globs(text: str) -> list[str]:
+    """Split patterns at spaces and commas, except commas in braces."""
     return [
-        part for word in given.split() for part in ([word] if "{" in word and "}" in word else word.split(",")) if part
+        part for word in text.split() for part in ([word] if "{" in word and "}" in word else word.split(",")) if part
     ]
 
 
@@ -134,25 +131,29 @@ def _build_files_result(paths: Sequence[str], given: Object, here: Path) -> Call
         **page.applied_limits,
     }
     if page.shown:
-        told = (
+        text = (
             f"Found {_format_count(len(page.shown), 'file')} {page.omission_note}".rstrip()
             + "\n"
             + "\n".join(page.shown)
         )
     elif page.total:
-        told = f"No entries at this offset. [Showing results with pagination = {page.omission_note}]"
+        text = f"No entries at this offset. [Showing results with pagination = {page.omission_note}]"
     else:
-        told = "No files found"
-    return CallResult(told, structured)
+        text = "No files found"
+    return CallResult(text, structured)
 
 
 def _build_content_result(lines: Sequence[str], given: Object) -> CallResult:
     page = _cut_page(lines, given)
     text = "\n".join(page.shown)
-    told = text or ("No entries at this offset" if page.total else "No matches found")
-    told += f"\n\n[Showing results with pagination = {page.omission_note}]" if page.omission_note and page.total else ""
+    summary = text or ("No entries at this offset" if page.total else "No matches found")
+    summary += (
+        f"\n\n[Showing results with pagination = {page.omission_note}]" if page.omission_note and page.total else ""
+    )
     structured: dict[str, Any] = {"mode": "content", "numFiles": 0, "filenames": [], "content": text}
-    return CallResult(told, structured | {"numLines": len(page.shown), "totalLines": page.total, **page.applied_limits})
+    return CallResult(
+        summary, structured | {"numLines": len(page.shown), "totalLines": page.total, **page.applied_limits}
+    )
 
 
 def _build_count_result(entries: Sequence[str], given: Object) -> CallResult:
@@ -160,25 +161,25 @@ def _build_count_result(entries: Sequence[str], given: Object) -> CallResult:
     text = "\n".join(page.shown)
     matches = sum(int(entry.rpartition(":")[2]) for entry in entries)
     total = f"Found {_format_count(matches, 'total occurrence')} across {_format_count(len(entries), 'file')}."
-    told = f"{text or ('No entries at this offset' if entries else 'No matches found')}\n\n{total}"
-    told += f" with pagination = {page.omission_note}" if page.omission_note and entries else ""
+    summary = f"{text or ('No entries at this offset' if entries else 'No matches found')}\n\n{total}"
+    summary += f" with pagination = {page.omission_note}" if page.omission_note and entries else ""
     structured = {"mode": "count", "numFiles": len(entries), "filenames": [], "content": text, "numMatches": matches}
-    return CallResult(told, {**structured, **page.applied_limits})
+    return CallResult(summary, {**structured, **page.applied_limits})
 
 
 def _select_readable_lines(out: str, scene: CallContext) -> list[str]:
-    """The lines of ripgrep's output, without those of files that must not be read."""
-    kept: list[str] = []
+    """Return the lines of ripgrep's output without those of protected files."""
+    lines: list[str] = []
     is_unreadable = cache(lambda path: scene.is_unreadable(scene.place.cwd / path))
     for line in out.removesuffix("\n").split("\n") if out else ():
-        named = _FILE_NAME_PATTERN.match(line)
-        if not is_unreadable(named[1]) if named else kept and kept[-1] != _GAP_MARK:
-            kept.append(line.removesuffix("\r"))
-    return kept[:-1] if kept and kept[-1] == _GAP_MARK else kept
+        match = _FILE_NAME_PATTERN.match(line)
+        if not is_unreadable(match[1]) if match else lines and lines[-1] != _GAP_MARK:
+            lines.append(line.removesuffix("\r"))
+    return lines[:-1] if lines and lines[-1] == _GAP_MARK else lines
 
 
 def _format_line(line: str, here: Path, *, is_bare: bool = False, is_numbered: bool = True) -> str:
-    """A line with its path as the model is told of it; without, if a single file is searched."""
+    """Format a line for the model with its path, or without it if a single file is searched."""
     path, mark, rest = line.partition("\0")
     found = _LINE_NUMBER_PATTERN.match(rest)
     if not mark or not found:

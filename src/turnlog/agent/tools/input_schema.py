@@ -1,6 +1,6 @@
-"""Inputs of tools: seeing that a call gives what the tool wants.
+"""Validate the inputs of tools against their schemas.
 
-The complaints are worded as Claude Code words them; models know these sentences.
+The messages are Claude Code's; models know them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from turnlog.agent.tools.call_result import CallResult, Object, RejectedCall
 
 _InputPath = tuple[str | int, ...]
-"""The way to a part of an input: names, and places in lists."""
+"""The path to a part of an input: names, and list positions."""
 _NUMBER_PATTERN = re.compile(r"-?\d+(\.\d+)?")
 _URI_PATTERN = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:\S")
 _CAPITAL_PATTERN = re.compile("([A-Z])")
@@ -22,7 +22,7 @@ _JSON_TYPES = {str: "string", bool: "boolean", int: "number", float: "number", l
 
 
 class InvalidInput(RejectedCall):
-    """An input that does not fit the schema."""
+    """An input that does not match the schema."""
 
     def __init__(self, message: str, issues: str) -> None:
         super().__init__(f"InputValidationError: {message}")
@@ -30,30 +30,30 @@ class InvalidInput(RejectedCall):
 
     @classmethod
     def from_details(cls, *details: Object) -> InvalidInput:
-        """What is wrong, for which there are no sentences."""
-        told = json.dumps(details, indent=2, ensure_ascii=False)
-        return cls(told, told)
+        """Build the error from issues that have no sentences."""
+        text = json.dumps(details, indent=2, ensure_ascii=False)
+        return cls(text, text)
 
     def to_result(self) -> CallResult:
-        """The same; what is recorded are the issues in full."""
+        """Convert the error into a result that records the full issues."""
         return super().to_result()._replace(structured=f"InputValidationError: {self.issues}")
 
 
 class InputIssue(NamedTuple):
-    """One thing that is wrong with an input."""
+    """One problem of an input."""
 
     rank: int
-    """Missing parameters are told first, then unexpected ones, then wrong types, then wrong values."""
+    """The order: missing parameters, then unexpected ones, then wrong types, then wrong values."""
     sentences: Sequence[str]
     detail: Object
 
 
-def validate_input(name: str, schema: Object, given: object) -> dict[str, Any]:
-    """Give the input of a call as the schema wants it, or raise InvalidInput.
+def validate_input(name: str, schema: Object, arguments: object) -> dict[str, Any]:
+    """Return the input of a call in the types of the schema, or raise InvalidInput.
 
-    What is meant is taken: a number, a truth value or a list that came as a string.
+    Numbers, booleans and lists that arrive as strings are converted.
     """
-    value = _coerce_value(schema, given)
+    value = _coerce_value(schema, arguments)
     issues = list(_find_issues(schema, value, ()))
     if issues:
         raise _build_invalid_input(name, issues)
@@ -89,7 +89,7 @@ def _coerce_text(wanted: object, value: str) -> Any:
 def _find_issues(schema: Object, value: Any, path: _InputPath) -> Iterator[InputIssue]:
     wanted, choices = schema.get("type"), schema.get("enum")
     kind = "object" if isinstance(value, Mapping) else _JSON_TYPES.get(type(value), "undefined")
-    if choices and value not in choices:  # the same if it is missing
+    if choices and value not in choices:  # also if it is missing
         options = "|".join(json.dumps(option) for option in choices)
         yield _build_invalid_issue(
             path, f"Invalid option: expected one of {options}", code="invalid_value", values=choices
@@ -152,12 +152,12 @@ def _build_invalid_issue(path: _InputPath, message: str, **detail: Any) -> Input
 
 
 def _build_invalid_input(name: str, issues: Sequence[InputIssue]) -> InvalidInput:
-    found = InvalidInput.from_details(*(issue.detail for issue in issues))
-    if all(issue.rank == 3 for issue in issues):  # the real client has no sentences for these alone
-        return found
+    error = InvalidInput.from_details(*(issue.detail for issue in issues))
+    if all(issue.rank == 3 for issue in issues):  # Claude Code has no sentences for these alone
+        return error
     sentences = [sentence for issue in sorted(issues, key=lambda issue: issue.rank) for sentence in issue.sentences]
-    told = "\n".join(sentences)
-    return InvalidInput(f"{name} failed due to the following issue{'s' * (len(sentences) > 1)}:\n{told}", found.issues)
+    text = "\n".join(sentences)
+    return InvalidInput(f"{name} failed due to the following issue{'s' * (len(sentences) > 1)}:\n{text}", error.issues)
 
 
 def _format_path(path: _InputPath) -> str:

@@ -1,4 +1,4 @@
-"""KillShell: end a command in the background."""
+"""KillShell: stop a background command."""
 
 from __future__ import annotations
 
@@ -12,10 +12,7 @@ from turnlog.agent.tools.tool import CallContext
 
 
 class KillShell(DescribedTool):
-    """Ends background commands."""
-
     def run(self, given: Object, scene: CallContext) -> CallResult:
-        """End it."""
         shell = find_background_shell(scene, given["shell_id"])
         if shell.status != "running":
             raise RejectedCall(f"Task {shell.id} is not running (status: {shell.status})")

@@ -1,4 +1,4 @@
-"""NotebookEdit: a cell of a Jupyter notebook is replaced, added or removed."""
+"""NotebookEdit: replace, insert or delete a cell of a Jupyter notebook."""
 
 from __future__ import annotations
 
@@ -19,20 +19,17 @@ _CELL_INDEX_PATTERN = re.compile(r"cell-(\d{1,9})")
 
 
 class CellChange(NamedTuple):
-    """What became of the cells."""
+    """The change to a cell."""
 
-    told: str
+    message: str
     kind: str
     cell: str | None
     before: str | None
-    """The cell's source before; None if it is new."""
+    """The previous source of the cell; None if it is new."""
 
 
 class NotebookEdit(DescribedTool):
-    """The tool."""
-
     def run(self, given: Object, scene: CallContext) -> CallResult:
-        """Edit it."""
         path = locate_file(given["notebook_path"], scene.place)
         if path.suffix.lower() != ".ipynb":
             raise RejectedCall(
@@ -132,4 +129,4 @@ def _build_result(
         "original_file": before.text,
         "updated_file": after,
     }
-    return CallResult(change.told, {key: value for key, value in structured.items() if value is not None})
+    return CallResult(change.message, {key: value for key, value in structured.items() if value is not None})

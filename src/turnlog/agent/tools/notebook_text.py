@@ -1,4 +1,4 @@
-"""A Jupyter notebook as the model reads it: its cells and their outputs."""
+"""Render a Jupyter notebook for the model: its cells and their outputs."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 from turnlog.agent.tools.call_result import Object, ToolError
 
 _MAX_OUTPUT_CHARS = 10_000
-"""Characters of a cell's outputs."""
+"""The number of characters to show of a cell's outputs."""
 _PICTURE_MEDIA_TYPES = ("image/png", "image/jpeg")
 
 
 def parse_notebook(text: str) -> dict[str, Any]:
-    """Make a notebook of a file's text."""
+    """Parse a notebook file."""
     try:
         notebook = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -29,7 +29,7 @@ def parse_notebook(text: str) -> dict[str, Any]:
 
 
 def get_notebook_language(notebook: Object) -> str:
-    """The programming language of its cells."""
+    """Return the programming language of the cells."""
     metadata = notebook.get("metadata")
     info = metadata.get("language_info") if isinstance(metadata, dict) else None
     name = info.get("name") if isinstance(info, dict) else None
@@ -37,30 +37,30 @@ def get_notebook_language(notebook: Object) -> str:
 
 
 def join_lines(value: object) -> str:
-    """A text that may be kept as a list of lines."""
+    """Join a text that may be stored as a list of lines."""
     if isinstance(value, list):
         return "".join(part for part in value if isinstance(part, str))
     return value if isinstance(value, str) else ""
 
 
 def extract_cells(text: str) -> list[dict[str, Any]]:
-    """The cells as they are recorded."""
+    """Return the cells in the form of the record."""
     notebook = parse_notebook(text)
     return [_build_cell(cell, at, get_notebook_language(notebook)) for at, cell in enumerate(notebook["cells"])]
 
 
-def _build_cell(cell: Object, at: int, spoken: str) -> dict[str, Any]:
+def _build_cell(cell: Object, at: int, language: str) -> dict[str, Any]:
     kind = cell.get("cell_type", "code")
-    made: dict[str, Any] = {"cellType": kind, "source": join_lines(cell.get("source"))}
+    record: dict[str, Any] = {"cellType": kind, "source": join_lines(cell.get("source"))}
     if kind == "code" and cell.get("execution_count"):
-        made["execution_count"] = cell["execution_count"]
-    made["cell_id"] = cell.get("id") or f"cell-{at}"
+        record["execution_count"] = cell["execution_count"]
+    record["cell_id"] = cell.get("id") or f"cell-{at}"
     if kind == "code":
-        made["language"] = spoken
+        record["language"] = language
         outputs = cell.get("outputs")
         if isinstance(outputs, list) and outputs:
-            made["outputs"] = [_build_output(output) for output in outputs if isinstance(output, dict)]
-    return made
+            record["outputs"] = [_build_output(output) for output in outputs if isinstance(output, dict)]
+    return record
 
 
 def _build_output(output: Object) -> dict[str, Any]:
@@ -73,30 +73,30 @@ def _build_output(output: Object) -> dict[str, Any]:
         return {"output_type": kind, "text": "\n".join([f"{output.get('ename')}: {output.get('evalue')}", *lines])}
     data = output.get("data")
     data = data if isinstance(data, dict) else {}
-    made: dict[str, Any] = {"output_type": kind, "text": join_lines(data.get("text/plain"))}
+    record: dict[str, Any] = {"output_type": kind, "text": join_lines(data.get("text/plain"))}
     for media in _PICTURE_MEDIA_TYPES:
         if picture := "".join(join_lines(data.get(media)).split()):
-            made["image"] = {"image_data": picture, "media_type": media}
+            record["image"] = {"image_data": picture, "media_type": media}
             break
-    return made
+    return record
 
 
-def render_cell_blocks(found: Sequence[Object], path: Path) -> list[Object]:
-    """The cells as the model is told of them: texts, and pictures between them."""
-    told: list[dict[str, Any]] = []
-    for at, cell in enumerate(found):
+def render_cell_blocks(cells: Sequence[Object], path: Path) -> list[Object]:
+    """Render cells as blocks: texts, and pictures between them."""
+    blocks: list[dict[str, Any]] = []
+    for at, cell in enumerate(cells):
         for block in _render_cell(cell, at, path):
-            if told and told[-1]["type"] == block["type"] == "text":
-                told[-1]["text"] += "\n" + block["text"]
+            if blocks and blocks[-1]["type"] == block["type"] == "text":
+                blocks[-1]["text"] += "\n" + block["text"]
             else:
-                told.append(block)
-    return list(told)
+                blocks.append(block)
+    return list(blocks)
 
 
 def _render_cell(cell: Object, at: int, path: Path) -> Iterator[dict[str, Any]]:
-    name, kind, spoken = cell["cell_id"], cell["cellType"], cell.get("language", "python")
+    name, kind, language = cell["cell_id"], cell["cellType"], cell.get("language", "python")
     mark = f"<cell_type>{kind}</cell_type>" if kind != "code" else ""
-    mark += f"<language>{spoken}</language>" if spoken != "python" else ""
+    mark += f"<language>{language}</language>" if language != "python" else ""
     yield {"type": "text", "text": f'<cell id="{name}">{mark}{cell["source"]}</cell id="{name}">'}
     outputs = cell.get("outputs", [])
     if sum(len(output["text"]) for output in outputs) > _MAX_OUTPUT_CHARS:

@@ -1,7 +1,7 @@
-"""What differs between two texts, as hunks with three lines around each change (`structuredPatch`).
+"""Compute the difference of two texts as hunks with three lines of context (`structuredPatch`).
 
-The way through the lines is the shortest one, after Myers; of two that are equally short, the one that jsdiff takes,
-which the real client uses. So the hunks are the same.
+The edit path is the shortest one, after Myers; of two equally short ones, it is the one that jsdiff takes, which Claude
+Code uses. So the hunks are the same.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from typing import Any
 from turnlog.session.files.patches import CONTEXT_LINES, ChangedLines, Hunk, build_hunks, split_text_lines
 
 _MAX_DIFF_EFFORT = 600
-"""Texts that differ in more lines than this are shown as one block: the search is quadratic."""
+"""Texts that differ in more lines become one block: the search is quadratic."""
 
 _LineRun = tuple[str, int, Any]
-"""So many lines in a row that are kept (` `), removed (`-`) or added (`+`), and the run before them."""
+"""The type of a run of lines (kept ` `, removed `-`, added `+`), its length, and the run before it."""
 
 
 def build_patch(before: str, after: str, context: int = CONTEXT_LINES) -> list[dict[str, Any]]:
-    """Give the hunks that lead from one text to another, with some lines around each change."""
+    """Return the hunks that lead from one text to another, with some lines of context."""
     old, new = (split_text_lines(text.replace("\r\n", "\n")) for text in (before, after))
     return [_record_hunk(hunk) for hunk in build_hunks(old, new, _list_line_changes(old, new), context)]
 
 
 def _record_hunk(hunk: Hunk) -> dict[str, Any]:
-    """A hunk as it is written down; where there is no line, the client counts from 1."""
+    """Return a hunk in the form of the record; without lines, the client counts from 1."""
     return {
         "oldStart": hunk.old_start + (hunk.old_count == 0),
         "oldLines": hunk.old_count,
@@ -36,7 +36,7 @@ def _record_hunk(hunk: Hunk) -> dict[str, Any]:
 
 
 def _list_line_changes(old: Sequence[str], new: Sequence[str]) -> Iterator[ChangedLines]:
-    """What stands between runs of lines that are kept."""
+    """Yield the changes between runs of kept lines."""
     at_old = at_new = last_old = last_new = 0
     for kind, count in [*_find_runs(old, new), (" ", 0)]:
         if kind == " ":
@@ -48,7 +48,7 @@ def _list_line_changes(old: Sequence[str], new: Sequence[str]) -> Iterator[Chang
 
 
 def _find_runs(old: Sequence[str], new: Sequence[str]) -> list[tuple[str, int]]:
-    """Find the way; a diagonal stands for the lines that were removed less those that were added."""
+    """Find the edit path; a diagonal is the number of removed lines minus that of added ones."""
     olds, news = len(old), len(new)
     at = _skip_equal_lines(old, new, 0, 0)
     ways: dict[int, tuple[int, _LineRun | None]] = {0: (at, (" ", at, None) if at else None)}
@@ -84,15 +84,15 @@ def _extend_run(run: _LineRun | None, kind: str) -> _LineRun:
 
 
 def _list_runs(run: _LineRun | None) -> list[tuple[str, int]]:
-    found = []
+    runs = []
     while run is not None:
         kind, size, run = run
-        found.append((kind, size))
-    return found[::-1]
+        runs.append((kind, size))
+    return runs[::-1]
 
 
 def _build_block_runs(old: Sequence[str], new: Sequence[str]) -> list[tuple[str, int]]:
-    """Keep what both texts begin and end with, and replace all between."""
+    """Keep the common start and end of both texts, and replace everything between."""
     head, most = 0, min(len(old), len(new))
     while head < most and old[head] == new[head]:
         head += 1

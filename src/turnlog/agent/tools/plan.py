@@ -1,4 +1,4 @@
-"""ExitPlanMode: show the plan, and begin with the work if the person agrees."""
+"""ExitPlanMode: show the plan, and start the work if the person approves."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ _APPROVED_TEXT = (
 
 
 class ExitPlanMode(DescribedTool):
-    """Asks for agreement to a plan."""
+    """Asks the person to approve a plan."""
 
     def run(self, given: Object, scene: CallContext) -> CallResult:
-        """Ask. The desk answers with `approved`, and with `plan` if it was edited or `words` if it was refused."""
+        """Ask. The host returns `approved`, with `plan` if it was edited or `words` if it was refused."""
         plan = str(given.get("plan") or "")
-        found = scene.desk.ask(Question("plan", {"plan": plan}, scene.call)) or {}
-        if not found.get("approved"):
-            raise _build_refusal(str(found.get("words") or ""))
-        edited = str(found.get("plan") or plan)
+        reply = scene.desk.ask(Question("plan", {"plan": plan}, scene.call)) or {}
+        if not reply.get("approved"):
+            raise _build_refusal(str(reply.get("words") or ""))
+        edited = str(reply.get("plan") or plan)
         structured: dict[str, Any] = {"plan": edited or None, "isAgent": False}
-        by = ""
+        note = ""
         if edited != plan:
-            structured["planWasEdited"], by = True, " (edited by user)"
+            structured["planWasEdited"], note = True, " (edited by user)"
         if not edited.strip():
             return CallResult("User has approved exiting plan mode. You can now proceed.", structured)
-        return CallResult(f"{_APPROVED_TEXT}\n\n## Approved Plan{by}:\n{edited}", structured)
+        return CallResult(f"{_APPROVED_TEXT}\n\n## Approved Plan{note}:\n{edited}", structured)
 
 
-def _build_refusal(words: str) -> ToolError:
-    told = "The plan was not approved; you are still in plan mode, and nothing may be changed."
-    return ToolError(told + (f" The user said:\n{words}" if words else " Ask what should be different."))
+def _build_refusal(reason: str) -> ToolError:
+    message = "The plan was not approved; you are still in plan mode, and nothing may be changed."
+    return ToolError(message + (f" The user said:\n{reason}" if reason else " Ask what should be different."))

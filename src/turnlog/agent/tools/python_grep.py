@@ -1,8 +1,8 @@
-"""A stand-in for ripgrep where it is not installed: the words that Grep and Glob use, with the same output.
+"""A substitute for ripgrep if it is not installed: the options that Grep and Glob use, with the same output.
 
-It is run as a program, so that a slow pattern can be stopped; it stands alone, with the standard library only.
-Of what ripgrep leaves out it knows .gitignore, .ignore and .rgignore files and .git/info/exclude, but not the ignore
-file of the user's git settings. Patterns are those of Python, with POSIX classes; types of files are the usual ones.
+It runs as a program, so that a slow pattern can be stopped, and uses only the standard library. Like ripgrep it skips
+files listed in .gitignore, .ignore and .rgignore files and .git/info/exclude, but it does not read the ignore file of
+the user's git settings. Patterns are Python's, with POSIX classes; it knows the common file types.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 _IGNORE_FILES = (".git/info/exclude", ".gitignore", ".ignore", ".rgignore")
-"""The last one counts most; the first two count where a folder is under version control."""
+"""The last one has the highest priority; the first two apply only in a repository."""
 _FILE_TYPES = """
 c [chH] [chH].in|clojure clj cljc cljs|cmake cmake /CMakeLists.txt|cpp [ChH] [ch]pp [ch]xx cc hh inl|cs cs|css css scss
 |csv csv|dart dart|diff diff patch|docker /*Dockerfile*|elixir ex eex exs|erlang erl hrl|fsharp fs fsx fsi|go go
@@ -42,22 +42,22 @@ _BYTE_ORDER_MARKS = ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"), (b"
 
 
 class IgnoreRule(NamedTuple):
-    """One pattern of an ignore file, or of the call."""
+    """A pattern of an ignore file or of the call."""
 
     fits: re.Pattern[str]
-    """Of paths below the folder of the rule."""
+    """Matches paths relative to the folder of the rule."""
     is_exception: bool
     only_folders: bool
     folder: str
 
     def applies_to(self, path: str, is_folder: bool) -> bool:
-        """Whether it speaks of a path."""
+        """Whether the rule matches a path."""
         inner = path[len(self.folder) :].lstrip("/") if path.startswith(self.folder) else ""
         return (is_folder or not self.only_folders) and self.fits.fullmatch(inner) is not None
 
 
 def parse_ignore_rule(line: str, folder: str) -> IgnoreRule:
-    """Read a line of an ignore file; `re.error` if it is no pattern."""
+    """Parse a line of an ignore file; raises `re.error` if it is not a pattern."""
     is_exception = line.startswith("!")
     name = line.removeprefix("!").removeprefix("\\") if line.startswith(("!", "\\!", "\\#")) else line
     glob = name.rstrip("/")
@@ -71,7 +71,7 @@ def parse_ignore_rule(line: str, folder: str) -> IgnoreRule:
 
 
 def _translate_glob_part(found: re.Match[str]) -> str:
-    """The regular expression of a part of a pattern; one that is not closed stays so, and is refused as a whole."""
+    """Translate a part of a pattern; an unclosed bracket stays unclosed, so that the pattern is rejected."""
     part = found[0]
     if len(part) > 1 and part[0] == "[":
         inner = part[1:-1].replace("\\", "\\\\").replace("[", "\\[")
@@ -80,12 +80,12 @@ def _translate_glob_part(found: re.Match[str]) -> str:
 
 
 def apply_ignore_rules(rules: Sequence[IgnoreRule], path: str, is_folder: bool) -> bool | None:
-    """Whether the last rule that speaks of a path is a plain one (True) or an exception; None if none does."""
+    """Whether the last matching rule is a plain one (True) or an exception (False); None if none matches."""
     return next((not one.is_exception for one in reversed(rules) if one.applies_to(path, is_folder)), None)
 
 
 def read_ignore_rules(folder: str, has_git: bool) -> Iterator[IgnoreRule]:
-    """The rules of the ignore files in a folder."""
+    """Yield the rules of the ignore files in a folder."""
     for name in _IGNORE_FILES if has_git else _IGNORE_FILES[2:]:
         try:
             lines = Path(folder, name).read_text(encoding="utf-8", errors="replace").split("\n")
@@ -99,11 +99,11 @@ def read_ignore_rules(folder: str, has_git: bool) -> Iterator[IgnoreRule]:
 
 
 class GrepScope(NamedTuple):
-    """Which files the call is about."""
+    """The files to search."""
 
     chosen: Sequence[IgnoreRule]
     kinds: Sequence[IgnoreRule] | None
-    """The patterns of a type of files."""
+    """The patterns of a file type."""
     ignores: bool
 
     def is_searched(self, path: str, is_folder: bool, ignored: Sequence[IgnoreRule]) -> bool:
@@ -118,25 +118,25 @@ class GrepScope(NamedTuple):
         return is_folder or self.kinds is None or bool(apply_ignore_rules(self.kinds, path, is_folder))
 
 
-def walk_files(target: str, wanted: GrepScope) -> Iterator[str]:
-    """All files below a folder that are to be searched, in the order of their names."""
+def walk_files(target: str, scope: GrepScope) -> Iterator[str]:
+    """Yield all files below a folder that are searched, sorted by name."""
     start = Path(target).absolute()
     root = next((folder for folder in (start, *start.parents) if (folder / ".git").exists()), None)
-    above = reversed(start.parents) if wanted.ignores else ()
+    above = reversed(start.parents) if scope.ignores else ()
     known = [
         one for folder in above for one in read_ignore_rules(str(folder), bool(root and folder.is_relative_to(root)))
     ]
     waiting = [(target, str(start), known, True)]
     while waiting:
-        shown, path, known, is_folder = waiting.pop()
+        display_path, path, known, is_folder = waiting.pop()
         if not is_folder:
-            yield shown
+            yield display_path
             continue
-        inner = [*known, *read_ignore_rules(path, root is not None)] if wanted.ignores else known
+        inner = [*known, *read_ignore_rules(path, root is not None)] if scope.ignores else known
         for entry in sorted(_list_folder(path), key=lambda entry: os.fsencode(entry.name), reverse=True):
             opens = entry.is_dir(follow_symlinks=False)
-            if (opens or entry.is_file(follow_symlinks=False)) and wanted.is_searched(entry.path, opens, inner):
-                name = f"{shown.rstrip(os.sep)}{os.sep}{entry.name}" if shown != "." else entry.name
+            if (opens or entry.is_file(follow_symlinks=False)) and scope.is_searched(entry.path, opens, inner):
+                name = f"{display_path.rstrip(os.sep)}{os.sep}{entry.name}" if display_path != "." else entry.name
                 waiting.append((name, entry.path, inner, opens))
 
 
@@ -156,29 +156,29 @@ def _print_error(path: str, error: OSError) -> None:
 # -- lines
 
 
-def compile_pattern(words: argparse.Namespace) -> re.Pattern[str]:
-    """The regular expression of the call."""
-    source = words.regexp
+def compile_pattern(options: argparse.Namespace) -> re.Pattern[str]:
+    """Compile the regular expression of the call."""
+    source = options.regexp
     for name, signs in (entry.split() for entry in _POSIX_CLASSES.split("|")):
         source = source.replace(f"[:{name}:]", signs)
     source = re.sub(r"\(\?<(?=[A-Za-z_])", "(?P<", source).replace(r"\z", r"\Z")
-    flags = re.MULTILINE | (re.IGNORECASE if words.ignore_case else 0) | (re.DOTALL if words.multiline else 0)
+    flags = re.MULTILINE | (re.IGNORECASE if options.ignore_case else 0) | (re.DOTALL if options.multiline else 0)
     return re.compile(source, flags)
 
 
 class FileMatches(NamedTuple):
-    """What fits in a file."""
+    """The matches in a file."""
 
     lines: Sequence[str]
     hits: Sequence[int]
-    """Numbers of lines, from 0."""
+    """Line numbers, from 0."""
     total: int
 
 
-def find_matches(text: str, fits: re.Pattern[str], words: argparse.Namespace) -> FileMatches:
-    """Search a text."""
+def find_matches(text: str, fits: re.Pattern[str], options: argparse.Namespace) -> FileMatches:
+    """Find the matches in a text."""
     lines = text.removesuffix("\n").split("\n") if text else []
-    if not words.multiline:
+    if not options.multiline:
         hits = [at for at, line in enumerate(lines) if fits.search(line)]
         return FileMatches(lines, hits, len(hits))
     spans = [found.span() for found in fits.finditer(text) if found.start() < len(text)]
@@ -192,7 +192,7 @@ def _find_line_range(text: str, first: int, end: int) -> range:
 
 
 def _read_text(path: str, is_named: bool) -> str:
-    """What a file says; nothing if it is no text, unless it was named."""
+    """Return the text of a file; empty if it is binary, unless the call named it."""
     try:
         raw = Path(path).read_bytes()
     except OSError as error:
@@ -204,16 +204,16 @@ def _read_text(path: str, is_named: bool) -> str:
     return raw.decode("utf-8", "replace") if is_named or b"\0" not in raw else ""
 
 
-def render_matches(path: str, found: FileMatches, words: argparse.Namespace) -> Iterator[str]:
-    """The lines that fit, with those around them; `--` where lines are left out."""
-    before, after = words.context or words.before_context, words.context or words.after_context
-    near = {at for hit in found.hits for at in range(max(0, hit - before), min(len(found.lines), hit + after + 1))}
-    hits, last = set(found.hits), None
+def render_matches(path: str, matches: FileMatches, options: argparse.Namespace) -> Iterator[str]:
+    """Yield the matching lines with their context, and `--` where lines are omitted."""
+    before, after = options.context or options.before_context, options.context or options.after_context
+    near = {at for hit in matches.hits for at in range(max(0, hit - before), min(len(matches.lines), hit + after + 1))}
+    hits, last = set(matches.hits), None
     for at in sorted(near):
         if last is not None and at > last + 1 and (before or after):
             yield "--\n"
-        last, line = at, found.lines[at]
-        if words.max_columns and len(line.encode("utf-8", "replace")) > words.max_columns:
+        last, line = at, matches.lines[at]
+        if options.max_columns and len(line.encode("utf-8", "replace")) > options.max_columns:
             line = f"[Omitted long {'matching' if at in hits else 'context'} line]"
         yield f"{path}\0{at + 1}{':' if at in hits else '-'}{line}\n"
 
@@ -222,7 +222,7 @@ def render_matches(path: str, found: FileMatches, words: argparse.Namespace) -> 
 
 
 def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
-    """The words of the call."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser("rg", allow_abbrev=False)
     switches = "files hidden no-ignore null no-heading ignore-case multiline multiline-dotall line-number with-filename"
     for name in (*switches.split(), "count", "files-with-matches"):
@@ -236,57 +236,59 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-def build_search_scope(words: argparse.Namespace) -> GrepScope:
-    """Which files the call is about."""
+def build_search_scope(options: argparse.Namespace) -> GrepScope:
+    """Return the files to search."""
     kinds = None
-    if words.type:
+    if options.type:
         table = {name: ends for name, *ends in (line.split() for line in _FILE_TYPES.replace("\n", "").split("|"))}
-        if words.type not in table:
-            raise LookupError(f"unrecognized file type: {words.type}")
-        kinds = [parse_ignore_rule(f"**{end}" if end[0] == "/" else f"*.{end}", "") for end in table[words.type]]
-    return GrepScope([parse_ignore_rule(glob, str(Path.cwd())) for glob in words.glob], kinds, not words.no_ignore)
+        if options.type not in table:
+            raise LookupError(f"unrecognized file type: {options.type}")
+        kinds = [parse_ignore_rule(f"**{end}" if end[0] == "/" else f"*.{end}", "") for end in table[options.type]]
+    return GrepScope([parse_ignore_rule(glob, str(Path.cwd())) for glob in options.glob], kinds, not options.no_ignore)
 
 
-def render_output(words: argparse.Namespace) -> Iterator[str]:
-    """What is printed."""
-    found = [words.target] if Path(words.target).is_file() else walk_files(words.target, build_search_scope(words))
-    if words.files:
-        yield from (f"{path}\0" for path in found)
+def render_output(options: argparse.Namespace) -> Iterator[str]:
+    """Yield the output."""
+    paths = (
+        [options.target] if Path(options.target).is_file() else walk_files(options.target, build_search_scope(options))
+    )
+    if options.files:
+        yield from (f"{path}\0" for path in paths)
         return
-    fits, around = compile_pattern(words), words.context or words.before_context or words.after_context
+    fits, around = compile_pattern(options), options.context or options.before_context or options.after_context
     is_first = True
-    for path in found:
-        text = _read_text(path, is_named=path == words.target)
-        hit = find_matches(text, fits, words)
+    for path in paths:
+        text = _read_text(path, is_named=path == options.target)
+        hit = find_matches(text, fits, options)
         if not hit.hits:
             continue
-        if words.files_with_matches:
+        if options.files_with_matches:
             yield f"{path}\0"
-        elif words.count:
+        elif options.count:
             yield f"{path}\0{hit.total}\n"
         elif "\0" in text:
             yield f'{path}: binary file matches (found "\\0" byte around offset {text.index(chr(0))})\n'
         else:
             yield "--\n" if around and not is_first else ""
-            yield from render_matches(path, hit, words)
+            yield from render_matches(path, hit, options)
         is_first = False
 
 
 def run_python_grep(argv: Sequence[str]) -> int:
-    """Search, and give ripgrep's exit status."""
+    """Search, and return ripgrep's exit status."""
     warnings.simplefilter("ignore")
-    wrote = False
+    has_output = False
     try:
         for part in render_output(parse_arguments(argv)):
             sys.stdout.buffer.write(part.encode("utf-8", "surrogateescape"))
-            wrote = wrote or bool(part)
+            has_output = has_output or bool(part)
         sys.stdout.buffer.flush()
     except (LookupError, re.error, RecursionError, OverflowError) as error:
         print(f"rg: {error}", file=sys.stderr)
         return 2
     except BrokenPipeError:
         return 2
-    return 0 if wrote else 1
+    return 0 if has_output else 1
 
 
 if __name__ == "__main__":

@@ -20,10 +20,10 @@ from turnlog.agent.tools.text_file import (
 from turnlog.agent.tools.tool import CallContext
 
 MAX_UNLIMITED_BYTES = 256 * 1024
-"""Bytes that are read without a limit on lines."""
+"""The largest file to read without a limit on lines."""
 MAX_READ_TOKENS = 25_000
 _CHARS_PER_TOKEN = 4
-"""Of a token, about."""
+"""Approximate."""
 _PAGE_CHARS = MAX_READ_TOKENS * _CHARS_PER_TOKEN * 85 // 100
 _MAX_LINE_BYTES = 1 << 20
 _PARTIAL_READ_ADVICE = (
@@ -40,22 +40,19 @@ _BINARY_SUFFIXES = frozenset(
 
 
 class FilePart(NamedTuple):
-    """Lines of a file."""
+    """Some lines of a file."""
 
     text: str
     start: int
     total: int
-    """Lines of the whole file."""
+    """The number of lines of the whole file."""
     flaw: str | None
 
 
 class Read(DescribedTool):
-    """The tool."""
-
     only_reads = True
 
     def run(self, given: Object, scene: CallContext) -> CallResult:
-        """Read it."""
         path = locate_file(given["file_path"], scene.place)
         _check_is_text(path)
         try:
@@ -101,21 +98,21 @@ def _read_part(path: Path, offset: int, limit: int, scene: CallContext) -> FileP
 
 
 def _read_large_file(path: Path, status: os.stat_result, offset: int, limit: int) -> FilePart:
-    """Read some lines of a large file; only these are held."""
-    kept, line = bytearray(), 1
+    """Read some lines of a large file without loading the rest."""
+    data, line = bytearray(), 1
     with word_system_errors("read", path), path.open("rb") as file:
         while piece := file.readline(_MAX_LINE_BYTES):
-            if offset <= line < offset + limit and len(kept) < 4 * _MAX_LINE_BYTES:
-                kept += piece
+            if offset <= line < offset + limit and len(data) < 4 * _MAX_LINE_BYTES:
+                data += piece
             line += piece.endswith(b"\n")
-    part = decode_text_file(path, status, bytes(kept))
+    part = decode_text_file(path, status, bytes(data))
     text = part.shown_text if offset + limit > line else part.shown_text.removesuffix("\n")
     return FilePart(text, offset, line, part.flaw)
 
 
-def _build_result(part: FilePart, shown: str, *, is_page: bool) -> CallResult:
+def _build_result(part: FilePart, display_path: str, *, is_page: bool) -> CallResult:
     count = part.text.count("\n") + 1 if part.start <= part.total else 0
-    file = {"filePath": shown, "content": part.text, "numLines": count}
+    file = {"filePath": display_path, "content": part.text, "numLines": count}
     file |= {"startLine": part.start, "totalLines": part.total}
     if part.total == 1 and not part.text and count:
         return CallResult(_EMPTY_FILE_WARNING, {"type": "text", "file": file})
@@ -126,8 +123,8 @@ def _build_result(part: FilePart, shown: str, *, is_page: bool) -> CallResult:
             {"type": "text", "file": file},
         )
     if len(part.text) <= MAX_READ_TOKENS * _CHARS_PER_TOKEN:
-        told = _number_lines(part.text, part.start) + (describe_flaw(part.flaw) if part.flaw else "")
-        return CallResult(told, {"type": "text", "file": file})
+        text = _number_lines(part.text, part.start) + (describe_flaw(part.flaw) if part.flaw else "")
+        return CallResult(text, {"type": "text", "file": file})
     if not is_page:
         tokens = len(part.text) // _CHARS_PER_TOKEN
         raise ToolError(
@@ -137,27 +134,27 @@ def _build_result(part: FilePart, shown: str, *, is_page: bool) -> CallResult:
 
 
 def _build_page_result(part: FilePart, file: dict[str, object]) -> CallResult:
-    """The beginning of a file that is too long to be read at once."""
+    """Build the result for the start of a file that is too long to read at once."""
     cut = part.text.rfind("\n", 0, _PAGE_CHARS)
     text = part.text[: cut if cut > 0 else _PAGE_CHARS]
     count = text.count("\n") + 1
     file |= {"content": text, "numLines": count, "truncatedByTokenCap": True}
-    told = (
+    message = (
         f"{_number_lines(text, part.start)}\n\n<system-reminder>The file is too long to be read at once: these "
         f"are lines"
         f" 1-{count} of {part.total}. Read on with offset and limit if you need more of it.</system-reminder>"
     )
-    return CallResult(told, {"type": "text", "file": file})
+    return CallResult(message, {"type": "text", "file": file})
 
 
 def _number_lines(text: str, start: int) -> str:
     return "\n".join(f"{number}\t{line}" for number, line in enumerate(text.split("\n"), start))
 
 
-def _read_notebook(path: Path, shown: str, scene: CallContext) -> CallResult:
+def _read_notebook(path: Path, display_path: str, scene: CallContext) -> CallResult:
     file = load_text_file(path)
     cells = notebook_text.extract_cells(file.shown_text)
     scene.files.note_seen(path, file.status, file.text)
     blocks = notebook_text.render_cell_blocks(cells, path)
-    structured = {"type": "notebook", "file": {"filePath": shown, "cells": cells}}
+    structured = {"type": "notebook", "file": {"filePath": display_path, "cells": cells}}
     return CallResult(blocks or "(Read completed with no output)", structured)

@@ -1,4 +1,4 @@
-"""Which files the model has seen, and in which state: what is unread, or changed since, is not written over."""
+"""Track which files the model has seen and in which state, so that it overwrites none that is unread or changed."""
 
 from __future__ import annotations
 
@@ -25,37 +25,37 @@ _ERROR_TEXTS_BY_ERRNO: Mapping[int, str] = {
     errno.ELOOP: "too many symbolic links encountered",
     errno.ENAMETOOLONG: "name too long",
 }
-"""What the real client's runtime says in other words than the system."""
+"""Errors that Claude Code's runtime words differently from the system."""
 
 
 class MissingFile(ToolError):
-    """There is no such file."""
+    """The file does not exist."""
 
 
 class FileSight(NamedTuple):
-    """A file as the model saw it last."""
+    """The state of a file when the model last saw it."""
 
     mtime_ns: int
     size: int
     text: str | None
-    """None if only a part was seen."""
+    """None if the model saw only a part."""
     is_written: bool = False
-    """Whether the model wrote it, and so is told when somebody else changes it."""
+    """Whether the model wrote it, and so learns when someone else changes it."""
 
 
 class SeenFiles:
-    """The files that were read or written in a session; used by several threads."""
+    """The files that the model has read or written in a session; safe to use from several threads."""
 
     def __init__(self) -> None:
         self._seen: dict[Path, FileSight] = {}
         self._lock = threading.Lock()
 
     def note_seen(self, path: Path, status: os.stat_result, text: str | None, *, is_written: bool = False) -> None:
-        """Note a file that was read or written; without a text, only a part of it is known."""
+        """Record a file that was read or written; without a text, only a part of it is known."""
         self._note_sight(path, FileSight(status.st_mtime_ns, status.st_size, text, is_written))
 
     def recall_seen(self, path: Path, moment: datetime, text: str | None) -> None:
-        """Note a file that was seen in an earlier run: unchanged if nobody wrote it since, or its text is the same."""
+        """Record a file from an earlier run: unchanged if nobody wrote it since, or its text is the same."""
         try:
             status = path.stat()
         except OSError:
@@ -66,23 +66,21 @@ class SeenFiles:
             self._note_sight(path, FileSight(0, -1, text))
 
     def is_seen(self, path: Path) -> bool:
-        """Whether it was seen at all."""
         return _resolve_real_path(path) in self._seen
 
     def is_seen_whole(self, path: Path) -> bool:
-        """Whether all of it was seen."""
         sight = self._seen.get(_resolve_real_path(path))
         return sight is not None and sight.text is not None
 
     def is_changed(self, path: Path, status: os.stat_result, text: str) -> bool:
-        """Whether a file that was seen has another content now; being touched is no change."""
+        """Whether the content of a seen file has changed; a new time alone is no change."""
         sight = self._seen[_resolve_real_path(path)]
         if (status.st_mtime_ns, status.st_size) == (sight.mtime_ns, sight.size):
             return False
         return sight.text != text
 
     def list_written(self) -> list[tuple[Path, FileSight]]:
-        """Those that the model wrote, and knows whole."""
+        """Return the files that the model wrote and knows completely."""
         with self._lock:
             return [(path, sight) for path, sight in self._seen.items() if sight.is_written and sight.text is not None]
 
@@ -94,41 +92,41 @@ class SeenFiles:
 
 
 def is_unwritten_since(status: os.stat_result, moment: datetime) -> bool:
-    """Whether a file is a plain one that nobody wrote since a moment, which sessions tell in whole milliseconds."""
+    """Whether a regular file was not written since a moment, which sessions record in whole milliseconds."""
     return stat.S_ISREG(status.st_mode) and status.st_mtime_ns // 1_000_000 <= round(moment.timestamp() * 1000)
 
 
-def locate_file(given: str, place: Workspace) -> Path:
-    """Give the file that a call names; relative names start where the shell stands."""
-    if "\0" in given:
+def locate_file(name: str, place: Workspace) -> Path:
+    """Return the path that a call names; relative names start in the shell's folder."""
+    if "\0" in name:
         raise RejectedCall("The path contains a NUL character. Give the path of a file.")
     try:
-        path = Path(given).expanduser()
-    except RuntimeError:  # nobody of that name has a home here
-        path = Path(given)
+        path = Path(name).expanduser()
+    except RuntimeError:  # there is no such user
+        path = Path(name)
     return Path(os.path.normpath(place.cwd / path))
 
 
 def describe_missing_file(path: Path, place: Workspace) -> str:
-    """Say that there is no such file, and which one may have been meant."""
-    told = f"File does not exist. Note: your current working directory is {place.cwd}."
+    """Describe a missing file, and suggest one with a similar name."""
+    message = f"File does not exist. Note: your current working directory is {place.cwd}."
     try:
         near = sorted(one.name for one in path.parent.iterdir() if one.stem == path.stem and one.name != path.name)
     except OSError:
         near = []
-    return f"{told} Did you mean {near[0]}?" if near else told
+    return f"{message} Did you mean {near[0]}?" if near else message
 
 
 @contextmanager
-def word_system_errors(deed: str, path: Path) -> Iterator[None]:
-    """Word failures of the system as the real client's runtime words them."""
+def word_system_errors(action: str, path: Path) -> Iterator[None]:
+    """Convert system errors into ToolErrors with the wording of Claude Code's runtime."""
     try:
         yield
     except OSError as error:
         number = error.errno or 0
-        words = _ERROR_TEXTS_BY_ERRNO.get(number) or (error.strerror or "failed").lower()
+        text = _ERROR_TEXTS_BY_ERRNO.get(number) or (error.strerror or "failed").lower()
         kind = MissingFile if number == errno.ENOENT else ToolError
-        raise kind(f"{errno.errorcode.get(number, 'EIO')}: {words}, {deed} '{path}'") from None
+        raise kind(f"{errno.errorcode.get(number, 'EIO')}: {text}, {action} '{path}'") from None
 
 
 def _resolve_real_path(path: Path) -> Path:

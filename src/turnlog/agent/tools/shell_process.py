@@ -1,9 +1,9 @@
-"""A shell command and all that it starts, as one group of processes that writes into one file.
+"""A shell command and its children, as one process group that writes into one file.
 
-Both streams are one pipe, so that what is written stands in the order in which it was written; a thread carries it into
-the file, so that a command can write more than there is memory. (The file itself is not given to the command: a script
-that writes to `/dev/stderr` would empty it.) The command is over when its shell is: what the shell left running in the
-background goes on writing into the file, and nobody waits for it.
+Both streams share one pipe, which keeps the order of the output; a thread copies it into the file, so a command can
+write more than fits into memory. (The command does not get the file itself: a script that writes to `/dev/stderr` would
+truncate it.) The command ends when its shell ends; what the shell left running in the background keeps writing into the
+file, and nobody waits for it.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     import subprocess
 
 MAX_OUTPUT_BYTES = 1 << 30
-"""So many bytes may be written; a command that writes more is ended, before the disk is full."""
+"""A command that writes more is stopped before the disk is full."""
 KILL_GRACE_SECONDS = 1.0
-"""Seconds that a command has to end itself, before it is killed."""
+"""How long a command may take to exit before it is killed."""
 _CHUNK_BYTES = 1 << 16
 _MAX_FINAL_READS = 16
 _POLL_SECONDS = 0.05
 
 
 class ShellProcess:
-    """A command that runs, or ran."""
+    """A running or finished command."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class ShellProcess:
     ) -> None:
         self.began = time.monotonic()
         self.ended = threading.Event()
-        """Set when the shell is over and all that it wrote is in the file."""
+        """Set when the shell has exited and all its output is in the file."""
         self.bytes = 0
         self.lines = 0
         self.is_too_large = False
@@ -54,36 +54,36 @@ class ShellProcess:
         self._is_killed = False
         with contextlib.ExitStack() as opened:
             file = opened.enter_context(output.open("ab", buffering=0))
-            pipe, mouth = os.pipe()
+            pipe, write_end = os.pipe()
             opened.callback(os.close, pipe)
             try:
-                self._process = _start_process(script, cwd, environ, mouth)
+                self._process = _start_process(script, cwd, environ, write_end)
             finally:
-                os.close(mouth)
+                os.close(write_end)
             self._opened = opened.pop_all()
         threading.Thread(target=self._copy_output, args=(pipe, file.write), daemon=True, name="command").start()
 
     @property
     def exit_code(self) -> int | None:
-        """The exit status as a shell gives it (128 + n for signal n); None while it runs."""
+        """The exit status in shell convention (128 + n for signal n); None while it runs."""
         code = self._process.returncode
         return 128 - code if code is not None and code < 0 else code
 
     @property
     def seconds(self) -> float:
-        """For how long it has been running."""
+        """The time since the start."""
         return time.monotonic() - self.began
 
     def kill(self) -> None:
-        """End the whole group: it is asked first, and killed if it does not hear."""
+        """Terminate the whole group, and kill it if it does not exit in time."""
         with self._lock:
             if self._is_killed or self._process.returncode is not None:
                 return
             self._is_killed = True
             self._send_signal(signal.SIGTERM)
-        late = threading.Timer(KILL_GRACE_SECONDS, self._kill_group)
-        late.daemon = True
-        late.start()
+        timer = threading.Timer(KILL_GRACE_SECONDS, self._kill_group)
+        timer.daemon = True
+        timer.start()
 
     def _kill_group(self) -> None:
         with self._lock:
@@ -97,11 +97,11 @@ class ShellProcess:
     def _has_exited(self) -> bool:
         with self._lock:
             if self._process.returncode is None and self._process.poll() is not None and self._is_killed:
-                self._send_signal(signal.SIGKILL)  # those of the group that did not hear; its number is still theirs
+                self._send_signal(signal.SIGKILL)  # the rest of the group, which still has this number
             return self._process.returncode is not None
 
     def _copy_output(self, pipe: int, write: Callable[[bytes], object]) -> None:
-        import selectors  # like others below: sessions that run no command start without it
+        import selectors  # imported late, as below: many sessions run no command
 
         with self._opened, selectors.DefaultSelector() as selector:
             selector.register(pipe, selectors.EVENT_READ)
@@ -135,10 +135,10 @@ class ShellProcess:
             self.is_too_large = True
             self.kill()
         is_left_behind = self.is_too_large and self._process.returncode is not None
-        return bool(chunk) and not is_left_behind  # whoever writes on after that finds the pipe closed
+        return bool(chunk) and not is_left_behind  # later writers find the pipe closed
 
 
-def _start_process(script: str, cwd: Path, environ: Mapping[str, str], mouth: int) -> subprocess.Popen[bytes]:
+def _start_process(script: str, cwd: Path, environ: Mapping[str, str], write_end: int) -> subprocess.Popen[bytes]:
     import subprocess
 
     try:
@@ -147,8 +147,8 @@ def _start_process(script: str, cwd: Path, environ: Mapping[str, str], mouth: in
             cwd=cwd,
             env=dict(environ),
             stdin=subprocess.DEVNULL,
-            stdout=mouth,
-            stderr=mouth,
+            stdout=write_end,
+            stderr=write_end,
             start_new_session=True,
         )
     except (OSError, ValueError) as error:
@@ -157,10 +157,10 @@ def _start_process(script: str, cwd: Path, environ: Mapping[str, str], mouth: in
 
 def _find_bash(environ: Mapping[str, str]) -> str:
     if os.name != "posix":
-        raise ToolError("Bash is not available on this system. Run turnlog inside of WSL to run commands.")
+        raise ToolError("Bash is not available on this system. Run turnlog inside WSL to run commands.")
     import shutil
 
-    found = "/bin/bash" if os.access("/bin/bash", os.X_OK) else shutil.which("bash", path=environ.get("PATH"))
-    if found is None:
-        raise ToolError("There is no bash on this machine; commands can't be run until it is installed.")
-    return found
+    bash = "/bin/bash" if os.access("/bin/bash", os.X_OK) else shutil.which("bash", path=environ.get("PATH"))
+    if bash is None:
+        raise ToolError("Bash is not installed on this machine, so commands can't run.")
+    return bash

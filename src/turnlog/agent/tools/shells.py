@@ -1,7 +1,7 @@
-"""The commands of a session, above all those that run in the background.
+"""The commands of a session, especially those in the background.
 
-Each has an id and a file, `<folder>/<id>.output`, that the model may read while it runs. When one in the background
-ends, there is a notice for the model, in the words that Claude Code has for it. All are ended with the client.
+Each has an id and a file, `<folder>/<id>.output`, which the model may read while it runs. When a background command
+ends, the model gets a notice in Claude Code's words. All commands end with the client.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _NOTICE_TEMPLATE = """<task-notification>
 
 
 class Shell:
-    """One command of the session."""
+    """A command of the session."""
 
     def __init__(self, command: str, call: str, description: str, folder: Path) -> None:
-        import secrets  # as below: sessions that run no command start without it
+        import secrets  # imported late, as below: many sessions run no command
 
         self.id = "b" + "".join(secrets.choice(_ID_CHARACTERS) for _ in range(8))
         self.command = command
@@ -40,38 +40,37 @@ class Shell:
         """The id of the call that started it."""
         self.description = description
         self.path = folder / f"{self.id}.output"
-        """What it writes."""
-        self.whereabouts = folder / f"{self.id}.cwd"
-        """Where it says in which folder it ended."""
+        """The file with its output."""
+        self.cwd_path = folder / f"{self.id}.cwd"
+        """The file in which it records its last folder."""
         self.shown = 0
-        """So many bytes of its output the model has been shown."""
+        """The number of bytes that the model has seen."""
         self.stopped = ""
-        """Why it was ended: `model`, `limit`, `client`; empty if it was not."""
+        """Why it was stopped: `model`, `limit`, `client`; empty if it was not."""
         self.process: ShellProcess
 
     @property
     def status(self) -> ShellStatus:
-        """How it stands."""
         if not self.process.ended.is_set():
             return "running"
         if self.stopped or self.process.is_too_large:
             return "killed"
         return "failed" if self.process.exit_code else "completed"
 
-    def stop(self, why: str) -> None:
-        """End it, and remember why."""
+    def stop(self, reason: str) -> None:
+        """Stop the command and record the reason."""
         if not self.process.ended.is_set():
-            self.stopped = self.stopped or why
+            self.stopped = self.stopped or reason
             self.process.kill()
 
     def remove_files(self) -> None:
-        """Remove what it left on the disk."""
-        for path in (self.path, self.whereabouts):
+        """Remove its files."""
+        for path in (self.path, self.cwd_path):
             with contextlib.suppress(OSError):
                 path.unlink(missing_ok=True)
 
     def build_notice(self) -> str:
-        """What the model is told of its end."""
+        """Return the notice of its end for the model."""
         return _NOTICE_TEMPLATE.format(shell=self, about=self.description or self.command, end=self._describe_end())
 
     def _describe_end(self) -> str:
@@ -84,28 +83,26 @@ class Shell:
 
 
 class Shells:
-    """All commands of a session."""
-
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._kept: dict[str, Shell] = {}
+        self._background: dict[str, Shell] = {}
         self._limits: list[threading.Timer] = []
         self._notices: list[str] = []
-        self._told: set[str] = set()
+        self._notified: set[str] = set()
         self.watch: Callable[[], object] = lambda: None
-        """Hears at once that there is a notice; called by another thread."""
+        """Called by another thread as soon as there is a notice."""
         self._lock = threading.Lock()
 
     def start_shell(
         self, command: str, *, call: str, cwd: Path, environ: Mapping[str, str], description: str = ""
     ) -> Shell:
-        """Start a command; unless it is kept, whoever started it waits for it and forgets it."""
+        """Start a command; the caller waits for it, or calls `keep_in_background`."""
         from shlex import quote
 
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         shell = Shell(command, call, description, self.folder)
         shell.path.touch(mode=0o600, exist_ok=False)
-        script = f"eval {quote(command)} && pwd -P >| {quote(str(shell.whereabouts))}"
+        script = f"eval {quote(command)} && pwd -P >| {quote(str(shell.cwd_path))}"
         then = partial(self._queue_end_notice, shell)
         try:
             shell.process = ShellProcess(script, cwd=cwd, environ=environ, output=shell.path, then=then)
@@ -115,9 +112,9 @@ class Shells:
         return shell
 
     def keep_in_background(self, shell: Shell, limit: float) -> None:
-        """Let a command go on in the background, for at most so many seconds."""
+        """Let a command continue in the background for at most `limit` seconds."""
         with self._lock:
-            self._kept[shell.id] = shell
+            self._background[shell.id] = shell
         timer = threading.Timer(limit, shell.stop, ("limit",))
         timer.daemon = True
         timer.start()
@@ -126,42 +123,42 @@ class Shells:
             self._queue_end_notice(shell)
 
     def find_shell(self, name: str) -> Shell | None:
-        """The command of an id, if it was kept."""
-        return self._kept.get(name)
+        """Return the background command with an id."""
+        return self._background.get(name)
 
     def list_running(self) -> list[Shell]:
-        """The commands that run in the background."""
-        return [shell for shell in self._kept.values() if shell.status == "running"]
+        """Return the background commands that still run."""
+        return [shell for shell in self._background.values() if shell.status == "running"]
 
     def take_notices(self) -> list[str]:
-        """What the model has not been told yet of commands that ended; each is given once."""
+        """Return and clear the notices that the model has not seen."""
         with self._lock:
-            found, self._notices = self._notices, []
-            return found
+            notices, self._notices = self._notices, []
+            return notices
 
     def list_waiting_notices(self) -> list[str]:
-        """The same, and they stay to be given."""
+        """Return the notices without clearing them."""
         with self._lock:
             return list(self._notices)
 
     def close(self) -> None:
-        """End all commands; what they wrote stays, for whoever resumes the session."""
+        """Stop all commands; their output stays for a resumed session."""
         for timer in self._limits:
             timer.cancel()
-        going = self.list_running()
-        for shell in going:
+        running = self.list_running()
+        for shell in running:
             shell.stop("client")
         until = time.monotonic() + 2 * KILL_GRACE_SECONDS
-        for shell in going:
+        for shell in running:
             shell.process.ended.wait(max(0.0, until - time.monotonic()))
 
     def _queue_end_notice(self, shell: Shell) -> None:
         with self._lock:
-            if shell.id not in self._kept:
+            if shell.id not in self._background:
                 return
             with contextlib.suppress(OSError):
-                shell.whereabouts.unlink(missing_ok=True)
-            if shell.id not in self._told and shell.stopped not in ("model", "client"):
-                self._told.add(shell.id)
+                shell.cwd_path.unlink(missing_ok=True)
+            if shell.id not in self._notified and shell.stopped not in ("model", "client"):
+                self._notified.add(shell.id)
                 self._notices.append(shell.build_notice())
                 self.watch()

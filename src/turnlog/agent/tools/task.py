@@ -1,4 +1,4 @@
-"""Task: let a sub-agent do a part of the work, in a conversation of its own."""
+"""Task: let a sub-agent do a part of the work in its own conversation."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from turnlog.agent.tools.tool import CallContext
 
 
 class AgentType(Struct, frozen=True):
-    """A kind of sub-agent: built in, or of `.claude/agents`."""
+    """A type of sub-agent: built in, or from `.claude/agents`."""
 
     name: str
     description: str
     prompt: str
     """Its system prompt."""
     tools: tuple[str, ...] | None = None
-    """The tools it may use; None: all."""
+    """The tools it may use; None for all."""
     denied_tools: tuple[str, ...] = ()
-    """Tools that it may not use, though `tools` has them."""
+    """Tools that it may not use, even if `tools` lists them."""
     model: str | None = None
-    """A model, an alias, or None: that of the session."""
+    """A model or alias; None for the session's model."""
 
 
 class Task(DescribedTool):
-    """Hands work to sub-agents; they run side by side, and each of their own calls is decided on by itself."""
+    """Hands work to sub-agents, which run in parallel; each of their calls is checked on its own."""
 
     only_reads = True
 
@@ -36,9 +36,8 @@ class Task(DescribedTool):
 
     @property
     def description(self) -> str:
-        """What the model is told of it, with the agents that there are."""
+        """The description for the model, with the available sub-agents."""
         return super().description + "".join(f"\n- {name}: {kind.description}" for name, kind in self._agents.items())
 
     def run(self, given: Object, scene: CallContext) -> CallResult:
-        """Let it work."""
         return scene.desk.delegate(scene.call, given, scene.cancel, scene.progress)

@@ -1,4 +1,4 @@
-"""A text file on the disk: its encoding, byte-order mark and line ends stay what they are when it is written."""
+"""Read and write text files, preserving their encoding, byte-order mark and line ends."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from turnlog.agent.tools.call_result import RejectedCall, ToolError
 from turnlog.agent.tools.seen_files import CHANGED_MEANWHILE_TEXT, word_system_errors
 
 MAX_TEXT_FILE_BYTES = 64 * 1024 * 1024
-"""Files above this are not read into memory."""
+"""Larger files are not read into memory."""
 _NUL_CHECK_BYTES = 8192
 _UTF_16_MARK = b"\xff\xfe"
 _BYTE_ORDER_MARK = "\ufeff"
@@ -36,7 +36,7 @@ _SYSTEM_PATH_PATTERN = re.compile(r"/dev/|/proc/(self|thread-self|\d+)(/|$)")
 
 
 class TextSplice(NamedTuple):
-    """A part of a text that gives way to another."""
+    """A replacement of a part of a text."""
 
     start: int
     end: int
@@ -44,56 +44,56 @@ class TextSplice(NamedTuple):
 
 
 class TextFile(NamedTuple):
-    """A file that was read whole."""
+    """A file that was read completely."""
 
     path: Path
-    """Without links."""
+    """The path with links resolved."""
     status: os.stat_result
     written: str
-    """Its text as it stands there, with the byte-order mark and the line ends."""
+    """The text exactly as in the file, with byte-order mark and line ends."""
     encoding: str
     flaw: str | None
-    """What keeps it from being written back without damage."""
+    """Why it can't be written back without damage, if so."""
 
     @property
     def text(self) -> str:
-        """Its text with plain line ends; a byte-order mark is part of it."""
+        """The text with plain line ends, including a byte-order mark."""
         return self.written.replace("\r\n", "\n")
 
     @property
     def shown_text(self) -> str:
-        """Its text as the model sees it."""
+        """The text for the model."""
         return self.text.removeprefix(_BYTE_ORDER_MARK)
 
     @property
     def newline(self) -> str:
-        """How most of its lines end."""
+        """The most common line end."""
         pairs = self.written.count("\r\n")
         return "\r\n" if pairs * 2 > self.written.count("\n") else "\n"
 
     def check_writable(self, kind: type[ToolError]) -> None:
-        """Raise if it can't be written back without damage."""
+        """Raise if the file can't be written back without damage."""
         if self.flaw:
             raise kind(f"File {self.flaw} {_WRITE_REFUSAL}")
 
     def replace_text(self, text: str) -> str:
-        """Another text in its place, behind the same byte-order mark."""
+        """Return a new text with the same byte-order mark."""
         marked = self.written.startswith(_BYTE_ORDER_MARK) and not text.startswith(_BYTE_ORDER_MARK)
         return _BYTE_ORDER_MARK + text if marked else text
 
     def apply_splices(self, splices: Sequence[TextSplice]) -> str:
-        """Its text with parts replaced (positions are those of `text`); all other lines keep their ends."""
+        """Return the text with parts replaced (positions in `text`); all other lines keep their ends."""
         pairs = [found.start() - at for at, found in enumerate(re.finditer("\r\n", self.written))]
-        parts, done = [], 0
+        parts, copied = [], 0
         for splice in splices:
             start, end = (at + bisect_left(pairs, at) for at in splice[:2])
-            parts += [self.written[done:start], splice.text.replace("\n", self.newline)]
-            done = end
-        return "".join([*parts, self.written[done:]])
+            parts += [self.written[copied:start], splice.text.replace("\n", self.newline)]
+            copied = end
+        return "".join([*parts, self.written[copied:]])
 
 
 def load_text_file(path: Path) -> TextFile:
-    """Read a file; `Missing` if there is none."""
+    """Read a file; raises MissingFile if it does not exist."""
     real = Path(os.path.realpath(path))
     status = stat_regular_file(real)
     if status.st_size > MAX_TEXT_FILE_BYTES:
@@ -103,7 +103,7 @@ def load_text_file(path: Path) -> TextFile:
 
 
 def stat_regular_file(path: Path) -> os.stat_result:
-    """Give the status of a file that can be read to its end; no folder, device or pipe."""
+    """Return the status of a regular file; raises for a folder, device or pipe."""
     with word_system_errors("open", path):
         status = path.stat()
     if stat.S_ISDIR(status.st_mode):
@@ -116,13 +116,13 @@ def stat_regular_file(path: Path) -> os.stat_result:
 
 
 def is_utf_16_file(path: Path) -> bool:
-    """Whether a file begins with the mark of UTF-16."""
+    """Whether a file starts with the UTF-16 byte-order mark."""
     with word_system_errors("open", path), path.open("rb") as file:
         return file.read(len(_UTF_16_MARK)) == _UTF_16_MARK
 
 
 def decode_text_file(path: Path, status: os.stat_result, raw: bytes) -> TextFile:
-    """Make a text of what stands in a file."""
+    """Decode the content of a file."""
     encoding = "utf-16-le" if raw.startswith(_UTF_16_MARK) else "utf-8"
     flaw = _NUL_FLAW if encoding == "utf-8" and b"\0" in raw[:_NUL_CHECK_BYTES] else None
     try:
@@ -132,30 +132,30 @@ def decode_text_file(path: Path, status: os.stat_result, raw: bytes) -> TextFile
 
 
 def describe_flaw(flaw: str) -> str:
-    """Tell the reader of a file what is wrong with it."""
-    seen = " Its undecodable bytes show above as U+FFFD." if flaw == _ENCODING_FLAW else ""
+    """Describe a file's flaw for the model."""
+    hint = " Its undecodable bytes show above as U+FFFD." if flaw == _ENCODING_FLAW else ""
     return (
-        f"\n\n[This file {flaw}{seen} Edit and Write will refuse it: change it with a shell command that keeps its"
+        f"\n\n[This file {flaw}{hint} Edit and Write will refuse it: change it with a shell command that keeps its"
         " encoding, or ask the user whether to convert it to UTF-8.]"
     )
 
 
 def store_text_file(path: Path, text: str, before: TextFile | None) -> os.stat_result:
-    """Write a file, at once: whoever looks sees the old one or the new one; links are followed, the mode is kept."""
+    """Write a file atomically; links are followed, and the mode is kept."""
     real = Path(os.path.realpath(path))
     raw = _replace_lone_surrogates(text).encode(before.encoding if before else "utf-8")
     temporary = real.with_name(f".turnlog-{os.urandom(6).hex()}.tmp")
-    with word_system_errors("open", path), contextlib.ExitStack() as failed:
+    with word_system_errors("open", path), contextlib.ExitStack() as cleanup:
         real.parent.mkdir(parents=True, exist_ok=True)
         fd = os.open(temporary, _CREATE_FLAGS, 0o666)
-        failed.callback(temporary.unlink, missing_ok=True)
+        cleanup.callback(temporary.unlink, missing_ok=True)
         with os.fdopen(fd, "wb") as file:
             file.write(raw)
             file.flush()
             os.fsync(fd)
         if before is not None:
             temporary.chmod(stat.S_IMODE(before.status.st_mode))
-            with contextlib.suppress(OSError, AttributeError):  # only root may give files away; Windows has no owners
+            with contextlib.suppress(OSError, AttributeError):  # only root may change the owner; Windows has none
                 os.chown(temporary, before.status.st_uid, before.status.st_gid)
         _check_unchanged(real, before)
         temporary.replace(real)
@@ -163,7 +163,7 @@ def store_text_file(path: Path, text: str, before: TextFile | None) -> os.stat_r
 
 
 def _check_unchanged(real: Path, before: TextFile | None) -> None:
-    """See that a file is still what was looked at."""
+    """Raise if a file changed since it was read."""
     now = real.stat() if real.exists() else None
     then = before.status if before else None
     if (now and (now.st_mtime_ns, now.st_size, now.st_ino)) != (then and (then.st_mtime_ns, then.st_size, then.st_ino)):
@@ -171,5 +171,5 @@ def _check_unchanged(real: Path, before: TextFile | None) -> None:
 
 
 def _replace_lone_surrogates(text: str) -> str:
-    """Halves of characters, which JSON can hold, can't be written."""
+    """Replace halves of surrogate pairs, which JSON can contain but a file can't."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

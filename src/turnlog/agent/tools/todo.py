@@ -14,10 +14,8 @@ _TODO_KEYS = ("content", "status", "activeForm")
 
 
 class TodoWrite(DescribedTool):
-    """The tool."""
-
     def run(self, given: Object, scene: CallContext) -> CallResult:
-        """Put the list in the place of the one before; when all is done, it is empty."""
+        """Replace the task list, or clear it if all tasks are completed."""
         before = list(scene.todos)
         after = [{key: task[key] for key in _TODO_KEYS} for task in given["todos"]]
         scene.todos[:] = [] if all(task["status"] == "completed" for task in after) else after

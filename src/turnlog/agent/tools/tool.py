@@ -1,4 +1,4 @@
-"""A tool: what the loop needs of it, and what it needs of the loop."""
+"""The interface between tools and the loop."""
 
 from __future__ import annotations
 
@@ -15,68 +15,68 @@ from turnlog.model.cancel import Cancel
 
 
 class Question(NamedTuple):
-    """Something that a person is asked in the middle of a turn (AskUserQuestion, ExitPlanMode)."""
+    """A question to the person during a turn (AskUserQuestion, ExitPlanMode)."""
 
     kind: str
     """`question` or `plan`."""
     given: Object
-    """What the model gave: the questions with their options, or the plan."""
+    """The model's input: the questions with their options, or the plan."""
     call: str = ""
     """The id of the call that asks."""
 
 
 class ToolHost(Protocol):
-    """What the loop does for tools."""
+    """The services of the loop for tools."""
 
     def ask(self, question: Question) -> Object | None:
-        """Ask the person; None if nobody is there, or they declined. Raises Cancelled if they end the turn."""
+        """Ask the person; None if nobody answers. Raises RequestCancelled if they end the turn."""
         ...
 
     def delegate(self, call: str, given: Object, cancel: Cancel, progress: Callable[[Object], None]) -> CallResult:
-        """Let a sub-agent work (Task), and give its report."""
+        """Run a sub-agent (Task) and return its report."""
         ...
 
     def consult(self, system: str, prompt: str, cancel: Cancel, tools: Sequence[Object] = ()) -> Sequence[Object]:
-        """Ask the small model, outside of the conversation (WebFetch, WebSearch); the blocks of its answer."""
+        """Ask the small model outside the conversation (WebFetch, WebSearch); return the blocks of its answer."""
         ...
 
 
 class CallContext(Struct):
-    """One call's surroundings."""
+    """The context of one call."""
 
     call: str
     """The id of the call."""
     place: Workspace
     session: Path
-    """The folder of the session, for results that are too large for the transcript (`tool-results/`) and sub-agents."""
+    """The session's folder, for sub-agents and results too large for the transcript (`tool-results/`)."""
     session_id: str
     files: SeenFiles
-    """Which files the model has seen, and in which state."""
+    """The files that the model has seen, and their state."""
     shells: Shells
-    """Commands that run in the background."""
+    """The background commands."""
     desk: ToolHost
     cancel: Cancel
     environ: Mapping[str, str]
-    """Variables of the client, its keys included: what a child process may see of them says `child_environment`."""
+    """Variables of the client, including its keys; use `build_child_environment` for a child process."""
     progress: Callable[[Object], None] = lambda _: None
-    """Is told how a long call gets on: the `data` of a progress entry."""
+    """Receives the progress of a long call: the `data` of a progress entry."""
     todos: list[Object] = []
-    """The task list as it stands; one list for the session, changed in place."""
+    """The task list; one list for the session, changed in place."""
     is_unreadable: Callable[[Path], bool] = lambda _: False
-    """Whether a rule forbids to read a file, so that a search must not show it."""
+    """Whether a rule forbids reading a file, so that a search must not show it."""
 
 
 class Tool(Protocol):
-    """Something that the model can call."""
+    """A tool that the model can call."""
 
     @property
     def name(self) -> str:
-        """Its name, as Claude Code has it."""
+        """Claude Code's name of the tool."""
         ...
 
     @property
     def description(self) -> str:
-        """What the model is told of it."""
+        """The description for the model."""
         ...
 
     @property
@@ -85,9 +85,9 @@ class Tool(Protocol):
         ...
 
     def is_safe(self, given: Object) -> bool:
-        """Whether a call changes nothing, so that it may run beside others."""
+        """Whether a call changes nothing, so that it may run in parallel with others."""
         ...
 
     def run(self, given: Object, scene: CallContext) -> CallResult:
-        """Do it. The input was checked against the schema. Raises ToolError, or Cancelled."""
+        """Run a call whose input matches the schema. Raises ToolError or RequestCancelled."""
         ...

@@ -1,4 +1,4 @@
-"""WebFetch: get a page, turn it into text, and let the small model answer a question about it."""
+"""WebFetch: fetch a page, convert it to text, and let the small model answer a question about it."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from turnlog.render.page_text import convert_html_to_text
 
 MAX_PAGE_BYTES = 10 << 20
 MAX_FETCH_SECONDS = 60.0
-"""That getting a page may take, redirects included."""
+"""The time limit for a page, including redirects."""
 MAX_SILENCE_SECONDS = 15.0
-"""Seconds that a server may say nothing."""
+"""The time limit between two parts of a response."""
 MAX_REDIRECTS = 10
 _REDIRECT_STATUSES = frozenset({301, 302, 303, 307, 308})
 _CHUNK_BYTES = 1 << 16
@@ -40,7 +40,7 @@ _META_CHARSET_PATTERN = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?([A-Za
 
 
 class FetchedPage(NamedTuple):
-    """What a server gave."""
+    """A response of a server."""
 
     status: int
     reason: str
@@ -49,12 +49,12 @@ class FetchedPage(NamedTuple):
     body: bytes
     charset: str
     elsewhere: str | None = None
-    """The address on another host that it sends to; not followed."""
+    """The address on another host to which it redirects; not followed."""
 
     def decode_text(self) -> str:
-        """The body as text."""
-        found = _META_CHARSET_PATTERN.search(self.body[:2048]) if self.kind == "text/html" else None
-        name = self.charset or (found[1].decode() if found else "utf-8")
+        """Return the body as text."""
+        match = _META_CHARSET_PATTERN.search(self.body[:2048]) if self.kind == "text/html" else None
+        name = self.charset or (match[1].decode() if match else "utf-8")
         try:
             return self.body.decode(name, "replace")
         except LookupError:
@@ -62,7 +62,7 @@ class FetchedPage(NamedTuple):
 
 
 def parse_fetch_url(url: str) -> SplitResult:
-    """The parts of an address that may be fetched, with https in the place of http; ToolError if it is none."""
+    """Parse an address that may be fetched, using https instead of http; ToolError if it is not one."""
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname or "", parts.port
@@ -84,7 +84,7 @@ def parse_fetch_url(url: str) -> SplitResult:
 
 
 def fetch_page(url: str, cancel: Cancel) -> FetchedPage:
-    """Get a page; redirects are followed on its own host only."""
+    """Fetch a page; redirects are followed only on the same host."""
     parts, until = parse_fetch_url(url), time.monotonic() + MAX_FETCH_SECONDS
     for _ in range(MAX_REDIRECTS + 1):
         page = _request_page(parts, cancel, until)
@@ -109,16 +109,16 @@ def _is_same_host(parts: SplitResult, there: str) -> bool:
 def _request_page(parts: SplitResult, cancel: Cancel, until: float) -> FetchedPage:
     cancel.check()
     proxy = find_proxy(parts, os.environ)
-    made = make_connection(parts, urlsplit(proxy) if proxy else None, MAX_SILENCE_SECONDS)
+    connection = make_connection(parts, urlsplit(proxy) if proxy else None, MAX_SILENCE_SECONDS)
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     try:
-        made.connect()
-        held = made.sock
-        with contextlib.closing(made), cancel.on_cancel(lambda: cut_connection(held)):
-            made.request("GET", target, headers=_build_headers(parts))
-            return _read_page(made.getresponse(), until)
+        connection.connect()
+        socket = connection.sock
+        with contextlib.closing(connection), cancel.on_cancel(lambda: cut_connection(socket)):
+            connection.request("GET", target, headers=_build_headers(parts))
+            return _read_page(connection.getresponse(), until)
     except ssl.SSLCertVerificationError as error:
-        raise ToolError(f"{parts.hostname}: its certificate is not accepted: {error.verify_message}") from None
+        raise ToolError(f"{parts.hostname}: its certificate was rejected: {error.verify_message}") from None
     except (OSError, ValueError, http.client.HTTPException) as error:
         cancel.check()
         raise ToolError(f"{parts.hostname} can't be reached: {str(error) or type(error).__name__}") from None
@@ -145,25 +145,25 @@ def _read_page(answer: http.client.HTTPResponse, until: float) -> FetchedPage:
 def _read_body(answer: http.client.HTTPResponse, until: float) -> bytes:
     is_packed = (answer.getheader("content-encoding") or "").lower() in ("gzip", "deflate", "x-gzip")
     unpack = zlib.decompressobj(zlib.MAX_WBITS | 32) if is_packed else None
-    found = bytearray()
+    body = bytearray()
     while chunk := answer.read1(_CHUNK_BYTES):
         try:
-            found += unpack.decompress(chunk, MAX_PAGE_BYTES + 1 - len(found)) if unpack else chunk
+            body += unpack.decompress(chunk, MAX_PAGE_BYTES + 1 - len(body)) if unpack else chunk
         except zlib.error as error:
-            raise ToolError(f"The page can't be unpacked: {error}") from None
-        if len(found) > MAX_PAGE_BYTES:
+            raise ToolError(f"The page can't be decompressed: {error}") from None
+        if len(body) > MAX_PAGE_BYTES:
             raise ToolError(
                 f"The page is larger than {MAX_PAGE_BYTES >> 20} MB. Get it with curl, and read parts of it."
             )
         if time.monotonic() > until:
             raise ToolError(f"The page took longer than {MAX_FETCH_SECONDS:.0f} seconds.")
-    return bytes(found)
+    return bytes(body)
 
 
 PAGE_CACHE_SECONDS = 15 * 60.0
-"""Seconds for which a page is not fetched again."""
+"""How long a page is cached."""
 MAX_READ_CHARS = 100_000
-"""So many characters of a page are read in one call."""
+"""The number of characters to read of a page in one call."""
 _MAX_CACHED_PAGES = 32
 _TEXT_TYPE_PATTERN = re.compile(
     r"text/.*|application/(?:[a-z.+-]*(?:json|xml|javascript|yaml|toml|graphql)|xhtml\+xml)"
@@ -181,7 +181,7 @@ class _CachedPage(NamedTuple):
 
 
 class WebFetch(DescribedTool):
-    """Answers questions about pages."""
+    """Answers questions about web pages."""
 
     only_reads = True
 
@@ -190,12 +190,11 @@ class WebFetch(DescribedTool):
         self._pages: dict[str, _CachedPage] = {}
 
     def run(self, given: Object, scene: CallContext) -> CallResult:
-        """Get the page and answer."""
         began = time.monotonic()
         url = given["url"]
-        kept = self._get_page(url, scene)
-        text = _answer_question(kept, given, scene)
-        page = kept.page
+        cached = self._get_page(url, scene)
+        text = _answer_question(cached, given, scene)
+        page = cached.page
         structured: dict[str, Any] = {
             "bytes": len(text.encode("utf-8", "replace")) if page.elsewhere else len(page.body),
             "code": page.status,
@@ -208,24 +207,24 @@ class WebFetch(DescribedTool):
 
     def _get_page(self, url: str, scene: CallContext) -> _CachedPage:
         with self._lock:
-            self._pages = {name: kept for name, kept in self._pages.items() if kept.until > time.monotonic()}
-            if found := self._pages.get(url):
-                return found
+            self._pages = {name: cached for name, cached in self._pages.items() if cached.until > time.monotonic()}
+            if known := self._pages.get(url):
+                return known
         page = fetch_page(url, scene.cancel)
         text = page.decode_text() if _TEXT_TYPE_PATTERN.fullmatch(page.kind) else ""
-        kept = _CachedPage(
+        cached = _CachedPage(
             page,
             convert_html_to_text(text) if page.kind.endswith("html") else text,
             time.monotonic() + PAGE_CACHE_SECONDS,
         )
         with self._lock:
             if page.status == 200 and len(self._pages) < _MAX_CACHED_PAGES:
-                self._pages[url] = kept
-        return kept
+                self._pages[url] = cached
+        return cached
 
 
-def _answer_question(kept: _CachedPage, given: Object, scene: CallContext) -> str:
-    page = kept.page
+def _answer_question(cached: _CachedPage, given: Object, scene: CallContext) -> str:
+    page = cached.page
     if page.elsewhere is not None:
         return _describe_redirect(page, given)
     if page.status >= 400:
@@ -236,25 +235,25 @@ def _answer_question(kept: _CachedPage, given: Object, scene: CallContext) -> st
         )
     if not _TEXT_TYPE_PATTERN.fullmatch(page.kind):
         return _save_file(page, scene)
-    return _ask_about_text(kept.text, max(0, int(given.get("offset") or 0)), given["prompt"], scene)
+    return _ask_about_text(cached.text, max(0, int(given.get("offset") or 0)), given["prompt"], scene)
 
 
-def _ask_about_text(text: str, begin: int, question: str, scene: CallContext) -> str:
-    """What the small model says to a part of a page."""
-    end, total = min(begin + MAX_READ_CHARS, len(text)), len(text)
-    if begin and begin >= total:
-        return f"Nothing left to read from offset {begin}: this page's text is {total} characters long."
-    before = f"This is a part of a page of {total} characters; it begins at character {begin}.\n\n" if begin else ""
+def _ask_about_text(text: str, start: int, question: str, scene: CallContext) -> str:
+    """Let the small model answer a question about a part of a page."""
+    end, total = min(start + MAX_READ_CHARS, len(text)), len(text)
+    if start and start >= total:
+        return f"Nothing left to read from offset {start}: this page's text is {total} characters long."
+    before = f"This is a part of a page of {total} characters; it begins at character {start}.\n\n" if start else ""
     after = "\n\n[The page goes on; the rest was left out.]" if end < total else ""
-    prompt = f"{before}Web page content:\n---\n{text[begin:end]}{after}\n---\n\n{question}"
+    prompt = f"{before}Web page content:\n---\n{text[start:end]}{after}\n---\n\n{question}"
     blocks = scene.desk.consult(_READER_INSTRUCTION, prompt, scene.cancel)
-    said = "".join(str(block.get("text") or "") for block in blocks if block.get("type") == "text")
+    answer = "".join(str(block.get("text") or "") for block in blocks if block.get("type") == "text")
     note = (
         f"\n\n[WebFetch note: this page's text is {total} characters long and the answer above covers only characters "
-        f"{begin} to {end}; the final {total - end} were not read — to read on, call WebFetch again with the same url "
+        f"{start} to {end}; the final {total - end} were not read — to read on, call WebFetch again with the same url "
         f"and offset: {end}.]"
     )
-    return (said.strip() or "No response from model") + (note if end < total else "")
+    return (answer.strip() or "No response from model") + (note if end < total else "")
 
 
 def _describe_redirect(page: FetchedPage, given: Object) -> str:
@@ -270,7 +269,7 @@ def _describe_redirect(page: FetchedPage, given: Object) -> str:
 
 
 def _save_file(page: FetchedPage, scene: CallContext) -> str:
-    """Keep what is no text as a file of the session."""
+    """Save a response that is not text to a file of the session."""
     ending = mimetypes.guess_extension(page.kind) or ".bin"
     path: Path = scene.session / "tool-results" / f"webfetch-{int(time.time() * 1000)}-{secrets.token_hex(3)}{ending}"
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

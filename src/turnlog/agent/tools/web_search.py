@@ -1,4 +1,4 @@
-"""WebSearch: the API's own search, in a request of its own."""
+"""WebSearch: use the API's own search in a separate request."""
 
 from __future__ import annotations
 
@@ -21,12 +21,9 @@ _SEARCH_INSTRUCTION = (
 
 
 class WebSearch(DescribedTool):
-    """Searches the web."""
-
     only_reads = True
 
     def run(self, given: Object, scene: CallContext) -> CallResult:
-        """Search."""
         began, query = time.monotonic(), given["query"]
         if given.get("allowed_domains") and given.get("blocked_domains"):
             raise RejectedCall("Error: Cannot specify both allowed_domains and blocked_domains in the same request")
@@ -48,19 +45,19 @@ def _build_server_tool(given: Object) -> dict[str, Any]:
 
 
 def _collect_results(blocks: Iterable[Object]) -> Iterable[str | dict[str, Any]]:
-    """What was found, and what was said between; adjacent texts are one."""
-    said = ""
+    """Yield the search results and the texts between them; adjacent texts are joined."""
+    text = ""
     for block in blocks:
         if block.get("type") == "text":
-            said += str(block.get("text") or "")
+            text += str(block.get("text") or "")
         elif block.get("type") in ("server_tool_use", "web_search_tool_result"):
-            if said.strip():
-                yield said.strip()
-            said = ""
+            if text.strip():
+                yield text.strip()
+            text = ""
         if block.get("type") == "web_search_tool_result":
             yield _extract_hits(block)
-    if said.strip():
-        yield said.strip()
+    if text.strip():
+        yield text.strip()
 
 
 def _extract_hits(block: Object) -> str | dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Write: a whole file, new or in the place of another."""
+"""Write: create or replace a whole file."""
 
 from __future__ import annotations
 
@@ -17,15 +17,13 @@ _TRAILING_SPACE_PATTERN = re.compile(r"[^\S\n]+(?=\n|$)")
 
 
 class Write(DescribedTool):
-    """The tool."""
-
     def run(self, given: Object, scene: CallContext) -> CallResult:
-        """Write it."""
-        shown = given["file_path"]
-        path = locate_file(shown, scene.place)
+        display_path = given["file_path"]
+        path = locate_file(display_path, scene.place)
         if path.is_dir():
             raise RejectedCall(
-                f"{shown} is a directory, not a file. To create a file inside it, include the file name in file_path."
+                f"{display_path} is a directory, not a file. To create a file inside it, include the file name in"
+                " file_path."
             )
         content = trim_line_ends(given["content"], path)
         before = load_existing_file(path)
@@ -33,22 +31,22 @@ class Write(DescribedTool):
             _check_is_known(before, path, scene.files)
         text = preview_write(before, given, path)
         scene.files.note_seen(path, store_text_file(path, text, before), text.replace("\r\n", "\n"), is_written=True)
-        return _build_result(shown, content, before)
+        return _build_result(display_path, content, before)
 
 
 def trim_line_ends(text: str, path: Path) -> str:
-    """Drop spaces at the ends of lines; in Markdown they mean something."""
+    """Strip spaces at line ends, except in Markdown, where they have a meaning."""
     return text if path.suffix.lower() in (".md", ".mdx") else _TRAILING_SPACE_PATTERN.sub("", text)
 
 
 def preview_write(before: TextFile | None, given: Object, path: Path) -> str:
-    """The text that a call would leave in a file, as it would stand there."""
+    """Return the text that a call would leave in a file."""
     content = trim_line_ends(given["content"], path)
     return before.replace_text(content) if before else content
 
 
 def load_existing_file(path: Path) -> TextFile | None:
-    """Give the file as it stands; None if there is none."""
+    """Read a file; None if it does not exist."""
     try:
         return load_text_file(path)
     except MissingFile:
@@ -63,17 +61,17 @@ def _check_is_known(before: TextFile, path: Path, files: SeenFiles) -> None:
     before.check_writable(ToolError)
 
 
-def _build_result(shown: str, content: str, before: TextFile | None) -> CallResult:
+def _build_result(display_path: str, content: str, before: TextFile | None) -> CallResult:
     if before is None:
-        told = f"File created successfully at: {shown}{CURRENT_STATE_REMARK}"
+        message = f"File created successfully at: {display_path}{CURRENT_STATE_REMARK}"
     else:
-        told = f"The file {shown} has been updated successfully.{CURRENT_STATE_REMARK}"
+        message = f"The file {display_path} has been updated successfully.{CURRENT_STATE_REMARK}"
     structured = {
         "type": "update" if before else "create",
-        "filePath": shown,
+        "filePath": display_path,
         "content": content,
         "structuredPatch": build_patch(before.shown_text, content) if before else [],
         "originalFile": before.text if before else None,
         "userModified": False,
     }
-    return CallResult(told, structured)
+    return CallResult(message, structured)

@@ -1,11 +1,11 @@
-"""Whether a command may be run: `judge` decides; the others say what a line of bash is, and what it would do.
+"""Decide whether a command may run: `judge` decides, the other modules analyze a line of bash.
 
-words     the words of one simple command, as bash reads them
-line      a line taken apart into simple commands; what in it can't be checked
-runners   commands that run another command
-tables    what programs do, and which options make them do more
-variables which variables a command sets, and whether bash computes what they are set to
-effects   which files a simple command reads and changes, by those tables
-exposure  whether it may print files that its words do not name
-folders   where a line goes, and which files its words then mean
+words      the words of one simple command, as bash reads them
+bash_line  a line split into simple commands, and the parts that can't be checked
+runners    commands that run another command
+tables     what programs do, and which options make them do more
+variables  which variables a command sets, and whether bash evaluates their values
+effects    which files a simple command reads and changes, according to the tables
+exposure   whether a command may print files that it does not name
+folders    which folders a line changes to, and which files its words then mean
 """

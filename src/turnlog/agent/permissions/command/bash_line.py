@@ -1,8 +1,8 @@
-"""A line of bash, taken apart: the simple commands in it, what they redirect, and whatever can't be checked beforehand.
+"""Parse a line of bash into its simple commands, their redirects, and the parts that can't be checked.
 
-The grammar (tree-sitter) finds the commands, also those within substitutions and here-documents; their words are read
-by `words`, and where the two don't agree, the line is in doubt. Doubt never allows: it asks. What stands in doubtful
-places is given all the same, because a rule that denies holds there too.
+The grammar (tree-sitter) finds the commands, including those in substitutions and here-documents; `words` reads their
+words. If the two disagree, the line is in doubt. A line in doubt is never allowed without asking. Commands in doubtful
+places are listed too, because deny rules apply to them.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 MAX_LINE_CHARS = 65536
 MAX_LINE_WORDS = 1000
 _MAX_TREE_DEPTH = 200
-BACKGROUND_REASON = "the background operator & lets it run on after it was checked"
-_UNREADABLE_REASON = "its words can't be told before it runs"
+BACKGROUND_REASON = "the background operator & lets it continue after the check"
+_UNREADABLE_REASON = "its words are not known before it runs"
 _QUOTED_MARK_PATTERN = re.compile(r"""(['"])(\w+)\1""", re.ASCII)
 _DUPLICATED_STREAM_PATTERN = re.compile(r"\d*[<>]&\s*(?:\d+-?|-)")
 _REDIRECT_ARROW_PATTERN = re.compile(r"(\d*|\{\w+\})\s*(&>>?|>>|>\||>&|<&|<>|>|<)")
@@ -39,16 +39,16 @@ class SimpleCommand(NamedTuple):
     """One simple command."""
 
     text: str
-    """As it stands in the line, without what is set before it and without redirects."""
+    """The text in the line, without assignments before it and without redirects."""
     words: tuple[ShellWord, ...]
-    """Empty for a line that only sets variables or redirects."""
+    """Empty if the line only sets variables or redirects."""
     assigned: tuple[tuple[str, str], ...] = ()
-    """Variables that are set for it: names and values."""
+    """Variables that are set for the command: names and values."""
     redirects: tuple[Redirect, ...] = ()
 
     @property
     def name(self) -> str | None:
-        """What is run; None if that can't be told, or nothing is."""
+        """The program; None if it is not known, or nothing runs."""
         return self.words[0].text if self.words and self.words[0].is_plain else None
 
 
@@ -58,14 +58,14 @@ class BashLine(NamedTuple):
     text: str
     parts: tuple[SimpleCommand, ...]
     doubts: tuple[str, ...]
-    """Why it can't be checked; nothing if it can."""
+    """Why the line can't be checked; empty if it can."""
     is_opaque: bool = False
-    """Whether commands may be hidden in it, so that the parts are not all that it runs."""
+    """Whether it may contain hidden commands, so that the parts are not everything it runs."""
     has_loop: bool = False
 
 
 def parse_bash_line(text: str) -> BashLine:
-    """Take a line of bash apart."""
+    """Parse a line of bash."""
     data = text.encode("utf-8", "surrogatepass")
     walk = _BashTreeWalk(data)
     if len(text) <= MAX_LINE_CHARS:
@@ -76,7 +76,7 @@ def parse_bash_line(text: str) -> BashLine:
     if len(text) > MAX_LINE_CHARS or sum(len(part.words) for part in walk.parts) > MAX_LINE_WORDS:
         return BashLine(text, (), ("it is too long to be checked",), is_opaque=True)
     if has_odd_characters(text):
-        walk.note_doubt("it holds characters that are not what they seem", hides=True)
+        walk.note_doubt("it contains characters that are not what they seem", hides=True)
     if any(part.words == () for part in walk.parts) and len(walk.parts) > 1:
         walk.note_doubt("it sets variables for what follows")
     return BashLine(text.strip(), tuple(walk.parts), tuple(dict.fromkeys(walk.doubts)), walk.is_opaque, walk.has_loop)
@@ -91,7 +91,7 @@ def _load_parser() -> Parser:
 
 
 class _BashTreeWalk:
-    """Goes through the tree and gathers."""
+    """Walks the tree and collects commands and doubts."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
@@ -101,12 +101,12 @@ class _BashTreeWalk:
         self.has_loop = False
 
     def note_doubt(self, reason: str, *, hides: bool = False) -> None:
-        """Note that the line can't be checked, and whether something may be hidden in it."""
+        """Record why the line can't be checked, and whether something may be hidden in it."""
         self.doubts.append(reason)
         self.is_opaque |= hides
 
     def visit_node(self, node: Node, depth: int, redirects: tuple[Redirect, ...] = ()) -> None:
-        """Gather what is in a node."""
+        """Collect the commands in a node."""
         if depth > _MAX_TREE_DEPTH:
             self.note_doubt("it is nested too deeply to be checked", hides=True)
             return
@@ -128,12 +128,12 @@ class _BashTreeWalk:
             self.parts.append(self._read_simple_command(node, redirects))
             redirects = ()
         for child in inner:
-            is_set = (node.type, child.type) == ("command", "variable_assignment")  # no part of the line by itself
+            is_set = (node.type, child.type) == ("command", "variable_assignment")  # not a command of its own
             for one in child.children if is_set else [child]:
                 self.visit_node(one, depth + 1, redirects)
 
     def _note_unchecked(self, node: Node) -> None:
-        """Note what about a node can't be checked."""
+        """Record the parts of a node that can't be checked."""
         self.has_loop |= node.type == "do_group"
         if node.type == "&":
             self.note_doubt(BACKGROUND_REASON)
@@ -143,7 +143,7 @@ class _BashTreeWalk:
             if len(split_words(_read_node_text(node)) or ()) != 1:  # the grammar takes `$ a` for a variable
                 self.note_doubt(_UNREADABLE_REASON, hides=True)
         elif node.type == "comment":
-            # To bash, a comment begins where a word might; what stands elsewhere is a word, and hides nothing.
+            # In bash a comment starts where a word could; elsewhere `#` is part of a word and hides nothing.
             before = self.data[: node.start_byte]
             if before and (before[-1:] not in b" \t\n;&|" or before[-2:-1] == b"\\"):
                 self.note_doubt("a comment in it can't be checked before it runs", hides=True)
@@ -159,22 +159,22 @@ class _BashTreeWalk:
             self._check_heredoc(node)
 
     def _read_redirects(self, node: Node) -> Iterator[Redirect]:
-        """The redirects of a statement; words behind one belong to the command: `a > b c`, `cat <<'A' b`."""
+        """Yield the redirects of a statement; words after one belong to the command: `a > b c`, `cat <<'A' b`."""
         for child in node.children_by_field_name("redirect"):
             is_text = child.type == "heredoc_redirect"
-            behind = [one for one in child.children if is_text and not is_in_tables(one.type, "heredoc")]
-            if behind or len(child.children_by_field_name("destination")) > 1:
+            words_after = [one for one in child.children if is_text and not is_in_tables(one.type, "heredoc")]
+            if words_after or len(child.children_by_field_name("destination")) > 1:
                 self.note_doubt("words after a redirect can't be checked before it runs", hides=True)
             yield from self._read_redirects(child) if is_text else [_read_redirect(child)]
 
     def _check_heredoc(self, node: Node) -> None:
-        """A here-document is plain text if its mark is quoted, and if it ends where bash sees its end."""
-        found = {child.type: _read_node_text(child) for child in node.children}
-        mark = _QUOTED_MARK_PATTERN.fullmatch(found.get("heredoc_start", ""))
-        lines = found.get("heredoc_body", "").split("\n")
-        if mark is None or "<<" not in found:
+        """Check that a here-document is plain text: its mark is quoted, and it ends where bash ends it."""
+        texts = {child.type: _read_node_text(child) for child in node.children}
+        mark = _QUOTED_MARK_PATTERN.fullmatch(texts.get("heredoc_start", ""))
+        lines = texts.get("heredoc_body", "").split("\n")
+        if mark is None or "<<" not in texts:
             self.note_doubt("a here-document without quotes is expanded by the shell")
-        elif found.get("heredoc_end") != mark[2] or mark[2] in lines or self.data.count(b"<<") != 1:
+        elif texts.get("heredoc_end") != mark[2] or mark[2] in lines or self.data.count(b"<<") != 1:
             self.note_doubt("a here-document in it can't be checked before it runs", hides=True)
 
     def _read_simple_command(self, node: Node, redirects: tuple[Redirect, ...]) -> SimpleCommand:
@@ -206,8 +206,8 @@ def _read_redirect(node: Node) -> Redirect:
     arrow, targets = _REDIRECT_ARROW_PATTERN.match(_read_node_text(node)), node.children_by_field_name("destination")
     if _DUPLICATED_STREAM_PATTERN.fullmatch(_read_node_text(node)):
         return Redirect(ShellWord("/dev/null"), True)
-    is_told = arrow and not arrow[1].startswith("{") and targets
-    target = _read_word(targets[0]) if is_told else ShellWord(_read_node_text(node), is_known=False)
+    is_known = arrow and not arrow[1].startswith("{") and targets
+    target = _read_word(targets[0]) if is_known else ShellWord(_read_node_text(node), is_known=False)
     return Redirect(target, arrow is None or arrow[2] not in ("<", "<&"))
 
 

@@ -1,7 +1,7 @@
-"""What a command does to files: which it reads if it does nothing else, which it changes, which it may touch at all.
+"""Find the files that a command reads or changes.
 
-What is not known here, a command, an option, is asked about. Every word that is no option counts as a file, also the
-value of an option: a number taken for a file lies in the working folder and does no harm.
+An unknown command or option needs permission. Every word that is not an option counts as a file, even the value of an
+option: a number that is mistaken for a file is in the working folder and does no harm.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ _SED_SUBSTITUTION_PATTERN = re.compile(r"s([/|#,])(?:(?!\1)[^\\\n]|\\.)*\1(?:(?!
 _SAFE_SED_PATTERN = re.compile(
     rf"(?:{_SED_ADDRESS_PATTERN}(?:,{_SED_ADDRESS_PATTERN})?)?(?:[pdq=]|{_SED_SUBSTITUTION_PATTERN.pattern})"
 )
-"""One command for sed that writes to no other file and runs nothing."""
+"""A sed command that writes no other file and runs nothing."""
 _SAFE_JQ_PATTERN = re.compile(
     r"(?!.*\b(?:env|ENV|import|include|input|inputs|input_filename|modulemeta|debug|stderr)\b)[^$@]*", re.DOTALL
 )
 _IN_PLACE_OPTION = "-i" if sys.platform != "darwin" else "(?!)"
-"""On macOS, `-i` of sed takes the next word, and the script is the one after it."""
+"""On macOS, `sed -i` takes the next word, and the script is the one after it."""
 _MAX_OPTION_CHARS = 40
 
 
 class FileUse(NamedTuple):
-    """What a command reads and changes."""
+    """The files that a command reads and writes."""
 
     reads: tuple[ShellWord, ...] = ()
     writes: tuple[ShellWord, ...] = ()
     is_recursive: bool = False
-    """It means whatever lies below a folder, or in the history, too."""
+    """Whether it also covers everything below a folder, or in the history."""
 
 
 def iterate_file_uses(part: SimpleCommand) -> Iterator[FileUse]:
-    """All that a command, or one that it runs, may read and change."""
+    """Yield the files that a command, or one that it runs, may read and change."""
     for words in filter(None, list_possible_commands(part.words)):
         yield find_touched_files(words)
         yield find_read_only_use(words) or FileUse(_in_history(words) if get_program_name(words) == "git" else ())
@@ -55,22 +55,24 @@ def iterate_file_uses(part: SimpleCommand) -> Iterator[FileUse]:
 
 
 def changes_files(part: SimpleCommand) -> bool:
-    """Whether a command plainly changes files, or is given those that it changes by another one."""
-    given = (find_touched_files((word, ShellWord("."))) for word in part.words if part.name in ("xargs", "parallel"))
-    return any(word.text not in HARMLESS_DEVICES for use in (*given, *iterate_file_uses(part)) for word in use.writes)
+    """Whether a command clearly changes files, or runs a program that does on files it gets from another one."""
+    indirect = (find_touched_files((word, ShellWord("."))) for word in part.words if part.name in ("xargs", "parallel"))
+    return any(
+        word.text not in HARMLESS_DEVICES for use in (*indirect, *iterate_file_uses(part)) for word in use.writes
+    )
 
 
 def touches_files(name: ShellWord) -> bool:
-    """Whether a program reads or changes what it is given."""
+    """Whether a program reads or changes its file arguments."""
     return find_touched_files((name, ShellWord("."))) != FileUse()
 
 
 def find_read_only_use(words: Sequence[ShellWord]) -> FileUse | None:
-    """What a command reads, if it does nothing else; None if it may do more."""
+    """Return the files that a command reads, if it does nothing else; None if it may do more."""
     name, rest = words[0].text, words[1:]
     if name == "echo":
-        good = all(word.is_known or is_in_tables(word.raw.strip('"'), "told") for word in rest)
-        return FileUse() if good and not any(word.pattern and "/" in word.text for word in rest) else None
+        is_harmless = all(word.is_known or is_in_tables(word.raw.strip('"'), "told") for word in rest)
+        return FileUse() if is_harmless and not any(word.pattern and "/" in word.text for word in rest) else None
     if not are_words_known(rest):
         return None
     if is_in_tables(name, "files"):
@@ -82,14 +84,16 @@ def find_read_only_use(words: Sequence[ShellWord]) -> FileUse | None:
         return FileUse(files)
     if may_compute_value(words):
         return None
-    has_pattern = name != "[[" and any(word.pattern for word in rest)  # a file's name may be an option, or a variable's
+    has_pattern = name != "[[" and any(
+        word.pattern for word in rest
+    )  # a matching file name may act as an option or a variable name
     return FileUse() if _only_prints_words(name, [word.text for word in rest]) and not has_pattern else None
 
 
 def _only_prints_words(name: str, texts: Sequence[str]) -> bool:
-    """Whether a command reads no files, and only says something."""
+    """Whether a command reads no files and only prints something."""
     if is_in_tables(name, "tests"):
-        # An index may hold a command; so may the variable that a word names.
+        # An array index may contain a command; so may the variable that a word names.
         return not any(set("[$`") & set(text) for text in texts)
     if name == "printf":
         return texts[:1] != [] and not re.match(r"-", texts[0]) and not _computes_numbers(texts)
@@ -101,28 +105,31 @@ def _only_prints_words(name: str, texts: Sequence[str]) -> bool:
 
 
 def _computes_numbers(texts: Sequence[str]) -> bool:
-    """Whether printf sets a variable (`%n`), or takes a word for a number that some shells would compute."""
-    told = "".join(re.findall(r"%[-+ #'0-9.*$]*[hlLjztq]*([a-zA-Z])", texts[0]))
-    numbers = set("diouxXeEfFgGaA*") & set(told) or "*" in texts[0]
-    return "n" in told or (bool(numbers) and not all(re.fullmatch(r"-?[\d.]+", text) for text in texts[1:]))
+    """Whether printf sets a variable (`%n`) or reads a word as a number, which some shells evaluate."""
+    conversions = "".join(re.findall(r"%[-+ #'0-9.*$]*[hlLjztq]*([a-zA-Z])", texts[0]))
+    numbers = set("diouxXeEfFgGaA*") & set(conversions) or "*" in texts[0]
+    return "n" in conversions or (bool(numbers) and not all(re.fullmatch(r"-?[\d.]+", text) for text in texts[1:]))
 
 
 def _find_read_files(name: str, rest: Sequence[ShellWord]) -> FileUse | None:
-    """What reads the files that it is given; the first word of a search is none, if it is sure that no option is."""
+    """Return the files that a program reads; the first word of a search is its pattern, if no option takes one."""
     texts = [word.text for word in rest]
     if name == "find" and any(re.fullmatch(build_table_pattern("find", "free"), text, re.DOTALL) for text in texts):
         return None
-    if name == "diff":  # of a folder it reads all files
+    if name == "diff":  # in a folder it reads all files
         files = _list_operands(rest)
         return FileUse((*files, *(_join_folder(one, ShellWord("*", pattern="*")) for one in files)))
     if not is_in_tables(name, "searches"):
         return FileUse(_list_operands(rest))
     end = texts.index("--") if "--" in texts else len(texts)
     options = [text for text in texts[:end] if text.startswith("-") and text != "-"]
-    at = next((at for at, text in enumerate(texts) if at > end or text == "-" or text[:1] != "-"), len(texts))
+    position = next(
+        (position for position, text in enumerate(texts) if position > end or text == "-" or text[:1] != "-"),
+        len(texts),
+    )
     is_sure = all(re.fullmatch(build_table_pattern("searches", name), text, re.DOTALL) for text in options)
-    if is_sure and not any(word.pattern for word in rest[at : at + 1]):
-        rest = [*rest[:at], *rest[at + 1 :]]
+    if is_sure and not any(word.pattern for word in rest[position : position + 1]):
+        rest = [*rest[:position], *rest[position + 1 :]]
     is_recursive = name == "rg" or any(re.match(r"-(?!-).*[rd]|--[rd]", text, re.DOTALL) for text in options)
     return FileUse(_list_operands(rest), is_recursive=is_recursive)
 
@@ -132,14 +139,14 @@ def _find_cd_use(rest: Sequence[ShellWord]) -> FileUse | None:
 
 
 def _find_sed_files(rest: Sequence[ShellWord], option: str, script: re.Pattern[str]) -> tuple[ShellWord, ...] | None:
-    """The files that sed is given, if it is told nothing but an option and a script."""
+    """Return the files of a sed command that has only an option and a script."""
     texts = [word.text for word in rest]
     is_good = texts[:1] == [option] and any(map(script.fullmatch, texts[1:2])) and not _list_options(rest[2:])
     return tuple(rest[2:]) if is_good else None
 
 
 def _find_jq_use(rest: Sequence[ShellWord]) -> FileUse | None:
-    """A query of JSON: the first word that is no option is what is asked for."""
+    """Return the files that jq reads; the first word that is not an option is the query."""
     plain = [word for word in rest if not re.fullmatch(r"-[rcesSMCj]+", word.text)]
     is_good = (
         plain and not _list_options(plain) and plain[0].pattern is None and _SAFE_JQ_PATTERN.fullmatch(plain[0].text)
@@ -151,29 +158,31 @@ def _find_git_use(rest: Sequence[ShellWord]) -> FileUse | None:
     if not rest or not is_in_tables(rest[0].text, "git") or rest[0].pattern:
         return None
     verb, rest = rest[0].text, rest[1:]
-    given = [text for text in _list_options(rest) if text != "--"]
-    if not all(re.fullmatch(f"(?:{build_table_pattern('git', verb)})(?:=.*)?", text, re.DOTALL) for text in given):
+    options = [text for text in _list_options(rest) if text != "--"]
+    if not all(re.fullmatch(f"(?:{build_table_pattern('git', verb)})(?:=.*)?", text, re.DOTALL) for text in options):
         return None
-    named = [word for word in rest if word.text[:1] != "-"]
-    if is_in_tables(verb, "listing") and named and not {"-l", "--list", "--contains"} & set(given):
+    operands = [word for word in rest if word.text[:1] != "-"]
+    if is_in_tables(verb, "listing") and operands and not {"-l", "--list", "--contains"} & set(options):
         return None
     is_less, is_whole = (
-        any(re.match(build_table_pattern("shown", part), text) for text in given) for part in ("less", "more")
+        any(re.match(build_table_pattern("shown", part), text) for text in options) for part in ("less", "more")
     )
     is_whole |= verb in ("diff", "show", "cat-file") and not is_less
-    is_whole |= verb == "show" and any(re.search(r"[\da-fA-F]{4}", word.text) for word in named)  # a file's own number
-    return FileUse((*named, *_in_history(rest)), is_recursive=is_whole)
+    is_whole |= verb == "show" and any(
+        re.search(r"[\da-fA-F]{4}", word.text) for word in operands
+    )  # may be the hash of a file
+    return FileUse((*operands, *_in_history(rest)), is_recursive=is_whole)
 
 
 def _in_history(words: Sequence[ShellWord]) -> tuple[ShellWord, ...]:
-    """The files that words name in the history: `HEAD:a`, `:0:a`."""
+    """Return the files that words name in the history: `HEAD:a`, `:0:a`."""
     return tuple(ShellWord(word.text[at + 1 :]) for word in words for at, char in enumerate(word.text) if char == ":")
 
 
 def find_change_use(words: Sequence[ShellWord]) -> FileUse | None:
-    """What a command changes, if it only changes the files that it names; None if it may do more."""
+    """Return the files that a command changes, if it only changes files that it names; None if it may do more."""
     name, rest = words[0].text, words[1:]
-    if not all(word.is_known and word.pattern is None for word in rest):  # a file may be named like an option
+    if not all(word.is_known and word.pattern is None for word in rest):  # a file name may look like an option
         return None
     if is_in_tables(name, "changing"):
         return find_touched_files(words) if _has_harmless_options(rest, read_table("changing")[name]) else None
@@ -182,25 +191,25 @@ def find_change_use(words: Sequence[ShellWord]) -> FileUse | None:
 
 
 def find_touched_files(words: Sequence[ShellWord]) -> FileUse:
-    """The files that a command may read and change, as far as can be told: what rules that forbid are held against."""
+    """Return the files that a command may read and change, as far as known, to check against deny and ask rules."""
     known = [word for word in words[1:] if word.is_known]
     name = get_program_name(words)
-    named = _list_operands(known)
+    operands = _list_operands(known)
     if name == "sed" and is_tame_sed(words):
-        named = tuple(word for word in named if not _SAFE_SED_PATTERN.fullmatch(word.text))
+        operands = tuple(word for word in operands if not _SAFE_SED_PATTERN.fullmatch(word.text))
     if name in ("dd", "curl"):  # `if=a`, `@a`, `x=@a;type=b`
-        named += tuple(
-            ShellWord(told[1]) for word in known if (told := re.search(r"[=@]([^=@;]+)(?:;.*)?$", word.text))
+        operands += tuple(
+            ShellWord(value[1]) for word in known if (value := re.search(r"[=@]([^=@;]+)(?:;.*)?$", word.text))
         )
-    if name in ("cp", "mv", "install") and len(named) > 1:  # into a folder, where a link may be
-        named += tuple(_join_folder(named[-1], word) for word in named[:-1])
-    reads = named if is_in_tables(name, "files", "reading") else _find_option_files("input", name, known)
-    writes = named if is_in_tables(name, "changing", "writing") else _find_option_files("output", name, known)
+    if name in ("cp", "mv", "install") and len(operands) > 1:  # into a folder, which may contain a link
+        operands += tuple(_join_folder(operands[-1], word) for word in operands[:-1])
+    reads = operands if is_in_tables(name, "files", "reading") else _find_option_files("input", name, known)
+    writes = operands if is_in_tables(name, "changing", "writing") else _find_option_files("output", name, known)
     return FileUse(reads, writes, is_recursive=name in ("rm", "mv"))
 
 
 def _join_folder(folder: ShellWord, word: ShellWord) -> ShellWord:
-    """A file of a name within a folder; either may be a pattern."""
+    """Return the word for a file in a folder; either may be a pattern."""
     name = word.text.rstrip("/").rsplit("/", 1)[-1]
     path, is_pattern = f"{folder.text}/{name}", folder.pattern is not None or word.pattern is not None
     ending = name if word.pattern else glob.escape(name)
@@ -209,17 +218,17 @@ def _join_folder(folder: ShellWord, word: ShellWord) -> ShellWord:
 
 
 def _find_option_files(table: str, name: str, words: Sequence[ShellWord]) -> tuple[ShellWord, ...]:
-    """What a command reads or writes all the same, if an option tells it to."""
+    """Return the files that options tell a command to read or write."""
     found: list[ShellWord] = []
     for word, following in pairwise([*words, ShellWord("")]):
-        if told := re.fullmatch(build_table_pattern(table, name), word.text, re.DOTALL):
-            stuck = "".join(filter(None, told.groups()))
-            found.append(ShellWord(stuck) if stuck else following)
+        if match := re.fullmatch(build_table_pattern(table, name), word.text, re.DOTALL):
+            attached = "".join(filter(None, match.groups()))
+            found.append(ShellWord(attached) if attached else following)
     return tuple(found)
 
 
 def is_tame_sed(words: Sequence[ShellWord]) -> bool:
-    """Whether sed is told nothing that writes to other files or runs commands."""
+    """Whether a sed command neither writes other files nor runs commands."""
     texts = [word.text for word in words[1:]]
     plain = [text for text in texts if not re.fullmatch(rf"-[nErsuz]+|{_IN_PLACE_OPTION}(?:\.\w+)?|-e", text)]
     scripts = [text for before, text in pairwise(texts) if before == "-e"] or plain[:1]
@@ -233,7 +242,7 @@ def _list_options(words: Sequence[ShellWord]) -> list[str]:
 
 
 def _list_operands(rest: Sequence[ShellWord]) -> tuple[ShellWord, ...]:
-    """The files among the words of a command, also those that may be stuck to an option."""
+    """Return the words that may name files, including values attached to an option."""
     found: list[ShellWord] = []
     for place, word in enumerate(rest):
         text = word.text
@@ -247,7 +256,7 @@ def _list_operands(rest: Sequence[ShellWord]) -> tuple[ShellWord, ...]:
 
 
 def _has_harmless_options(rest: Sequence[ShellWord], forbidden: Sequence[str]) -> bool:
-    """Whether no option is one of those that are forbidden, or may stand for one: also behind a `--`, as a value."""
+    """Whether no option is, or may abbreviate, a forbidden one; values and words after `--` count too."""
     letters = {letter for one in forbidden if one[1] != "-" for letter in one[1:]}
     for word in rest:
         option, text = word.text.partition("=")[0], word.text

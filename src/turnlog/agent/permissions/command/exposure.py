@@ -1,7 +1,7 @@
-"""Whether a command may print files that its words do not plainly name: the history, a whole folder, what code opens.
+"""Find commands that may print files they do not name: from the history, a whole folder, or by running code.
 
-Rules that forbid reading are about names. Where there are such rules, a command whose names can't be told is asked
-about, whatever else allows it. A program that is not known here is taken at its words: `make` may read anything.
+Rules that forbid reading match names. If such rules exist, a command whose file names are not known needs permission,
+whatever else allows it. Of an unknown program only the words are checked: `make` may read anything.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ _CODE_MODULE_PATTERN = re.compile(
 
 
 def may_expose_files(part: SimpleCommand) -> bool:
-    """Whether a command, or one that it runs, may print files that nobody sees named."""
+    """Whether a command, or one that it runs, may print files that it does not name."""
     if not all(_PLAIN_VALUE_PATTERN.fullmatch(value) for _, value in part.assigned):  # `LESSOPEN`, `GIT_EDITOR`
         return True
     if part.words and not part.words[0].is_plain:
         return True
     if not all(redirect.target.is_known or redirect.is_written for redirect in part.redirects):
         return True
-    found = [part.words] if get_program_name(part.words) in _SEARCH_PROGRAMS else list_possible_commands(part.words)
-    return any(_may_expose_words(words) for words in found if words)
+    commands = [part.words] if get_program_name(part.words) in _SEARCH_PROGRAMS else list_possible_commands(part.words)
+    return any(_may_expose_words(words) for words in commands if words)
 
 
 def is_silent_command(words: Sequence[ShellWord]) -> bool:
-    """Whether a command prints nothing of files, whatever it is told."""
+    """Whether a command never prints file contents, whatever its arguments are."""
     return is_in_tables(get_program_name(words), "silent")
 
 
@@ -92,18 +92,18 @@ def _git_exposes(rest: Sequence[ShellWord]) -> bool:
 
 
 def _shortens(text: str, options: str) -> bool:
-    """Whether a word may be one of some long options: git takes the beginning of a name for the whole."""
+    """Whether a word may abbreviate one of the long options: git accepts the beginning of a name."""
     name = text.partition("=")[0]
     return len(name) > 2 and any(one.startswith(name) for one in re.findall(r"--[a-z][a-z-]*", options))
 
 
 def _is_script_run(rest: Sequence[ShellWord]) -> bool:
-    """Whether a language is given a file to run, or a module that is known, and no code."""
+    """Whether an interpreter gets a file or a known module to run, and no code."""
     texts = [word.text for word in rest]
     if texts[:1] == ["-m"]:
         return bool(texts[1:]) and not _CODE_MODULE_PATTERN.fullmatch(texts[1])
-    is_asking = texts in (["--version"], ["-V"], ["-v"], ["--help"])
-    return is_asking or (bool(texts) and texts[0][:1] not in ("-", "+", ""))
+    is_query = texts in (["--version"], ["-V"], ["-v"], ["--help"])
+    return is_query or (bool(texts) and texts[0][:1] not in ("-", "+", ""))
 
 
 def _find_exposes(words: Sequence[ShellWord]) -> bool:
@@ -117,7 +117,7 @@ def _awk_exposes(words: Sequence[ShellWord]) -> bool:
 
 
 def _xargs_exposes(words: Sequence[ShellWord]) -> bool:
-    """What xargs adds is not seen before; that does no harm to a command that prints nothing of files."""
+    """Whether xargs may expose files: the words it adds are unknown, which only matters if the command prints files."""
     inner = strip_runners(words, TRANSPARENT_RUNNERS)
     return not is_silent_command(inner) and get_program_name(inner) != "echo"
 

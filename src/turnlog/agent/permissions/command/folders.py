@@ -1,4 +1,4 @@
-"""Where a line goes, and which files its words then mean."""
+"""Track which folders a line changes to, and which files its words then mean."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MAX_EXPANDED_NAMES = 500
 
 
 class LineFolders:
-    """The folders that a line may be in: where it begins, and where it goes from there."""
+    """The folders that a line may be in: where it starts, and where it changes to."""
 
     def __init__(self, parts: Sequence[SimpleCommand], cwd: Path, home: Path) -> None:
         self.home = home
@@ -30,34 +30,34 @@ class LineFolders:
 
     @property
     def is_lost(self) -> bool:
-        """Whether it can't be told which folders these are."""
+        """Whether some of the folders are not known."""
         return len(self.bases) == _MAX_FOLDERS or any(
             not target.is_known or target.pattern or target.text.startswith("-") for target in self.targets
         )
 
     @property
     def move_count(self) -> int:
-        """How many commands leave the folder in which the line begins."""
+        """The number of commands that leave the folder in which the line starts."""
         start = self.bases[0]
         reached = [list_spellings(self.expand_tilde(target), start, self.home) for target in self.targets]
-        # To bash, `link/..` is where the link lies, and not what its target lies in: both must be the same folder.
+        # In bash, `link/..` is the folder of the link, not of its target: both must be the same folder.
         return sum({os.path.realpath(path) for path in paths} != {os.path.realpath(start)} for paths in reached)
 
     def resolve_files(self, words: Sequence[ShellWord]) -> Iterator[tuple[str, Path]]:
-        """The files that words stand for, each with the folder that its name is meant in."""
+        """Yield the files that words mean, each with the folder it is relative to."""
         for base in self.bases:
             for word in words:
                 for name in self._expand_word(word, base):
                     yield (name if word.has_tilde or not name.startswith("~") else f"./{name}", base)
 
     def expand_tilde(self, word: ShellWord, text: str | None = None, home: str | None = None) -> str:
-        """A word, or its pattern, with a home in the place of its tilde."""
+        """Return a word or its pattern with the tilde expanded."""
         text = word.text if text is None else text
         has_home = word.has_tilde and (text == "~" or text.startswith("~/"))
         return f"{home or self.home}{text[1:]}" if has_home else text
 
     def _expand_word(self, word: ShellWord, base: Path) -> Iterator[str]:
-        """What the shell would put in the place of a word."""
+        """Yield the words that the shell expands a word to."""
         if word.pattern is None:
             yield word.text
             return
@@ -65,11 +65,11 @@ class LineFolders:
         found = list(dict.fromkeys(_matching_names(pattern, base)))
         yield from found or [word.text]
         if len(found) > _MAX_EXPANDED_NAMES:
-            yield "/"  # too many to look at: as if all were meant
+            yield "/"  # too many to check: treat it as all files
 
 
 def _matching_names(pattern: str, base: Path) -> Iterator[str]:
-    """The files that fit a pattern of the shell; in some locales its `?` is a byte, in others a character."""
+    """Yield the files that match a shell pattern; `?` is a byte in some locales, a character in others."""
     names = glob.iglob(pattern, root_dir=base, include_hidden=True)  # noqa: PTH207 - as the shell does it
     yield from islice(names, _MAX_EXPANDED_NAMES + 1)
     if "?" in pattern:
@@ -78,7 +78,7 @@ def _matching_names(pattern: str, base: Path) -> Iterator[str]:
 
 
 def _find_cd_target(part: SimpleCommand) -> ShellWord | None:
-    """Where a command goes, if it goes anywhere."""
+    """Return the folder that a command changes to, if any."""
     words = strip_runners(part.words, TIMING_RUNNERS)
     if not words or words[0].text not in ("cd", "pushd"):
         return None

@@ -1,4 +1,4 @@
-"""Whether a command may be run: every simple command in it must be allowed, and none may be forbidden."""
+"""Decide whether a command may run: every simple command in it must be allowed, and none forbidden."""
 
 from __future__ import annotations
 
@@ -31,52 +31,52 @@ from turnlog.agent.settings import RuleKind
 
 _MAX_WORD_PIECES = 500
 _NEEDS_PERMISSION = "This command needs permission"
-_UNTOLD_REASON = "it can't be told whether a rule forbids it"
-_HIDDEN_FILES_REASON = "it may read files that a rule forbids to read"
+_UNKNOWN_RULE_REASON = "it is unclear whether a rule forbids it"
+_HIDDEN_FILES_REASON = "it may read files that a rule protects"
 
 
 class CommandJudge:
-    """One command, held against the rules in one place and one mode."""
+    """Checks one command against the rules in one folder and one mode."""
 
     def __init__(self, command: str, access: FileAccess) -> None:
         self.command, self.access, self.rules = command, access, access.rules
         self.line = parse_bash_line(command)
         self.parts = list(runners.iterate_nested_commands(self.line))
-        """All that it runs; more than the parts of the line, which are what must be allowed."""
-        if self.line.is_opaque:  # whatever may be hidden in it
+        """Everything it runs, more than the parts of the line, which are what must be allowed."""
+        if self.line.is_opaque:  # stands for whatever may be hidden in it
             self.parts.append(SimpleCommand(command, (ShellWord(command, is_known=False),)))
         self.folders = LineFolders(self.parts, access.place.cwd, access.home)
         self.allowing = self.rules.list_specific_rules("allow", ["Bash"])
 
     def decide(self) -> Decision:
-        """Whether the command may be run."""
+        """Decide whether the command may run."""
         found = self._find_prohibition() or self._decide_permission()
         return found._replace(changes=found.changes or any(map(changes_files, self.parts)))
 
-    # -- what forbids
+    # -- prohibitions
 
     def _find_prohibition(self) -> Decision | None:
         if rule := self._find_strict_rule("deny"):
-            told = f"Permission to use Bash with command {self.command} has been denied by the rule {rule}."
-            return Decision("deny", told)
+            reason = f"Permission to use Bash with command {self.command} has been denied by the rule {rule}."
+            return Decision("deny", reason)
         files = list(self._decide_files())
         if denied := next((one for one in files if one.verdict == "deny"), None):
             return denied
         if rule := self._find_strict_rule("ask") or self.rules.find_bare_rule("ask", "Bash"):
-            return Decision("ask", f"The rule {rule} wants it to be asked.", is_firm=True)
+            return Decision("ask", f"The rule {rule} requires permission.", is_firm=True)
         is_unnamed = any(part.words and part.name is None for part in self.line.parts)
         is_unseen = self.line.is_opaque and not self.line.parts
         if (is_unnamed and self._has_rules("Bash")) or (
             is_unseen and self._has_rules("Bash", *READ_TOOLS, *EDIT_TOOLS)
         ):
-            return _ask_decision(_UNTOLD_REASON)._replace(is_firm=True)
+            return _ask_decision(_UNKNOWN_RULE_REASON)._replace(is_firm=True)
         return next((one for one in files if one.is_firm), None) or self._decide_removal()
 
     def _has_rules(self, *tools: str) -> bool:
         return bool(self.rules.list_specific_rules("deny", tools) or self.rules.list_specific_rules("ask", tools))
 
     def _find_strict_rule(self, kind: RuleKind) -> PermissionRule | None:
-        """The first rule of those that forbid or ask that speaks of the line or anything in it."""
+        """Return the first rule of a kind that matches the line or anything in it."""
         rules = self.rules.list_specific_rules(kind, ["Bash"])
         texts = (
             {self.command.strip(), *(text for part in self.parts for text in _list_rule_texts(part))} if rules else ()
@@ -84,7 +84,7 @@ class CommandJudge:
         return next((rule for rule in rules if any(matches_command(rule, text) for text in texts)), None)
 
     def _decide_files(self) -> Iterator[Decision]:
-        """What the rules for files say of all that a line may read or change, wherever it may go before."""
+        """Yield the decisions on all files that a line may read or change, in any folder it may change to."""
         for use in (use for part in self.parts for use in iterate_file_uses(part)):
             yield from (self.access.decide_read(*file) for file in self.folders.resolve_files(use.reads))
             for file in self.folders.resolve_files(use.writes):
@@ -93,34 +93,34 @@ class CommandJudge:
                     yield self.access.decide_removal(*file)
 
     def _decide_removal(self) -> Decision | None:
-        """Whether a working folder, a home or a whole disk would be removed."""
-        kept = [self.access.home, *self.access.folders]
+        """Ask if a working folder, a home folder or a whole disk would be removed."""
+        protected = [self.access.home, *self.access.folders]
         for words in (words for part in self.parts for words in list_possible_commands(part.words)):
             is_recursive = any(re.match(r"--r|-(?!-).*[rR]", word.text, re.DOTALL) for word in words[1:])
             for word in words[1:] if get_program_name(words) == "rm" and is_recursive else ():
                 name = self.folders.expand_tilde(word, word.text.removesuffix("*") if word.pattern else word.text)
                 paths = [Path(os.path.normpath(base / name)) for base in self.folders.bases]
-                if any(len(path.parts) <= 2 or any(one.is_relative_to(path) for one in kept) for path in paths):
-                    return Decision("ask", f"It would remove {word.text}, which must always be asked.", is_firm=True)
+                if any(len(path.parts) <= 2 or any(one.is_relative_to(path) for one in protected) for path in paths):
+                    return Decision("ask", f"It would remove {word.text}, which always needs permission.", is_firm=True)
         return None
 
-    # -- what allows
+    # -- permissions
 
     def _decide_permission(self) -> Decision:
         found = self._decide_line()
         if found.verdict == "allow" and self.access.has_read_rules() and self._may_expose():
-            return _ask_decision(_HIDDEN_FILES_REASON)  # and no rule is offered: none would allow it
+            return _ask_decision(_HIDDEN_FILES_REASON)  # without a suggested rule, since none would allow it
         return found
 
     def _may_expose(self) -> bool:
-        """Whether the line may print files that a rule forbids to read, without naming them plainly."""
+        """Whether the line may print files that a rule protects without naming them plainly."""
         is_aside = any(str(base).startswith(("/proc", "/dev")) for base in self.folders.bases)
         if is_aside or self.folders.is_lost or self.line.is_opaque:
             return True
         return any(may_expose_files(part) or self._names_hidden_file(part) for part in self.parts)
 
     def _names_hidden_file(self, part: SimpleCommand) -> bool:
-        """Whether any piece of a word names a file that must not be read: also within code, or behind a `=`."""
+        """Whether any part of a word names a file that a rule protects, even in code or after a `=`."""
         if is_silent_command(part.words) or part.name in ("echo", "printf", "git"):
             return False
         texts = [word.text for word in part.words[1:]] + [value for _, value in part.assigned]
@@ -147,9 +147,9 @@ class CommandJudge:
         return pick_strictest(map(self._decide_part, line.parts))
 
     def _decide_allowed_line(self) -> Decision:
-        """All commands are allowed; what is left is what others run later, and what rules can't see."""
+        """Decide on a line when a rule allows all commands: check what runs later and what rules can't see."""
         if self._has_rules("Bash") and (self.line.is_opaque or any(map(runners.is_opaque_command, self.parts))):
-            return _ask_decision(_UNTOLD_REASON)
+            return _ask_decision(_UNKNOWN_RULE_REASON)
         if BACKGROUND_REASON in self.line.doubts:
             return _ask_decision(BACKGROUND_REASON)
         for file in (
@@ -163,28 +163,28 @@ class CommandJudge:
         return ALLOW_DECISION
 
     def _find_doubt(self) -> str | None:
-        """What one command of a line may do to the meaning of another."""
+        """Return how one command of a line may change the meaning of another."""
         parts, moves = self.line.parts, self.folders.move_count
         programs = [get_program_name(strip_runners(part.words, TRANSPARENT_RUNNERS | TIMING_RUNNERS)) for part in parts]
         writes = {part: name for part, name in zip(parts, programs, strict=True) if changes_files(part)}
         if moves and (moves > 1 or self.line.has_loop or writes or "git" in programs):
-            return "it goes to another folder and does more there"
-        made = {
+            return "it changes the folder and does more there"
+        created = {
             Path(word.text).name.casefold() for part in writes for use in iterate_file_uses(part) for word in use.writes
         }
         runs_git = any(
             get_program_name(words) == "git" for part in self.parts for words in list_possible_commands(part.words)
         )
-        if runs_git and (made & REPOSITORY_NAMES or not self._is_trusted_repository()):
-            return "git may find settings there that run other programs"
+        if runs_git and (created & REPOSITORY_NAMES or not self._is_trusted_repository()):
+            return "git may find settings in that folder that run other programs"
         if len(parts) == 1 or not writes:
             return None
         if any(word.pattern and word.text[0] in "*?[-" for part in parts for word in part.words):
-            return "names of files that it makes may be taken for options"
+            return "names of files that it creates may be taken for options"
         moved = [word for part, name in writes.items() if name in ("mv", "cp", "ln") for word in part.words[1:]]
         there = [base / name for name, base in self.folders.resolve_files(moved[:-1])]
         if any(path.is_dir() or path.is_symlink() for path in there):
-            return "what it moves may hold links that then lead elsewhere"
+            return "what it moves may contain links that then lead elsewhere"
         return None
 
     def _is_trusted_repository(self) -> bool:
@@ -194,7 +194,7 @@ class CommandJudge:
 
     def _decide_part(self, part: SimpleCommand) -> Decision:
         if not all(redirect.target.is_known for redirect in part.redirects):
-            return _ask_decision("it can't be told which file it is redirected to")
+            return _ask_decision("it is not known which file it is redirected to")
         found = [self._decide_command(part)]
         for target, is_written in part.redirects:
             ask = self.access.decide_write_by_command if is_written else self.access.decide_read
@@ -202,18 +202,18 @@ class CommandJudge:
         return pick_strictest(found)
 
     def _decide_command(self, part: SimpleCommand) -> Decision:
-        asking = Decision("ask", f"{_NEEDS_PERMISSION}: {part.text}")
+        needs_permission = Decision("ask", f"{_NEEDS_PERMISSION}: {part.text}")
         is_safe = has_safe_settings(part)
         if is_safe and not part.words and len(self.line.parts) == 1:
             return ALLOW_DECISION
         if part.name is None or not is_safe:
-            return asking
+            return needs_permission
         use = effects.find_read_only_use(strip_runners(part.words, TIMING_RUNNERS))
         if use is None and not are_words_known(part.words):
             return _ask_decision("a variable in it can't be checked before it runs")
         if self._is_allowed_by_rule(part):
-            return self._check_confinement(part, use) or asking
-        suggested = asking._replace(suggested=runners.suggest_rules(part))
+            return self._check_confinement(part, use) or needs_permission
+        suggested = needs_permission._replace(suggested=runners.suggest_rules(part))
         if use is not None:
             return self._decide_reads(use, suggested)
         use = effects.find_change_use(strip_runners(part.words, frozenset({"timeout"})))
@@ -221,7 +221,7 @@ class CommandJudge:
             return pick_strictest(
                 self.access.decide_write(*file, "") for file in self.folders.resolve_files(use.writes)
             )
-        return asking if use else suggested
+        return needs_permission if use else suggested
 
     def _is_allowed_by_rule(self, part: SimpleCommand) -> bool:
         texts = {join_words(words) for words in (part.words, strip_runners(part.words, TRANSPARENT_RUNNERS))}
@@ -230,14 +230,11 @@ class CommandJudge:
         )
 
     def _check_confinement(self, part: SimpleCommand, use: FileUse | None) -> Decision | None:
-        """A rule allows a command, not the files that it names: those must be within the working folders."""
+        """Check that an allowed command stays within the working folders: a rule allows the command, not its files."""
         inner = strip_runners(part.words, TRANSPARENT_RUNNERS)
-        is_more = get_program_name(inner) in (
-            "xargs",
-            "parallel",
-        )  # and its options, so that any word may be what it runs
-        heads = inner[1:] if is_more else inner[:1]
-        is_unseen = (is_more or not are_words_known(inner)) and any(effects.touches_files(word) for word in heads)
+        adds_words = get_program_name(inner) in ("xargs", "parallel")  # any of its words may be the program it runs
+        heads = inner[1:] if adds_words else inner[:1]
+        is_unseen = (adds_words or not are_words_known(inner)) and any(effects.touches_files(word) for word in heads)
         if (is_unseen and use is None) or (inner[0].text == "sed" and not effects.is_tame_sed(inner)):
             return None
         use = use or effects.find_touched_files(inner)
@@ -246,10 +243,10 @@ class CommandJudge:
             [*found, *(self.access.decide_write_within(*file) for file in self.folders.resolve_files(use.writes))]
         )
 
-    def _decide_reads(self, use: FileUse, asking: Decision) -> Decision:
+    def _decide_reads(self, use: FileUse, fallback: Decision) -> Decision:
         patterns = [word for word in use.reads if word.pattern]
         if any(name.startswith("-") for name, _ in self.folders.resolve_files(patterns)):
-            return asking
+            return fallback
         return pick_strictest(self.access.decide_read(*file) for file in self.folders.resolve_files(use.reads))
 
 
@@ -258,7 +255,7 @@ def _ask_decision(reason: str, suggested: tuple[str, ...] = ()) -> Decision:
 
 
 def _may_apply_rule(rule: PermissionRule, part: SimpleCommand) -> bool:
-    """Whether a rule that speaks of many commands may speak of this one."""
+    """Whether a rule with a wildcard may apply to this command."""
     if is_exact_rule(rule):
         return True
     words, spec = [word.text for word in part.words], rule.spec or ""
@@ -268,21 +265,21 @@ def _may_apply_rule(rule: PermissionRule, part: SimpleCommand) -> bool:
     if runners.runs_unchecked_code(part):
         return False
     if is_open and len(words) > 2 and runners.runs_anything(part.words):
-        return False  # `* --version` means no `python -c … --version`
-    told = (text for text in words if text not in spec)
+        return False  # `* --version` does not cover `python -c … --version`
+    uncovered = (text for text in words if text not in spec)
     return "find" not in words or not any(
-        re.fullmatch(build_table_pattern("find", "allowed"), text, re.DOTALL) for text in told
+        re.fullmatch(build_table_pattern("find", "allowed"), text, re.DOTALL) for text in uncovered
     )
 
 
 def _list_rule_texts(part: SimpleCommand) -> Iterator[str]:
-    """All texts that a rule that forbids may mean: with quotes and without, with a program's folder and without."""
+    """Yield all texts that a deny or ask rule may match: with and without quotes or the program's folder."""
     yield part.text
     for words in filter(None, list_possible_commands(part.words)):
         plain = [word.text for word in words]
         yield join_words(words)
         yield " ".join(plain)
         yield " ".join([get_program_name(words), *plain[1:]])
-    if not are_words_known(part.words):  # its words as well as can be
+    if not are_words_known(part.words):  # its words, as far as known
         pieces = re.sub(r"[\"'`$(){};|&<>\s\\]", " ", part.text).split()
         yield from (" ".join(pieces[start:]) for start in range(min(len(pieces), _MAX_WORD_PIECES)))

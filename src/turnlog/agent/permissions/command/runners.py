@@ -1,4 +1,4 @@
-"""Commands that run another command: what they run, and which rule the person is offered to have remembered."""
+"""Handle commands that run another command, and suggest rules for permission questions."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from turnlog.agent.permissions.command.words import ShellWord, are_words_known, 
 
 _MAX_SCRIPT_NESTING = 5
 _MAX_RUNNER_WORDS = 100
-"""Whoever puts more words before a command hides it."""
+"""More words before a command count as an attempt to hide it."""
 TIMING_RUNNERS = frozenset({"timeout", "command", "builtin"})
 TRANSPARENT_RUNNERS = frozenset({"timeout", "time", "nice", "nohup", "stdbuf", "xargs", "command", "builtin"})
 _UNSEEN_WORD = ShellWord("…", is_known=False, raw="…")
 
 
 def strip_runners(words: Sequence[ShellWord], names: frozenset[str]) -> Sequence[ShellWord]:
-    """A command without what only says how it is run; the names say which such words count."""
+    """Strip wrappers that only change how a command runs; `names` says which ones."""
     while words and words[0].text in names and (rest := _find_inner_command(words)):
         words = rest
     return words
 
 
 def _find_inner_command(words: Sequence[ShellWord]) -> Sequence[ShellWord]:
-    """What a command runs; nothing if that is in doubt. To what xargs runs, more is added that nobody sees before."""
+    """Return the command that a wrapper runs; empty if in doubt. xargs adds words that are not known yet."""
     name = words[0].text
     texts = takewhile(lambda text: re.fullmatch(r"\S+", text), (word.text for word in words[1:]))
-    told = re.match(build_table_pattern("wrappers", name), "".join(f"{text} " for text in texts))
-    skip = 1 + told[0].count(" ") if told else len(words)
+    match = re.match(build_table_pattern("wrappers", name), "".join(f"{text} " for text in texts))
+    skip = 1 + match[0].count(" ") if match else len(words)
     rest = words[skip:]
     if not rest or rest[0].text.startswith("-") or not are_words_known(words[:skip]):
         return ()
@@ -39,14 +39,14 @@ def _find_inner_command(words: Sequence[ShellWord]) -> Sequence[ShellWord]:
 
 
 def list_possible_commands(words: Sequence[ShellWord]) -> Iterator[Sequence[ShellWord]]:
-    """A command, and all that it may run in turn: for rules that forbid, so rather too many."""
+    """Yield a command and all that it may run in turn; rather too many, since deny and ask rules use it."""
     yield words
     if is_in_tables(get_program_name(words), "runners"):
         yield from (words[start:] for start in range(1, min(len(words), _MAX_RUNNER_WORDS)))
 
 
 def iterate_nested_commands(line: BashLine, depth: int = 0) -> Iterator[SimpleCommand]:
-    """All simple commands of a line, also those that a shell is given as a text."""
+    """Yield all simple commands of a line, including those in scripts that a shell gets as text."""
     for part in line.parts:
         yield part
         yield from _iterate_script_commands(map(find_script, list_possible_commands(part.words)), depth)
@@ -59,25 +59,25 @@ def _iterate_script_commands(scripts: Iterable[str], depth: int) -> Iterator[Sim
 
 
 def find_script(words: Sequence[ShellWord]) -> str:
-    """The shell code in the words of a command; a name with a blank in it is a line of its own (`env -S`, `ssh`)."""
+    """Return the shell code in the words of a command; a name with a space is itself a line (`env -S`, `ssh`)."""
     name, rest = get_program_name(words), words[1:]
     if name == "eval":
         return " ".join(word.text for word in rest)
     if is_in_tables(name, "shells"):
-        given = (word.text for before, word in pairwise(rest) if re.fullmatch(r"-[a-z]*c[a-z]*", before.text))
-        return next(given, "")
+        scripts = (word.text for before, word in pairwise(rest) if re.fullmatch(r"-[a-z]*c[a-z]*", before.text))
+        return next(scripts, "")
     is_line = words and words[0].is_known and re.search(r"\s", words[0].text)
     return re.sub(r"^-\w", "", words[0].text) if is_line else ""
 
 
 def _find_index_scripts(text: str) -> Iterator[str]:
-    """What bash runs to compute an index, also where it is quoted: `test -v 'a[$(b)]'`."""
+    """Yield the commands that bash runs to evaluate an array index, even a quoted one: `test -v 'a[$(b)]'`."""
     if "[" in text:
         yield from ("".join(found) for found in re.findall(r"\$\(([^)]*)|`([^`]*)", text[text.index("[") :]))
 
 
 def is_opaque_command(part: SimpleCommand) -> bool:
-    """Whether it can't be told what a command runs."""
+    """Whether it is not known what a command runs."""
     inner = strip_runners(part.words, TRANSPARENT_RUNNERS)
     is_unread = any(not word.is_known and not word.raw for word in part.words)
     if is_unread or (inner and not inner[0].is_plain) or is_in_tables(get_program_name(inner), "evaluators"):
@@ -91,7 +91,7 @@ def is_opaque_command(part: SimpleCommand) -> bool:
 
 
 def runs_unchecked_code(part: SimpleCommand) -> bool:
-    """Whether a command is told to run, or to read as code, what can't be checked."""
+    """Whether a command runs code that can't be checked."""
     inner = strip_runners(part.words, TRANSPARENT_RUNNERS)
     if len(inner) > 1 and inner[0].text in ("timeout", "nice", "stdbuf"):
         return True
@@ -103,7 +103,7 @@ def runs_unchecked_code(part: SimpleCommand) -> bool:
 
 
 def runs_anything(words: Sequence[ShellWord]) -> bool:
-    """Whether a command may be told to run whatever one likes: a rule for many uses of it would allow everything."""
+    """Whether a command can run anything, so that a rule with a wildcard for it would allow everything."""
     name = get_program_name(words)
     return is_in_tables(name, "shells", "evaluators", "runners") or is_in_tables(
         name.rstrip("0123456789."), "interpreters"
@@ -111,15 +111,15 @@ def runs_anything(words: Sequence[ShellWord]) -> bool:
 
 
 def suggest_rules(part: SimpleCommand) -> tuple[str, ...]:
-    """The rule that would allow a command, and others that are like it if it is plain what those would be."""
+    """Suggest a rule that allows a command, with a wildcard if it is clear what that covers."""
     words = strip_runners(part.words, TRANSPARENT_RUNNERS)
     if part.assigned or not words or not all(word.is_known and word.pattern is None for word in words):
         return ()
     texts = [word.text for word in words]
     longest = 3 if is_in_tables(" ".join(texts[1:2]), "fetching") else 2
-    told = [text for text in texts[1:longest] if re.fullmatch(r"[a-z][a-z0-9:_-]*", text)]
-    is_plain = re.fullmatch(r"[\w./@+-]+", texts[0]) and len(told) == longest - 1
+    subcommands = [text for text in texts[1:longest] if re.fullmatch(r"[a-z][a-z0-9:_-]*", text)]
+    is_plain = re.fullmatch(r"[\w./@+-]+", texts[0]) and len(subcommands) == longest - 1
     if is_plain and not runs_anything(words):
-        return (f"Bash({' '.join([texts[0], *told])}:*)",)
+        return (f"Bash({' '.join([texts[0], *subcommands])}:*)",)
     text = join_words(words)
     return (f"Bash({text})",) if not set("*\n") & set(text) else ()

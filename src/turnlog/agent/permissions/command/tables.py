@@ -1,4 +1,4 @@
-"""What is known of programs and of bash: the tables of `tables.toml`. What is not known is asked about."""
+"""Knowledge about programs and bash, from `tables.toml`. Anything that is not in it needs permission."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from pathlib import Path
 
 @cache
 def read_table(table: str) -> dict[str, list[str]]:
-    """The names of a table, and the words that go for each."""
-    found: dict[str, list[str]] = {}
+    """Return the names in a table with the words for each."""
+    words_by_name: dict[str, list[str]] = {}
     for names, words in _load_tables()[table].items():
         for name in names.split():
-            found.setdefault(name, []).extend(words.split())
-    return found
+            words_by_name.setdefault(name, []).extend(words.split())
+    return words_by_name
 
 
 def is_in_tables(name: str, *tables: str) -> bool:
-    """Whether a name is in any of some tables."""
+    """Whether a name is in any of the tables."""
     return any(name in read_table(table) for table in tables)
 
 
 @cache
 def build_table_pattern(table: str, name: str) -> str:
-    """The words that go for a name of a table, as one pattern; one that nothing fits if there are none."""
+    """Return the words for a name as one pattern, which matches nothing if there are none."""
     return "|".join(read_table(table).get(name, ())) or "(?!)"
 
 

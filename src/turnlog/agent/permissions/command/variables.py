@@ -1,8 +1,8 @@
-"""Variables that a command sets: which are plain, and which make bash compute, and so run, what they are given.
+"""Check the variables that a command sets: some make bash evaluate, and so run, their values.
 
-Bash evaluates a value that is assigned to an integer variable, and in `x=a[$(id)]` an index runs a command. A variable
-may be such an integer (`RANDOM`, `OPTIND`), may become one (`declare -i`), or may steer other programs (`http_proxy`).
-So only names that are known to be plain are set without asking.
+Bash evaluates the value of an integer variable, and in `x=a[$(id)]` the index runs a command. A variable may be an
+integer (`RANDOM`, `OPTIND`), become one (`declare -i`), or control other programs (`http_proxy`). So only names that
+are known to be harmless can be set without permission.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _COMPUTED_INDEX_PATTERN = re.compile(r"\[.*[$`]|[$`].*\[", re.DOTALL)
 
 
 def has_safe_settings(part: SimpleCommand) -> bool:
-    """Whether what is set before a command only says how it talks."""
+    """Whether the assignments before a command only affect how it prints."""
     return all(_is_safe_setting(name, value) for name, value in part.assigned)
 
 
@@ -29,7 +29,7 @@ def _is_safe_setting(name: str, value: str) -> bool:
 
 
 def may_compute_value(words: Sequence[ShellWord]) -> bool:
-    """Whether a builtin sets a variable, or is given an index, so that bash may run what a value holds."""
+    """Whether a builtin sets a variable or gets an array index, so that bash may run what a value contains."""
     name = get_program_name(words)
     if is_in_tables(name, "tests"):
         return _tests_variable(words[1:])
@@ -41,7 +41,7 @@ def may_compute_value(words: Sequence[ShellWord]) -> bool:
 
 
 def _tests_variable(words: Sequence[ShellWord]) -> bool:
-    """Whether a test looks at a variable by its name, or takes its words for numbers and so for names."""
+    """Whether a test checks a variable by name, or reads its words as numbers and so as variable names."""
     if not any(is_in_tables(word.text, "numeric", "variable_tests") for word in words):
         return False
     return not all(word.is_known and re.fullmatch(r"-?\d+|-[a-zR]{1,2}|\]\]?", word.text) for word in words)
@@ -54,5 +54,5 @@ def _is_plain_word(name: str, text: str) -> bool:
 
 
 def sets_integer_variable(part: SimpleCommand) -> bool:
-    """Whether a variable is set whose value bash computes."""
+    """Whether a command sets a variable whose value bash evaluates."""
     return any(is_in_tables(name.rstrip("+"), "integers") or "[" in name for name, _ in part.assigned)

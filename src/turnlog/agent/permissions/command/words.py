@@ -1,4 +1,4 @@
-"""The words of one simple command, read as bash reads them; anything that is more than words is not read at all."""
+"""Split one simple command into words as bash does; anything more than words is rejected."""
 
 from __future__ import annotations
 
@@ -30,64 +30,64 @@ _CHARACTER_CLASS_PATTERN = re.compile(r"\[.+\]", re.DOTALL)
 _ODD_CHARACTER_PATTERN = re.compile(
     r"[\0-\x08\x0b-\x1f\x7f-\xa0\u1680\u2000-\u200f\u2028-\u202f\u205f-\u2069\u3000\ufeff\ud800-\udfff]"
 )
-"""Characters that a parser may take for blanks and bash does not, or that a person does not see."""
+"""Characters that are invisible, or that a parser may take for blanks and bash does not."""
 
 
 class ShellWord(NamedTuple):
-    """One word."""
+    """A word of a command."""
 
     text: str
-    """Without its quotes."""
+    """The word without quotes."""
     is_known: bool = True
-    """False if it holds a variable, another's home or `[…]`: what it will be is known to the shell only."""
+    """False if it contains a variable, another user's home or `[…]`, which only the shell can resolve."""
     pattern: str | None = None
-    """What `glob` takes, if names of files are put in its place."""
+    """The pattern for `glob`, if the shell expands the word to file names."""
     has_tilde: bool = False
-    """It begins with an unquoted `~`."""
+    """Whether it starts with an unquoted `~`."""
     raw: str = ""
-    """As it is written, with its quotes."""
+    """The word as written, with quotes."""
 
     @property
     def is_plain(self) -> bool:
-        """Whether the shell makes nothing else of it."""
+        """Whether the shell expands nothing in it."""
         return self.is_known and self.pattern is None and not self.has_tilde
 
 
 def get_program_name(words: Sequence[ShellWord]) -> str:
-    """The name of what is run, without its folder."""
+    """Return the program name without its folder."""
     return words[0].text.rsplit("/", 1)[-1] if words else ""
 
 
 def join_words(words: Sequence[ShellWord]) -> str:
-    """A command as it is held against rules: its words as they are written, its name without quotes that do nothing."""
+    """Join words as rules match them: as written, but the program name without needless quotes."""
     has_plain_name = bool(words) and len(words[0].text.split()) == 1
     return " ".join([word.raw if at or not has_plain_name else word.text for at, word in enumerate(words)])
 
 
 def are_words_known(words: Sequence[ShellWord]) -> bool:
-    """Whether it can be told of all words what they will be."""
+    """Whether all words are known before the shell runs."""
     return all(word.is_known for word in words)
 
 
 def has_odd_characters(text: str) -> bool:
-    """Whether a text holds characters that are not what they seem."""
+    """Whether a text contains characters that are not what they seem."""
     return _ODD_CHARACTER_PATTERN.search(text) is not None
 
 
 def split_words(text: str) -> list[ShellWord] | None:
-    """The words of a simple command; None if it holds operators, substitutions, braces, comments or open quotes."""
+    """Split a simple command; None if it has operators, substitutions, braces, comments or open quotes."""
     pieces = list(_WORD_PIECE_PATTERN.finditer(text))
     if sum(len(piece[0]) for piece in pieces) != len(text):
         return None
     runs = [list(run) for is_gap, run in groupby(pieces, lambda piece: piece.lastgroup == "gap") if not is_gap]
-    begun = (list(dropwhile(lambda piece: piece.lastgroup == "nothing", run)) for run in runs)
-    words = [_build_word(run) for run in begun if run]
+    trimmed = (list(dropwhile(lambda piece: piece.lastgroup == "nothing", run)) for run in runs)
+    words = [_build_word(run) for run in trimmed if run]
     found = [word for word in words if word]
     return found if len(found) == len(words) else None
 
 
 def _build_word(pieces: Sequence[re.Match[str]]) -> ShellWord | None:
-    """What a word's pieces come to; `bare` has a NUL for all that is quoted."""
+    """Build a word from its pieces; `bare` has a NUL for each quoted piece."""
     plain, pattern, bare = "", "", ""
     is_known = True
     for piece in pieces:

@@ -40,7 +40,7 @@ _MAX_PARALLEL_CALLS = 10
 class PendingCall(NamedTuple):
     id: str
     name: str
-    given: Object
+    arguments: Object
 
 
 class Admission(NamedTuple):
@@ -69,14 +69,14 @@ class CallRunner:
         record: SessionRecord,
         person: Person,
         watch: Callable[[TurnEvent], None],
-        scene: Callable[[str, Workspace, Cancel, Callable[[Object], None]], CallContext],
+        build_context: Callable[[str, Workspace, Cancel, Callable[[Object], None]], CallContext],
         agent: str | None = None,
     ) -> None:
         self._setup = setup
         self._record = record
         self._person = person
         self._watch = watch
-        self._scene = scene
+        self._build_context = build_context
         self._agent = agent
         self.denials: list[PendingCall] = []
         """Calls that were denied."""
@@ -95,7 +95,7 @@ class CallRunner:
 
         for requested in calls:
             call, place, tool, refusal = self._admit(requested, tools, is_over())
-            if refusal is None and tool is not None and tool.is_safe(call.given):
+            if refusal is None and tool is not None and tool.is_safe(call.arguments):
                 waiting.append((call, tool, place))
                 continue
             self._run_in_parallel(waiting, cancel, results)
@@ -123,7 +123,7 @@ class CallRunner:
             unknown = CallResult(f"<tool_use_error>{message}</tool_use_error>", message, is_error=True)
             return Admission(call, place, refusal=unknown)
         try:
-            call = call._replace(given=validate_input(call.name, tool.schema, call.given))
+            call = call._replace(arguments=validate_input(call.name, tool.schema, call.arguments))
         except ToolError as error:
             return Admission(call, place, refusal=error.to_result())
         return self._permit(Admission(call, place, tool), tool)
@@ -131,35 +131,35 @@ class CallRunner:
     def _permit(self, admission: Admission, tool: Tool) -> Admission:
         """Return the call if it may run, with its refusal if not."""
         call, place = admission.call, admission.place
-        decision = self._setup.guard.decide(call.name, call.given, place)
+        decision = self._setup.guard.decide(call.name, call.arguments, place)
         if decision.verdict == "allow":
             return admission
         answer = PermissionAnswer("nobody")
         if decision.verdict == "ask":
-            answer = self._person.permit(call.name, call.given, decision, self._agent)
+            answer = self._person.permit(call.name, call.arguments, decision, self._agent)
         if answer.verdict == "nobody":
             return admission._replace(refusal=self._deny_call(call, decision.reason))
         if answer.verdict == "always":
             self._setup.guard.remember(decision.suggested, place)
         if answer.verdict != "no":
-            return admission if answer.given is None else self._replace_input(admission, tool, answer.given)
+            return admission if answer.arguments is None else self._replace_input(admission, tool, answer.arguments)
         text = CALL_REFUSED_INSTEAD_TEXT + answer.words if answer.words else CALL_REFUSED_STOP_TEXT
         return admission._replace(refusal=CallResult(text, REJECTED_CALL_RECORD, is_error=True))
 
-    def _replace_input(self, admission: Admission, tool: Tool, given: Object) -> Admission:
+    def _replace_input(self, admission: Admission, tool: Tool, arguments: Object) -> Admission:
         """Check a call again whose input the person changed: their permission does not cover what rules deny."""
         try:
-            call = admission.call._replace(given=validate_input(admission.call.name, tool.schema, given))
+            call = admission.call._replace(arguments=validate_input(admission.call.name, tool.schema, arguments))
         except ToolError as error:
             return admission._replace(refusal=error.to_result())
-        decision = self._setup.guard.decide(call.name, call.given, admission.place)
+        decision = self._setup.guard.decide(call.name, call.arguments, admission.place)
         refusal = self._deny_call(call, decision.reason) if decision.verdict == "deny" else None
         return admission._replace(call=call, refusal=refusal)
 
     def _deny_call(self, call: PendingCall, reason: str) -> CallResult:
         reason = reason or f"Permission to use {call.name} has been denied."
         self.denials.append(call)
-        self._watch(CallDenied(call.id, call.name, call.given, reason, self._agent))
+        self._watch(CallDenied(call.id, call.name, call.arguments, reason, self._agent))
         return CallResult(reason, f"Error: {reason}", is_error=True)
 
     def _run_in_parallel(
@@ -187,7 +187,7 @@ class CallRunner:
 
     def _run_call(self, call: PendingCall, tool: Tool, place: Workspace, cancel: Cancel) -> tuple[CallResult, float]:
         """Run a call and return its result and duration in seconds."""
-        self._watch(CallStarted(call.id, call.name, call.given, self._agent))
+        self._watch(CallStarted(call.id, call.name, call.arguments, self._agent))
         began = time.monotonic()
 
         def progress(data: Object) -> None:
@@ -196,7 +196,7 @@ class CallRunner:
 
         try:
             cancel.check()
-            result = tool.run(call.given, self._scene(call.id, place, cancel, progress))
+            result = tool.run(call.arguments, self._build_context(call.id, place, cancel, progress))
         except ToolError as error:
             result = error.to_result()
         except RequestCancelled:
@@ -211,4 +211,4 @@ class CallRunner:
         results[call.id] = result
         self._record.cwd = self._setup.place.cwd
         self._record.write_result(call.id, result)
-        self._watch(CallEnded(call.id, call.name, call.given, result, round(seconds * 1000), self._agent))
+        self._watch(CallEnded(call.id, call.name, call.arguments, result, round(seconds * 1000), self._agent))

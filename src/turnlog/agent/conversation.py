@@ -16,7 +16,7 @@ MessageBlock = dict[str, Any]
 MessageContent = str | Sequence[Object]
 
 CLEARED_RESULT_TEXT = "[Old tool result content cleared]"
-LEFT_OUT_TEXT = "[What was said before is left out here, and so are results: all of it would be too long]"
+LEFT_OUT_TEXT = "[Earlier messages and tool results are omitted here, because the whole conversation would be too long]"
 _CACHE_MARK = {"type": "ephemeral"}
 _THINKING_TYPES = frozenset({"thinking", "redacted_thinking"})
 _SERVER_CALL_TYPES = frozenset({"server_tool_use", "mcp_tool_use"})
@@ -57,11 +57,11 @@ class AgentConversation:
 
     def add_answer(self, content: Iterable[Object], model: str) -> None:
         """Add an answer of the model, without thinking at its end, which the API would reject."""
-        kept = drop_final_thinking(dict(block) for block in content if not _is_empty_text(block))
+        blocks = drop_final_thinking(dict(block) for block in content if not _is_empty_text(block))
         self._thought_by.update(
-            {get_thinking_signature(block): model for block in kept if block.get("type") in _THINKING_TYPES}
+            {get_thinking_signature(block): model for block in blocks if block.get("type") in _THINKING_TYPES}
         )
-        self._append_content("assistant", kept)
+        self._append_content("assistant", blocks)
 
     def add_results(self, results: Iterable[Object]) -> None:
         """Add the results of one answer's calls, in the order of the calls."""
@@ -87,13 +87,13 @@ class AgentConversation:
         """Yield ever shorter versions: without results, then the newer half, a quarter …; never only one message."""
         results = self.cleared | {str(block.get("tool_use_id")) for block in self.list_uncleared_results()}
         answers = [place for place, message in enumerate(self._messages) if message["role"] == "assistant"]
-        kept: list[MessageBlock] = self._messages
+        messages: list[MessageBlock] = self._messages
         while answers:
-            shorter = AgentConversation(kept, self.preface, self._thought_by)
+            shorter = AgentConversation(messages, self.preface, self._thought_by)
             shorter.cleared = results
             yield shorter
             answers = answers[(len(answers) + 1) // 2 :]
-            kept = [{"role": "user", "content": LEFT_OUT_TEXT}, *self._messages[answers[0] if answers else 0 :]]
+            messages = [{"role": "user", "content": LEFT_OUT_TEXT}, *self._messages[answers[0] if answers else 0 :]]
 
     def build_messages(self, model: str, further: str = "") -> ConversationMessages:
         """Return the messages for a model, with the preface, cache marks and a `further` question, changing none."""
@@ -161,10 +161,10 @@ def to_blocks(content: MessageContent) -> list[MessageBlock]:
 
 def drop_final_thinking(content: Iterable[MessageBlock]) -> list[MessageBlock]:
     """Return an answer without thinking at its end; nothing if it was only thinking."""
-    kept = list(content)
-    while kept and kept[-1].get("type") in _THINKING_TYPES:
-        kept.pop()
-    return kept
+    blocks = list(content)
+    while blocks and blocks[-1].get("type") in _THINKING_TYPES:
+        blocks.pop()
+    return blocks
 
 
 def find_open_server_calls(content: Sequence[Object]) -> list[Object]:

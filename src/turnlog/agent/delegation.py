@@ -63,14 +63,14 @@ class Delegation(NamedTuple):
     watch: Callable[[TurnEvent], None]
     start_loop: InnerLoopStarter
 
-    def run_agent(self, call: str, given: Object, cancel: Cancel, progress: Callable[[Object], None]) -> CallResult:
+    def run_agent(self, call: str, arguments: Object, cancel: Cancel, progress: Callable[[Object], None]) -> CallResult:
         """Run a sub-agent for a call and return its report."""
         kind, prompt = (
-            self._find_agent_type(str(given.get("subagent_type") or "general-purpose")),
-            str(given.get("prompt") or ""),
+            self._find_agent_type(str(arguments.get("subagent_type") or "general-purpose")),
+            str(arguments.get("prompt") or ""),
         )
         agent_id, began, spent = f"a{os.urandom(8).hex()}", time.monotonic(), SpendingTally(self.spent)
-        description = str(given.get("description") or "")
+        description = str(arguments.get("description") or "")
         record = self.record.create_agent_record(call, agent_id, kind.name, prompt, description=description)
         uses = 0
 
@@ -83,7 +83,7 @@ class Delegation(NamedTuple):
 
         inner = self.start_loop(
             call,
-            self._build_agent_setup(kind, given),
+            self._build_agent_setup(kind, arguments),
             record,
             AgentConversation([{"role": "user", "content": prompt}], self.conversation.preface),
             count_uses,
@@ -105,9 +105,9 @@ class Delegation(NamedTuple):
             raise ToolError(f"Agent type '{name}' not found. Available agents: {known}")
         return agent_type
 
-    def _build_agent_setup(self, kind: AgentType, given: Object) -> AgentSetup:
+    def _build_agent_setup(self, kind: AgentType, arguments: Object) -> AgentSetup:
         setup = self.setup
-        model = str(given.get("model") or kind.model or setup.name)
+        model = str(arguments.get("model") or kind.model or setup.name)
         system = [{"type": "text", "text": kind.prompt, "cache_control": {"type": "ephemeral"}}]
         return replace(
             setup, system=system, name=setup.aliases.get(model, model), limits=TurnLimits(dollars=setup.limits.dollars)

@@ -36,7 +36,7 @@ class CallStarted(Struct, frozen=True):
 
     call: str
     name: str
-    given: Object
+    arguments: Object
     agent: str | None = None
 
 
@@ -53,7 +53,7 @@ class CallEnded(Struct, frozen=True):
 
     call: str
     name: str
-    given: Object
+    arguments: Object
     result: CallResult
     milliseconds: int
     agent: str | None = None
@@ -64,7 +64,7 @@ class CallDenied(Struct, frozen=True):
 
     call: str
     name: str
-    given: Object
+    arguments: Object
     reason: str
     agent: str | None = None
 

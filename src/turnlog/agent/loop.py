@@ -46,7 +46,8 @@ from turnlog.model.failures import KeyRejected, ModelError, RateLimited, Request
 from turnlog.model.request import ModelRequest
 
 CONTINUE_INSTRUCTION = (
-    "Output token limit hit. Go on exactly where you were cut off, without an apology and without repeating anything."
+    "Output token limit hit. Continue exactly where you were cut off, without an apology and without repeating"
+    " anything."
 )
 INTERLEAVED_THINKING_BETA = "interleaved-thinking-2025-05-14"
 """The beta that lets a model think between tool calls."""
@@ -301,9 +302,9 @@ class AgentLoop:
             self.record.write_permission_mode(self.setup.guard.mode)
         return answer
 
-    def delegate(self, call: str, given: Object, cancel: Cancel, progress: Callable[[Object], None]) -> CallResult:
+    def delegate(self, call: str, arguments: Object, cancel: Cancel, progress: Callable[[Object], None]) -> CallResult:
         """Run a sub-agent for a call."""
-        return self._delegation.run_agent(call, given, cancel, progress)
+        return self._delegation.run_agent(call, arguments, cancel, progress)
 
     def _start_inner_loop(
         self,

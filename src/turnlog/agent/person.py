@@ -16,14 +16,16 @@ class PermissionAnswer(NamedTuple):
     """`always` writes the suggested rules; `nobody` means that no one could answer."""
     words: str = ""
     """Instructions for the model after a `no`; without them, a `no` ends the turn."""
-    given: Mapping[str, Any] | None = None
+    arguments: Mapping[str, Any] | None = None
     """The input that replaces the call's own; the rules are checked again for it."""
 
 
 class Person(Protocol):
     """Someone who answers questions."""
 
-    def permit(self, name: str, given: Mapping[str, Any], decision: Decision, agent: str | None) -> PermissionAnswer:
+    def permit(
+        self, name: str, arguments: Mapping[str, Any], decision: Decision, agent: str | None
+    ) -> PermissionAnswer:
         """Ask whether a call may run."""
         ...
 
@@ -35,7 +37,9 @@ class Person(Protocol):
 class Nobody:
     """The absent person of print mode."""
 
-    def permit(self, name: str, given: Mapping[str, Any], decision: Decision, agent: str | None) -> PermissionAnswer:
+    def permit(
+        self, name: str, arguments: Mapping[str, Any], decision: Decision, agent: str | None
+    ) -> PermissionAnswer:
         """Deny the call; the model learns why and continues."""
         return PermissionAnswer("nobody")
 

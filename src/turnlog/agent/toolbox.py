@@ -61,11 +61,11 @@ class LazyTool(DescribedTool):
     def name(self) -> str:
         return self._name
 
-    def is_safe(self, given: Object) -> bool:
-        return self._loaded_tool.is_safe(given)
+    def is_safe(self, arguments: Object) -> bool:
+        return self._loaded_tool.is_safe(arguments)
 
-    def run(self, given: Object, scene: CallContext) -> CallResult:
-        return self._loaded_tool.run(given, scene)
+    def run(self, arguments: Object, context: CallContext) -> CallResult:
+        return self._loaded_tool.run(arguments, context)
 
     @cached_property
     def _loaded_tool(self) -> Tool:

@@ -34,4 +34,4 @@ def test_no_table_is_without_use() -> None:
 def test_names_may_stand_in_several_rows() -> None:
     assert tables.read_table("files")["du"] == ["--files0-from", "-XL", "--exclude-from", "--dereference"]
     assert not tables.is_in_tables("evil", *TABLES)
-    assert re.fullmatch(tables.build_table_pattern("saying", "evil"), "") is None
+    assert re.fullmatch(tables.build_table_pattern("printing", "evil"), "") is None

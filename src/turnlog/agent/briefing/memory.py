@@ -26,8 +26,8 @@ MAX_IMPORT_DEPTH = 5
 MAX_MEMORY_FILE_BYTES = 4 << 20
 """A larger file is not an instruction file."""
 MEMORY_INTRODUCTION = (
-    "Instructions of the user and of the project follow. They take precedence over your general instructions: keep"
-    " to them exactly."
+    "Instructions from the user and the project follow. They take precedence over your general instructions: follow"
+    " them exactly."
 )
 MEMORY_KIND_LABELS = {
     "user": "user's private global instructions for all projects",

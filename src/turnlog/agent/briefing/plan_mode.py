@@ -10,13 +10,11 @@ if TYPE_CHECKING:
     from turnlog.agent.loop import AgentLoop
 
 PLAN_MODE_REMINDER = (
-    "The session is in plan mode: until the person has agreed to a plan, nothing may be changed, and calls that"
-    " would change something are denied. Find out what is needed, ask what is open, and then show the plan with"
+    "The session is in plan mode: until the person approves a plan, nothing may be changed, and calls that would"
+    " change something are denied. Find out what is needed, ask about open points, and then show the plan with"
     " ExitPlanMode."
 )
-PLAN_MODE_ENDED_REMINDER = (
-    "The person has ended plan mode: changes may be made again, as far as the permissions allow them."
-)
+PLAN_MODE_ENDED_REMINDER = "The person has ended plan mode: changes are possible again, within the permissions."
 
 
 class PlanModeTracker:

@@ -160,13 +160,15 @@ class Console:
 
     # -- questions from a turn
 
-    def permit(self, name: str, given: Mapping[str, Any], decision: Decision, agent: str | None) -> PermissionAnswer:
+    def permit(
+        self, name: str, arguments: Mapping[str, Any], decision: Decision, agent: str | None
+    ) -> PermissionAnswer:
         """Ask the person whether a call may run."""
         place = self.loop.setup.place
 
         def ask() -> PermissionAnswer:
             self._screen.write_lines(
-                *person_questions.render_permission_question(name, given, decision, place, self._screen.look, agent)
+                *person_questions.render_permission_question(name, arguments, decision, place, self._screen.look, agent)
             )
             return person_questions.ask_permission(decision, self._work.read_answer)
 
@@ -178,7 +180,7 @@ class Console:
         work, screen = self._work, self._screen
         return work.ask_in_main_thread(
             self._session,
-            lambda: ask(question.given, work.read_answer, screen.write_lines, screen.look),
+            lambda: ask(question.arguments, work.read_answer, screen.write_lines, screen.look),
             "input needed",
         )
 

@@ -16,8 +16,8 @@ class InputDraft:
         if key.name == BACKSPACE:
             self.text = self.text[:-1]
         elif key.name == DELETE_WORD:
-            kept = self.text.rstrip()
-            self.text = kept[: len(kept) - len(kept.split()[-1])] if kept else ""
+            rest = self.text.rstrip()
+            self.text = rest[: len(rest) - len(rest.split()[-1])] if rest else ""
         elif key.name == CLEAR_LINE:
             self.text = ""
         elif not key.name:

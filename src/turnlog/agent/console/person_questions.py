@@ -38,12 +38,12 @@ _MAX_MISTYPED_CHARS = 3
 
 
 def render_permission_question(
-    name: str, given: Object, decision: Decision, place: Workspace, look: Look, agent: str | None
+    name: str, arguments: Object, decision: Decision, place: Workspace, look: Look, agent: str | None
 ) -> Iterator[str]:
     """Render a call, the reason for asking, and the possible answers."""
     who = "A sub-agent wants" if agent else "The model wants"
     yield look.paint(f"{who} to use {make_visible(name)}:", "yellow")
-    yield from add_side_bar(render_whole_call(name, given, place, look))
+    yield from add_side_bar(render_whole_call(name, arguments, place, look))
     if decision.reason:
         yield look.paint(f"  {to_visible_line(decision.reason)}", "dim")
     yield "  y  yes, this once"
@@ -58,22 +58,22 @@ def add_side_bar(texts: Iterable[str]) -> Iterator[str]:
     return (f"  │ {text}" for text in texts)
 
 
-def render_whole_call(name: str, given: Object, place: Workspace, look: Look) -> Iterator[str]:
+def render_whole_call(name: str, arguments: Object, place: Workspace, look: Look) -> Iterator[str]:
     """Render a complete call in lines that fit the terminal: a line it wrapped would lack the bar."""
     room = max((look.width or _MAX_LINE_CELLS) - _BAR_CELLS, _BAR_CELLS)
-    if name == "Bash" and isinstance(command := given.get("command"), str):
+    if name == "Bash" and isinstance(command := arguments.get("command"), str):
         yield from _wrap_visible_text(command, room)
-        rest = {key: value for key, value in given.items() if key != "command"}
+        rest = {key: value for key, value in arguments.items() if key != "command"}
     elif name in _FILE_CHANGING_TOOLS:
-        path = Path(str(given.get("file_path") or given.get("notebook_path")))
+        path = Path(str(arguments.get("file_path") or arguments.get("notebook_path")))
         with contextlib.suppress(ToolError):
             path = locate_file(str(path), place)
-        hunks = preview_change(name, given, path)
+        hunks = preview_change(name, arguments, path)
         yield from _wrap_visible_text(str(path), room)
         yield from render_diff_lines(hunks, look, None)
-        rest = {key: value for key, value in given.items() if key not in _FIELDS_IN_DIFF}
+        rest = {key: value for key, value in arguments.items() if key not in _FIELDS_IN_DIFF}
     else:
-        rest = dict(given)
+        rest = dict(arguments)
     for key, value in rest.items():
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
         first, *further = _wrap_visible_text(f"{key}: {text}", room - 4)
@@ -89,19 +89,19 @@ def _wrap_visible_text(text: str, room: int) -> list[str]:
     return [row for part in text.split("\n") for row in wrap_to_cells(make_visible(part), room)]
 
 
-def preview_change(name: str, given: Object, path: Path) -> tuple[Hunk, ...]:
+def preview_change(name: str, arguments: Object, path: Path) -> tuple[Hunk, ...]:
     """Preview the change that a call makes to a file."""
     if name == "NotebookEdit":
-        return compare_texts("", str(given.get("new_source") or ""))
+        return compare_texts("", str(arguments.get("new_source") or ""))
     try:
         before = (
             write.load_existing_file(path) if not path.exists() or path.stat().st_size <= _MAX_DIFF_FILE_BYTES else None
         )
         preview = edit.preview_edit if name == "Edit" else write.preview_write
-        after = preview(before, given, path)
+        after = preview(before, arguments, path)
     except (ToolError, OSError, ValueError):  # the call will fail, but the person still sees what it asks for
         return compare_texts(
-            str(given.get("old_string") or ""), str(given.get("new_string", given.get("content")) or "")
+            str(arguments.get("old_string") or ""), str(arguments.get("new_string", arguments.get("content")) or "")
         )
     return compare_texts(before.written if before else "", after)
 
@@ -136,10 +136,10 @@ def _ask_consent(ask: Ask, question: str, letters: str) -> tuple[str, str] | Non
 # -- questions of the model
 
 
-def ask_questions(given: Object, ask: Ask, say: Callable[..., None], look: Look) -> Object | None:
+def ask_questions(arguments: Object, ask: Ask, say: Callable[..., None], look: Look) -> Object | None:
     """Ask the questions of the model and return the answers by question; None if the person cancels."""
     answers: dict[str, str] = {}
-    questions = given.get("questions")
+    questions = arguments.get("questions")
     for question in questions if isinstance(questions, list) else []:
         if not isinstance(question, Mapping):
             continue
@@ -179,10 +179,10 @@ def _parse_choice(answer: str, options: list[Object], *, many: bool) -> list[str
     return [str(options[int(number) - 1].get("label")) for number in dict.fromkeys(numbers)]
 
 
-def ask_plan_approval(given: Object, ask: Ask, say: Callable[..., None], look: Look) -> Object | None:
+def ask_plan_approval(arguments: Object, ask: Ask, say: Callable[..., None], look: Look) -> Object | None:
     """Ask the person to approve a plan and choose how to proceed; None if they cancel."""
     room = max((look.width or _MAX_LINE_CELLS) - _BAR_CELLS, _BAR_CELLS)
-    say(look.paint("The plan:", "yellow"), *add_side_bar(_wrap_visible_text(str(given.get("plan") or ""), room)))
+    say(look.paint("The plan:", "yellow"), *add_side_bar(_wrap_visible_text(str(arguments.get("plan") or ""), room)))
     say("  y  go ahead, and ask before each change", "  a  go ahead, and change files without asking")
     say("  n  keep planning; or type what to change")
     consent = _ask_consent(ask, "go ahead?", "ya")

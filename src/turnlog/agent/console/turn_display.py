@@ -95,13 +95,13 @@ class TurnDisplay:
         if event.name in _ASKING_TOOLS:
             return
         if event.name == "Task":
-            self._agents[event.call] = make_visible(build_call_title(event.name, event.given, self._cwd))
+            self._agents[event.call] = make_visible(build_call_title(event.name, event.arguments, self._cwd))
         self._call = event.call
         self._screen.write_lines(self._render_call_head(event))
 
     def _render_call_head(self, event: CallStarted | CallEnded) -> str:
         look, name = self._look, make_visible(event.name)
-        title = make_visible(build_call_title(event.name, event.given, self._cwd))
+        title = make_visible(build_call_title(event.name, event.arguments, self._cwd))
         if event.agent is None:
             return f"● {look.paint(name, 'bold')} {look.fit(title, len(name) + 4)}"
         whose = f"{self._agents.get(event.agent, '')} · " if len(self._agents) > 1 else ""
@@ -171,7 +171,7 @@ def render_outcome(event: CallEnded, look: Look) -> Iterator[str]:
     elif facts.get("type") == "create" and isinstance(content := facts.get("content"), str):
         yield look.paint(f"created, {format_count(len(content.splitlines()), 'line')}", "dim")
     elif event.name == "TodoWrite":
-        yield from _render_todos(event.given)
+        yield from _render_todos(event.arguments)
     elif isinstance(file := facts.get("file"), dict) and isinstance(number := file.get("numLines"), int):
         yield look.paint(format_count(number, "line"), "dim")
     else:
@@ -206,8 +206,8 @@ def _strip_error_tags(text: str) -> str:
     return text.removeprefix(_ERROR_TAGS[0]).removesuffix(_ERROR_TAGS[1])
 
 
-def _render_todos(given: Object) -> Iterator[str]:
-    todos = given.get("todos")
+def _render_todos(arguments: Object) -> Iterator[str]:
+    todos = arguments.get("todos")
     for todo in todos if isinstance(todos, list) else []:
         if isinstance(todo, Mapping):
             yield (

@@ -18,10 +18,10 @@ def run_user_command(loop: AgentLoop, command: str, display: TurnDisplay, cancel
     prompt = f"<bash-input>{command}</bash-input>"
     loop.record.write_prompt(prompt)
     loop.conversation.add_user_content(prompt)
-    given = {"command": command}
-    display.watch(CallStarted("", "!", given))
-    result = _run_in_shell(loop, given, display, cancel)
-    display.watch(CallEnded("", "!", given, result, 0))
+    arguments = {"command": command}
+    display.watch(CallStarted("", "!", arguments))
+    result = _run_in_shell(loop, arguments, display, cancel)
+    display.watch(CallEnded("", "!", arguments, result, 0))
     output = extract_content_text(result.content)
     streams = ("", output) if result.is_error else (output, "")
     text = "<bash-stdout>{}</bash-stdout><bash-stderr>{}</bash-stderr>".format(*streams)
@@ -31,7 +31,7 @@ def run_user_command(loop: AgentLoop, command: str, display: TurnDisplay, cancel
         loop.run_to_rest(cancel)
 
 
-def _run_in_shell(loop: AgentLoop, given: Object, display: TurnDisplay, cancel: Cancel) -> CallResult:
+def _run_in_shell(loop: AgentLoop, arguments: Object, display: TurnDisplay, cancel: Cancel) -> CallResult:
     shared, record, setup = loop.shared, loop.record, loop.setup
     context = CallContext(
         "",
@@ -46,7 +46,7 @@ def _run_in_shell(loop: AgentLoop, given: Object, display: TurnDisplay, cancel: 
         lambda data: display.watch(CallProgress("", data)),
     )
     try:
-        return Bash().run(given, context)
+        return Bash().run(arguments, context)
     except ToolError as error:
         return error.to_result()
     except RequestCancelled:

@@ -41,7 +41,7 @@ class CallGuard(Protocol):
 
     mode: PermissionMode
 
-    def decide(self, name: str, given: Mapping[str, Any], place: Workspace) -> Decision:
+    def decide(self, name: str, arguments: Mapping[str, Any], place: Workspace) -> Decision:
         """Decide whether a call may run."""
         ...
 

@@ -68,13 +68,13 @@ class SettingsGuard:
         """Settings that were ignored."""
         return [*self.settings.warnings, *self.rules.warnings]
 
-    def decide(self, name: str, given: Mapping[str, Any], place: Workspace) -> Decision:
+    def decide(self, name: str, arguments: Mapping[str, Any], place: Workspace) -> Decision:
         """Decide whether a call may run; one that can't be checked is never allowed without asking."""
         mode = self.mode  # the person may change it during the decision
         if rule := self.rules.find_bare_rule("deny", name):
             return Decision("deny", f"Permission to use {name} has been denied by the rule {rule}.")
         try:
-            found = self._decide_by_nature(name, given, self._build_access(place, mode))
+            found = self._decide_by_nature(name, arguments, self._build_access(place, mode))
         except (OSError, ValueError, RecursionError) as error:  # a name with a NUL, a circle of links
             found = Decision("ask", f"{_UNCHECKABLE_REASON} ({error})", is_firm=True)
         return apply_mode(found, mode)
@@ -105,30 +105,30 @@ class SettingsGuard:
         wider = Workspace(place.root, place.cwd, (*place.further, *self.settings.list_folders()))
         return FileAccess(self.rules, wider, self.home, mode, self.further, self.settings.is_trusted)
 
-    def _decide_by_nature(self, name: str, given: Mapping[str, Any], access: FileAccess) -> Decision:
+    def _decide_by_nature(self, name: str, arguments: Mapping[str, Any], access: FileAccess) -> Decision:
         if name == "Bash":  # slow to import, and many sessions run no command
             from turnlog.agent.permissions.command.judge import CommandJudge
 
-            command = given.get("command")
+            command = arguments.get("command")
             return (
                 CommandJudge(command, access).decide()
                 if isinstance(command, str)
                 else Decision("ask", _UNCHECKABLE_REASON)
             )
         if name in READ_TOOLS | EDIT_TOOLS:
-            return self._decide_file_call(name, given, access)
+            return self._decide_file_call(name, arguments, access)
         if name in ("WebFetch", "Task", "Agent", "Skill"):
-            return self._decide_named_call(name, given)
+            return self._decide_named_call(name, arguments)
         return self._apply_rules(name) or (ALLOW_DECISION if name in _FREE_TOOLS else _ask_decision(name, "", (name,)))
 
-    def _decide_file_call(self, name: str, given: Mapping[str, Any], access: FileAccess) -> Decision:
-        path = given.get(_PATH_FIELDS.get(name, "file_path"), "." if _PATH_FIELDS.get(name) == "path" else None)
+    def _decide_file_call(self, name: str, arguments: Mapping[str, Any], access: FileAccess) -> Decision:
+        path = arguments.get(_PATH_FIELDS.get(name, "file_path"), "." if _PATH_FIELDS.get(name) == "path" else None)
         if not isinstance(path, str):
             return Decision("ask", _UNCHECKABLE_REASON, changes=name in EDIT_TOOLS)
         if name in EDIT_TOOLS:
             return access.decide_write(path, tool=name)
         found = access.decide_read(path or ".", tool=name)
-        pattern = given.get("pattern") if name == "Glob" else None
+        pattern = arguments.get("pattern") if name == "Glob" else None
         if found.verdict == "allow" and isinstance(pattern, str) and _may_leave_folder(pattern):
             start = re.split(r"[*?\[{]", pattern)[0]  # the search starts in the folder before the first of these
             return pick_strictest(
@@ -136,11 +136,11 @@ class SettingsGuard:
             )
         return found
 
-    def _decide_named_call(self, name: str, given: Mapping[str, Any]) -> Decision:
+    def _decide_named_call(self, name: str, arguments: Mapping[str, Any]) -> Decision:
         """Decide on a call that names a host, a sub-agent or a skill."""
         tool = "Task" if name == "Agent" else name
         key, default = _NAME_FIELDS[tool]
-        target = str(given.get(key) or default)
+        target = str(arguments.get(key) or default)
         if tool == "WebFetch":
             target = urlsplit(target).hostname or ""
         if not target:

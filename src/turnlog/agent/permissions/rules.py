@@ -75,8 +75,8 @@ class PermissionRules:
 
     def list_specific_rules(self, kind: RuleKind, tools: Iterable[str]) -> list[PermissionRule]:
         """Return the rules that cover certain uses of tools."""
-        wanted = set(tools)
-        return [rule for rule in self._of[kind] if rule.spec is not None and rule.tool in wanted]
+        names = set(tools)
+        return [rule for rule in self._of[kind] if rule.spec is not None and rule.tool in names]
 
 
 def _names_tool(rule: PermissionRule, tool: str) -> bool:
@@ -114,10 +114,10 @@ def matches_name(rule: PermissionRule, name: str) -> bool:
 
 def matches_host(rule: PermissionRule, host: str) -> bool:
     """Whether a rule for the web matches a host."""
-    wanted, host = (_normalise_host(text) for text in ((rule.spec or "").partition(":")[2], host))
-    if wanted.startswith("*."):
-        return host.endswith(wanted[1:])
-    return wanted == "*" or (bool(wanted) and host == wanted)
+    pattern, host = (_normalise_host(text) for text in ((rule.spec or "").partition(":")[2], host))
+    if pattern.startswith("*."):
+        return host.endswith(pattern[1:])
+    return pattern == "*" or (bool(pattern) and host == pattern)
 
 
 def _normalise_host(name: str) -> str:

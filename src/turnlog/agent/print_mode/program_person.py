@@ -32,16 +32,16 @@ class ProgramPerson:
         self._answers: dict[str, Object] = {}
         self._is_gone = False
 
-    def permit(self, name: str, given: Object, decision: Decision, agent: str | None) -> PermissionAnswer:
+    def permit(self, name: str, arguments: Object, decision: Decision, agent: str | None) -> PermissionAnswer:
         """Ask the program whether a call may run."""
-        request = {"subtype": "can_use_tool", "tool_name": name, "input": dict(given), "permission_suggestions": []}
+        request = {"subtype": "can_use_tool", "tool_name": name, "input": dict(arguments), "permission_suggestions": []}
         reason = {"decision_reason": decision.reason} if decision.reason else {}
         answer = self._send_request({**request, **reason})
         if answer.get("behavior") == "allow":
             changed = answer.get("updatedInput")
             if changed is not None and not isinstance(changed, Mapping):
                 return PermissionAnswer("no", "The program returned an updatedInput that is not an object.")
-            return PermissionAnswer("once", given=changed)
+            return PermissionAnswer("once", arguments=changed)
         if answer.get("interrupt") is True:
             return PermissionAnswer("no")
         return PermissionAnswer("no", str(answer.get("message") or "The program denied the call."))
@@ -51,15 +51,15 @@ class ProgramPerson:
         request = {
             "subtype": "can_use_tool",
             "tool_name": _TOOLS_BY_QUESTION_KIND[question.kind],
-            "input": dict(question.given),
+            "input": dict(question.arguments),
         }
         answer = self._send_request({**request, "tool_use_id": question.call, "requires_user_interaction": True})
         if answer.get("interrupt") is True:
             raise RequestCancelled("cancelled")
         if answer.get("behavior") != "allow":
             return {"words": str(answer.get("message") or "")}
-        given = to_object(answer.get("updatedInput"))
-        return {**given, "answers": given.get("answers"), "approved": True, "mode": _read_wanted_mode(answer)}
+        changes = to_object(answer.get("updatedInput"))
+        return {**changes, "answers": changes.get("answers"), "approved": True, "mode": _read_wanted_mode(answer)}
 
     def accept_response(self, response: Object) -> None:
         """Accept an answer that arrived."""
@@ -95,6 +95,6 @@ class ProgramPerson:
 
 def _read_wanted_mode(answer: Object) -> str | None:
     """Return the permission mode that an answer asks for (`updatedPermissions`), if any."""
-    wanted = answer.get("updatedPermissions")
-    updates = [one for one in wanted if isinstance(one, Mapping)] if isinstance(wanted, list) else []
+    listed = answer.get("updatedPermissions")
+    updates = [one for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else []
     return next((str(one.get("mode")) for one in updates if one.get("type") == "setMode"), None)

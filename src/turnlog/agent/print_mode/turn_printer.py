@@ -83,7 +83,9 @@ class TurnPrinter:
         if isinstance(event, EntryWritten):
             self._count_entry(event)
         elif isinstance(event, CallDenied):
-            self._denied.append({"tool_name": event.name, "tool_use_id": event.call, "tool_input": dict(event.given)})
+            self._denied.append(
+                {"tool_name": event.name, "tool_use_id": event.call, "tool_input": dict(event.arguments)}
+            )
         if self._form == "stream-json":
             for line in self._build_event_lines(event):
                 self._write({**line, "session_id": self._session_id, "uuid": line.get("uuid") or str(uuid4())})

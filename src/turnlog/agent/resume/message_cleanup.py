@@ -60,9 +60,9 @@ def _clean_result(block: Json) -> Json:
     """Return a result without tool references and empty texts; an error keeps some text."""
     content = block.get("content")
     if isinstance(content, list):
-        kept = [inner for inner in content if not _is_tool_reference(inner) and not _is_blank_text(inner)]
+        remaining = [inner for inner in content if not _is_tool_reference(inner) and not _is_blank_text(inner)]
         replacement = [_REMOVED_REFERENCES_BLOCK] if any(map(_is_tool_reference, content)) else []
-        content = content if len(kept) == len(content) else kept or replacement
+        content = content if len(remaining) == len(content) else remaining or replacement
     if not content and block.get("is_error"):
         content = NO_OUTPUT_TEXT
     return block if content is block.get("content") else {**block, "content": content}

@@ -8,7 +8,7 @@ from turnlog.agent.tools.input_schema import InvalidInput
 from turnlog.agent.tools.tool import CallContext, Question
 
 _UNANSWERED_TEXT = (
-    "The questions were not answered: nobody is there, or the user did not want to. Go on with what you think best, "
+    "The questions were not answered: nobody is there, or the user declined. Continue with what you think is best, "
     "say what you assumed, and do nothing that can't be undone."
 )
 
@@ -22,14 +22,14 @@ _OWN_WORDS_TEXT = (
 class AskUserQuestion(DescribedTool):
     """Asks the person, one question at a time."""
 
-    def run(self, given: Object, scene: CallContext) -> CallResult:
+    def run(self, arguments: Object, context: CallContext) -> CallResult:
         """Ask. The host returns `answers`: a text per question, several choices joined by ", ".
 
         It may return `annotations` with `notes` on some answers; a person who declines may give a reason (`words`).
         """
-        questions = given["questions"]
+        questions = arguments["questions"]
         _check_questions(questions)
-        reply = scene.desk.ask(Question("question", {"questions": questions}, scene.call))
+        reply = context.desk.ask(Question("question", {"questions": questions}, context.call))
         if reply is None or "answers" not in reply:
             raise ToolError((reply or {}).get("words") or _UNANSWERED_TEXT)
         answers, notes = to_object(reply["answers"]), to_object(reply.get("annotations"))

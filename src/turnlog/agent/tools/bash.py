@@ -100,32 +100,32 @@ class Bash(DescribedTool):
     def __init__(self, is_readonly: Callable[[str], bool] = lambda _: False) -> None:
         self._is_readonly = is_readonly
 
-    def is_safe(self, given: Object) -> bool:
+    def is_safe(self, arguments: Object) -> bool:
         """Whether the command only reads and stays in its folder, so that later calls don't depend on it."""
-        command = given["command"]
-        return not (given.get("run_in_background") or _FOLDER_CHANGE_PATTERN.search(command)) and self._is_readonly(
+        command = arguments["command"]
+        return not (arguments.get("run_in_background") or _FOLDER_CHANGE_PATTERN.search(command)) and self._is_readonly(
             command
         )
 
-    def run(self, given: Object, scene: CallContext) -> CallResult:
-        scene.cancel.check()
-        reset_note = _ensure_folder(scene.place)
-        shell = scene.shells.start_shell(
-            given["command"],
-            call=scene.call,
-            cwd=scene.place.cwd,
-            environ=build_command_environment(scene.environ),
-            description=given.get("description") or "",
+    def run(self, arguments: Object, context: CallContext) -> CallResult:
+        context.cancel.check()
+        reset_note = _ensure_folder(context.place)
+        shell = context.shells.start_shell(
+            arguments["command"],
+            call=context.call,
+            cwd=context.place.cwd,
+            environ=build_command_environment(context.environ),
+            description=arguments.get("description") or "",
         )
-        if given.get("run_in_background"):
-            limit = _read_timeout_ms(given, DEFAULT_BACKGROUND_MS, MAX_BACKGROUND_MS)
-            return _build_background_result(shell, scene, limit)
-        limit = _read_timeout_ms(given, DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS)
-        if _wait_for_end(shell, scene, limit / 1000):
-            return _build_finished_result(shell, scene, reset_note)
+        if arguments.get("run_in_background"):
+            limit = _read_timeout_ms(arguments, DEFAULT_BACKGROUND_MS, MAX_BACKGROUND_MS)
+            return _build_background_result(shell, context, limit)
+        limit = _read_timeout_ms(arguments, DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS)
+        if _wait_for_end(shell, context, limit / 1000):
+            return _build_finished_result(shell, context, reset_note)
         if begins_with_pause(shell.command):
             return _build_timeout_result(shell, limit)
-        return _build_background_result(shell, scene, MAX_TIMEOUT_MS, limit)
+        return _build_background_result(shell, context, MAX_TIMEOUT_MS, limit)
 
 
 def build_command_environment(environ: Mapping[str, str]) -> dict[str, str]:
@@ -149,24 +149,24 @@ def _describe_reset(place: Workspace) -> str:
     return f"Shell cwd was reset to {place.root}"
 
 
-def _read_timeout_ms(given: Object, default: int, longest: int) -> int:
-    wanted = given.get("timeout") or default
-    return int(min(wanted, longest)) if wanted > 0 else default
+def _read_timeout_ms(arguments: Object, default: int, longest: int) -> int:
+    requested = arguments.get("timeout") or default
+    return int(min(requested, longest)) if requested > 0 else default
 
 
-def _wait_for_end(shell: Shell, scene: CallContext, seconds: float) -> bool:
+def _wait_for_end(shell: Shell, context: CallContext, seconds: float) -> bool:
     """Wait for the end and report progress; return False when the time is up."""
     process = shell.process
     try:
-        with scene.cancel.on_cancel(process.kill):
+        with context.cancel.on_cancel(process.kill):
             while not process.ended.wait(
                 max(0.0, min(_choose_report_interval(process.seconds), seconds - process.seconds))
             ):
                 if process.seconds >= seconds:
                     return False
                 if process.seconds >= PROGRESS_DELAY_SECONDS:
-                    scene.progress(_build_progress_report(shell, seconds))
-        scene.cancel.check()
+                    context.progress(_build_progress_report(shell, seconds))
+        context.cancel.check()
     except RequestCancelled:
         process.kill()
         process.ended.wait(2 * KILL_GRACE_SECONDS)
@@ -193,7 +193,7 @@ def _build_progress_report(shell: Shell, seconds: float) -> dict[str, Any]:
     }
 
 
-def _build_finished_result(shell: Shell, scene: CallContext, reset_note: str) -> CallResult:
+def _build_finished_result(shell: Shell, context: CallContext, reset_note: str) -> CallResult:
     code = shell.process.exit_code or 0
     meaning = explain_exit_code(shell.command, code)
     if shell.process.is_too_large:
@@ -206,23 +206,23 @@ def _build_finished_result(shell: Shell, scene: CallContext, reset_note: str) ->
         )
     if code and meaning is None:
         return _build_failure_result(shell, "\n".join(filter(None, [f"Exit code {code}", reset_note])))
-    reset_note = _carry_over_folder(shell, scene.place) or reset_note
+    reset_note = _carry_over_folder(shell, context.place) or reset_note
     structured = _build_structured_result(stderr=f"\n{reset_note}" if reset_note else "")
     if meaning:
         structured["returnCodeInterpretation"] = meaning
     structured["noOutputExpected"] = is_expected_silent(shell.command)
     text = command_output.read_inline_output(shell.path)
     if text is None:
-        text = _persist_output(shell, scene, structured)
+        text = _persist_output(shell, context, structured)
     else:
         structured["stdout"] = text
     shell.remove_files()
     return CallResult("\n".join(filter(None, [text, reset_note])) or "(Bash completed with no output)", structured)
 
 
-def _persist_output(shell: Shell, scene: CallContext, structured: dict[str, Any]) -> str:
+def _persist_output(shell: Shell, context: CallContext, structured: dict[str, Any]) -> str:
     """Move the output to the session's folder for large results, and return the preview for the model."""
-    path = scene.session / "tool-results" / f"{shell.id}.txt"
+    path = context.session / "tool-results" / f"{shell.id}.txt"
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     preview, total = command_output.read_output_head(shell.path), shell.path.stat().st_size
     shutil.move(shell.path, path)
@@ -262,7 +262,7 @@ def _build_timeout_result(shell: Shell, limit: int) -> CallResult:
     )
 
 
-def _build_background_result(shell: Shell, scene: CallContext, limit: int, waited: int | None = None) -> CallResult:
+def _build_background_result(shell: Shell, context: CallContext, limit: int, waited: int | None = None) -> CallResult:
     structured = _build_structured_result(noOutputExpected=False, backgroundTaskId=shell.id)
     output = ""
     if waited is None:
@@ -283,10 +283,10 @@ def _build_background_result(shell: Shell, scene: CallContext, limit: int, waite
         f"{_format_duration(limit)} it is stopped. BashOutput shows what it has written since, KillShell ends it."
     )
     if changes_folder(shell.command):
-        hint = f"Session cwd remains {scene.place.cwd}; the folder that a background command goes to is its own."
+        hint = f"Session cwd remains {context.place.cwd}; the folder that a background command goes to is its own."
         structured["backgroundCwdHint"] = hint
         text += f"\n{hint}"
-    scene.shells.keep_in_background(shell, limit / 1000)
+    context.shells.keep_in_background(shell, limit / 1000)
     return CallResult("\n".join(filter(None, [output, text])), structured)
 
 

@@ -18,9 +18,9 @@ class BashOutput(DescribedTool):
 
     only_reads = True
 
-    def run(self, given: Object, scene: CallContext) -> CallResult:
-        shell = find_background_shell(scene, given["bash_id"])
-        pattern = _compile_filter(given.get("filter"))
+    def run(self, arguments: Object, context: CallContext) -> CallResult:
+        shell = find_background_shell(context, arguments["bash_id"])
+        pattern = _compile_filter(arguments.get("filter"))
         text = _read_new_output(shell)
         if pattern is not None:
             text = "\n".join(line for line in text.split("\n") if pattern.search(line))
@@ -50,9 +50,9 @@ class BashOutput(DescribedTool):
         )
 
 
-def find_background_shell(scene: CallContext, name: str) -> Shell:
+def find_background_shell(context: CallContext, name: str) -> Shell:
     """Return the background command with an id."""
-    shell = scene.shells.find_shell(name)
+    shell = context.shells.find_shell(name)
     if shell is None:
         raise RejectedCall(f"No task found with ID: {name}")
     return shell

@@ -36,7 +36,7 @@ class DescribedTool(Tool):
         schema: Object = _load_descriptions()[self.name]["input_schema"]
         return schema
 
-    def is_safe(self, given: Object) -> bool:
+    def is_safe(self, arguments: Object) -> bool:
         """Whether a call may run in parallel with others."""
         return self.only_reads
 

@@ -37,25 +37,25 @@ class EditRequest(NamedTuple):
 
 
 class Edit(DescribedTool):
-    def run(self, given: Object, scene: CallContext) -> CallResult:
-        path = locate_file(given["file_path"], scene.place)
-        request = _parse_edit_request(given, path)
+    def run(self, arguments: Object, context: CallContext) -> CallResult:
+        path = locate_file(arguments["file_path"], context.place)
+        request = _parse_edit_request(arguments, path)
         before = load_existing_file(path)
         if before is None:
             if request.old:
-                raise RejectedCall(describe_missing_file(path, scene.place))
-            return _create_file(path, given["file_path"], request, scene.files)
-        return _apply_edit(before, path, given, request, scene)
+                raise RejectedCall(describe_missing_file(path, context.place))
+            return _create_file(path, arguments["file_path"], request, context.files)
+        return _apply_edit(before, path, arguments, request, context)
 
 
-def _parse_edit_request(given: Object, path: Path) -> EditRequest:
-    old, new = (given[key].replace("\r\n", "\n") for key in ("old_string", "new_string"))
+def _parse_edit_request(arguments: Object, path: Path) -> EditRequest:
+    old, new = (arguments[key].replace("\r\n", "\n") for key in ("old_string", "new_string"))
     new = trim_line_ends(new, path)
     if old == new:
         raise RejectedCall("No changes to make: old_string and new_string are exactly the same.")
     if path.suffix.lower() == ".ipynb":
         raise RejectedCall("File is a Jupyter Notebook. Use the NotebookEdit to edit this file.")
-    return EditRequest(old, new, bool(given.get("replace_all")))
+    return EditRequest(old, new, bool(arguments.get("replace_all")))
 
 
 def _create_file(path: Path, display_path: str, request: EditRequest, files: SeenFiles) -> CallResult:
@@ -63,31 +63,33 @@ def _create_file(path: Path, display_path: str, request: EditRequest, files: See
     return _build_result(display_path, "", request.new, request, CURRENT_STATE_REMARK, {})
 
 
-def preview_edit(before: TextFile | None, given: Object, path: Path) -> str:
+def preview_edit(before: TextFile | None, arguments: Object, path: Path) -> str:
     """Return the text that a call would leave in a file; raises RejectedCall if the call would fail."""
-    request = _parse_edit_request(given, path)
+    request = _parse_edit_request(arguments, path)
     if before is None and request.old:
         raise RejectedCall("the file does not exist")
     if before is None:
         return request.new
-    request = request._replace(old=_find_old_string(before.text, request, given["old_string"], stale=False))
+    request = request._replace(old=_find_old_string(before.text, request, arguments["old_string"], stale=False))
     return before.apply_splices(_build_splices(before.text, request))
 
 
-def _apply_edit(before: TextFile, path: Path, given: Object, request: EditRequest, scene: CallContext) -> CallResult:
-    stale = _is_stale_file(before, path, request, scene.files)
-    found = _find_old_string(before.text, request, given["old_string"], stale=stale)
+def _apply_edit(
+    before: TextFile, path: Path, arguments: Object, request: EditRequest, context: CallContext
+) -> CallResult:
+    stale = _is_stale_file(before, path, request, context.files)
+    found = _find_old_string(before.text, request, arguments["old_string"], stale=stale)
     before.check_writable(RejectedCall)
     request = request._replace(old=found)
     splices = _build_splices(before.text, request)
     text = before.apply_splices(splices)
-    whole = not before.shown_text or (scene.files.is_seen_whole(path) and not stale)
+    whole = not before.shown_text or (context.files.is_seen_whole(path) and not stale)
     after = text.replace("\r\n", "\n")
-    scene.files.note_seen(path, store_text_file(path, text, before), after if whole else None, is_written=True)
+    context.files.note_seen(path, store_text_file(path, text, before), after if whole else None, is_written=True)
     extra = {"staleRecovered": True} if stale else {}
     extra |= {} if whole else {"contentNotInModelContext": True}
     return _build_result(
-        given["file_path"],
+        arguments["file_path"],
         before.text,
         after,
         request,

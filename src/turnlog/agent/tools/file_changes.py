@@ -34,9 +34,9 @@ def describe_file_changes(files: SeenFiles) -> Iterator[str]:
             continue
         left = "" if is_whole else f"\n\n... [{len(lines) - MAX_SHOWN_LINES} lines truncated] ..."
         yield (
-            f"Note: {path} changed on disk since you last read it. Whoever did it most likely meant to: go on from what"
-            " stands there now, and if it looks wrong, say so instead of undoing it. Here are the relevant changes"
-            " (shown with line numbers):\n" + "\n".join(lines[:MAX_SHOWN_LINES]) + left
+            f"Note: {path} changed on disk since you last read it. The change was most likely intentional: continue"
+            " from the current content, and if it looks wrong, say so instead of undoing it. Here are the relevant"
+            " changes (shown with line numbers):\n" + "\n".join(lines[:MAX_SHOWN_LINES]) + left
         )
 
 
@@ -45,5 +45,5 @@ def _render_changed_lines(before: str, after: str) -> Iterator[str]:
     for at, hunk in enumerate(build_patch(before, after, _CONTEXT_LINES)):
         if at:
             yield "..."
-        kept = (line[1:] for line in hunk["lines"] if line[0] in " +")
-        yield from (f"{number}\t{line}" for number, line in enumerate(kept, hunk["newStart"]))
+        lines = (line[1:] for line in hunk["lines"] if line[0] in " +")
+        yield from (f"{number}\t{line}" for number, line in enumerate(lines, hunk["newStart"]))

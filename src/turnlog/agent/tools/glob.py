@@ -20,11 +20,11 @@ _GLOB_CHARACTER_PATTERN = re.compile(r"[*?\[{]")
 class Glob(DescribedTool):
     only_reads = True
 
-    def run(self, given: Object, scene: CallContext) -> CallResult:
+    def run(self, arguments: Object, context: CallContext) -> CallResult:
         began = time.monotonic()
-        folder, pattern = _split_start_folder(given["pattern"], _find_search_folder(given, scene))
-        names = _list_matching_names(folder, pattern, scene)
-        shown = [to_cwd_relative_path(str(folder / name), scene.place.cwd) for name in names[:MAX_GLOB_FILES]]
+        folder, pattern = _split_start_folder(arguments["pattern"], _find_search_folder(arguments, context))
+        names = _list_matching_names(folder, pattern, context)
+        shown = [to_cwd_relative_path(str(folder / name), context.place.cwd) for name in names[:MAX_GLOB_FILES]]
         text = "\n".join(shown) or "No files found"
         if len(names) > MAX_GLOB_FILES:
             text += (
@@ -43,12 +43,12 @@ class Glob(DescribedTool):
         return CallResult(text, structured)
 
 
-def _find_search_folder(given: Object, scene: CallContext) -> Path:
-    if not (path := given.get("path")):
-        return scene.place.cwd
-    folder = locate_file(path, scene.place)
+def _find_search_folder(arguments: Object, context: CallContext) -> Path:
+    if not (path := arguments.get("path")):
+        return context.place.cwd
+    folder = locate_file(path, context.place)
     if not folder.exists():
-        here = scene.place.cwd
+        here = context.place.cwd
         raise ToolError(f"Directory does not exist: {path}. Note: your current working directory is {here}.")
     if not folder.is_dir():
         raise ToolError(f"Path is not a directory: {path}")
@@ -64,12 +64,12 @@ def _split_start_folder(pattern: str, folder: Path) -> tuple[Path, str]:
     return Path(head or "/"), "/" + tail + (pattern[special.start() :] if special else "")
 
 
-def _list_matching_names(folder: Path, pattern: str, scene: CallContext) -> list[str]:
+def _list_matching_names(folder: Path, pattern: str, context: CallContext) -> list[str]:
     if not folder.is_dir():
         return []
     if pattern.startswith("/") and not _GLOB_CHARACTER_PATTERN.search(pattern):
         names = [pattern[1:]] if (folder / pattern[1:]).is_file() else []
     else:
-        out = run_ripgrep(["--files", "--hidden", "--no-ignore", "--null", f"--glob={pattern}"], folder, scene)
+        out = run_ripgrep(["--files", "--hidden", "--no-ignore", "--null", f"--glob={pattern}"], folder, context)
         names = out.split("\0")
-    return sort_by_age(names, folder, scene)
+    return sort_by_age(names, folder, context)

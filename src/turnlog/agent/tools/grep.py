@@ -49,31 +49,31 @@ class GrepPage(NamedTuple):
 class Grep(DescribedTool):
     only_reads = True
 
-    def run(self, given: Object, scene: CallContext) -> CallResult:
-        name = given.get("path") or "."
-        target = locate_file(name, scene.place)
-        here = scene.place.cwd
+    def run(self, arguments: Object, context: CallContext) -> CallResult:
+        name = arguments.get("path") or "."
+        target = locate_file(name, context.place)
+        here = context.place.cwd
         if not target.exists():
             raise ToolError(f"Path does not exist: {name}. Note: your current working directory is {here}.")
         if not target.is_file() and not target.is_dir():
             raise ToolError(f"Cannot search {name}: it is a device or a pipe, which has no end.")
-        mode = given.get("output_mode", "files_with_matches")
+        mode = arguments.get("output_mode", "files_with_matches")
         out = run_ripgrep(
-            [*_build_arguments(given, mode), f"--regexp={given['pattern']}", "--", str(target)], here, scene
+            [*_build_arguments(arguments, mode), f"--regexp={arguments['pattern']}", "--", str(target)], here, context
         )
         if mode == "files_with_matches":
-            return _build_files_result(sort_by_age(out.split("\0"), here, scene, newest_first=True), given, here)
-        lines = _select_readable_lines(out, scene)
+            return _build_files_result(sort_by_age(out.split("\0"), here, context, newest_first=True), arguments, here)
+        lines = _select_readable_lines(out, context)
         if mode == "count":
-            return _build_count_result([_format_line(line, here) for line in lines], given)
-        is_bare, is_numbered = target.is_file(), given.get("-n", True)
+            return _build_count_result([_format_line(line, here) for line in lines], arguments)
+        is_bare, is_numbered = target.is_file(), arguments.get("-n", True)
         return _build_content_result(
-            [_format_line(line, here, is_bare=is_bare, is_numbered=is_numbered) for line in lines], given
+            [_format_line(line, here, is_bare=is_bare, is_numbered=is_numbered) for line in lines], arguments
         )
 
 
-def _build_arguments(given: Object, mode: str) -> list[str]:
-    arguments = [
+def _build_arguments(arguments: Object, mode: str) -> list[str]:
+    flags = [
         "--hidden",
         "--null",
         "--color=never",
@@ -81,23 +81,23 @@ def _build_arguments(given: Object, mode: str) -> list[str]:
         "--with-filename",
         f"--max-columns={_MAX_LINE_COLUMNS}",
     ]
-    arguments += [f"--glob=!{name}" for name in _VERSION_CONTROL_FOLDERS]
-    arguments += [f"--glob={glob}" for glob in _split_globs(given.get("glob", ""))]
-    arguments += [f"--type={given['type']}"] if given.get("type") else []
-    arguments += ["--ignore-case"] if given.get("-i") else []
-    arguments += ["--multiline", "--multiline-dotall"] if given.get("multiline") else []
+    flags += [f"--glob=!{name}" for name in _VERSION_CONTROL_FOLDERS]
+    flags += [f"--glob={glob}" for glob in _split_globs(arguments.get("glob", ""))]
+    flags += [f"--type={arguments['type']}"] if arguments.get("type") else []
+    flags += ["--ignore-case"] if arguments.get("-i") else []
+    flags += ["--multiline", "--multiline-dotall"] if arguments.get("multiline") else []
     if mode == "content":
-        return [*arguments, "--sort=path", "--line-number", *_build_context_arguments(given)]
-    return [*arguments, "--sort=path", "--count"] if mode == "count" else [*arguments, "--files-with-matches"]
+        return [*flags, "--sort=path", "--line-number", *_build_context_arguments(arguments)]
+    return [*flags, "--sort=path", "--count"] if mode == "count" else [*flags, "--files-with-matches"]
 
 
-def _build_context_arguments(given: Object) -> list[str]:
+def _build_context_arguments(arguments: Object) -> list[str]:
     """Return the arguments for lines around a match."""
-    around = given.get("context", given.get("-C"))
+    around = arguments.get("context", arguments.get("-C"))
     if around is not None:
         return [f"--context={_to_natural_number(around)}"]
     sides = [("--before-context", "-B"), ("--after-context", "-A")]
-    return [f"{word}={_to_natural_number(given[key])}" for word, key in sides if key in given]
+    return [f"{word}={_to_natural_number(arguments[key])}" for word, key in sides if key in arguments]
 
 
 def _split_globs(text: str) -> list[str]:
@@ -111,18 +111,18 @@ def _to_natural_number(value: float) -> int:
     return max(0, int(value))
 
 
-def _cut_page(lines: Sequence[str], given: Object) -> GrepPage:
+def _cut_page(lines: Sequence[str], arguments: Object) -> GrepPage:
     offset, limit = (
-        _to_natural_number(given.get("offset", 0)),
-        _to_natural_number(given.get("head_limit", DEFAULT_HEAD_LIMIT)),
+        _to_natural_number(arguments.get("offset", 0)),
+        _to_natural_number(arguments.get("head_limit", DEFAULT_HEAD_LIMIT)),
     )
     rest = lines[offset:]
     shown = rest[:limit] if limit else rest
     return GrepPage(shown, len(lines), limit if len(shown) < len(rest) else None, offset or None)
 
 
-def _build_files_result(paths: Sequence[str], given: Object, here: Path) -> CallResult:
-    page = _cut_page([to_cwd_relative_path(path, here) for path in paths], given)
+def _build_files_result(paths: Sequence[str], arguments: Object, here: Path) -> CallResult:
+    page = _cut_page([to_cwd_relative_path(path, here) for path in paths], arguments)
     structured = {
         "mode": "files_with_matches",
         "filenames": list(page.shown),
@@ -143,8 +143,8 @@ def _build_files_result(paths: Sequence[str], given: Object, here: Path) -> Call
     return CallResult(text, structured)
 
 
-def _build_content_result(lines: Sequence[str], given: Object) -> CallResult:
-    page = _cut_page(lines, given)
+def _build_content_result(lines: Sequence[str], arguments: Object) -> CallResult:
+    page = _cut_page(lines, arguments)
     text = "\n".join(page.shown)
     summary = text or ("No entries at this offset" if page.total else "No matches found")
     summary += (
@@ -156,8 +156,8 @@ def _build_content_result(lines: Sequence[str], given: Object) -> CallResult:
     )
 
 
-def _build_count_result(entries: Sequence[str], given: Object) -> CallResult:
-    page = _cut_page(entries, given)
+def _build_count_result(entries: Sequence[str], arguments: Object) -> CallResult:
+    page = _cut_page(entries, arguments)
     text = "\n".join(page.shown)
     matches = sum(int(entry.rpartition(":")[2]) for entry in entries)
     total = f"Found {_format_count(matches, 'total occurrence')} across {_format_count(len(entries), 'file')}."
@@ -167,10 +167,10 @@ def _build_count_result(entries: Sequence[str], given: Object) -> CallResult:
     return CallResult(summary, {**structured, **page.applied_limits})
 
 
-def _select_readable_lines(out: str, scene: CallContext) -> list[str]:
+def _select_readable_lines(out: str, context: CallContext) -> list[str]:
     """Return the lines of ripgrep's output without those of protected files."""
     lines: list[str] = []
-    is_unreadable = cache(lambda path: scene.is_unreadable(scene.place.cwd / path))
+    is_unreadable = cache(lambda path: context.is_unreadable(context.place.cwd / path))
     for line in out.removesuffix("\n").split("\n") if out else ():
         match = _FILE_NAME_PATTERN.match(line)
         if not is_unreadable(match[1]) if match else lines and lines[-1] != _GAP_MARK:

@@ -61,23 +61,23 @@ def validate_input(name: str, schema: Object, arguments: object) -> dict[str, An
 
 
 def _coerce_value(schema: Object, value: Any) -> Any:
-    wanted = schema.get("type")
-    if isinstance(value, str) and wanted != "string":
-        value = _coerce_text(wanted, value)
-    if wanted == "array" and isinstance(value, list):
+    expected = schema.get("type")
+    if isinstance(value, str) and expected != "string":
+        value = _coerce_text(expected, value)
+    if expected == "array" and isinstance(value, list):
         return [_coerce_value(schema.get("items", {}), item) for item in value]
-    if wanted == "object" and isinstance(value, Mapping):
+    if expected == "object" and isinstance(value, Mapping):
         properties = schema.get("properties", {})
         return {key: _coerce_value(properties.get(key, {}), item) for key, item in value.items()}
     return value
 
 
-def _coerce_text(wanted: object, value: str) -> Any:
-    if wanted == "boolean":
+def _coerce_text(expected: object, value: str) -> Any:
+    if expected == "boolean":
         return {"true": True, "false": False}.get(value, value)
-    if wanted == "number" and _NUMBER_PATTERN.fullmatch(value) and len(value) < 20:
+    if expected == "number" and _NUMBER_PATTERN.fullmatch(value) and len(value) < 20:
         return float(value) if "." in value else int(value)
-    if wanted in ("array", "object"):
+    if expected in ("array", "object"):
         try:
             parsed = json.loads(value)
         except (ValueError, RecursionError):
@@ -87,24 +87,24 @@ def _coerce_text(wanted: object, value: str) -> Any:
 
 
 def _find_issues(schema: Object, value: Any, path: _InputPath) -> Iterator[InputIssue]:
-    wanted, choices = schema.get("type"), schema.get("enum")
+    expected, choices = schema.get("type"), schema.get("enum")
     kind = "object" if isinstance(value, Mapping) else _JSON_TYPES.get(type(value), "undefined")
     if choices and value not in choices:  # also if it is missing
         options = "|".join(json.dumps(option) for option in choices)
         yield _build_invalid_issue(
             path, f"Invalid option: expected one of {options}", code="invalid_value", values=choices
         )
-    elif wanted and kind != wanted:
-        yield _build_type_issue(wanted, kind, path)
-    elif wanted == "object":
+    elif expected and kind != expected:
+        yield _build_type_issue(expected, kind, path)
+    elif expected == "object":
         yield from _find_object_issues(schema, value, path)
-    elif wanted == "array":
+    elif expected == "array":
         for at, item in enumerate(value):
             yield from _find_issues(schema.get("items", {}), item, (*path, at))
         yield from _find_size_issues(
             "array", "items", len(value), schema.get("minItems", 0), schema.get("maxItems"), path
         )
-    elif wanted == "string":
+    elif expected == "string":
         yield from _find_size_issues("string", "characters", len(value), schema.get("minLength", 0), None, path)
         if schema.get("format") == "uri" and not _URI_PATTERN.match(value):
             yield _build_invalid_issue(path, "Invalid URL", code="invalid_format", format="url")
@@ -136,13 +136,13 @@ def _find_size_issues(
         yield _build_invalid_issue(path, message, origin=kind, code="too_big", maximum=most, inclusive=True)
 
 
-def _build_type_issue(wanted: str, kind: str, path: _InputPath) -> InputIssue:
+def _build_type_issue(expected: str, kind: str, path: _InputPath) -> InputIssue:
     is_missing, name = kind == "undefined", _format_path(path)
-    sentence = f"The parameter `{name}` type is expected as `{wanted}` but provided as `{kind}`"
+    sentence = f"The parameter `{name}` type is expected as `{expected}` but provided as `{kind}`"
     if is_missing:
         sentence = f"The required parameter `{name}` is missing"
-    message = f"Invalid input: expected {wanted}, received {kind}"
-    detail = {"expected": wanted, "code": "invalid_type", "path": path, "message": message}
+    message = f"Invalid input: expected {expected}, received {kind}"
+    detail = {"expected": expected, "code": "invalid_type", "path": path, "message": message}
     return InputIssue(0 if is_missing else 2, [sentence], detail)
 
 

@@ -12,8 +12,8 @@ from turnlog.agent.tools.tool import CallContext
 
 
 class KillShell(DescribedTool):
-    def run(self, given: Object, scene: CallContext) -> CallResult:
-        shell = find_background_shell(scene, given["shell_id"])
+    def run(self, arguments: Object, context: CallContext) -> CallResult:
+        shell = find_background_shell(context, arguments["shell_id"])
         if shell.status != "running":
             raise RejectedCall(f"Task {shell.id} is not running (status: {shell.status})")
         shell.stop("model")

@@ -29,49 +29,49 @@ class CellChange(NamedTuple):
 
 
 class NotebookEdit(DescribedTool):
-    def run(self, given: Object, scene: CallContext) -> CallResult:
-        path = locate_file(given["notebook_path"], scene.place)
+    def run(self, arguments: Object, context: CallContext) -> CallResult:
+        path = locate_file(arguments["notebook_path"], context.place)
         if path.suffix.lower() != ".ipynb":
             raise RejectedCall(
                 "File must be a Jupyter notebook (.ipynb file). For editing other file types, use the Edit tool."
             )
-        mode = given.get("edit_mode", "replace")
-        if mode == "insert" and "cell_type" not in given:
+        mode = arguments.get("edit_mode", "replace")
+        if mode == "insert" and "cell_type" not in arguments:
             raise RejectedCall("Cell type is required when using edit_mode=insert.")
-        if not scene.files.is_seen(path):
+        if not context.files.is_seen(path):
             raise RejectedCall(UNREAD_FILE_TEXT)
         try:
             before = load_text_file(path)
         except MissingFile:
             raise RejectedCall("Notebook file does not exist.") from None
-        if scene.files.is_changed(path, before.status, before.text):
+        if context.files.is_changed(path, before.status, before.text):
             raise RejectedCall(CHANGED_FILE_TEXT)
         before.check_writable(ToolError)
         notebook = notebook_text.parse_notebook(before.shown_text)
-        change = _change_cells(notebook, mode, given)
+        change = _change_cells(notebook, mode, arguments)
         after = _encode_notebook(notebook, before)
-        scene.files.note_seen(
+        context.files.note_seen(
             path, store_text_file(path, before.replace_text(after), before), before.replace_text(after), is_written=True
         )
-        return _build_result(change, given, mode, notebook, before, after)
+        return _build_result(change, arguments, mode, notebook, before, after)
 
 
-def _change_cells(notebook: dict[str, Any], mode: str, given: Object) -> CellChange:
-    cells, source = notebook["cells"], given["new_source"]
+def _change_cells(notebook: dict[str, Any], mode: str, arguments: Object) -> CellChange:
+    cells, source = notebook["cells"], arguments["new_source"]
     if mode == "insert":
-        at = _find_cell(cells, given["cell_id"]) + 1 if given.get("cell_id") else 0
-        cell = _build_cell(given["cell_type"], source, notebook)
+        at = _find_cell(cells, arguments["cell_id"]) + 1 if arguments.get("cell_id") else 0
+        cell = _build_cell(arguments["cell_type"], source, notebook)
         cells.insert(at, cell)
         name = f"cell {cell['id']}" if "id" in cell else "a new cell"
         return CellChange(f"Inserted {name} with {source}", cell["cell_type"], cell.get("id"), None)
-    if not given.get("cell_id"):
+    if not arguments.get("cell_id"):
         raise RejectedCall("Cell ID must be specified when not inserting a new cell.")
-    name = given["cell_id"]
+    name = arguments["cell_id"]
     at = _find_cell(cells, name)
     before = notebook_text.join_lines(cells[at].get("source"))
     if mode == "delete":
         return CellChange(f"Deleted cell {name}", cells.pop(at).get("cell_type", "code"), name, before)
-    _refill_cell(cells[at], source, given.get("cell_type"))
+    _refill_cell(cells[at], source, arguments.get("cell_type"))
     return CellChange(f"Updated cell {name} with {source}", cells[at].get("cell_type", "code"), name, before)
 
 
@@ -115,17 +115,17 @@ def _encode_notebook(notebook: Object, before: TextFile) -> str:
 
 
 def _build_result(
-    change: CellChange, given: Object, mode: str, notebook: Object, before: TextFile, after: str
+    change: CellChange, arguments: Object, mode: str, notebook: Object, before: TextFile, after: str
 ) -> CallResult:
     structured = {
-        "new_source": given["new_source"],
+        "new_source": arguments["new_source"],
         "old_source": change.before,
         "cell_type": change.kind,
         "language": notebook_text.get_notebook_language(notebook),
         "edit_mode": mode,
         "cell_id": change.cell,
         "error": "",
-        "notebook_path": given["notebook_path"],
+        "notebook_path": arguments["notebook_path"],
         "original_file": before.text,
         "updated_file": after,
     }

@@ -16,10 +16,10 @@ _APPROVED_TEXT = (
 class ExitPlanMode(DescribedTool):
     """Asks the person to approve a plan."""
 
-    def run(self, given: Object, scene: CallContext) -> CallResult:
+    def run(self, arguments: Object, context: CallContext) -> CallResult:
         """Ask. The host returns `approved`, with `plan` if it was edited or `words` if it was refused."""
-        plan = str(given.get("plan") or "")
-        reply = scene.desk.ask(Question("plan", {"plan": plan}, scene.call)) or {}
+        plan = str(arguments.get("plan") or "")
+        reply = context.desk.ask(Question("plan", {"plan": plan}, context.call)) or {}
         if not reply.get("approved"):
             raise _build_refusal(str(reply.get("words") or ""))
         edited = str(reply.get("plan") or plan)

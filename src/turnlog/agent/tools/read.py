@@ -52,18 +52,18 @@ class FilePart(NamedTuple):
 class Read(DescribedTool):
     only_reads = True
 
-    def run(self, given: Object, scene: CallContext) -> CallResult:
-        path = locate_file(given["file_path"], scene.place)
+    def run(self, arguments: Object, context: CallContext) -> CallResult:
+        path = locate_file(arguments["file_path"], context.place)
         _check_is_text(path)
         try:
             if path.suffix.lower() == ".ipynb":
-                return _read_notebook(path, given["file_path"], scene)
-            offset, limit = max(1, int(given.get("offset", 1))), max(0, int(given.get("limit", 0)))
+                return _read_notebook(path, arguments["file_path"], context)
+            offset, limit = max(1, int(arguments.get("offset", 1))), max(0, int(arguments.get("limit", 0)))
             return _build_result(
-                _read_part(path, offset, limit, scene), given["file_path"], is_page=offset == 1 and not limit
+                _read_part(path, offset, limit, context), arguments["file_path"], is_page=offset == 1 and not limit
             )
         except MissingFile:
-            raise ToolError(describe_missing_file(path, scene.place)) from None
+            raise ToolError(describe_missing_file(path, context.place)) from None
 
 
 def _check_is_text(path: Path) -> None:
@@ -80,20 +80,20 @@ def _check_is_text(path: Path) -> None:
         )
 
 
-def _read_part(path: Path, offset: int, limit: int, scene: CallContext) -> FilePart:
+def _read_part(path: Path, offset: int, limit: int, context: CallContext) -> FilePart:
     status = stat_regular_file(path)
     if status.st_size > MAX_UNLIMITED_BYTES and not limit:
         size = f"{status.st_size / 1024:.1f}".removesuffix(".0")
         raise ToolError(f"File content ({size}KB) exceeds maximum allowed size (256KB). {_PARTIAL_READ_ADVICE}")
     if status.st_size > MAX_UNLIMITED_BYTES and not is_utf_16_file(path):
         part = _read_large_file(path, status, offset, limit)
-        scene.files.note_seen(path, status, None)
+        context.files.note_seen(path, status, None)
         return part
     file = load_text_file(path)
     lines = file.shown_text.split("\n")
     last = offset - 1 + limit if limit else len(lines)
     whole = offset == 1 and last >= len(lines) and len(file.shown_text) <= MAX_READ_TOKENS * _CHARS_PER_TOKEN
-    scene.files.note_seen(path, file.status, file.text if whole else None)
+    context.files.note_seen(path, file.status, file.text if whole else None)
     return FilePart("\n".join(lines[offset - 1 : last]), offset, len(lines), file.flaw)
 
 
@@ -151,10 +151,10 @@ def _number_lines(text: str, start: int) -> str:
     return "\n".join(f"{number}\t{line}" for number, line in enumerate(text.split("\n"), start))
 
 
-def _read_notebook(path: Path, display_path: str, scene: CallContext) -> CallResult:
+def _read_notebook(path: Path, display_path: str, context: CallContext) -> CallResult:
     file = load_text_file(path)
     cells = notebook_text.extract_cells(file.shown_text)
-    scene.files.note_seen(path, file.status, file.text)
+    context.files.note_seen(path, file.status, file.text)
     blocks = notebook_text.render_cell_blocks(cells, path)
     structured = {"type": "notebook", "file": {"filePath": display_path, "cells": cells}}
     return CallResult(blocks or "(Read completed with no output)", structured)

@@ -23,14 +23,16 @@ _MAX_OUTPUT_BYTES = 20 * 1024 * 1024
 
 
 def run_ripgrep(
-    arguments: Sequence[str], folder: Path, scene: CallContext, seconds: float = SEARCH_TIMEOUT_SECONDS
+    arguments: Sequence[str], folder: Path, context: CallContext, seconds: float = SEARCH_TIMEOUT_SECONDS
 ) -> str:
     """Run a search in a folder and return its output; it can be cancelled, and has a time limit."""
     with tempfile.TemporaryFile() as errors:
-        process = _start_search([*find_search_program(scene.environ.get("PATH")), *arguments], folder, scene, errors)
+        process = _start_search(
+            [*find_search_program(context.environ.get("PATH")), *arguments], folder, context, errors
+        )
         timer = threading.Timer(seconds, process.kill)
         try:
-            with process, scene.cancel.on_cancel(process.kill):
+            with process, context.cancel.on_cancel(process.kill):
                 timer.start()
                 output = process.stdout.read(_MAX_OUTPUT_BYTES + 1) if process.stdout else b""
                 if len(output) > _MAX_OUTPUT_BYTES:
@@ -41,7 +43,7 @@ def run_ripgrep(
             is_late = timer.finished.is_set()
             timer.cancel()
             process.kill()
-        scene.cancel.check()
+        context.cancel.check()
         if is_late:
             problem = f"The search took longer than {seconds:g} seconds and was stopped."
             raise ToolError(f"{problem} Try a more specific path or pattern.")
@@ -52,9 +54,9 @@ def run_ripgrep(
 
 
 def _start_search(
-    command: Sequence[str], folder: Path, scene: CallContext, errors: IO[bytes]
+    command: Sequence[str], folder: Path, context: CallContext, errors: IO[bytes]
 ) -> subprocess.Popen[bytes]:
-    environ = {**build_child_environment(scene.environ), "LC_ALL": "C.UTF-8"}
+    environ = {**build_child_environment(context.environ), "LC_ALL": "C.UTF-8"}
     with word_system_errors("spawn", folder):
         return subprocess.Popen(
             command, cwd=folder, env=environ, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors
@@ -80,10 +82,10 @@ def _check_errors(errors: str) -> None:
         )
 
 
-def sort_by_age(names: Iterable[str], folder: Path, scene: CallContext, *, newest_first: bool = False) -> list[str]:
+def sort_by_age(names: Iterable[str], folder: Path, context: CallContext, *, newest_first: bool = False) -> list[str]:
     """Return the files that may be shown, by time of change and then by name."""
     sign = -1 if newest_first else 1
-    readable = (name for name in names if name and not scene.is_unreadable(folder / name))
+    readable = (name for name in names if name and not context.is_unreadable(folder / name))
     return sorted(readable, key=lambda name: (sign * _get_change_time(folder / name), name))
 
 

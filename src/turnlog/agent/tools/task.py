@@ -39,5 +39,5 @@ class Task(DescribedTool):
         """The description for the model, with the available sub-agents."""
         return super().description + "".join(f"\n- {name}: {kind.description}" for name, kind in self._agents.items())
 
-    def run(self, given: Object, scene: CallContext) -> CallResult:
-        return scene.desk.delegate(scene.call, given, scene.cancel, scene.progress)
+    def run(self, arguments: Object, context: CallContext) -> CallResult:
+        return context.desk.delegate(context.call, arguments, context.cancel, context.progress)

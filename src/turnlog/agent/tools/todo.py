@@ -14,9 +14,9 @@ _TODO_KEYS = ("content", "status", "activeForm")
 
 
 class TodoWrite(DescribedTool):
-    def run(self, given: Object, scene: CallContext) -> CallResult:
+    def run(self, arguments: Object, context: CallContext) -> CallResult:
         """Replace the task list, or clear it if all tasks are completed."""
-        before = list(scene.todos)
-        after = [{key: task[key] for key in _TODO_KEYS} for task in given["todos"]]
-        scene.todos[:] = [] if all(task["status"] == "completed" for task in after) else after
+        before = list(context.todos)
+        after = [{key: task[key] for key in _TODO_KEYS} for task in arguments["todos"]]
+        context.todos[:] = [] if all(task["status"] == "completed" for task in after) else after
         return CallResult(_TODOS_CHANGED_TEXT, {"oldTodos": before, "newTodos": after})

@@ -19,7 +19,7 @@ class Question(NamedTuple):
 
     kind: str
     """`question` or `plan`."""
-    given: Object
+    arguments: Object
     """The model's input: the questions with their options, or the plan."""
     call: str = ""
     """The id of the call that asks."""
@@ -32,7 +32,7 @@ class ToolHost(Protocol):
         """Ask the person; None if nobody answers. Raises RequestCancelled if they end the turn."""
         ...
 
-    def delegate(self, call: str, given: Object, cancel: Cancel, progress: Callable[[Object], None]) -> CallResult:
+    def delegate(self, call: str, arguments: Object, cancel: Cancel, progress: Callable[[Object], None]) -> CallResult:
         """Run a sub-agent (Task) and return its report."""
         ...
 
@@ -84,10 +84,10 @@ class Tool(Protocol):
         """The JSON schema of its input."""
         ...
 
-    def is_safe(self, given: Object) -> bool:
+    def is_safe(self, arguments: Object) -> bool:
         """Whether a call changes nothing, so that it may run in parallel with others."""
         ...
 
-    def run(self, given: Object, scene: CallContext) -> CallResult:
+    def run(self, arguments: Object, context: CallContext) -> CallResult:
         """Run a call whose input matches the schema. Raises ToolError or RequestCancelled."""
         ...

@@ -23,12 +23,12 @@ _SEARCH_INSTRUCTION = (
 class WebSearch(DescribedTool):
     only_reads = True
 
-    def run(self, given: Object, scene: CallContext) -> CallResult:
-        began, query = time.monotonic(), given["query"]
-        if given.get("allowed_domains") and given.get("blocked_domains"):
+    def run(self, arguments: Object, context: CallContext) -> CallResult:
+        began, query = time.monotonic(), arguments["query"]
+        if arguments.get("allowed_domains") and arguments.get("blocked_domains"):
             raise RejectedCall("Error: Cannot specify both allowed_domains and blocked_domains in the same request")
         prompt = f"Perform a web search for the query: {query}"
-        blocks = scene.desk.consult(_SEARCH_INSTRUCTION, prompt, scene.cancel, [_build_server_tool(given)])
+        blocks = context.desk.consult(_SEARCH_INSTRUCTION, prompt, context.cancel, [_build_server_tool(arguments)])
         results = list(_collect_results(blocks))
         structured = {
             "query": query,
@@ -39,8 +39,8 @@ class WebSearch(DescribedTool):
         return CallResult(_render_results(query, results), structured)
 
 
-def _build_server_tool(given: Object) -> dict[str, Any]:
-    limits = {name: given[name] for name in ("allowed_domains", "blocked_domains") if given.get(name)}
+def _build_server_tool(arguments: Object) -> dict[str, Any]:
+    limits = {name: arguments[name] for name in ("allowed_domains", "blocked_domains") if arguments.get(name)}
     return {"type": "web_search_20250305", "name": "web_search", **limits, "max_uses": MAX_SEARCHES}
 
 

@@ -17,20 +17,20 @@ _TRAILING_SPACE_PATTERN = re.compile(r"[^\S\n]+(?=\n|$)")
 
 
 class Write(DescribedTool):
-    def run(self, given: Object, scene: CallContext) -> CallResult:
-        display_path = given["file_path"]
-        path = locate_file(display_path, scene.place)
+    def run(self, arguments: Object, context: CallContext) -> CallResult:
+        display_path = arguments["file_path"]
+        path = locate_file(display_path, context.place)
         if path.is_dir():
             raise RejectedCall(
                 f"{display_path} is a directory, not a file. To create a file inside it, include the file name in"
                 " file_path."
             )
-        content = trim_line_ends(given["content"], path)
+        content = trim_line_ends(arguments["content"], path)
         before = load_existing_file(path)
         if before is not None:
-            _check_is_known(before, path, scene.files)
-        text = preview_write(before, given, path)
-        scene.files.note_seen(path, store_text_file(path, text, before), text.replace("\r\n", "\n"), is_written=True)
+            _check_is_known(before, path, context.files)
+        text = preview_write(before, arguments, path)
+        context.files.note_seen(path, store_text_file(path, text, before), text.replace("\r\n", "\n"), is_written=True)
         return _build_result(display_path, content, before)
 
 
@@ -39,9 +39,9 @@ def trim_line_ends(text: str, path: Path) -> str:
     return text if path.suffix.lower() in (".md", ".mdx") else _TRAILING_SPACE_PATTERN.sub("", text)
 
 
-def preview_write(before: TextFile | None, given: Object, path: Path) -> str:
+def preview_write(before: TextFile | None, arguments: Object, path: Path) -> str:
     """Return the text that a call would leave in a file."""
-    content = trim_line_ends(given["content"], path)
+    content = trim_line_ends(arguments["content"], path)
     return before.replace_text(content) if before else content
 
 

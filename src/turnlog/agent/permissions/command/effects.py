@@ -71,7 +71,7 @@ def find_read_only_use(words: Sequence[ShellWord]) -> FileUse | None:
     """Return the files that a command reads, if it does nothing else; None if it may do more."""
     name, rest = words[0].text, words[1:]
     if name == "echo":
-        is_harmless = all(word.is_known or is_in_tables(word.raw.strip('"'), "told") for word in rest)
+        is_harmless = all(word.is_known or is_in_tables(word.raw.strip('"'), "public_variables") for word in rest)
         return FileUse() if is_harmless and not any(word.pattern and "/" in word.text for word in rest) else None
     if not are_words_known(rest):
         return None
@@ -99,8 +99,8 @@ def _only_prints_words(name: str, texts: Sequence[str]) -> bool:
         return texts[:1] != [] and not re.match(r"-", texts[0]) and not _computes_numbers(texts)
     if re.fullmatch(build_table_pattern("phrases", name), " ".join(texts)):
         return True
-    return is_in_tables(name, "saying") and all(
-        re.fullmatch(build_table_pattern("saying", name), text) for text in texts
+    return is_in_tables(name, "printing") and all(
+        re.fullmatch(build_table_pattern("printing", name), text) for text in texts
     )
 
 
@@ -165,7 +165,7 @@ def _find_git_use(rest: Sequence[ShellWord]) -> FileUse | None:
     if is_in_tables(verb, "listing") and operands and not {"-l", "--list", "--contains"} & set(options):
         return None
     is_less, is_whole = (
-        any(re.match(build_table_pattern("shown", part), text) for text in options) for part in ("less", "more")
+        any(re.match(build_table_pattern("git_detail", part), text) for text in options) for part in ("less", "more")
     )
     is_whole |= verb in ("diff", "show", "cat-file") and not is_less
     is_whole |= verb == "show" and any(

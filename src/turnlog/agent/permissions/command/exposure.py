@@ -74,7 +74,7 @@ def _exposes_by_options(name: str, texts: Sequence[str]) -> bool:
     if is_in_tables(name, "changing"):
         return any(re.match(r"-(?!-).*[rRatd]|--[rat]", text) for text in texts)
     has_options = any(text[:1] in ("-", "+") and len(text) > 1 for text in texts)
-    return has_options and is_in_tables(name, "files", "reading", "saying")
+    return has_options and is_in_tables(name, "files", "reading", "printing")
 
 
 def _git_exposes(rest: Sequence[ShellWord]) -> bool:

@@ -78,7 +78,7 @@ def test_a_file_that_describes_nothing_is_left_out_and_told_of(tmp_path: Path, t
     warnings: list[str] = []
     assert len(load_agent_types(tmp_path, tmp_path / "config", warnings.append)) == len(BUILT_IN_AGENT_TYPES)
     path = tmp_path / ".claude" / "agents" / "x.md"
-    assert warnings == ([f"{path}: {told}; the sub-agent is left out"] if told else [])
+    assert warnings == ([f"{path}: {told}; the sub-agent is skipped"] if told else [])
 
 
 def test_a_file_that_is_no_text_does_no_harm(tmp_path: Path) -> None:

@@ -386,7 +386,7 @@ def test_what_is_typed_during_a_turn_is_said_next(trusted: MakeDesk) -> None:
     with here.terminal("first") as terminal:
         terminal.expect("word")
         terminal.send("secondX\x7f\r")
-        terminal.expect("will be said next: second")
+        terminal.expect("queued: second")
         gate.open()
         terminal.expect("Second.")
         leave(terminal)
@@ -401,7 +401,7 @@ def test_what_is_pasted_during_a_turn_is_one_piece(trusted: MakeDesk) -> None:
         terminal.expect("word")
         terminal.send("\x1b[200~one\rtwo")
         terminal.send(" more\x1b[201~!\r")
-        terminal.expect("will be said next: one two more!")
+        terminal.expect("queued: one two more!")
         gate.open()
         terminal.expect("Second.")
         leave(terminal)
@@ -413,7 +413,7 @@ def test_what_was_typed_ahead_comes_back_when_the_turn_is_interrupted(trusted: M
     with here.terminal("first") as terminal:
         terminal.expect("word")
         terminal.send("second\r")
-        terminal.expect("will be said next")
+        terminal.expect("queued")
         terminal.send("\x1b")
         terminal.expect("interrupted")
         terminal.expect("second")
@@ -450,7 +450,7 @@ def test_a_question_of_the_model_is_answered_by_number(trusted: MakeDesk) -> Non
     question = {"question": "Which fruit?", "header": "Fruit", "options": options, "multiSelect": False}
     here = trusted(script(reply(call("AskUserQuestion", questions=[question])), "Pears it is."))
     with here.terminal("go") as terminal:
-        terminal.expect("or your own words:")
+        terminal.expect("or your own answer:")
         terminal.send("2\r")
         terminal.expect("Pears it is.")
         leave(terminal)
@@ -509,7 +509,7 @@ def test_clear_keeps_model_and_mode_and_this_very_session_is_not_taken_up(truste
             terminal.expect(answer)
         terminal.expect("acceptEdits > ")
         terminal.send("/clear\r")
-        terminal.expect("A new session begins")
+        terminal.expect("Started a new session")
         terminal.expect("acceptEdits > ")
         terminal.send("second\r")
         terminal.expect("Two.")
@@ -517,7 +517,7 @@ def test_clear_keeps_model_and_mode_and_this_very_session_is_not_taken_up(truste
         terminal.send("/resume\r")
         terminal.expect("number, words")
         terminal.send("1\r")
-        terminal.expect("goes on as it was")
+        terminal.expect("The session is unchanged")
         leave(terminal, "acceptEdits > ")
     assert {body["model"] for body in here.asked} == {"claude-opus-5-5"}
     assert len(list(here.config.glob("projects/*/*.jsonl"))) == 2
@@ -599,7 +599,7 @@ def test_a_dumb_terminal_is_sent_no_sequence(trusted: MakeDesk) -> None:
     with here.terminal("go", TERM="dumb") as terminal:
         terminal.expect("word")
         terminal.send("ahead\r")
-        terminal.expect("will be said next: ahead")
+        terminal.expect("queued: ahead")
         gate.open()
         terminal.expect("allow?")
         terminal.send("n use make\r")
@@ -642,7 +642,7 @@ def test_what_was_typed_ahead_is_still_there_behind_a_question(trusted: MakeDesk
         terminal.send("y\r")
         terminal.expect("> ahead")
         terminal.send(" of it\r")
-        terminal.expect("will be said next: ahead of it")
+        terminal.expect("queued: ahead of it")
         second.open()
         terminal.expect("Third.")
         leave(terminal)

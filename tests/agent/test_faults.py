@@ -68,7 +68,7 @@ FAULTS = {
     "torn at the end": Fault(does(cut("message_stop", is_torn=True)), True, "ended before the answer did"),
     "overloaded while answering": Fault(does(interrupted_by(failing("overloaded_error"), 6)), True, "It broke"),
     "refused while answering": Fault(does(interrupted_by(failing("invalid_request_error"), 6)), False, "It broke"),
-    "no JSON": Fault(does(interrupted_by(b"event: ping\ndata: {nope\n\n")), True, "no JSON"),
+    "no JSON": Fault(does(interrupted_by(b"event: ping\ndata: {nope\n\n")), True, "not valid JSON"),
     "no object": Fault(does(interrupted_by(b"data: [1]\n\n")), True, "no object"),
     "JSON instead": Fault(does(page(200, "application/json", "{}")), False, "application/json"),
     "a page instead": Fault(does(page(200, "text/html", HTML)), False, "text/html"),
@@ -161,7 +161,7 @@ def test_retries_are_told(tmp_path: Path) -> None:
     with at(tmp_path, FAULTS["529"].reply, "Two.") as desk, Client(desk) as client:
         client.say()
         (warning,) = client.told(WarningIssued)
-        assert "529: Overloaded; trying again in" in warning.text
+        assert "529: Overloaded; retrying in" in warning.text
 
 
 def test_a_summary_that_is_cut_is_asked_for_again(tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ def test_the_mode_that_asks_nothing_is_refused_where_the_settings_forbid_it(desk
     (here.config / "settings.json").write_text('{"permissions": {"disableBypassPermissionsMode": "disable"}}')
     told = fed(here, control("a", subtype="set_permission_mode", mode="bypassPermissions"), user("first"))
     (answer,) = [line["response"] for line in told if line["type"] == "control_response"]
-    assert (answer["subtype"], "do not allow" in answer["error"]) == ("error", True)
+    assert (answer["subtype"], "forbid" in answer["error"]) == ("error", True)
     (init,) = [line for line in told if line.get("subtype") == "init"]
     assert init["permissionMode"] == "default"
 
@@ -107,9 +107,9 @@ def test_a_program_is_asked_for_leave_and_gives_it(desk: MakeDesk) -> None:
     ("response", "expected"),
     [
         ({"behavior": "deny", "message": "use make"}, "use make"),
-        ({"behavior": "deny"}, "does not allow it"),
-        ({"behavior": "allow", "updatedInput": "mkdir other"}, "no object"),
-        ({}, "does not allow it"),
+        ({"behavior": "deny"}, "denied the call"),
+        ({"behavior": "allow", "updatedInput": "mkdir other"}, "not an object"),
+        ({}, "denied the call"),
     ],
 )
 def test_what_a_program_does_not_allow_is_not_done_and_the_model_is_told(
@@ -244,7 +244,7 @@ def test_a_program_agrees_to_a_plan_or_not(desk: MakeDesk, response: Json, mode:
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("nonsense", "line 1: no JSON"),
+        ("nonsense", "line 1: not valid JSON"),
         ('{"type":"user"}', "without content"),
         ('{"type":"user","message":{"content":" "}}', "without content"),
     ],

@@ -505,7 +505,7 @@ def test_a_budget_for_a_model_without_a_price_ends_the_turn(tmp_path: Path) -> N
     desk = Desk(tmp_path, answer, saying("never"), limits=TurnLimits(dollars=5.0))
     ended = desk.say()
     assert (ended.reason, len(desk.model.requests)) == ("error", 1)
-    assert "No price is known for somebodys-model" in ended.text
+    assert "The price of somebodys-model is unknown" in ended.text
 
 
 def test_an_unknown_kind_of_sub_agent_is_told(tmp_path: Path) -> None:

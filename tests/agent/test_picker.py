@@ -61,11 +61,11 @@ def test_the_list_tells_title_age_size_branch_and_folder() -> None:
 
 def test_a_long_list_says_how_many_more_there_are() -> None:
     told = chosen([choice(f"{number}") for number in range(MAX_LISTED_SESSIONS + 2)], "q")[1]
-    assert told.splitlines()[-1].strip() == "2 more sessions; type words to find them"
+    assert told.splitlines()[-1].strip() == "2 more sessions; type words to search"
 
 
 def test_words_that_nothing_holds_are_told() -> None:
-    assert "quince: no session holds this" in chosen(FRUIT, "quince", "q")[1]
+    assert "quince: no session has this" in chosen(FRUIT, "quince", "q")[1]
 
 
 def test_titles_and_folders_can_t_act_on_the_terminal() -> None:

@@ -133,7 +133,7 @@ def test_that_a_busy_server_is_asked_again_is_told_on_standard_error(desk: MakeD
     busy = {"error": {"status": 529, "type": "overloaded_error", "message": "busy"}}
     done = desk(script(busy, "Done.")).turnlog("-p", "hi")
     assert (done.returncode, done.stdout) == (0, "Done.\n")
-    assert (done.stderr.count("\n"), "trying again" in done.stderr) == (1, True)
+    assert (done.stderr.count("\n"), "retrying" in done.stderr) == (1, True)
 
 
 def test_standard_input_stands_behind_the_prompt(desk: MakeDesk) -> None:
@@ -254,8 +254,8 @@ def test_settings_that_are_broken_end_it_in_one_line_that_names_the_place(desk: 
     path.write_text('{"permissions": {\n  "deny": ["Bash(echo:*)"],\n}}')
     done = here.turnlog("-p", "hi")
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert f"{path}: line 3: no JSON" in done.stderr
-    assert "put it right" in done.stderr
+    assert f"{path}: line 3: not valid JSON" in done.stderr
+    assert "fix it or move it away" in done.stderr
     assert here.asked == []
 
 
@@ -286,7 +286,7 @@ def test_programs_are_told_of_a_session_that_another_process_went_on_with(desk: 
     told = lines(done.stdout)
     assert (done.returncode, told[0]["subtype"], told[-1]["subtype"]) == (1, "init", "error_during_execution")
     assert told[-1]["session_id"] == told[0]["session_id"]
-    assert "another process goes on" in told[-1]["errors"][0]
+    assert "another process is continuing" in told[-1]["errors"][0]
 
 
 def test_a_pipe_that_nobody_closes_is_not_waited_for(desk: MakeDesk) -> None:

@@ -71,7 +71,7 @@ def test_an_id_may_be_given_but_not_one_that_is_in_use(tmp_path: Path) -> None:
     assert record.path.stem == name
     with pytest.raises(UsageError, match="in use"):
         SessionRecord.create_session(tmp_path, tmp_path, name)
-    with pytest.raises(UsageError, match="no session id"):
+    with pytest.raises(UsageError, match="not a session id"):
         SessionRecord.create_session(tmp_path, tmp_path, "../../x")
 
 
@@ -79,7 +79,7 @@ def test_two_that_begin_a_session_of_one_id_do_not_both_write(tmp_path: Path) ->
     name = "11111111-2222-4333-8444-555555555555"
     first, second = (SessionRecord.create_session(tmp_path, tmp_path, name) for _ in range(2))
     first.write_prompt("mine")
-    with pytest.raises(Busy, match="another process began"):
+    with pytest.raises(Busy, match="another process started"):
         second.write_prompt("mine")
     assert len(rows(first.path)) == 1
 
@@ -407,7 +407,7 @@ def test_a_prompt_that_another_process_added_stops_this_one(record: SessionRecor
     record.write_prompt("hello")
     other = SessionRecord.continue_session(record.path, record.last, cwd=record.cwd, size=record.path.stat().st_size)
     other.write_prompt("I am here, too")
-    with pytest.raises(Busy, match="another process goes on"):
+    with pytest.raises(Busy, match="another process is continuing"):
         record.write_answer(answer("hi"))
     assert len(rows(record.path)) == 2
 
@@ -424,11 +424,11 @@ def test_a_file_that_was_replaced_or_cut_is_not_written_to(record: SessionRecord
     record.write_prompt("hello")
     data = record.path.read_bytes()
     record.path.write_bytes(data[:-5])
-    with pytest.raises(Changed, match="replaced or cut"):
+    with pytest.raises(Changed, match="replaced or truncated"):
         record.write_answer(answer("hi"))
     record.path.rename(record.path.with_suffix(".old"))
     record.path.write_bytes(data * 2)
-    with pytest.raises(Changed, match="replaced or cut"):
+    with pytest.raises(Changed, match="replaced or truncated"):
         record.write_answer(answer("hi"))
     assert record.path.read_bytes() == data * 2
 

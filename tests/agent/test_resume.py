@@ -327,7 +327,7 @@ def test_a_turn_that_an_older_client_hung_beside_the_end_is_told_of(tmp_path: Pa
     with record.path.open("a") as file:
         file.writelines(json.dumps(line) + "\n" for line in (asked, answered))
     (warning,) = load_resumable_session(record.path).warnings
-    assert warning.startswith("2 later messages stand on a branch")
+    assert warning.startswith("2 later messages are on a branch")
     assert f"--at {answered['uuid']}`" in warning
 
 

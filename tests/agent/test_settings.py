@@ -87,17 +87,17 @@ def test_the_mode_that_asks_nothing_is_not_for_a_project_to_choose(tmp_path: Pat
 @pytest.mark.parametrize(
     ("values", "told"),
     [
-        ("{\n\n,", "line 3: no JSON (Expecting property name"),
-        ('{"permissions": {"deny": ["Bash"],}}', "line 1: no JSON"),
-        ("[]", "it holds no object"),
-        ('"x"', "it holds no object"),
-        ("\0", "line 1: no JSON"),
-        ("\n\xff", "line 2: no UTF-8"),
-        ("[" * 100000, "no JSON"),
-        ('{"permissions": 5}', "permissions is no object"),
-        ('{"permissions": ["Bash"]}', "permissions is no object"),
-        ('{"permissions": {"deny": {"Bash": true}}}', "permissions.deny is no list"),
-        ('{"permissions": {"ask": 5}}', "permissions.ask is no list"),
+        ("{\n\n,", "line 3: not valid JSON (Expecting property name"),
+        ('{"permissions": {"deny": ["Bash"],}}', "line 1: not valid JSON"),
+        ("[]", "it is not a JSON object"),
+        ('"x"', "it is not a JSON object"),
+        ("\0", "line 1: not valid JSON"),
+        ("\n\xff", "line 2: not valid UTF-8"),
+        ("[" * 100000, "not valid JSON"),
+        ('{"permissions": 5}', "permissions is not an object"),
+        ('{"permissions": ["Bash"]}', "permissions is not an object"),
+        ('{"permissions": {"deny": {"Bash": true}}}', "permissions.deny is not a list"),
+        ('{"permissions": {"ask": 5}}', "permissions.ask is not a list"),
     ],
 )
 def test_a_file_whose_rules_can_not_be_read_ends_the_start(tmp_path: Path, name: str, values: str, told: str) -> None:
@@ -106,7 +106,7 @@ def test_a_file_whose_rules_can_not_be_read_ends_the_start(tmp_path: Path, name:
     with pytest.raises(UsageError) as error:
         read(tmp_path, is_trusted=False)
     assert str(error.value).startswith(f"{path}: {told}")
-    assert "put it right" in str(error.value)
+    assert "fix it or move it away" in str(error.value)
 
 
 @pytest.mark.parametrize(

@@ -126,11 +126,11 @@ def test_what_a_person_should_know_is_noted(turn: Watched) -> None:
     assert turn.text.splitlines() == [
         "half",
         "· trying again",
-        "· the conversation was replaced by a summary (it had 150k tokens); it stays in the file",
-        "· old results are no longer sent (the window had 150k tokens)",
+        "· a summary replaced the conversation (it had 150k tokens); the file keeps all of it",
+        "· old tool results are no longer sent (the context had 150k tokens)",
         "· thinking",
         "· API Error: 500",
-        "· interrupted; say what should be done instead",
+        "· interrupted; type what to do instead",
     ]
 
 
@@ -153,7 +153,7 @@ def test_of_output_that_was_put_into_a_file_its_beginning_and_the_file_are_shown
     facts = {"stdout": "1\n2\n3\n4\n5\n6", "persistedOutputPath": f"/r{HOSTILE}", "persistedOutputSize": 50_000}
     turn.ended("Bash", {"command": "seq"}, CallResult("<persisted-output>\n…</persisted-output>", facts))
     assert turn.text.splitlines()[1:6] == ["  1", "  2", "  3", "  4", "  5"]
-    assert "all of it (50 KB)" in turn.text
+    assert "full output (50 KB)" in turn.text
     assert "persisted-output" not in turn.text
     assert harmful(turn.text) == set()
 
@@ -179,7 +179,7 @@ def test_a_call_that_was_turned_down_is_said_in_two_words(turn: Watched) -> None
     turn.ended(
         "Bash", {"command": "ls"}, CallResult("The user doesn't want …", "User rejected tool use", is_error=True)
     )
-    assert turn.text.splitlines() == ["● Bash ls", "  not done"]
+    assert turn.text.splitlines() == ["● Bash ls", "  not run"]
 
 
 def test_of_questions_only_the_question_is_seen(turn: Watched) -> None:

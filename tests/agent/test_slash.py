@@ -84,7 +84,7 @@ def test_help_lists_every_command(room: Room) -> None:
 
 def test_an_unknown_command_is_told_and_points_to_help(room: Room) -> None:
     assert run_slash_command(room, "/nope x") is None
-    assert describe_unknown_command("/nope x") == "/nope: there is no such command; /help lists them"
+    assert describe_unknown_command("/nope x") == "/nope: unknown command; /help lists the commands"
     assert harmful(describe_unknown_command("/" + HOSTILE.replace(" ", ""))) == set()
 
 
@@ -138,9 +138,9 @@ def test_cost_adds_up_what_was_used(room: Room) -> None:
 def test_context_tells_what_fills_the_window(room: Room) -> None:
     told = room.told("/context")
     assert "system prompt" in told
-    assert "All of it is estimated" in told
+    assert "All numbers are estimated" in told
     room.loop.run_turn("hi", Cancel())
-    assert "counted by the API" in room.told("/context")
+    assert "The API counted the total" in room.told("/context")
 
 
 def test_raw_context_is_the_very_request(room: Room) -> None:
@@ -158,9 +158,9 @@ def test_raw_context_can_t_act_on_the_terminal(tmp_path: Path) -> None:
 
 
 def test_what_was_not_said_is_not_summed_up(room: Room) -> None:
-    assert room.told("/compact") == "Nothing was said yet."
+    assert room.told("/compact") == "There is nothing to compact yet."
     room.loop.run_turn("hi", Cancel())
-    assert room.told("/compact stop") == "The conversation stays as it was."
+    assert room.told("/compact stop") == "The conversation is unchanged."
     assert "compact" not in json.dumps(list(room.loop.conversation.messages))
     assert room.told("/compact") == ""
     assert "<command-name>/compact</command-name>" in json.dumps(list(room.loop.conversation.messages))

@@ -127,10 +127,10 @@ def test_a_mode_comes_from_flag_or_settings_and_must_be_one(machine: Machine) ->
     machine.settings(permissions={"defaultMode": "acceptEdits"})
     assert machine.begin().loop.setup.guard.mode == "acceptEdits"
     assert machine.begin(mode="plan").loop.setup.guard.mode == "plan"
-    with pytest.raises(UsageError, match="no permission mode"):
+    with pytest.raises(UsageError, match="unknown permission mode"):
         machine.begin(mode="yolo")
     machine.settings(permissions={"disableBypassPermissionsMode": "disable"})
-    with pytest.raises(UsageError, match="do not allow"):
+    with pytest.raises(UsageError, match="settings forbid"):
         machine.begin(mode="bypassPermissions")
 
 
@@ -167,9 +167,9 @@ def test_settings_of_the_command_line_are_a_file_or_json(machine: Machine) -> No
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        ("missing.json", "--settings missing.json: there is no such file"),
-        ("list.json", "--settings list.json: it holds no object"),
-        ("{broken", "--settings: line 1: no JSON"),
+        ("missing.json", "--settings missing.json: no such file"),
+        ("list.json", "--settings list.json: it is not a JSON object"),
+        ("{broken", "--settings: line 1: not valid JSON"),
         (".", r"--settings \.: "),
     ],
 )
@@ -193,7 +193,7 @@ def test_settings_may_come_through_a_pipe_which_is_read_once(machine: Machine) -
 
 def test_settings_that_are_broken_let_nothing_begin(machine: Machine) -> None:
     (machine.config / "settings.json").write_text("{\nbroken")
-    with pytest.raises(UsageError, match=r"settings\.json: line 2: no JSON"):
+    with pytest.raises(UsageError, match=r"settings\.json: line 2: not valid JSON"):
         machine.begin()
 
 
@@ -280,4 +280,4 @@ def test_a_session_of_another_folder_goes_on_here_and_that_is_said(machine: Mach
     elsewhere = SessionStarter(machine.base, machine.base / "data", machine.environ, machine.model)
     begun = elsewhere.begin_session(StartOptions(resume=first.loop.record.session_id), lambda _: None, Nobody())
     begun.close()
-    assert begun.warnings == [f"the session was at work in {machine.cwd}; it goes on in {machine.base}"]
+    assert begun.warnings == [f"the session ran in {machine.cwd}; it continues in {machine.base}"]

@@ -47,7 +47,7 @@ def test_a_conversation_that_is_too_long_is_summed_up_and_asked_again(tmp_path: 
     ended = desk.say("third")
     assert (ended.reason, ended.text) == ("finished", "ok")
     assert [event.trigger for event in desk.told(ConversationCompacted)] == ["auto"]
-    assert "room is made" in desk.told(WarningIssued)[0].text
+    assert "shortening the conversation" in desk.told(WarningIssued)[0].text
     assert "We said much." in sent(desk)
     assert "question 0" not in sent(desk)
     sound(desk.record.path)

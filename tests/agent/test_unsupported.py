@@ -142,8 +142,8 @@ def test_a_sub_agent_with_hooks_that_guard_it_is_left_out_unless_they_are_ignore
         ({"outputStyle": "Explanatory"}, "outputStyle is not supported"),
         ({"sandbox": {"enabled": True}}, "without a sandbox"),
         ({"apiKeyHelper": "cat key"}, "apiKeyHelper is not supported"),
-        ({"availableModels": []}, "every model can be chosen"),
-        ({"enabledPlugins": {"a@b": True}}, "plugins are not loaded: a@b"),
+        ({"availableModels": []}, "any model can be chosen"),
+        ({"enabledPlugins": {"a@b": True}}, "turnlog loads no plugins: a@b"),
     ],
 )
 def test_a_setting_that_is_not_honoured_is_said_with_its_file(tmp_path: Path, values: Json, expected: str) -> None:

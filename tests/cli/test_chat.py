@@ -115,7 +115,7 @@ def test_every_option_is_a_parameter_of_the_command() -> None:
         (["-p", "hi", "--resume"], "needs the id"),
         (["hi"], "turnlog -p"),
         (["-p", "hi", "--permission-mode", "yolo"], "yolo"),
-        (["-p", "hi", "--session-id", "x"], "no session id"),
+        (["-p", "hi", "--session-id", "x"], "not a session id"),
         (["-p", "hi", "--max-budget-usd", "nan"], "number of dollars"),
         (["-p", "hi", "--include-partial-messages"], "stream-json"),
         (["-p", "hi", "--max-budget-usd", "inf"], "number of dollars"),

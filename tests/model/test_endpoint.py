@@ -30,7 +30,7 @@ def test_a_key_is_never_shown() -> None:
 
 @pytest.mark.parametrize("value", ["sk\r\nx: y", "sk-ä", "sk\0"])
 def test_a_key_that_is_none_is_refused_without_being_told(value: str) -> None:
-    with pytest.raises(UsageError, match="ANTHROPIC_API_KEY holds") as caught:
+    with pytest.raises(UsageError, match="ANTHROPIC_API_KEY contains") as caught:
         Endpoint.from_environment({"ANTHROPIC_API_KEY": value})
     assert value not in str(caught.value)
 

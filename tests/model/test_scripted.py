@@ -65,7 +65,7 @@ def test_patience_begins_an_answer_anew() -> None:
 def test_a_cut_answer_without_patience_raises() -> None:
     with pytest.raises(AnswerBrokenOff):
         ScriptedModel([CutAnswer("text")]).complete(ASK)
-    with pytest.raises(AnswerBrokenOff, match="before its end"):
+    with pytest.raises(AnswerBrokenOff, match="ended early"):
         fold_events([])
 
 

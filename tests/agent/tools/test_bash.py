@@ -156,7 +156,7 @@ def test_a_folder_that_is_gone_is_left_and_that_is_told(shop: Workshop) -> None:
 
 def test_without_the_working_folder_nothing_is_run(shop: Workshop) -> None:
     shop.root.rmdir()
-    assert "no longer there" in str(run(shop, "pwd").content)
+    assert "no longer exists" in str(run(shop, "pwd").content)
 
 
 def test_standard_input_is_empty(shop: Workshop) -> None:

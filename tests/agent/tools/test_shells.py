@@ -154,7 +154,7 @@ def test_a_filter_shows_the_lines_that_match(shop: Workshop) -> None:
 def test_a_filter_that_is_none_is_refused(shop: Workshop) -> None:
     shell = start(shop, "true")
     found = shop.call(BashOutput(), bash_id=shell.id, filter="(")
-    assert str(found.content).startswith("<tool_use_error>The filter is no regular expression")
+    assert str(found.content).startswith("<tool_use_error>The filter is not a valid regular expression")
 
 
 def test_a_look_shows_no_more_than_a_result_may_have_and_says_what_is_left(shop: Workshop) -> None:

@@ -257,7 +257,7 @@ def test_a_page_that_is_too_large_is_refused(
 
 def test_a_page_that_is_packed_wrongly_is_refused(site: Callable[[Answers], Site], shop: Workshop) -> None:
     here = site({"/a": html(b"not packed", content_encoding="gzip")})
-    assert "can't be unpacked" in str(fetch(shop, f"{here.url}/a").content)
+    assert "can't be decompressed" in str(fetch(shop, f"{here.url}/a").content)
 
 
 def test_a_page_that_takes_too_long_is_refused(

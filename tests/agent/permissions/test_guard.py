@@ -159,7 +159,8 @@ def test_a_search_may_not_begin_elsewhere_by_its_pattern(tmp_path: Path) -> None
 
 
 def test_files_that_must_not_be_read_are_left_out_of_searches(tmp_path: Path) -> None:
-    unreadable = judge(tmp_path, deny=["Read(.env)", "Read(./secrets/**)"]).build_unreadable_check(Workspace(tmp_path, tmp_path))
+    guard = judge(tmp_path, deny=["Read(.env)", "Read(./secrets/**)"])
+    unreadable = guard.build_unreadable_check(Workspace(tmp_path, tmp_path))
     assert unreadable(tmp_path / "sub" / ".env")
     assert unreadable(tmp_path / "secrets" / "x" / "y")
     assert not unreadable(tmp_path / "env")

@@ -140,7 +140,7 @@ def test_a_file_that_a_rule_forbids_to_read_is_not_sent_for_a_link_to_it(checkou
     checkout.link(name, checkout.cwd / ".env")
     assert checkout.texts(deny=["Read(.env)"]) == []
     assert checkout.texts() == [SECRET]
-    assert [warning for warning in checkout.warned if "which a rule forbids to read" in warning] == checkout.warned
+    assert [warning for warning in checkout.warned if "which a rule forbids reading" in warning] == checkout.warned
 
 
 @pytest.mark.parametrize("name", [".env", "./.env", "sub/../.env", "link", "~/work/evil/.env"])
@@ -164,7 +164,7 @@ def test_print_mode_sends_no_file_that_a_rule_forbids_to_read(desk: MakeDesk) ->
     (here.cwd / ".env").write_text(SECRET)
     (here.cwd / "CLAUDE.md").write_text("Hello @.env")
     done = here.turnlog("-p", "hello", "--disallowedTools", "Read(.env)")
-    assert "which a rule forbids to read" in done.stderr
+    assert "which a rule forbids reading" in done.stderr
     assert "Hello @.env" in str(here.asked)
     assert SECRET not in str(here.asked)
 

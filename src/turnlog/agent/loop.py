@@ -234,7 +234,7 @@ class AgentLoop:
     def _write_answer(self, answer: ModelAnswer) -> None:
         """Record an answer; what follows a pause belongs to the answer before, as both clients send it.
 
-        The server's own calls that have no result yet are held back: without it, the session could not be continued.
+        The server's own calls without a result are held back: nothing could continue the session from there.
         """
         before, is_paused = self._paused, answer.stop_reason == PAUSED_STOP_REASON and not answer.calls
         if before:

@@ -143,7 +143,7 @@ class Settings(Struct, frozen=True):
             if isinstance(item, str) and item.strip():
                 yield item.strip()
             else:
-                self._add_warning(layer, f"permissions.{name} holds {str(item)[:40]!r}, which is not a rule")
+                self._add_warning(layer, f"permissions.{name} contains {str(item)[:40]!r}, which is not a rule")
 
     def _add_warning(self, layer: SettingsLayer, text: str) -> None:
         warning = f"{layer.where}: {text}; it is ignored"

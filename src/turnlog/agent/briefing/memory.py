@@ -158,7 +158,7 @@ class _MemorySearch:
         """Whether no rule forbids reading a file that a project names; warns if one does."""
         if not _path_exists(path) or not self._is_unreadable(path):
             return True
-        self._warn(f"{name} leads to {os.path.realpath(path)}, which a rule forbids to read; it is not sent")
+        self._warn(f"{name} leads to {os.path.realpath(path)}, which a rule forbids reading; it is not sent")
         return False
 
     def _resolve_path(self, name: str, folder: Path) -> Path:

@@ -200,7 +200,7 @@ class Keyboard:
         finally:
             _switch_paste_marks("l")
             _set_terminal_state(before)
-            with self._lock:  # or somebody would write into what is opened next under these numbers
+            with self._lock:  # or another thread could write into a file that reuses these numbers
                 for end in self._waker:
                     os.close(end)
                 self._waker = None

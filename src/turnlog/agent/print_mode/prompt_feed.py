@@ -149,8 +149,8 @@ class PromptFeed:
         if refused:
             problem = f"initialize: turnlog does not support {', '.join(refused)}"
             if not self._ignores_hooks:
-                raise UsageError(f"{problem}; start turnlog with --ignore-hooks to continue without")
-            self._loop.tell(WarningIssued(f"{problem}; the session continues without"))
+                raise UsageError(f"{problem}; start turnlog with --ignore-hooks to continue without them")
+            self._loop.tell(WarningIssued(f"{problem}; the session continues without them"))
         replaced, added = request.get("systemPrompt"), request.get("appendSystemPrompt")
         prompt = "\n\n".join(map(str, replaced)) if isinstance(replaced, list) else replaced
         if isinstance(prompt, str) or isinstance(added, str):

@@ -54,7 +54,7 @@ class SessionLock:
                     break
                 os.close(fd)  # its owner removed it just before it was locked
         except OSError as error:
-            raise TurnlogError(f"{folder}: {error.strerror or error}; TURNLOG_HOME names another folder") from None
+            raise TurnlogError(f"{folder}: {error.strerror or error}; set TURNLOG_HOME to another folder") from None
         with contextlib.suppress(OSError):  # the lock holds on a full disk too, only without the process id
             os.ftruncate(fd, 0)
             os.write(fd, f"{os.getpid()}\n".encode())

@@ -1,4 +1,4 @@
-"""Read: the text of a file, with line numbers."""
+"""Read: return the text of a file with line numbers."""
 
 from __future__ import annotations
 

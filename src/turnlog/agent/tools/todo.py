@@ -1,4 +1,4 @@
-"""TodoWrite: the model's list of tasks."""
+"""TodoWrite: update the model's task list."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Checks for plugins: whether a card, an exporter or a redaction rule copes with what transcripts hold.
+"""Checks for plugins: whether a card, an exporter or a redaction rule handles anything that transcripts contain.
 
     from turnlog.conformance import check_card, check_exporter, check_redaction_rule
 
     def test_the_card_conforms():
         check_card(IssueCard(), [ToolCall("mcp__jira__get_issue", {"key": "ACME-7"}, "answered", "…", "…")])
 
-Each function returns nothing, or raises `ConformanceFailure`, which says what is wrong and for which input. They need
+Each function returns nothing, or raises `ConformanceFailure` with the problem and the input that caused it. They need
 no test framework. turnlog's own cards, formats and rules pass the same checks.
 """
 
@@ -52,7 +52,7 @@ HOSTILE_TEXTS = (
     "a" * 5_000,
     "x y\n" * 2_000,
 )
-"""What strangers put into transcripts, and what breaks careless code."""
+"""Texts that strangers put into transcripts, and that break careless code."""
 HOSTILE_VALUES: tuple[Any, ...] = (
     *HOSTILE_TEXTS,
     None,
@@ -71,15 +71,15 @@ OUTCOMES = ("answered", "error", "denied", "interrupted", "launched", "unanswere
 
 
 class ConformanceFailure(AssertionError):
-    """A plugin does not do what its interface asks for."""
+    """A plugin violates its interface."""
 
 
 # -- tool cards
 
 
 def check_card(card: ToolCard, calls: Iterable[ToolCall] = ()) -> None:
-    """Check a card with calls of its tools, and with variants of these in which nothing is as expected."""
-    patterns = _run("tools", lambda: read_tool_patterns(card))
+    """Check a card with calls of its tools, and with variants of them that have unexpected values."""
+    patterns = _run_check("tools", lambda: read_tool_patterns(card))
     samples = [*calls] or [ToolCall(_to_tool_name(pattern), {}, "answered", "", "") for pattern in patterns]
     for sample in samples:
         for call in _iter_call_variants(sample):
@@ -106,13 +106,13 @@ def _iter_call_variants(call: ToolCall) -> Iterator[ToolCall]:
 
 def _check_call(card: ToolCard, call: ToolCall) -> None:
     before = deepcopy(call)
-    first, second = (_run(_describe_call(call), lambda: card.show_call(call)) for _ in range(2))
+    first, second = (_run_check(_describe_call(call), lambda: card.show_call(call)) for _ in range(2))
     if repr(call) != repr(before):
         raise ConformanceFailure(f"{_describe_call(before)}: the card changed the call")
     if repr(first) != repr(second):
-        raise ConformanceFailure(f"{_describe_call(call)}: the same call is shown in two ways")
+        raise ConformanceFailure(f"{_describe_call(call)}: the card shows the same call in two ways")
     if first is not None:
-        _run(_describe_call(call), lambda: check_contents(first))
+        _run_check(_describe_call(call), lambda: check_contents(first))
 
 
 def _describe_call(call: ToolCall) -> str:
@@ -123,8 +123,8 @@ def _describe_call(call: ToolCall) -> str:
 
 
 def check_exporter(exporter: Exporter, sessions: Iterable[Path] = ()) -> None:
-    """Check an exporter with session files, the demo, a hostile session and an empty one; whole and in parts."""
-    _run("file_ending", lambda: read_file_ending(exporter))
+    """Check an exporter with session files, the demo, a hostile session and an empty one, complete and in part."""
+    _run_check("file_ending", lambda: read_file_ending(exporter))
     with TemporaryDirectory(prefix="turnlog-conformance-") as folder:
         hostile, empty = Path(folder) / "hostile.jsonl", Path(folder) / "empty.jsonl"
         hostile.write_bytes(build_hostile_session())
@@ -150,11 +150,11 @@ def _check_export(exporter: Exporter, path: Path, choice: ExportChoice) -> None:
             for piece in exporter.export_session(ExportDocument(ExportMaterial(session, choice))):
                 encode_piece(piece)
 
-    _run(f"export_session of {path.name}", export)
+    _run_check(f"export_session of {path.name}", export)
 
 
 def build_hostile_session() -> bytes:
-    """A session of lines that are hard to show: every hostile text in a prompt, an answer, a call and a result."""
+    """Build a session that is hard to show: every hostile text in a prompt, an answer, a call and a result."""
     lines: list[dict[str, Any]] = []
     for number, text in enumerate(HOSTILE_TEXTS):
         call = {"type": "tool_use", "id": f"call-{number}", "name": "mcp__x__y", "input": {"key": text, text: text}}
@@ -181,15 +181,15 @@ def build_hostile_session() -> bytes:
 
 
 def check_redaction_rule(rule: RedactionRule, examples: Iterable[str] = ()) -> None:
-    """Check a rule with hostile texts, and with examples, in each of which it must find a secret."""
+    """Check a rule with hostile texts, and with examples that must each contain a secret."""
     if not callable(getattr(rule, "find_secrets", None)):
         raise ConformanceFailure("it has no method find_secrets")
-    hints = _run("hints", lambda: read_hints(rule))
+    hints = _run_check("hints", lambda: read_hints(rule))
     for example in examples:
         if not _find_twice(rule, example):
-            raise ConformanceFailure(f"{_shorten(repr(example))}: nothing was found in this example")
+            raise ConformanceFailure(f"{_shorten(repr(example))}: the rule finds nothing in this example")
         if hints is not None and not any(hint in example.lower() for hint in hints):
-            raise ConformanceFailure(f"{_shorten(repr(example))}: it contains none of the hints")
+            raise ConformanceFailure(f"{_shorten(repr(example))}: the example contains none of the hints")
         for text in HOSTILE_TEXTS:
             _find_twice(rule, text + example)
             _find_twice(rule, example + text)
@@ -198,23 +198,23 @@ def check_redaction_rule(rule: RedactionRule, examples: Iterable[str] = ()) -> N
 
 
 def _find_twice(rule: RedactionRule, text: str) -> list[tuple[int, int]]:
-    what = _shorten(f"find_secrets({text!r})")
-    first, second = (_run(what, lambda: read_spans(rule.find_secrets(text), text)) for _ in range(2))
+    call = _shorten(f"find_secrets({text!r})")
+    first, second = (_run_check(call, lambda: read_spans(rule.find_secrets(text), text)) for _ in range(2))
     if first != second:
-        raise ConformanceFailure(f"{what}: the same text has other secrets the second time")
+        raise ConformanceFailure(f"{call}: the second call finds other secrets in the same text")
     return first
 
 
-# -- all of them
+# -- shared by all checks
 
 
-def _run(what: str, function: Callable[[], _Value]) -> _Value:
+def _run_check(subject: str, function: Callable[[], _Value]) -> _Value:
     try:
         return function()
     except TurnlogError:
         raise
     except PLUGIN_ERRORS as error:
-        raise ConformanceFailure(f"{what}: {describe_exception(error)}") from error
+        raise ConformanceFailure(f"{subject}: {describe_exception(error)}") from error
 
 
 def _shorten(text: str, limit: int = 300) -> str:

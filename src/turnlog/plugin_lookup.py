@@ -1,11 +1,11 @@
-"""Plugins of other installed packages: found by their entry points, loaded when a command needs them.
+"""Finds plugins of other installed packages by their entry points, and loads them when a command needs them.
 
     turnlog.cards            show the calls of a tool            a broken one is reported and skipped
     turnlog.exporters        formats of `turnlog export`         a broken one is reported and skipped
-    turnlog.redaction_rules  secrets that no other rule knows    a broken one stops every command that redacts
+    turnlog.redaction_rules  secrets that no other rule finds    a broken one stops every command that redacts
 
-An entry point names a class; turnlog creates one object of it for each process. The search reads the metadata of
-every installed package, so only commands that use plugins do it. What a plugin must have: docs/extending.md.
+An entry point names a class; turnlog creates one object of it per process. The search reads the metadata of
+every installed package, so only commands that use plugins run it. docs/extending.md describes the interfaces.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ CARD_GROUP = "turnlog.cards"
 EXPORTER_GROUP = "turnlog.exporters"
 RULE_GROUP = "turnlog.redaction_rules"
 PLUGIN_KINDS = {CARD_GROUP: "tool card", EXPORTER_GROUP: "exporter", RULE_GROUP: "redaction rule"}
-"""What the plugins of a group are called in messages, by group."""
+"""The word for a plugin in messages, by group."""
 PLUGIN_ERRORS = (Exception, SystemExit)
-"""What the code of a plugin may raise; only the keyboard stops the program itself."""
+"""What a plugin's code may raise; only Ctrl+C ends turnlog itself."""
 PLUGIN_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
-"""Names of formats and rules: they appear on the command line and in marks."""
-NAME_RULE = "a name has lower-case letters, digits and dashes, at most 40"
+"""The form of format and rule names, which appear on the command line and in placeholders."""
+NAME_RULE = "a name consists of lower-case letters, digits and dashes, at most 40"
 _MAX_REASON_CHARS = 200
 _reported: set[object] = set()
 
 
 class InstalledPlugin(NamedTuple):
-    """An entry point of an installed package, not loaded yet."""
+    """An entry point of an installed package that is not loaded yet."""
 
     group: str
     name: str
@@ -42,7 +42,7 @@ class InstalledPlugin(NamedTuple):
 
     @property
     def label(self) -> str:
-        """How messages name it: what it is, and which package has it."""
+        """The plugin in messages: its kind, its name and its package."""
         return f"{PLUGIN_KINDS[self.group]} {self.name!r} of package {self.package} {self.version}".rstrip()
 
     def create(self) -> Any:
@@ -50,13 +50,13 @@ class InstalledPlugin(NamedTuple):
         from importlib.metadata import EntryPoint
 
         try:
-            found = EntryPoint(self.name, self.target, self.group).load()
-            return found() if isinstance(found, type) else self._refuse_target()
+            target = EntryPoint(self.name, self.target, self.group).load()
+            return target() if isinstance(target, type) else self._refuse_target()
         except PLUGIN_ERRORS as error:
             raise self.build_failure(f"can't be loaded: {describe_exception(error)}") from error
 
     def build_failure(self, problem: str) -> BrokenPlugin:
-        """An error that says what is wrong with it and how to be rid of it."""
+        """Build an error that names the problem and how to get rid of the plugin."""
         blocked = "nothing unredacted was written or sent; " if self.group == RULE_GROUP else ""
         remedy = f"{blocked}update or remove it: pip uninstall {self.package}"
         return BrokenPlugin(f"{self.label} {problem}; {remedy}", problem)
@@ -66,29 +66,29 @@ class InstalledPlugin(NamedTuple):
 
 
 def describe_exception(error: BaseException) -> str:
-    """An exception on one short line."""
-    words = " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")
-    return words if len(words) <= _MAX_REASON_CHARS else words[: _MAX_REASON_CHARS - 1] + "…"
+    """Describe an exception on one short line."""
+    line = " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")
+    return line if len(line) <= _MAX_REASON_CHARS else line[: _MAX_REASON_CHARS - 1] + "…"
 
 
 @cache
 def find_plugins(group: str) -> tuple[InstalledPlugin, ...]:
-    """The plugins of a group in the order of their packages; raises `BrokenPlugin` if they can't be listed."""
+    """Return the plugins of a group, ordered by package; raises `BrokenPlugin` if they can't be listed."""
     from importlib.metadata import entry_points
 
     try:
-        found = [
+        plugins = [
             InstalledPlugin(group, item.name, item.dist.name, item.dist.version or "", item.value)
             for item in entry_points(group=group)
             if item.dist is not None
         ]
     except PLUGIN_ERRORS as error:
         raise BrokenPlugin(f"the plugins of installed packages can't be listed: {describe_exception(error)}") from error
-    return tuple(sorted(found, key=lambda item: (item.package.lower(), item.name)))
+    return tuple(sorted(plugins, key=lambda item: (item.package.lower(), item.name)))
 
 
 def list_plugin_names(group: str) -> list[str]:
-    """The names of a group's plugins; none if they can't be listed."""
+    """Return the names of a group's plugins; empty if they can't be listed."""
     try:
         return sorted({item.name for item in find_plugins(group) if PLUGIN_NAME.fullmatch(item.name)})
     except BrokenPlugin as error:
@@ -97,15 +97,15 @@ def list_plugin_names(group: str) -> list[str]:
 
 
 def report_once(key: object, message: str) -> None:
-    """Log a warning, on standard error unless the program that runs turnlog has set up `logging`; a key only once."""
+    """Log a warning once per key; it goes to standard error unless the calling program configured `logging`."""
     if key in _reported:
         return
     _reported.add(key)
     import logging
 
-    logging.getLogger("turnlog.plugins").warning("turnlog: %s", _spell_controls(message))
+    logging.getLogger("turnlog.plugins").warning("turnlog: %s", _escape_controls(message))
 
 
-def _spell_controls(text: str) -> str:
-    """A text that no terminal acts on: what an exception says may come from a transcript."""
+def _escape_controls(text: str) -> str:
+    """Escape control characters, so that a text from a transcript can't control the terminal."""
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)

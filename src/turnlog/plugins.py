@@ -1,14 +1,14 @@
-"""What a package needs to extend turnlog: the types of tool cards, exporters and redaction rules.
+"""The types that a package needs to extend turnlog with tool cards, exporters and redaction rules.
 
     from turnlog.plugins import CardContents, FieldsSection, ToolCall
 
-docs/extending.md has an example of each; `turnlog.conformance` checks a plugin. These names stay as they are, and
-nothing else in turnlog is meant for plugins. Nothing is imported before it is used.
+docs/extending.md has an example of each; `turnlog.conformance` checks a plugin. These names are stable, and
+nothing else in turnlog is meant for plugins. Modules are imported on first use.
 """
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # as in typing, whose import costs as much as all of this
+TYPE_CHECKING = False  # not from typing, whose import takes as long as all of this
 if TYPE_CHECKING:
     from turnlog.export.plugin_exporters import ExportDocument, Exporter
     from turnlog.redact.plugin_rules import RedactionRule
@@ -57,7 +57,7 @@ __all__ = [
 ]
 
 
-if not TYPE_CHECKING:  # a type checker knows the names, and complains of others
+if not TYPE_CHECKING:  # a type checker knows these names, and should report any other
 
     def __getattr__(name: str) -> object:
         from importlib import import_module

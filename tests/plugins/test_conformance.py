@@ -115,7 +115,7 @@ def change_input(call: ToolCall) -> None:
         (Card(lambda call: CardContents("x"), tools=()), "not a list of names"),
         (Card(lambda call: CardContents(call.input["key"])), "KeyError"),
         (Card(lambda call: CardContents(call.input.get("key", "").upper())), "AttributeError"),
-        (Card(lambda call: CardContents(str(next(NUMBERS)))), "shown in two ways"),
+        (Card(lambda call: CardContents(str(next(NUMBERS)))), "the same call in two ways"),
         (Card(lambda call: "<b>x</b>"), "not CardContents"),
         (Card(lambda call: CardContents("x", [FieldsSection((("a", call.record),))])), "FieldsSection|Expected"),
         (Card(lambda call: CardContents("x", [PlainSection("x", tone="loud")])), "tone"),
@@ -142,11 +142,11 @@ class Rule:
 @pytest.mark.parametrize(
     ("rule", "examples", "reason"),
     [
-        (Rule(lambda text: [(0, 1)]), [], "gave \\(0, 1\\) for a text of 0"),
+        (Rule(lambda text: [(0, 1)]), [], "returned \\(0, 1\\) for a text of 0"),
         (Rule(lambda text: None), [], "TypeError"),
         (Rule(lambda text: [text.index("{")][:0]), [], "ValueError"),
-        (Rule(lambda text: [(0, 1)] if text and next(NUMBERS) % 2 else []), [], "the second time"),
-        (Rule(lambda text: []), ["EMP-1"], "nothing was found"),
+        (Rule(lambda text: [(0, 1)] if text and next(NUMBERS) % 2 else []), [], "the second call finds other secrets"),
+        (Rule(lambda text: []), ["EMP-1"], "finds nothing in this example"),
         (Rule(lambda text: [(0, len(text))] if text else [], ("badge",)), ["EMP-1"], "none of the hints"),
         (Rule(lambda text: [], ("EMP",)), [], "lower-case"),
         (Rule(7), [], "no method find_secrets"),  # type: ignore[arg-type]

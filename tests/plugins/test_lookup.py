@@ -99,7 +99,7 @@ def test_plugins_that_cannot_be_used_are_listed_with_the_reason(packages: Packag
     assert done.returncode == 1
     assert {item["package"]: item["problem"] for item in json.loads(done.stdout)["plugins"]} == {
         "acme-cards": "can't be loaded: ModuleNotFoundError: No module named 'no_such_module'",
-        "acme-rules": "can't be used: turnlog has a rule 'github' of its own",
+        "acme-rules": "can't be used: turnlog has a built-in rule named 'github'",
         "acme-tables": "is not used: turnlog has a format 'html' of its own",
         "bad-tables": "can't be loaded: ValueError: \x1b[2J\u202e",
     }

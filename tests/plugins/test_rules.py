@@ -187,7 +187,7 @@ def test_a_rule_cannot_take_the_place_of_a_built_in_one(packages: Packages) -> N
     packages.install("acme-rules", GOOD, "rule email = acme_rules:BadgeRule")
     done = packages.run("export", "last", "--redact", "-o", "out.html")
     assert (done.returncode, packages.left_in_work()) == (1, [])
-    assert "turnlog has a rule 'email' of its own" in done.stderr
+    assert "turnlog has a built-in rule named 'email'" in done.stderr
 
 
 def test_two_rules_of_one_name_stop_the_export(packages: Packages) -> None:
@@ -196,7 +196,7 @@ def test_two_rules_of_one_name_stop_the_export(packages: Packages) -> None:
     packages.install("more-rules", GOOD, "rule badge = more_rules:BadgeRule")
     done = packages.run("export", "last", "--redact", "-o", "out.html")
     assert (done.returncode, packages.left_in_work()) == (1, [])
-    assert "package more-rules has a rule of that name, too" in done.stderr
+    assert "package more-rules has a rule with the same name" in done.stderr
 
 
 def test_a_broken_rule_does_not_concern_an_export_that_redacts_nothing(packages: Packages) -> None:

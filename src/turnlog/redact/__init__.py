@@ -1,5 +1,5 @@
-"""Secrets out of texts, entries and files: one engine for every exit of the program.
+"""Removes secrets from texts, entries and files: one engine for everything that leaves the machine.
 
-`rules` says what is looked for, `redactor` replaces it by marks such as `[secret:github:1]`, `report` tells how often
-and where, never what.
+`rules` chooses what to search for, `redactor` replaces it by placeholders such as `[secret:github:1]`, and
+`redaction_report` says how many were found and where, never what they are.
 """

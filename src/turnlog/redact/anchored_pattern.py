@@ -1,6 +1,6 @@
-"""Searches that are as quick as that for a fixed text.
+"""Searches that are as fast as a search for a fixed text.
 
-`str.find` passes over a text several times as fast as `re` does, and hardly any text holds what a rule looks for.
+`str.find` scans a text several times as fast as `re`, and few texts contain what a rule searches for.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from functools import cached_property
 class AnchoredPattern:
     """An expression whose matches all begin with a fixed text, the anchor.
 
-    Where most texts lack it, ask `anchor in text` first: that costs less than an iterator that gives nothing.
+    If most texts lack the anchor, test `anchor in text` first: that costs less than an empty iterator.
     """
 
     def __init__(self, anchor: str, rest: str, may_be: Callable[[str, int], bool] | None = None) -> None:
-        """`may_be` says quickly of an anchor in a text whether it is worth a look."""
+        """`may_be` decides quickly whether an anchor in a text is worth a match."""
         self.anchor = anchor
         self._rest = rest
         self._may_be = may_be
 
     @cached_property
     def expression(self) -> re.Pattern[str]:
-        """The whole expression; it is made when an anchor was found."""
+        """The whole expression, compiled when an anchor is found for the first time."""
         return re.compile(f"{re.escape(self.anchor)}(?:{self._rest})")
 
     def finditer(self, text: str) -> Iterator[re.Match[str]]:
-        """Give what `expression.finditer` gives, without what can't be."""
+        """Yield the matches of `expression.finditer` that pass `may_be`."""
         may_be = self._may_be
         at = text.find(self.anchor)
         while at >= 0:

@@ -1,7 +1,8 @@
-r"""Secrets that are known by what they are called: `DB_PASSWORD=…`, `"apiKey": "…"`, `--token …`, `password is …`.
+r"""Secrets that their names reveal: `DB_PASSWORD=…`, `"apiKey": "…"`, `--token …`, `password is …`.
 
-A name is found first, in small letters; then what joins it to a value, then the value, which the doubts of `doubt` must
-pass. Values in quotes end at a quote of the same depth: JSON in a text has `\"`, JSON in that has `\\\"`.
+The search finds a name first, in lower case; then what joins it to a value, then the value, which must pass the
+checks of `plausibility`. A quoted value ends at a quote of the same depth: JSON in a text has `\"`, JSON in that has
+`\\\"`.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ from typing import NamedTuple
 from turnlog.redact.anchored_pattern import AnchoredPattern
 from turnlog.redact.literal_joints import LITERAL_JOINT
 from turnlog.redact.plausibility import (
-    dense,
     has_digits_or_symbols,
+    is_dense,
     is_passphrase_like,
     is_random_like,
     is_strong_secret,
 )
 from turnlog.redact.secret_names import (
-    RARE,
+    RARE_ANCHORS,
     SECRET_WORDS,
     SecretWord,
     can_be_secret_key,
@@ -36,7 +37,7 @@ from turnlog.redact.value_surroundings import is_in_hash_table, is_setting_value
 # Most words lack what must follow a name.
 _NAME_LOOKAHEAD = r"(?=[a-z0-9_-]{0,40}+\\*+[\"'`]?\]?(?:\s{0,8}+[:=-]|\s?(?:,\s{0,24}+|\(\s?)\\*[\"'`]|>|\s|\|))"
 _WORD_ANCHORS = tuple(dict.fromkeys(word.anchor for word in SECRET_WORDS if word.anchor != "code"))
-"""`lists` looks for what follows `code`, which stands in too many texts."""
+"""`lists` handles what follows `code`, which occurs in too many texts."""
 _WORDS_BY_ANCHOR = {anchor: tuple(word for word in SECRET_WORDS if word.anchor == anchor) for anchor in _WORD_ANCHORS}
 _ALL_SEARCHES = tuple(
     AnchoredPattern(
@@ -46,15 +47,15 @@ _ALL_SEARCHES = tuple(
     )
     for anchor, words in _WORDS_BY_ANCHOR.items()
 )
-_WORD_SEARCHES = tuple(search for search in _ALL_SEARCHES if search.anchor not in RARE)
-_RARE_SEARCHES = tuple(search for search in _ALL_SEARCHES if search.anchor in RARE)
+_WORD_SEARCHES = tuple(search for search in _ALL_SEARCHES if search.anchor not in RARE_ANCHORS)
+_RARE_SEARCHES = tuple(search for search in _ALL_SEARCHES if search.anchor in RARE_ANCHORS)
 _NAME_REST = re.compile(r"[A-Za-z0-9_-]{0,40}+")
 _VERBS = "is|was|are|ist|war|lautet|heißt|est|es|era|è|é"
 _OF = (
     "for|of|to|on|at|in|für|fuer|vom|von|des|der|zum|zur|im|am|du|de|del|della|dello|do|da|dos|van|voor|pour|para|per"
     "|di|al"
 )
-"""What a sentence says between a name and its value: `Passwort für den Drucker lautet: …`."""
+"""The words that a sentence puts between a name and its value: `Passwort für den Drucker lautet: …`."""
 _JOINT_PATTERN = re.compile(
     r"(?P<close>\\*+[\"'`]?\]?)(?:"
     r"(?P<field>\s{0,8}+,?\s{0,40}+\\*+[\"']?value\\*+[\"']?\s?[:=]\s?)"
@@ -70,32 +71,31 @@ _JOINT_PATTERN = re.compile(
     r")(?:[bBrRuU]{1,2}(?=[\"']))?(?P<open>[„“«]\s?|\\*+[\"'`]{0,3})"
 )
 _PLAIN_WORD = re.compile(r"[A-Za-z_.,:;!?)(-]*+(?:\s|$)")
-"""What goes on in a sentence: no digit before the next space, so no strong value, in quotes or not."""
+"""The rest of a sentence: no digit before the next space, so it is no strong value, in quotes or not."""
 _BARE_VALUE = re.compile(r"[^\s\"'`<>,;(){}\[\]\\|&]{1,1024}+")
 _OPTION_BEFORE_NAME = re.compile(
     r"(?:^|[\s\"'`(=])--?[a-z0-9_-]{0,40}$|(?:^|\s)(?:env|arg|setx|set -g?x)[ \t]+[a-z0-9_]{0,40}$"
 )
-"""What stands before a name after which only its value can follow: an option, or a command that sets a variable."""
+"""What comes before a name that only its value can follow: an option, or a command that sets a variable."""
 _NUMBER_PATTERN = re.compile(r"-?[0-9]++(?:\.[0-9]++)?(?:[eE][-+]?[0-9]++)?")
-"""Of JSON: a mark in its place would be none."""
+"""A JSON number, which must stay: a placeholder in its place would make the JSON invalid."""
 _CODE_START_SIGNS = ("-", "=", "$", "@", "*", "#", "/", "&", ".")
 _TYPOGRAPHIC = re.compile(r"[^„“”«»\n]{3,200}?(?=\s?[“”»])")
 _PUNCTUATED = re.compile(r"[^\s\"'`\\]{24,200}+(?=\s|$)")
-"""A value of an env file may hold any sign."""
+"""A value in an env file, which may contain any sign."""
 _PHRASE_LINE = re.compile(r"[A-Za-z]{2,16}(?: [A-Za-z]{2,16}){3,30}(?=\s*(?:\n|$))")
 _SHELL_NAME = re.compile(r"[A-Z][A-Z0-9_]*$")
 
 
 class AssignmentRule:
-    """The rule for named secrets."""
+    """Finds named secrets."""
 
     hints = _WORD_ANCHORS
     names = ("password", "secret", "token", "key", "auth", "recovery-code")
 
     def find(self, view: TextView) -> Iterator[SecretFinding]:
-        """Find the named secrets of a text."""
         lower = view.lower
-        for search in _searches(view):
+        for search in _choose_searches(view):
             words = _WORDS_BY_ANCHOR[search.anchor]
             for match in search.finditer(lower):
                 word = words[(match.lastindex or 1) - 1]
@@ -106,14 +106,14 @@ class AssignmentRule:
                     )
 
 
-def _searches(view: TextView) -> Iterator[AnchoredPattern]:
+def _choose_searches(view: TextView) -> Iterator[AnchoredPattern]:
     early = view.early
     yield from (search for search in _WORD_SEARCHES if view.has_word(search.anchor))
     yield from (search for search in _RARE_SEARCHES if search.anchor in early)
 
 
 def find_rule_for_key(name: str, value: str) -> str | None:
-    """The rule by which a value of a JSON object is a secret, from its key."""
+    """Return the rule by which the value of a JSON key is a secret; None if it is not."""
     for word, _, end in find_secret_words(name):
         rest = _NAME_REST.match(name, end)
         if (
@@ -126,34 +126,34 @@ def find_rule_for_key(name: str, value: str) -> str | None:
 
 
 def unescape_value(value: str) -> str:
-    """A value without the escapes of a text that it stands in, and without what joins its pieces."""
+    """Remove from a value the escapes of the text around it, and what joins its pieces."""
     value = LITERAL_JOINT.sub("", value) if "\n" in value or "+" in value else value
     return re.sub(r"\\+(?=[\"'`\\/])", "", value) if "\\" in value else value
 
 
 class _NameValueJoint(NamedTuple):
-    """What stands between a name and its value."""
+    """The text between a name and its value."""
 
     match: re.Match[str]
     is_flag: bool
-    """The name is that of an option: `--name`."""
+    """Whether the name is an option: `--name`."""
     name: str
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether a sentence or a list may go on here."""
+        """Whether a sentence or a list may continue here."""
         joined = self.match
         follows = joined["comma"] or joined["said"] or self.is_far or joined["cell"] or joined["space"]
         return bool(follows) and not self.is_sure
 
     @property
     def is_far(self) -> bool:
-        """Whether other words stand between the name and its value."""
+        """Whether other words come between the name and its value."""
         return bool(self.match["far"] or self.match["changed"])
 
     @property
     def is_sure(self) -> bool:
-        """Nothing but a value can follow an option, or a variable of the shell without spaces."""
+        """Whether only a value can follow, as after an option or a shell variable without spaces."""
         if self.is_flag and self.match["space"]:
             return True
         return bool((self.match["sign"] == "=" or self.match["comma"]) and _SHELL_NAME.match(self.name))
@@ -166,7 +166,7 @@ def _find_value_span(text: str, word: SecretWord, start: int, end: int) -> tuple
         return None
     name = _read_name_prefix(text, start) + text[start : rest.end()]
     joint = _NameValueJoint(joined, bool(joined["space"] or joined["comma"]) and _is_option_name(text, start), name)
-    # Most names stand where a sentence or a list may go on: that doubt comes first.
+    # After most names a sentence or a list may continue: check that first.
     if joint.is_doubtful and (
         (_PLAIN_WORD.match(text, joined.end()) and not (joined["open"] and word.rule == "password"))
         or (joined["space"] and (rest[0] not in ("", "s") or "\n" in joined["space"]))
@@ -183,14 +183,14 @@ def _find_value_span(text: str, word: SecretWord, start: int, end: int) -> tuple
 
 
 def _iter_value_spans(text: str, word: SecretWord, joined: re.Match[str]) -> Iterator[tuple[int, int]]:
-    """Where the value may stand: in quotes, to the next space, or to the end of the line if it may be a phrase."""
+    """Yield where the value may be: in quotes, up to the next space, or up to the end of the line for a phrase."""
     if joined["open"]:
         if span := _find_quoted_span(text, joined):
             yield span
         return
     if joined["sign"] and word.is_phrase and (line := _PHRASE_LINE.match(text, joined.end())):
         yield line.span()
-    if joined["sign"] == "=" and (line := _PUNCTUATED.match(text, joined.end())) and dense(line[0]):
+    if joined["sign"] == "=" and (line := _PUNCTUATED.match(text, joined.end())) and is_dense(line[0]):
         yield line.span()
     if span := _find_bare_span(text, joined):
         yield span
@@ -199,18 +199,18 @@ def _iter_value_spans(text: str, word: SecretWord, joined: re.Match[str]) -> Ite
 def _is_secret_value(text: str, word: SecretWord, joint: _NameValueJoint, span: tuple[int, int]) -> bool:
     value, joined = unescape_value(text[slice(*span)]), joint.match
     quoted = bool(joined["open"]) or " " in value
-    if (value.startswith((",", ";", ")", "]", "}")) and not dense(value)) or (
+    if (value.startswith((",", ";", ")", "]", "}")) and not is_dense(value)) or (
         joint.name == "PASS" and joined["sign"] != "="
     ):
-        return False  # the rest of an expression, or what a test runner says
+        return False  # the rest of an expression, or the output of a test runner
     if joint.is_doubtful:
         if joined["comma"] and value.isidentifier() and not is_random_like(value, least=8):
             return False
         if joint.is_far and word.rule != "password" and not is_random_like(value, least=16):
             return False
         is_phrase = quoted and word.rule == "password" and is_passphrase_like(value, sure=False)
-        stands_out = quoted and word.rule == "password" and " " not in value and has_digits_or_symbols(value)
-        if not (is_strong_secret(value) or stands_out or is_phrase) or (
+        is_conspicuous = quoted and word.rule == "password" and " " not in value and has_digits_or_symbols(value)
+        if not (is_strong_secret(value) or is_conspicuous or is_phrase) or (
             word.is_ambiguous and not is_random_like(value, least=8)
         ):
             return False
@@ -232,7 +232,7 @@ def _read_name_prefix(text: str, start: int) -> str:
 
 
 def _find_quoted_span(text: str, joined: re.Match[str]) -> tuple[int, int] | None:
-    """Where a value in quotes stands, with all literals that are joined to it; None if it is empty or has lines."""
+    """Return the span of a quoted value with all literals joined to it; None if it is empty or has line breaks."""
     mark = joined["open"]
     if mark[0] in "„“«":
         match = _TYPOGRAPHIC.match(text, joined.end())
@@ -251,7 +251,7 @@ def _find_quoted_span(text: str, joined: re.Match[str]) -> tuple[int, int] | Non
 
 
 def _find_literal_end(text: str, start: int, quote: str, depth: int) -> int | None:
-    """Where a literal ends that began with a quote of some depth."""
+    """Return where a literal ends whose opening quote has this depth."""
     for match in re.finditer(rf"(\\*)({re.escape(quote)})|[\n\t]", text[start : start + 1200]):
         if match[2] is None:
             return None
@@ -261,7 +261,7 @@ def _find_literal_end(text: str, start: int, quote: str, depth: int) -> int | No
 
 
 def _find_bare_span(text: str, joined: re.Match[str]) -> tuple[int, int] | None:
-    """Where a value without quotes stands; None if it is code."""
+    """Return the span of a value without quotes; None if it is code."""
     match = _BARE_VALUE.match(text, joined.end())
     if not match:
         return None

@@ -1,4 +1,4 @@
-"""Secrets in base64: a token that decodes to text in which a rule fires goes as a whole."""
+"""Secrets in base64: a token that decodes to text with a secret in it is replaced as a whole."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BASE64_BINARY = re.compile(r"[A-Za-z0-9+/\r\n]{120}")
 
 
 class Base64Rule:
-    """The rule, given how to look into what was decoded."""
+    """Finds encoded secrets; `look` searches the decoded text."""
 
     hints = ()
     names = ()
@@ -27,15 +27,14 @@ class Base64Rule:
         self._look = look
 
     def find(self, view: TextView) -> Iterator[SecretFinding]:
-        """Find encoded secrets in a text."""
-        text, done = view.text, 0
+        text, searched_end = view.text, 0
         escapes = "\\" in text
         for start, end in view.runs:
             # A token begins where a run does, or after the letter of an escape that the run begins with.
             at = start + 1 if escapes and text.endswith("\\", 0, start) else start
-            if end - at < _MIN_BASE64_CHARS or at < done or not (match := _BASE64_TOKEN.match(text, at)):
+            if end - at < _MIN_BASE64_CHARS or at < searched_end or not (match := _BASE64_TOKEN.match(text, at)):
                 continue
-            done = match.end()
+            searched_end = match.end()
             hidden = decode_base64_text(match[0])
             inner = next(iter(self._look(hidden)), None) if hidden else None
             if inner:
@@ -43,7 +42,7 @@ class Base64Rule:
 
 
 def decode_base64_text(token: str) -> str | None:
-    """The text that a token is base64 of; None if it is none."""
+    """Decode a base64 token to text; None if it does not encode text."""
     plain = re.sub(r"\\+[rn]|[\s=]", "", token).replace("-", "+").replace("_", "/")
     try:
         text = b64decode(
@@ -55,7 +54,7 @@ def decode_base64_text(token: str) -> str | None:
 
 
 def is_base64_binary(text: str) -> bool:
-    """Whether a whole string is base64 of something that is no text, such as an image."""
+    """Return whether a whole string is base64 of something other than text, such as an image."""
     if len(text) < 120 or not _BASE64_BINARY.match(text) or text.strip().find(" ") >= 0:
         return False
     if not re.fullmatch(r"[A-Za-z0-9+/\r\n]++={0,2}\s*+", text):

@@ -1,7 +1,7 @@
-r"""Secrets in a column that its header names: CSV, TSV, Markdown, what a database prints, `INSERT`, `COPY`.
+r"""Secrets in table columns that the header names: CSV, TSV, Markdown, database output, `INSERT`, `COPY`.
 
-A header says less than a name beside its value, because tables about passwords are common. So one value of the column
-must look like a secret by itself; then its other values go, too.
+A header is weaker evidence than a name beside its value, because tables about passwords are common. So at least one
+value of the column must look like a secret by itself; then its other values are replaced too.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from turnlog.redact.secret_names import can_hold_secret, find_secret_words
 from turnlog.redact.secret_rule import FindingRank, SecretFinding
 from turnlog.redact.text_view import TextView
 
-_WORDS = ("pass", "pwd", "secret", "token", "api_key", "apikey", "kennwort", "contrase", "senha", "wachtwoord")
-_ENDS_CELL = re.compile(r"[a-zñ_ -]{0,16}?[\"'`*\\]{0,4}(?: ?(?:[,;\t|│\n\\]|\r)|  )")
+_HEADER_WORDS = ("pass", "pwd", "secret", "token", "api_key", "apikey", "kennwort", "contrase", "senha", "wachtwoord")
+_CELL_END = re.compile(r"[a-zñ_ -]{0,16}?[\"'`*\\]{0,4}(?: ?(?:[,;\t|│\n\\]|\r)|  )")
 _SEPARATORS = ("\t", "\\t", "|", "│", ";", ",", "  ")
-_MAX_LINE = 2_000
+_MAX_LINE_CHARS = 2_000
 _MAX_COLUMNS = 60
 _HEADER_CELL = re.compile(r"[\w .#/()-]{1,40}")
 _WIDE_CELL = re.compile(r"\S+(?: \S+)*")
@@ -43,115 +43,114 @@ Span = tuple[int, int]
 
 
 class _Table(NamedTuple):
-    """The names of the columns that may hold secrets, by their number, and how many columns there are."""
+    """The names of the columns that may contain secrets, by their number, and the number of columns."""
 
     names: dict[int, str]
     width: int
 
 
-class Columns:
-    """The rule for them."""
+class ColumnRule:
+    """Finds secrets in tables."""
 
-    hints = _WORDS
+    hints = _HEADER_WORDS
     names = ("password", "secret", "token", "key")
 
     def find(self, view: TextView) -> Iterator[SecretFinding]:
-        """Find the secrets in the tables of a text."""
         early = view.early
-        words = [word for word in _WORDS if word in early]
+        words = [word for word in _HEADER_WORDS if word in early]
         if not words:
             return
-        yield from _below_headers(view, words)
+        yield from _find_below_headers(view, words)
         if "insert" in early:
             for match in _INSERT.finditer(view.lower):
-                yield from _judge(view.text, _sql_table(match), _tuples(view.text, match.end()))
+                yield from _find_in_columns(view.text, _read_sql_table(match), _read_sql_tuples(view.text, match.end()))
         if "copy " in early:
             for match in _COPY.finditer(view.lower):
-                table = _sql_table(match)
-                yield from _judge(view.text, table, [*_find_copied_rows(view.text, match.end(), table.width)])
+                table = _read_sql_table(match)
+                yield from _find_in_columns(view.text, table, [*_find_copied_rows(view.text, match.end(), table.width)])
 
 
-def _below_headers(view: TextView, words: list[str]) -> Iterator[SecretFinding]:
-    done = 0
-    for at in _places(view.early, words):
-        if at < done:
+def _find_below_headers(view: TextView, words: list[str]) -> Iterator[SecretFinding]:
+    searched_end = 0
+    for at in _find_header_words(view.early, words):
+        if at < searched_end:
             continue
-        first, last = _line_start(view.text, at), _line_end(view.text, at)
-        done = last
+        first, last = _find_line_start(view.text, at), _find_line_end(view.text, at)
+        searched_end = last
         if in_json := view.text.startswith("\\n", last):
             first = max(first, view.text.rfind('"', first, at) + 1)
         for separator in _SEPARATORS:
-            if separator in view.text[first:last] and (table := _header(view.text, first, last, separator)):
-                rows = [*_rows(view.text, _after_line(view.text, last), separator, table.width, in_json)]
+            if separator in view.text[first:last] and (table := _read_header(view.text, first, last, separator)):
+                rows = [*_iter_rows(view.text, _skip_line_end(view.text, last), separator, table.width, in_json)]
                 if rows:
-                    done = rows[-1][-1][1]
-                yield from _judge(view.text, table, rows)
+                    searched_end = rows[-1][-1][1]
+                yield from _find_in_columns(view.text, table, rows)
                 break
 
 
-def _places(lower: str, words: list[str]) -> list[int]:
-    """Where a word stands at the end of what may be a cell, in order."""
+def _find_header_words(lower: str, words: list[str]) -> list[int]:
+    """Find the positions, in order, where a word ends what may be a cell."""
     found = []
     for word in words:
         at = lower.find(word)
         while at >= 0:
             end = at + len(word)
-            if _ENDS_CELL.match(lower, end):
+            if _CELL_END.match(lower, end):
                 found.append(at)
             at = lower.find(word, end)
     return sorted(found)
 
 
-def _header(text: str, first: int, last: int, separator: str) -> _Table | None:
-    """The table that a line heads; a line below another of as many cells is a row."""
-    cells = [text[slice(*span)] for span in _cells(text, first, last, separator)]
+def _read_header(text: str, first: int, last: int, separator: str) -> _Table | None:
+    """Read the table that a line heads; a line below another with the same number of cells is a row, not a header."""
+    cells = [text[slice(*span)] for span in _split_cells(text, first, last, separator)]
     if not 2 <= len(cells) <= _MAX_COLUMNS or not all(map(_HEADER_CELL.fullmatch, cells)):
         return None
     if any(cell[0].isdigit() for cell in cells) or (separator == "  " and any(cell[0].islower() for cell in cells)):
         return None
     if first > 1 and text[first - 1] != '"':
-        before = _line_start(text, first - 2 if text[first - 1] == "n" else first - 1)
-        end = _line_end(text, before)
-        if len(_cells(text, before, end, separator)) == len(cells) and not _RULER.fullmatch(text, before, end):
+        before = _find_line_start(text, first - 2 if text[first - 1] == "n" else first - 1)
+        end = _find_line_end(text, before)
+        if len(_split_cells(text, before, end, separator)) == len(cells) and not _RULER.fullmatch(text, before, end):
             return None
-    return _named_columns(cells)
+    return _build_table(cells)
 
 
-def _named_columns(cells: list[str]) -> _Table | None:
-    names = {number: cell for number, cell in enumerate(cells) if _names_secret(cell)}
+def _build_table(cells: list[str]) -> _Table | None:
+    names = {number: cell for number, cell in enumerate(cells) if _is_secret_header(cell)}
     return _Table(names, len(cells)) if names else None
 
 
-def _names_secret(cell: str) -> bool:
+def _is_secret_header(cell: str) -> bool:
     return not any(map(str.isdigit, cell)) and bool(find_secret_words(cell)) and can_hold_secret(cell, "")
 
 
-def _sql_table(match: re.Match[str]) -> _Table:
+def _read_sql_table(match: re.Match[str]) -> _Table:
     cells = [cell.strip(_WRAPPING + "\n[]") for cell in match["columns"].split(",")]
-    return _named_columns(cells) or _Table({}, len(cells))
+    return _build_table(cells) or _Table({}, len(cells))
 
 
-def _rows(text: str, at: int, separator: str, width: int, in_json: bool) -> Iterator[list[Span]]:
-    """Give the cells of each line that has as many as the header; in JSON the lines end with their string."""
+def _iter_rows(text: str, at: int, separator: str, width: int, in_json: bool) -> Iterator[list[Span]]:
+    """Yield the cells of each line that has as many as the header; in JSON, the end of the string ends the lines."""
     while at < len(text):
-        end = _line_end(text, at)
+        end = _find_line_end(text, at)
         if in_json and (close := _STRING_END.search(text, at, end)):
             end = close.start()
-        cells = _cells(text, at, end, separator)
+        cells = _split_cells(text, at, end, separator)
         if len(cells) == width and not _RULER.fullmatch(text, at, end):
             yield cells
         elif not _RULER.fullmatch(text, at, end):
             return
-        at = _after_line(text, end)
+        at = _skip_line_end(text, end)
 
 
 def _find_copied_rows(text: str, at: int, width: int) -> Iterator[list[Span]]:
     in_json = text[at - 1] == "n"
-    return _rows(text, at, "\\t" if in_json else "\t", width, in_json)
+    return _iter_rows(text, at, "\\t" if in_json else "\t", width, in_json)
 
 
-def _cells(text: str, first: int, last: int, separator: str) -> list[Span]:
-    """Where the cells of a line stand, without the quotes around them."""
+def _split_cells(text: str, first: int, last: int, separator: str) -> list[Span]:
+    """Return the spans of the cells of a line, without the quotes around them."""
     if separator == "  ":
         return [_strip_wrapping(text, *match.span()) for match in _WIDE_CELL.finditer(text, first, last)]
     if separator in "|│":
@@ -159,14 +158,14 @@ def _cells(text: str, first: int, last: int, separator: str) -> list[Span]:
         first += text.startswith(separator, first)
         last -= text.endswith(separator, first, last)
     spans, start = [], first
-    while (end := _cell_end(text, start, last, separator)) >= 0:
+    while (end := _find_cell_end(text, start, last, separator)) >= 0:
         spans.append(_strip_wrapping(text, start, end))
         start = end + len(separator)
     return [*spans, _strip_wrapping(text, start, last)]
 
 
-def _cell_end(text: str, start: int, last: int, separator: str) -> int:
-    """Where the next separator stands that is in no quotes."""
+def _find_cell_end(text: str, start: int, last: int, separator: str) -> int:
+    """Return the position of the next separator outside of quotes."""
     if text.startswith('"', start) and (quote := text.find('"', start + 1, last)) >= 0:
         start = quote
     return text.find(separator, start, last)
@@ -180,8 +179,8 @@ def _strip_wrapping(text: str, start: int, end: int) -> Span:
     return start, end
 
 
-def _tuples(text: str, at: int) -> list[list[Span]]:
-    """The values of `(…), (…)`."""
+def _read_sql_tuples(text: str, at: int) -> list[list[Span]]:
+    """Read the values of `(…), (…)`."""
     rows = []
     while opened := _NEXT_TUPLE.match(text, at):
         row, at = [], opened.end()
@@ -196,17 +195,17 @@ def _tuples(text: str, at: int) -> list[list[Span]]:
     return rows
 
 
-def _judge(text: str, table: _Table, rows: list[list[Span]]) -> Iterator[SecretFinding]:
+def _find_in_columns(text: str, table: _Table, rows: list[list[Span]]) -> Iterator[SecretFinding]:
     for number, name in table.names.items():
         spans = [row[number] for row in rows if number < len(row)]
-        if any(_stands_out(text[slice(*span)]) for span in spans):
+        if any(_is_conspicuous(text[slice(*span)]) for span in spans):
             for span in spans:
                 value = text[slice(*span)]
                 if rule := find_rule_for_key(name, value):
                     yield SecretFinding(*span, rule, FindingRank.ASSIGNMENT, value)
 
 
-def _stands_out(value: str) -> bool:
+def _is_conspicuous(value: str) -> bool:
     if (
         len(value) < 6
         or " " in value
@@ -217,19 +216,19 @@ def _stands_out(value: str) -> bool:
     return has_digits_or_symbols(value)
 
 
-def _line_start(text: str, at: int) -> int:
-    first = max(0, at - _MAX_LINE)
-    written = text.rfind("\\n", first, at)
-    return max(text.rfind("\n", first, at) + 1, written + 2 if written >= 0 else 0, first)
+def _find_line_start(text: str, at: int) -> int:
+    first = max(0, at - _MAX_LINE_CHARS)
+    escaped = text.rfind("\\n", first, at)
+    return max(text.rfind("\n", first, at) + 1, escaped + 2 if escaped >= 0 else 0, first)
 
 
-def _line_end(text: str, at: int) -> int:
-    last = min(len(text), at + _MAX_LINE)
+def _find_line_end(text: str, at: int) -> int:
+    last = min(len(text), at + _MAX_LINE_CHARS)
     real = text.find("\n", at, last)
     last = real if real >= 0 else last
-    written = text.find("\\n", at, last)
-    return written if written >= 0 else last
+    escaped = text.find("\\n", at, last)
+    return escaped if escaped >= 0 else last
 
 
-def _after_line(text: str, end: int) -> int:
+def _skip_line_end(text: str, end: int) -> int:
     return end + (2 if text.startswith("\\n", end) else 1)

@@ -1,7 +1,7 @@
-r"""Passwords on command lines whose option does not say so: `mysql -p…`, `sshpass -p …`, `curl -u name:…`.
+r"""Passwords on command lines whose option does not name them: `mysql -p…`, `sshpass -p …`, `curl -u name:…`.
 
-A line that ends in `\` goes on in the next one. A new tool is a word in `OPTIONS`, or a row in `tools.PLACES` if its
-password has a place instead of an option.
+A line that ends in `\` continues on the next one. To add a tool, add a word to `PASSWORD_OPTIONS`, or a row to
+`password_places.PASSWORD_PLACES` if its password has a fixed place instead of an option.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from turnlog.redact.secret_rule import FindingRank, SecretFinding
 from turnlog.redact.text_view import TextView
 
 _MAX_COMMAND_DISTANCE_CHARS = 400
-"""So far before its option a command may begin."""
+"""How far before its option a command may begin."""
 
 
 _MAX_UNMARKED_SHELL_CHARS, _MAX_FENCED_SHELL_CHARS = 1_000, 8_000
@@ -36,11 +36,11 @@ class OptionRow(NamedTuple):
 
     option: str
     tools: str
-    """Their names, with spaces between."""
+    """The names of the tools, separated by spaces."""
     form: str = "apart"
-    """How the value stands: a key of `_FORMS`."""
+    """How the value is attached: a key of `_VALUE_FORMS`."""
     needs: str = ""
-    """A word that must stand in the command: `docker run -p` publishes a port."""
+    """A word that the command must contain: `docker run -p` publishes a port."""
 
 
 PASSWORD_OPTIONS = (
@@ -93,18 +93,17 @@ _VALUE_FORMS = {
 _LINE_CONTINUATION = re.compile(r"\\{1,8}+(?:\r?\n|n(?=[ \t]))")
 _POWERSHELL = "securestring"
 _CODE_PLACES = ("identified", _POWERSHELL)
-"""What stands in code too, which may be long."""
+"""The places that occur in code too, which may be long."""
 _SHORT_NUMBER = re.compile(r"[0-9:.]{1,11}")
 
 
 class CommandRule:
-    """The rule for them."""
+    """Finds passwords on command lines."""
 
     hints = (" -", "echo ", "printf ", *(anchor for rows in PASSWORD_PLACES.values() for anchor, _ in rows))
     names = ("password",)
 
     def find(self, view: TextView) -> Iterator[SecretFinding]:
-        """Find passwords of command lines in a text."""
         for start, end in _iter_password_spans(view):
             value = view.text[start:end]
             if value.startswith(("$", "-")) or _SHORT_NUMBER.fullmatch(value):
@@ -133,14 +132,14 @@ def _iter_password_spans(view: TextView) -> Iterator[tuple[int, int]]:
 
 
 def _may_be_shell(text: str) -> bool:
-    """Whether a text may hold command lines; a long one has a prompt or a fence, or is a script."""
+    """Return whether a text may contain command lines; a long text must have a prompt or a fence, or be a script."""
     if len(text) <= _MAX_UNMARKED_SHELL_CHARS or text.startswith(("#!", "$ ")) or "\n$ " in text:
         return True
     return len(text) <= _MAX_FENCED_SHELL_CHARS and "```" in text
 
 
 def get_value_span(match: re.Match[str]) -> tuple[int, int]:
-    """Where the value of a match stands, in quotes or not."""
+    """Return the span of a match's value, in quotes or not."""
     return match.span("quoted" if "quoted" in match.re.groupindex and match["quoted"] else "value")
 
 
@@ -152,7 +151,7 @@ def _compile_option_pattern() -> re.Pattern[str]:
 
 @cache
 def _compile_option_rows(option: str) -> tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...]:
-    """The expressions for the tools and the values of an option, and the word that they need."""
+    """Return patterns for the tools and the values of an option, and the word that the command must contain."""
     return tuple(
         (
             re.compile(rf"(?<![\w.-])(?:{'|'.join(map(re.escape, row.tools.split()))})(?:\.exe)?\s"),
@@ -172,7 +171,7 @@ def _compile_place_patterns() -> dict[str, tuple[AnchoredPattern, ...]]:
 
 
 def _iter_option_values(text: str, option: re.Match[str]) -> Iterator[tuple[int, int]]:
-    """Give the value of an option where one of its tools stands before it in the same command."""
+    """Yield the value of an option if one of its tools comes before it in the same command."""
     at = option.start()
     before = _LINE_CONTINUATION.sub(" ", text[max(0, at - _MAX_COMMAND_DISTANCE_CHARS) : at + 1])
     command = before[max(map(before.rfind, "|;&(`\n")) + 1 :]

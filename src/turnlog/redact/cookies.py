@@ -1,4 +1,4 @@
-"""Cookies that keep somebody logged in: short ones in headers, and those in the files of browsers and curl."""
+"""Login cookies: short ones in headers, and those in the cookie files of browsers and curl."""
 
 from __future__ import annotations
 
@@ -19,13 +19,12 @@ _COOKIE_ATTRIBUTES = frozenset("path domain expires max-age samesite secure http
 
 
 class CookieRule:
-    """The rule for them; `runs` finds the long ones."""
+    """Finds short login cookies; `random_runs` finds the long ones."""
 
     hints = ("cookie: ", "e\t")
     names = ("cookie",)
 
     def find(self, view: TextView) -> Iterator[SecretFinding]:
-        """Find the cookies of a text."""
         text = view.text
         if view.has_word("cookie: "):
             for header in _COOKIE_HEADER.finditer(view.lower):
@@ -41,7 +40,7 @@ def _find_login_cookies(matches: Iterator[re.Match[str]]) -> Iterator[SecretFind
 
 
 def is_login_cookie(name: str, value: str) -> bool:
-    """Whether a value that stands among cookies keeps somebody logged in."""
+    """Return whether the value of a cookie keeps a user logged in."""
     plain = unquote(value) if "%" in value else value
     if (
         name.lower() in _COOKIE_ATTRIBUTES

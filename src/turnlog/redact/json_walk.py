@@ -1,7 +1,7 @@
-"""A walk through a JSON value: which strings are texts, and which hold the structure together and stay.
+"""Walks through a JSON value and separates texts from strings that are structure and must stay.
 
-Inside an entry ids, links, type names, times and signatures stay as they are. What a tool took and gave (`input`,
-`toolUseResult`) is free: nothing there is structure, whatever its keys are called.
+In an entry, ids, links, type names, times and signatures stay as they are. The input and output of a tool (`input`,
+`toolUseResult`) contain no structure, whatever their keys are called.
 """
 
 from __future__ import annotations
@@ -35,33 +35,33 @@ _PLAIN_KEY = re.compile(r"[A-Za-z_][\w-]{0,60}")
 
 
 JsonPath = tuple[Any, str | int] | None
-"""The path of the object or list around, and the key or index in it; None at the top."""
+"""The path of the enclosing object or list, and the key or index in it; None at the top."""
 
 
 class StringVisitor(Protocol):
-    """What is done at each string."""
+    """What to do with each string."""
 
     def get_clean_texts(self) -> Container[object]:
-        """Texts that are known to stay as they are."""
+        """Return the texts that are known to contain no secrets."""
 
     def redact_text(self, text: str, path: JsonPath) -> str:
-        """Redact a text."""
+        """Replace the secrets in a text."""
 
     def redact_whole(self, rule: str, text: str, path: JsonPath) -> str:
-        """Redact a text that is a secret as a whole, as its key says."""
+        """Replace a whole text that its key reveals as a secret."""
 
     def note_changed_thinking(self, path: JsonPath) -> None:
-        """Take note that the text of a signed thinking block changed."""
+        """Record that the text of a signed thinking block changed."""
 
 
 class JsonWalk:
-    """One walk; `free` where nothing is structure."""
+    """One walk through a value; with `free`, nothing in it is structure."""
 
     def __init__(self, visitor: StringVisitor) -> None:
         self._visitor = visitor
 
     def walk_value(self, value: Any, path: JsonPath, free: bool, name: str = "", depth: int = 0) -> Any:
-        """Give the value with its texts redacted; `name` is the key or the option that it belongs to."""
+        """Return the value with its texts redacted; `name` is the key or the option that it belongs to."""
         if isinstance(value, str):
             return self._visit_text(value, path, name)
         if isinstance(value, dict):
@@ -77,31 +77,31 @@ class JsonWalk:
         return redacted
 
     def _walk_list(self, items: Any, path: JsonPath, free: bool, name: str, depth: int) -> list[Any]:
-        found: list[Any] = []
+        redacted: list[Any] = []
         option = name
         for index, item in enumerate(items):
-            found.append(self.walk_value(item, (path, index), free, option, depth + 1))
+            redacted.append(self.walk_value(item, (path, index), free, option, depth + 1))
             option = item if isinstance(item, str) and item.startswith("-") and "=" not in item else name
-        return found
+        return redacted
 
     def _walk_object(self, items: Mapping[str, Any], path: JsonPath, free: bool, depth: int) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        redacted: dict[str, Any] = {}
         label = items.get("name", items.get("key"))
         clean, is_jwk = self._visitor.get_clean_texts(), "kty" in items
         for key, value in items.items():
-            # Most strings of a session are keys, and few are different.
-            new_key = key if key in clean else self._visit_key(key, path, found)
+            # Most strings of a session are keys, and only a few of those are distinct.
+            new_key = key if key in clean else self._visit_key(key, path, redacted)
             if not free and self._is_structure(items, key):
-                found[new_key] = value
+                redacted[new_key] = value
                 continue
             name = label if key == "value" and isinstance(label, str) else key
             if is_jwk and key in JWK_PRIVATE:
                 name = "private_key"
-            found[new_key] = self.walk_value(value, (path, new_key), free or key in _FREE_FORM_KEYS, name, depth + 1)
+            redacted[new_key] = self.walk_value(value, (path, new_key), free or key in _FREE_FORM_KEYS, name, depth + 1)
         is_thought = not free and items.get("type") == "thinking" and items.get("signature")
-        if is_thought and found.get("thinking") != items.get("thinking"):
+        if is_thought and redacted.get("thinking") != items.get("thinking"):
             self._visitor.note_changed_thinking(path)
-        return found
+        return redacted
 
     def _visit_key(self, key: str, path: JsonPath, taken: Mapping[str, Any]) -> str:
         new = base = self._visitor.redact_text(key, path)
@@ -120,7 +120,7 @@ class JsonWalk:
 
 
 def format_json_path(path: JsonPath) -> str:
-    """A path as text: `message.content[0].text`."""
+    """Format a path as text: `message.content[0].text`."""
     steps = []
     while path:
         path, step = path

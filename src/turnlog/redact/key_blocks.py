@@ -1,9 +1,9 @@
-r"""Private keys: blocks from `-----BEGIN … PRIVATE KEY-----` to its end, however their lines are joined.
+r"""Private keys: blocks from `-----BEGIN … PRIVATE KEY-----` to their end, however their lines are joined.
 
-Tools call them by other names too: OpenVPN has static keys, and SSH2 writes four dashes with a space.
+Some tools use other names: OpenVPN has static keys, and SSH2 writes four dashes with a space.
 
-The lines may be joined by line ends, by `\n` as JSON in a text has them, by the line numbers of a listing, by quotes
-and plus signs of code. A block that is cut off goes as far as its lines do.
+The lines may be joined by line ends, by `\n` in JSON, by the line numbers of a listing, or by the quotes and plus
+signs of code. A block that is cut off ends with its last line.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from turnlog.redact.text_view import TextView
 
 PRIVATE_KEY_RULE = "private-key"
 MIN_KNOWN_KEY_LINE_CHARS = 40
-"""Lines of a key that have so many characters are known by themselves from then on."""
+"""Key lines of this length are recognised on their own from then on."""
 _KIND = (
     r"(?:[A-Za-z0-9-]{1,20}+ ){0,3}"
     r"(?:(?:PRIVATE|SECRET|[Ss]tatic|[Ss]hared|[Ss]ymmetric|(?:tls-crypt-v2 )?(?:client|server))"
@@ -27,7 +27,7 @@ _KEY_BEGIN = re.compile(rf"-----BEGIN {_KIND}-----|---- BEGIN {_KIND} ----")
 _KEY_END = re.compile(rf"-----END {_KIND}-----|---- END {_KIND} ----")
 _MAX_ODD_KEY_CHARS = 32 * 1024
 _KEY_LINE = re.compile(r"[A-Za-z0-9+/]{16,}+={0,2}")
-# What stands between two lines: line ends and escapes, or the quotes of code, which end one line and begin the next;
+# What separates two lines: line ends and escapes, or the quotes of code, which end one line and begin the next;
 # then the number or the sign that a listing puts first.
 _LINE_JOINT = re.compile(
     r"(?:(?:\s|\\+[nrt]|\\(?=\n)){1,40}+|(?:\\+[nrt])*+[\"'`][ \t]*+[+,.\\]?[ \t]*+\r?\n[\s+]*+[\"'`](?:\s|\\+[nrt])*+)"
@@ -38,7 +38,7 @@ _SHORT_KEY_LINE = re.compile(r"[A-Za-z0-9+/]{1,15}+={0,2}(?![A-Za-z0-9])")
 _FOREIGN_TEXT = re.compile(r"[{}]|[\"'`]\s?[,:]\s?\\*[\"'`]|[\"'`]: ")
 _KEY_HEADER = re.compile(r"(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset|Subject): [^\n\\]{0,200}+")
 _BREAK = r"(?:\r?\n|\\+n)"
-_MAX_KEY_FILE = 4_000
+_MAX_KEY_FILE_CHARS = 4_000
 _KEY_FILES = (
     AnchoredPattern("secret key", rf"{_BREAK}(?P<key>RW[A-Za-z0-9+/]{{40,400}}+={{0,2}})"),  # minisign, signify
     AnchoredPattern(
@@ -48,37 +48,36 @@ _KEY_FILES = (
     AnchoredPattern("ED25519-V3:", r"(?P<key>[A-Za-z0-9+/]{60,100}+={0,2})"),  # tor, an onion service
     AnchoredPattern(":x25519:", r"(?P<key>[A-Z2-7]{52})(?![A-Za-z0-9])"),  # tor, a client of one
 )
-"""Keys in files of their own kind, by what stands before them."""
+"""Keys in files of a special format, by the text before them."""
 
 
 class KeyBlockRule:
-    """The rule for private key blocks."""
+    """Finds private key blocks."""
 
     hints = ("---begin ", "--- begin ", *(form.anchor.lower() for form in _KEY_FILES))
     names = (PRIVATE_KEY_RULE,)
 
     def find(self, view: TextView) -> Iterator[SecretFinding]:
-        """Find the blocks of a text."""
-        if view.random_runs and len(view.text) <= _MAX_KEY_FILE:
-            yield from _key_files(view.text)
+        if view.random_runs and len(view.text) <= _MAX_KEY_FILE_CHARS:
+            yield from _find_key_files(view.text)
         if "BEGIN " not in view.text:
             return
         at = 0
-        while begun := _KEY_BEGIN.search(view.text, at):
-            at = self._find_block_end(view.text, begun.end())
-            key = normalise_key_body(view.text[begun.end() : at])
+        while header := _KEY_BEGIN.search(view.text, at):
+            at = self._find_block_end(view.text, header.end())
+            key = normalise_key_body(view.text[header.end() : at])
             if key:
-                yield SecretFinding(begun.start(), at, PRIVATE_KEY_RULE, FindingRank.KEY_BLOCK, key)
+                yield SecretFinding(header.start(), at, PRIVATE_KEY_RULE, FindingRank.KEY_BLOCK, key)
 
     def _find_block_end(self, text: str, at: int) -> int:
         at = _find_last_line_end(text, at)
         end = _KEY_END.search(text, at, at + _MAX_ODD_KEY_CHARS)
-        # A block with something odd in it goes as a whole too, unless its end is another's or stands in another string.
+        # A block with odd content is replaced as a whole too, unless its end belongs to another block or string.
         odd = text[at : end.start()] if end else ""
         return end.end() if end and not _KEY_BEGIN.search(odd) and not _FOREIGN_TEXT.search(odd) else at
 
 
-def _key_files(text: str) -> Iterator[SecretFinding]:
+def _find_key_files(text: str) -> Iterator[SecretFinding]:
     for form in _KEY_FILES:
         if form.anchor in text:
             for match in form.finditer(text):
@@ -86,18 +85,17 @@ def _key_files(text: str) -> Iterator[SecretFinding]:
 
 
 def normalise_key_body(body: str) -> str:
-    """The lines of a key without what joins them; empty if it is none."""
+    """Return the lines of a key without what joins them; empty if it is not a key."""
     lines = split_key_lines(body)
     return "\n".join(lines) if sum(map(len, lines)) >= MIN_KNOWN_KEY_LINE_CHARS else ""
 
 
 def split_key_lines(body: str) -> list[str]:
-    """The lines of a key."""
     return _KEY_LINE.findall(_ESCAPED_LINE_END.sub("\n", body))
 
 
 def _find_last_line_end(text: str, at: int) -> int:
-    """Where the lines of a key stop."""
+    """Return where the lines of a key end."""
     while (joint := _LINE_JOINT.match(text, at)) and (
         line := _KEY_LINE.match(text, joint.end())
         or _KEY_HEADER.match(text, joint.end())

@@ -1,4 +1,4 @@
-r"""String literals that code joins to one: `"abc" + "def"`."""
+r"""String literals that code joins into one: `"abc" + "def"`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SECRET_PIECE = re.compile(r"[A-Za-z0-9+/=_.-]{4}")
 
 
 def find_literal_joints(raw: str, runs: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Where a text stops and starts again inside of what code joins to one string; one piece must be a run."""
+    """Return the spans between literals that code joins to one string; one of the pieces must be a run."""
     spans: dict[tuple[int, int], None] = {}
     for start, end in runs:
         if (
@@ -29,13 +29,13 @@ def find_literal_joints(raw: str, runs: list[tuple[int, int]]) -> list[tuple[int
 
 
 def _has_join_before(raw: str, at: int) -> bool:
-    """Whether an operator or a line end stands before the quote at which a run begins."""
+    """Return whether an operator or a line end comes before the quote at which a run begins."""
     before = raw[max(0, at - _MAX_JOINT_DISTANCE_CHARS) : at].rstrip("\"'`\\").rstrip(" \t")
     return before[-1:] in ("+", ".", "&", "\n")
 
 
 def _is_literal_joint(raw: str, match: re.Match[str]) -> bool:
-    """Whether both quotes are of one kind and depth, with what may be a secret on both sides."""
+    """Return whether both quotes have one kind and depth, with a possible part of a secret on both sides."""
     start, end = match.span()
     return (
         match["close"] == match["open"]

@@ -1,4 +1,4 @@
-"""Passwords beside the name they belong to: in calls, in files of tools, in what a command shows, in a sentence."""
+"""Passwords next to their user name: in calls, in configuration files, in command output, in sentences."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from turnlog.redact.secret_rule import FindingRank, SecretFinding
 from turnlog.redact.text_view import TextView
 
 _PLAIN_LOGIN_CALLS = ("auth", "credential", "credentials", "pw_set")
-"""They take a name and a password, and nothing else: any word may be the password."""
+"""Calls that take only a name and a password: any word may be the password."""
 _MIXED_LOGIN_CALLS = (
     "login",
     "connect",
@@ -24,14 +24,14 @@ _MIXED_LOGIN_CALLS = (
     "sign_in",
     "credential]::new",
 )
-"""They take other things as well: only what no word or name looks like is a password."""
+"""Calls that take other arguments too: only what looks like neither a word nor a name is a password."""
 
 
 def _build_lookbehind(names: tuple[str, ...]) -> str:
     return "|".join(rf"(?<={re.escape(name)}\()" for name in names)
 
 
-# The parenthesis is looked for first: that is much faster than a search for each name.
+# Search for the parenthesis first: that is much faster than a search for each name.
 _LOGIN_CALL = re.compile(
     rf"\((?=[\"'\\\\\n])(?=\s{{0,40}}+\\*[\"'])(?:(?P<plain>{_build_lookbehind(_PLAIN_LOGIN_CALLS)})|{_build_lookbehind(_MIXED_LOGIN_CALLS)})"
 )
@@ -60,7 +60,7 @@ _CREDENTIALS_SENTENCE = AnchoredPattern(
 
 
 class LoginRule:
-    """The rule for them."""
+    """Finds the passwords of logins."""
 
     hints = (
         *(f"{name}(" for name in (*_PLAIN_LOGIN_CALLS, *_MIXED_LOGIN_CALLS)),
@@ -73,7 +73,6 @@ class LoginRule:
     names = ("password",)
 
     def find(self, view: TextView) -> Iterator[SecretFinding]:
-        """Find the passwords of logins in a text."""
         for span in self._iter_password_spans(view):
             yield SecretFinding(*span, "password", FindingRank.ASSIGNMENT, view.text[slice(*span)])
 
@@ -101,7 +100,7 @@ class LoginRule:
 
 
 def _iter_password_arguments(text: str, at: int, plain: bool) -> Iterator[tuple[int, int]]:
-    """Give the arguments of a call, or the items of a tuple, that are passwords: never the first one."""
+    """Yield the arguments of a call, or the items of a tuple, that are passwords; the first never is."""
     strings = 0
     spans: list[tuple[int, int]] = []
     for _ in range(_MAX_ARGUMENTS):

@@ -1,4 +1,4 @@
-"""Password hashes: what can be tried against lists of passwords, so it must not leave either."""
+"""Password hashes, which are secrets too: an attacker can test lists of passwords against them."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _HEX_32_CHARS = r"[0-9a-fA-F]{32}"
 
 
 class HashForm(NamedTuple):
-    """What hashes of one kind look like."""
+    """The format of one kind of hash."""
 
     anchor: str
-    """What a text with one holds, in small letters."""
+    """A text that every hash of this kind contains, in lower case."""
     form: str
     whose: str
 
@@ -65,20 +65,20 @@ HASH_FORMS = (
 _HASH_START = re.compile(
     r"\$(?:2[abxy]?\$|1\$|5\$|6\$|y\$|[PHS]\$|apr1|argon2|scrypt|pbkdf2|[0-9]{4,9}[$:]|[^\s$]{1,64}\$[0-9a-f]{32})"
 )
-"""What a text with one of them holds, if it is no hash of LDAP."""
+"""What every text with one of these hashes contains, except LDAP hashes."""
 _LDAP_HASH = re.compile(r"\{S?SHA[0-9]{0,3}\}[A-Za-z0-9+/]{24,160}={0,2}")
 _HEX_DIGITS = re.compile(r"[0-9a-fA-F]+")
 _compiled_forms: dict[str, re.Pattern[str]] = {}
 
 
 class HashRule:
-    """The rule for all of them."""
+    """Finds password hashes."""
 
     hints = ()
     names = (PASSWORD_HASH_RULE,)
 
     def find(self, view: TextView) -> Iterator[SecretFinding]:
-        """Find the password hashes of a text: each of them holds a run of letters and digits."""
+        """Find the password hashes of a text; each of them contains a run of letters and digits."""
         if view.random_runs:
             for start, end in self._iter_hash_spans(view):
                 yield SecretFinding(start, end, PASSWORD_HASH_RULE, FindingRank.TOKEN, view.text[start:end])
@@ -97,7 +97,7 @@ class HashRule:
 
 
 def _find_bare_hash(text: str, start: int, end: int) -> tuple[int, int] | None:
-    """The place of a hash that is hex with something around it: of PostgreSQL, MySQL and Windows."""
+    """Return the span of a hex hash that its surroundings reveal: PostgreSQL, MySQL and Windows."""
     size = end - start
     if size == 35 and text.startswith("md5", start) and _HEX_DIGITS.fullmatch(text, start + 3, end):
         return start, end
@@ -110,7 +110,7 @@ def _find_bare_hash(text: str, start: int, end: int) -> tuple[int, int] | None:
         and text[start - 1] == ":"
         and _HEX_DIGITS.fullmatch(text, start, end)
     ):
-        # name:number:LM:NT::: of a dump, name::domain:challenge:answer:blob of a capture
+        # name:number:LM:NT::: in a dump, name::domain:challenge:answer:blob in a capture
         around = text[start - 33 : start - 1], text[end + 1 : end + 3]
         return (start, end) if around[1] == "::" or _HEX_DIGITS.fullmatch(around[0][-16:]) else None
     return None

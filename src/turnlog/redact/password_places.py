@@ -1,4 +1,4 @@
-"""Tools that take a password at a fixed place of the line, without an option."""
+"""Tools that take a password at a fixed place of the command line, without an option."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ OPTIONAL_QUOTE = r"(?:\\*[\"'])?"
 PASSWORD_VALUE = OPTIONAL_QUOTE + r"(?P<value>[^\s\"'`\\|;&<>]{3,200}+)"
 _LINE_CONTINUATION = r"\\{1,8}+(?:\r?\n|n)[ \t]{0,40}+"
 ARGUMENT_GAP = rf"(?:[ \t]{{1,40}}+(?:{_LINE_CONTINUATION})?|{_LINE_CONTINUATION})"
-"""What separates words: spaces, or the end of a line that goes on."""
+"""What separates words: spaces, or a line continuation."""
 _QUOTED_OR_BARE_VALUE = (
     r"(?:\\*(?P<quote>[\"'])(?P<quoted>[^\"'\n\\]{3,200}+)\\*(?P=quote)|(?P<value>[^\s\"'`|;<>(){}\\]{3,200}+))"
 )
@@ -93,15 +93,15 @@ PASSWORD_PLACES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "rclone obscure": (("rclone obscure", rf"{ARGUMENT_GAP}{PASSWORD_VALUE}"),),
 }
-"""By a word that several of them need: what the line holds, in small letters, and what follows it."""
+"""By a word that several tools share: the text that the line must contain, in lower case, and what follows it."""
 PIPED_PASSWORD = re.compile(
     r"(?:echo|printf) (?:-[neE]{1,3} )?(?:\\*[\"']?%s(?:\\+n)?\\*[\"']? )?\\*(?P<quote>[\"']?)"
     r"(?:[a-z_][a-z0-9_.-]{0,31}:)?(?P<value>[^\s\"'|;&<>$`\\]{4,100}+)\\*(?P=quote)"
     r" ?\| ?(?:sudo )?(?:sudo -[a-zA-Z]{0,5}S|chpasswd|passwd --stdin|kinit|cryptsetup|smbpasswd|gpg --batch|openssl"
     r"|(?:docker|podman|helm registry|gh auth|az|oc) login)"
 )
-"""A password that `echo` hands to a tool."""
+"""A password that `echo` pipes to a tool."""
 TO_SECURE_STRING = re.compile(
     r"\\*(?P<quote>[\"'])(?P<value>[^\"'\n\\]{3,200}+)\\*(?P=quote) ?\| ?ConvertTo-SecureString", re.IGNORECASE
 )
-"""A password that PowerShell hands on."""
+"""A password that PowerShell pipes on."""

@@ -1,4 +1,4 @@
-"""On request: e-mail addresses, and the names of people in the paths of their home folders."""
+"""Rules on request: e-mail addresses, and the names of people in the paths of their home folders."""
 
 from __future__ import annotations
 
@@ -22,13 +22,12 @@ _IMPERSONAL_NAMES = frozenset(
 
 
 class EmailRule:
-    """The rule for e-mail addresses."""
+    """Finds e-mail addresses."""
 
     hints = ("@",)
     names = ("email",)
 
     def find(self, view: TextView) -> Iterator[SecretFinding]:
-        """Find the addresses of a text."""
         if "@" not in view.text:
             return
         for host in _EMAIL_HOST.finditer(view.text):
@@ -44,17 +43,16 @@ class EmailRule:
 
 
 class HomeFolderRule:
-    """The rule for names in home folders."""
+    """Finds user names in the paths of home folders."""
 
     hints = None
     names = ("user",)
 
     def find(self, view: TextView) -> Iterator[SecretFinding]:
-        """Find the names of a text."""
         for match in _HOME_FOLDER.finditer(view.text):
             name = match["name"]
             if match[0].startswith("-"):
-                # The folder of a project: dashes stand for all that separates.
+                # A project folder: dashes replace all separators.
                 name = name.partition("-")[0]
             name = name.rstrip(".")
             if name and name.lower() not in _IMPERSONAL_NAMES:
@@ -64,6 +62,6 @@ class HomeFolderRule:
 
 
 def _count_escape_chars(text: str, start: int, local: str) -> int:
-    r"""How many characters of the local part belong to an escape before it: `\nme@example.org`."""
+    r"""Count the characters of the local part that belong to an escape before it: `\nme@example.org`."""
     escape = _ESCAPE_LETTERS.match(local) if start > 0 and text[start - 1] == "\\" else None
     return escape.end() if escape else 0

@@ -1,4 +1,4 @@
-"""Is it a secret or does it only look like one? Placeholders, words, code, paths, numbers."""
+"""Decides whether a value is a secret or only looks like one: a placeholder, a word, code, a path, a number."""
 
 from __future__ import annotations
 
@@ -65,13 +65,13 @@ _PROSE_WORDS = _INSTRUCTION_WORDS | frozenset(
 )
 
 _SEED_SIZES = frozenset({12, 15, 18, 21, 24})
-"""So many words has the seed of a wallet."""
+"""The possible numbers of words in the seed of a wallet."""
 NO_SEED_WORDS = frozenset("the and for from your are was were not has its but".split())
-"""They are in most sentences and in no wallet."""
+"""Words that are in most sentences but in no wallet."""
 
 
 def is_placeholder(value: str) -> bool:
-    """Whether a value stands for a secret instead of being one: `<token>`, `${TOKEN}`, `your-api-key`, `xxxxxx`."""
+    """Return whether a value only marks the place of a secret: `<token>`, `${TOKEN}`, `your-api-key`, `xxxxxx`."""
     lower = value.lower()
     return bool(
         lower.rstrip("?!:.") in COMMON_NON_SECRETS
@@ -85,22 +85,21 @@ def is_placeholder(value: str) -> bool:
 
 
 def has_varied_characters(value: str, least: int = 7) -> bool:
-    """Whether enough different characters are in it to be drawn at random."""
+    """Return whether a value has enough different characters to be random."""
     return len(set(value)) >= least
 
 
 def has_letters_and_digits(value: str) -> bool:
-    """Whether letters and digits are in it."""
     return any(map(str.isdigit, value)) and any(map(str.isalpha, value))
 
 
 def has_digits_or_symbols(value: str) -> bool:
-    """Whether digits or symbols stand among its letters, as in no word or name of code."""
+    """Return whether a value mixes digits or symbols with its letters, unlike any word or name in code."""
     return (has_letters_and_digits(value) and not _NUMBERED_NAME.match(value)) or bool(_INNER_SYMBOL.search(value))
 
 
 def is_password_like(value: str, *, quoted: bool, sure: bool) -> bool:
-    """Whether a value that is named a password may be one; `sure` where nothing but a value can stand."""
+    """Return whether a value called a password may be one; `sure` if only a value can be there."""
     if (
         len(value) < 4
         or len(value) > 256
@@ -118,8 +117,8 @@ def is_password_like(value: str, *, quoted: bool, sure: bool) -> bool:
 
 
 def is_token_like(value: str, *, quoted: bool, sure: bool) -> bool:
-    """Whether a value that is named a secret, token or key may be one."""
-    if (quoted or sure) and dense(value):
+    """Return whether a value called a secret, token or key may be one."""
+    if (quoted or sure) and is_dense(value):
         return True
     if len(value) < (8 if quoted or sure else 12) or is_placeholder(value) or _is_path_or_reference(value, quoted):
         return False
@@ -143,8 +142,8 @@ def is_token_like(value: str, *, quoted: bool, sure: bool) -> bool:
     )
 
 
-def dense(value: str) -> bool:
-    """Whether letters, digits and signs of all kinds follow each other in no order, as frameworks draw their keys."""
+def is_dense(value: str) -> bool:
+    """Return whether letters, digits and all kinds of signs are mixed, as in the keys that frameworks generate."""
     value = _PREFIX.sub("", value)
     if value.startswith(("$(", "${", "{{", "%{", "#{")) or (value[:1] in "<[{(" and value[-1:] in ">]})"):
         return False
@@ -161,17 +160,17 @@ def dense(value: str) -> bool:
     lower = value.lower()
     return not (
         _LONG_WORD.search(value) or _PLACEHOLDER_WORD.search(lower) or _REPEATED_CHARACTER.search(lower)
-    ) and _turns(value) * 3 > len(value)
+    ) and _count_kind_changes(value) * 3 > len(value)
 
 
-def _turns(value: str) -> int:
-    """How often the kind of the character changes: large, small, digit, sign."""
+def _count_kind_changes(value: str) -> int:
+    """Count how often the kind of character changes: upper case, lower case, digit, sign."""
     kinds = [0 if letter.isdigit() else 1 if letter.isupper() else 2 if letter.isalpha() else 3 for letter in value]
     return sum(a != b for a, b in pairwise(kinds))
 
 
 def is_random_like(value: str, least: int = 20) -> bool:
-    """Whether a value looks drawn at random: hex, or letters and digits in no order."""
+    """Return whether a value looks random: hex, or letters and digits in no order."""
     if len(value) < least or not has_varied_characters(value, min(8, least - 2)) or is_placeholder(value):
         return False
     parts = [part for part in re.split(r"[-_.:/]", value) if part]
@@ -182,7 +181,7 @@ def is_random_like(value: str, least: int = 20) -> bool:
 
 
 def is_passphrase_like(value: str, *, sure: bool, words: int = 4) -> bool:
-    """Whether several words are a passphrase and not a sentence about one, which begins with its only capital."""
+    """Return whether several words are a passphrase, not a sentence, which begins with its only capital."""
     parts = value.split(" ")
     if not 8 <= len(value) <= 300 or len(parts) < 2 or not all(parts) or "\n" in value or is_placeholder(value):
         return False
@@ -194,7 +193,7 @@ def is_passphrase_like(value: str, *, sure: bool, words: int = 4) -> bool:
 
 
 def is_code_group(value: str) -> bool:
-    """Whether a value is a code for a person to type: digits, or letters and digits, perhaps in groups."""
+    """Return whether a value is a code for a person to type: digits, or letters and digits, perhaps in groups."""
     plain = value.replace("-", "").replace(" ", "")
     if (
         not 6 <= len(plain) <= 64
@@ -209,8 +208,8 @@ def is_code_group(value: str) -> bool:
     )
 
 
-def is_seed(words: list[str]) -> bool:
-    """Whether words are those of a wallet, not of a sentence or of an ordered list."""
+def is_seed_phrase(words: list[str]) -> bool:
+    """Return whether words are those of a wallet, not of a sentence or a sorted list."""
     return (
         len(words) in _SEED_SIZES
         and not NO_SEED_WORDS.intersection(words)
@@ -221,12 +220,12 @@ def is_seed(words: list[str]) -> bool:
 
 
 def is_strong_secret(value: str) -> bool:
-    """Whether a value is a secret even where a sentence might stand."""
+    """Return whether a value is a secret even where a sentence may continue."""
     return 8 <= len(value) <= 512 and has_letters_and_digits(value) and is_token_like(value, quoted=True, sure=False)
 
 
 def is_code_expression(value: str, quoted: bool) -> bool:
-    """Whether a value is an expression: `q.options.limit`, `a?.b??0`, `x=y.z`, `client_token2()`."""
+    """Return whether a value is an expression: `q.options.limit`, `a?.b??0`, `x=y.z`, `client_token2()`."""
     if not quoted and _CODE_EXPRESSION.search(value):
         return True
     if quoted and not ("=" in value and "." in value):
@@ -238,23 +237,23 @@ def is_code_expression(value: str, quoted: bool) -> bool:
 
 
 def is_random_letters(value: str, least: int = 20) -> bool:
-    """Whether letters alone look drawn at random: long, without parts, large and small ones in no order."""
+    """Return whether letters alone look random: long, in one piece, upper and lower case in no order."""
     if len(value) < least or not value.isalpha() or not has_varied_characters(value, 9):
         return False
-    turns = sum(a.isupper() != b.isupper() for a, b in pairwise(value))
-    if turns:
-        return turns * 4 > len(value) and (turns * 5 > len(value) * 2 or _is_jumble(value))
+    changes = sum(a.isupper() != b.isupper() for a, b in pairwise(value))
+    if changes:
+        return changes * 4 > len(value) and (changes * 5 > len(value) * 2 or _is_jumble(value))
     return _is_jumble(value)
 
 
 def _is_jumble(value: str) -> bool:
-    """Whether letters are no words: too many consonants in a row, or hardly a vowel."""
+    """Return whether letters form no words: too many consonants in a row, or few vowels."""
     vowels = sum(map("aeiouyAEIOUY".__contains__, value))
     return len(_CONSONANT_RUN.findall(value)) * 16 >= len(value) or vowels * 5 < len(value)
 
 
 def count_character_changes(value: str) -> int:
-    """How often letters and digits, or large and small ones, change."""
+    """Count how often letters and digits, or upper and lower case, change."""
     kinds = ["0" if letter.isdigit() else "A" if letter.isupper() else "a" for letter in value]
     return sum(a != b for a, b in pairwise(kinds))
 
@@ -271,12 +270,12 @@ def _is_path_or_reference(value: str, quoted: bool) -> bool:
 
 
 def _is_secret_name(value: str) -> bool:
-    """Whether words are what a secret is called: `acquireTokenByCode`, `_PasswordType`."""
+    """Return whether words are the name of a secret: `acquireTokenByCode`, `_PasswordType`."""
     lower = value.lower()
     return any(word in lower for word in _SECRET_KIND_WORDS)
 
 
 def _is_sequence(value: str) -> bool:
-    """Whether it counts or spells the alphabet: `1234567890abcdef`."""
+    """Return whether a value counts or spells the alphabet: `1234567890abcdef`."""
     steps = sum(ord(b) - ord(a) == 1 for a, b in pairwise(value))
     return steps * 2 > len(value)

@@ -1,6 +1,6 @@
-"""Redaction rules of other packages: checked when they are loaded, and whenever they answer.
+"""Redaction rules from other packages: checked when they are loaded and every time they return results.
 
-A rule that can't be loaded, raises, or names places that don't exist stops the redaction: without it, secrets that it
+A rule that can't be loaded, raises, or returns invalid spans stops the redaction: without it, secrets that it
 should have found would leave the machine.
 """
 
@@ -23,18 +23,18 @@ from turnlog.redact.text_view import TextView
 
 
 class RedactionRule(Protocol):
-    """Finds secrets of one kind. The name of its entry point is the name in the marks: `[secret:NAME:1]`.
+    """Finds secrets of one kind. Placeholders contain the name of its entry point: `[secret:NAME:1]`.
 
-    A rule may also have `hints`: a tuple of texts in lower-case ASCII. Every text with a secret then contains one of
-    them, in upper or lower case, and turnlog asks the rule about no short text without a hint, which is faster.
+    A rule may also have `hints`: a tuple of texts in lower-case ASCII. Every text with a secret must then contain one
+    of them, in upper or lower case, and turnlog does not call the rule for short texts without a hint, which is faster.
     """
 
     def find_secrets(self, text: str) -> Iterable[tuple[int, int]]:
-        """Give the start and the end of each secret in a text; the same text has the same secrets every time."""
+        """Return the start and the end of each secret in a text; the same text must always give the same result."""
 
 
 class PluginRule:
-    """The rule of another package as one of ours."""
+    """Makes the rule of another package usable like a built-in one."""
 
     def __init__(self, plugin: InstalledPlugin, rule: RedactionRule) -> None:
         self.plugin = plugin
@@ -48,53 +48,53 @@ class PluginRule:
         try:
             spans = read_spans(self.rule.find_secrets(text), text)
         except PLUGIN_ERRORS as error:
-            # Not what the exception says: it may quote the secret.
+            # Not the exception's message: it may quote the secret.
             reason = f"failed with {type(error).__name__} (TURNLOG_DEBUG=1 shows the traceback)"
             raise self.plugin.build_failure(reason) from error
         name = self.names[0]
         return [SecretFinding(start, end, name, FindingRank.PATTERN, text[start:end]) for start, end in spans]
 
 
-def read_spans(found: Iterable[Any], text: str) -> list[tuple[int, int]]:
-    """The places that a rule found, if they are places of the text."""
+def read_spans(results: Iterable[Any], text: str) -> list[tuple[int, int]]:
+    """Return the spans that a rule found; raises `ValueError` for one outside of the text."""
     spans = []
-    for start, end in found:
+    for start, end in results:
         if type(start) is not int or type(end) is not int or not 0 <= start < end <= len(text):
-            raise ValueError(f"find_secrets gave ({start!r}, {end!r}) for a text of {len(text)} characters")
+            raise ValueError(f"find_secrets returned ({start!r}, {end!r}) for a text of {len(text)} characters")
         spans.append((start, end))
     return spans
 
 
 def read_hints(rule: RedactionRule) -> tuple[str, ...] | None:
-    """The hints of a rule, if it has some; raises `TypeError` if they are no hints."""
+    """Return the hints of a rule, if it has any; raises `TypeError` if they are invalid."""
     hints = getattr(rule, "hints", None)
     if hints is None:
         return None
     if not isinstance(hints, tuple) or not hints or not all(isinstance(hint, str) and hint for hint in hints):
-        raise TypeError("hints is not a tuple of texts")
+        raise TypeError("hints is not a tuple of strings")
     if any(hint != hint.lower() or not hint.isascii() for hint in hints):
         raise TypeError("hints are not in lower-case ASCII")
     return hints
 
 
 def load_plugin_rules(reserved: Collection[str]) -> list[PluginRule]:
-    """The rules of all installed packages; raises `BrokenPlugin` if one can't be used.
+    """Load the rules of all installed packages; raises `BrokenPlugin` if one can't be used.
 
-    A rule can't have the name of a built-in one (`reserved`) or of another plugin: marks would not say who found it.
+    Each needs a name that neither a built-in rule (`reserved`) nor another plugin has, so that a placeholder is clear.
     """
     plugins = find_plugins(RULE_GROUP)
     return [load_plugin_rule(plugin, reserved) for plugin in plugins]
 
 
 def load_plugin_rule(plugin: InstalledPlugin, reserved: Collection[str]) -> PluginRule:
-    """The rule of one package."""
+    """Load the rule of one package."""
     if not PLUGIN_NAME.fullmatch(plugin.name):
         raise plugin.build_failure(f"can't be used: {NAME_RULE}")
     if plugin.name in reserved:
-        raise plugin.build_failure(f"can't be used: turnlog has a rule {plugin.name!r} of its own")
+        raise plugin.build_failure(f"can't be used: turnlog has a built-in rule named {plugin.name!r}")
     others = [item.package for item in find_plugins(RULE_GROUP) if item.name == plugin.name and item != plugin]
     if others:
-        raise plugin.build_failure(f"can't be used: package {others[0]} has a rule of that name, too")
+        raise plugin.build_failure(f"can't be used: package {others[0]} has a rule with the same name")
     if plugin not in _loaded:
         rule = plugin.create()
         try:

@@ -1,7 +1,7 @@
-"""Long random values by what stands before them: the names of keys, the parameters of addresses, cookies.
+"""Long random values that the text before them reveals: names of keys, URL parameters, cookies.
 
-Such a value holds a run of letters and digits, and a text has few of these: each is looked at, instead of the whole
-text for each name.
+Such a value contains a run of letters and digits, and a text has few of these: checking each run is faster than
+searching the whole text for each name.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _MAX_HEADER_DISTANCE_CHARS = 600
 _NAME_BEFORE_VALUE = re.compile(
     r"(?P<lead>[?&;]|amp;|u0026)?(?P<name>[A-Za-z0-9_.$-]{1,60}+)\\*[\"'`]?\]?\s{0,3}"
     r"(?:[:=]|=>|:=)\s{0,3}\\*[\"'`]?(?:0x)?"
-    r"(?P<begun>[^\s\"'`&;,<>(){}=]{0,40})$"
+    r"(?P<prefix>[^\s\"'`&;,<>(){}=]{0,40})$"
 )
 _CHARS_BEFORE_RUN = frozenset("\"'`=: %$~x")
-"""What may stand before a run that is a value or goes on with one."""
+"""The characters that may come before a run which is a value or part of one."""
 _RUN_VALUE = re.compile(r"[^\s&\"'`<>#\\;,(){}|]{16,4096}+")
 _SIGNATURE_NAME = re.compile(r"(?:.*[-_.])?(?:sig|signature|hmac)|x-amz-security-token", re.IGNORECASE)
 _SECRET_PARAMETER = re.compile(
@@ -36,32 +36,31 @@ _SESSION_COOKIE_NAME = re.compile(
     r"PHPSESSID|JSESSIONID|ASPSESSIONID[A-Z]{8}|ASP\.NET_SessionId|connect\.sid|laravel_session"
 )
 _COOKIE_LINE = re.compile(r"cookies?\\*[\"'`]?\]?\s{0,4}[:=(,]\s{0,4}[^:(){}\[\]]{0,8}[{(\[\"'\\]?[^(){}\[\]]*$")
-"""A header, a call or an object of cookies that has not ended."""
+"""A header, a call or an object with cookies that has not ended."""
 JWK_PRIVATE = frozenset({"d", "p", "q", "dp", "dq", "qi", "k"})
-"""The members of a JSON Web Key that only its owner may know."""
+"""The members of a JSON Web Key that must stay secret."""
 _JWK = re.compile(r"\bkty\b")
-_JWK_REACH = 4_000
+_MAX_JWK_DISTANCE_CHARS = 4_000
 _CURL_COOKIE_OPTION = re.compile(r"(?:\s-b|--cookie)[ =]{1,2}")
 
 
 class RandomRunRule:
-    """The rule for them."""
+    """Finds long random values that something names."""
 
     hints = ()
     names = ("key", "token", "secret", "signature", "cookie")
 
     def find(self, view: TextView) -> Iterator[SecretFinding]:
-        """Find the long random values of a text that something names."""
-        text, done = view.text, 0
+        text, searched_end = view.text, 0
         for start, _ in view.random_runs:
-            # Most runs are names of code.
-            if start < done or text[max(0, start - 1) : start] not in _CHARS_BEFORE_RUN:
+            # Most runs are names in code.
+            if start < searched_end or text[max(0, start - 1) : start] not in _CHARS_BEFORE_RUN:
                 continue
             if text[start - 1] == " " and text[start - 2 : start - 1] not in (":", "=", ">"):
                 continue
             if not (name := _NAME_BEFORE_VALUE.search(text, max(0, start - _MAX_NAME_DISTANCE_CHARS), start)):
                 continue
-            begin = name.start("begun")
+            begin = name.start("prefix")
             value = _RUN_VALUE.match(text, begin)
             secret = value[0].rstrip(".:") if value else ""
             if (
@@ -69,14 +68,14 @@ class RandomRunRule:
                 and (rule := _choose_rule(view, name, secret))
                 and not is_in_hash_table(text, begin, begin + len(secret))
             ):
-                done = begin + len(secret)
+                searched_end = begin + len(secret)
                 yield SecretFinding(
-                    begin, done, rule, FindingRank.ADDRESS if name["lead"] else FindingRank.HEADER, secret
+                    begin, searched_end, rule, FindingRank.ADDRESS if name["lead"] else FindingRank.HEADER, secret
                 )
 
 
 def _choose_rule(view: TextView, match: re.Match[str], secret: str) -> str | None:
-    """The rule by which a value is a secret."""
+    """Return the rule by which a value is a secret; None if it is not."""
     name, plain = match["name"], unquote(secret) if "%" in secret else secret
     if match["lead"] and _SIGNATURE_NAME.fullmatch(name):
         return (
@@ -91,7 +90,7 @@ def _choose_rule(view: TextView, match: re.Match[str], secret: str) -> str | Non
             return None
         return "key" if named["key"] else "token" if named["word"].lower() == "pat" else "secret"
     if name in JWK_PRIVATE:
-        around = max(0, match.start() - _JWK_REACH), match.end() + _JWK_REACH
+        around = max(0, match.start() - _MAX_JWK_DISTANCE_CHARS), match.end() + _MAX_JWK_DISTANCE_CHARS
         return "key" if is_random_like(secret) and _JWK.search(view.text, *around) else None
     if _SESSION_COOKIE_NAME.fullmatch(name):
         return "cookie" if not is_placeholder(plain) else None
@@ -99,7 +98,7 @@ def _choose_rule(view: TextView, match: re.Match[str], secret: str) -> str | Non
 
 
 def _is_in_cookie_line(view: TextView, at: int) -> bool:
-    """Whether a name stands in a line of cookies."""
+    """Return whether a name is in a line of cookies."""
     first = max(
         view.text.rfind("\n", max(0, at - _MAX_HEADER_DISTANCE_CHARS), at) + 1, at - _MAX_HEADER_DISTANCE_CHARS, 0
     )

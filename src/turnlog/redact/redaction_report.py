@@ -1,4 +1,4 @@
-"""How many secrets were found, by which rule and where; never what they are."""
+"""Reports how many secrets were found, by which rule and where; never what they are."""
 
 from __future__ import annotations
 
@@ -8,38 +8,38 @@ from typing import NamedTuple
 
 
 class SecretPlace(NamedTuple):
-    """Where secrets of one rule stood."""
+    """A place where secrets of one rule were."""
 
     rule: str
     times: int
     path: str
-    """In the entry or value, such as `message.content[0].text`; empty for a text by itself."""
+    """The path in the entry or value, such as `message.content[0].text`; empty for a text by itself."""
     line: int | None = None
-    """The number of the entry's line, from 1."""
+    """The entry's line number, from 1."""
     entry: str | None = None
-    """The uuid of the entry."""
+    """The entry's uuid."""
     file: str | None = None
-    """The name of a file that is no transcript."""
+    """The name of a file that is not a transcript."""
 
 
 class RuleCount(NamedTuple):
-    """Of one rule."""
+    """The counts of one rule."""
 
     found: int
     """How many times a secret was replaced."""
     secrets: int
-    """How many different ones."""
+    """How many different secrets there were."""
 
 
 @dataclass(frozen=True)
 class RedactionReport:
-    """What a redaction did."""
+    """The result of a redaction."""
 
     rules: dict[str, RuleCount]
-    """By name of rule, the most frequent first."""
+    """By rule name, the most frequent first."""
     places: tuple[SecretPlace, ...]
     thinking: tuple[SecretPlace, ...]
-    """Signed thinking whose text changed: its signature is still there but fits no more: the API would refuse it."""
+    """Signed thinking whose text changed: its signature no longer matches, so the API would refuse it."""
 
     @property
     def replacement_count(self) -> int:
@@ -49,20 +49,20 @@ class RedactionReport:
 
 @dataclass
 class RedactionTally:
-    """A report in the making."""
+    """Counts the placeholders for a report."""
 
     marks: Counter[str] = field(default_factory=Counter)
     places: Counter[SecretPlace] = field(default_factory=Counter)
     thinking: dict[SecretPlace, None] = field(default_factory=dict)
 
     def add(self, marks: list[str], place: SecretPlace) -> None:
-        """Count marks that were set at a place."""
+        """Count placeholders at a place."""
         self.marks.update(marks)
         for mark in marks:
             self.places[place._replace(rule=parse_mark_rule(mark))] += 1
 
     def build_report(self) -> RedactionReport:
-        """What was counted so far."""
+        """Summarise the counts so far."""
         found: Counter[str] = Counter()
         secrets: Counter[str] = Counter()
         for mark, count in self.marks.items():
@@ -76,5 +76,5 @@ class RedactionTally:
 
 
 def parse_mark_rule(mark: str) -> str:
-    """The rule's name in a mark."""
+    """Return the rule's name in a placeholder."""
     return mark.split(":")[1]

@@ -1,12 +1,12 @@
-"""The redactor of one session with all its files: the same secret gets the same mark everywhere.
+"""Redacts one session with all its files: the same secret gets the same placeholder everywhere.
 
-    redactor = Redactor(Rules(emails=True))
-    first = redactor.rehearsal()                 first pass: learn every secret of the session
-    for body in bodies: first.body(body)
-    for body in bodies: write(redactor.body(body, line))
-    redactor.report()
+    redactor = Redactor(SecretRules(emails=True))
+    first = redactor.make_rehearsal()            first pass: learn every secret of the session
+    for body in bodies: first.redact_entry_body(body)
+    for body in bodies: write(redactor.redact_entry_body(body, line))
+    redactor.build_report()
 
-One pass is enough where a secret that stands bare before a rule finds it may stay. Nothing is changed in place.
+With one pass only, a secret stays in texts that come before a rule first finds it. Nothing is changed in place.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from turnlog.redact.secret_rule import SECRET_MARK, FindingRank, SecretFinding
 from turnlog.redact.text_view import TextView
 
 MIN_KNOWN_SECRET_CHARS = 8
-"""Shorter secrets, and plain words, are replaced where a rule finds them and nowhere else."""
+"""Shorter secrets, and plain words, are replaced only where a rule finds them."""
 _MIN_ANYWHERE_CHARS = 12
-"""Shorter ones are replaced only where they stand alone."""
+"""Shorter known secrets are replaced only as whole words."""
 
 
 class SecretLedger:
-    """Numbers secrets by rule in the order of their coming, and finds them again wherever they stand."""
+    """Numbers secrets by rule in order of appearance, and finds known secrets in other texts."""
 
     def __init__(self) -> None:
         self._marks: dict[str, str] = {}
@@ -45,7 +45,7 @@ class SecretLedger:
         self.size = 0
 
     def assign_mark(self, finding: SecretFinding) -> str:
-        """Give the mark of a secret; the same one each time, whichever rule found it."""
+        """Return the placeholder of a secret; it is always the same, whichever rule found it."""
         if (mark := self._marks.get(finding.secret)) is None:
             self._numbers[finding.rule] += 1
             mark = f"[secret:{finding.rule}:{self._numbers[finding.rule]}]"
@@ -54,24 +54,22 @@ class SecretLedger:
         return mark
 
     def reserve_marks(self, text: str) -> None:
-        """Leave the numbers alone that marks of an earlier redaction bear."""
+        """Skip the numbers that placeholders of an earlier redaction use."""
         if "[secret:" in text:
             for mark in SECRET_MARK.findall(text):
                 _, rule, number = mark[1:-1].split(":")
                 self._numbers[rule] = max(self._numbers[rule], int(number))
 
     def has_known_secret(self, text: str) -> bool:
-        """Whether a text holds a known secret."""
         return any(form in text for form in self._known)
 
     def find(self, view: TextView) -> Iterator[SecretFinding]:
-        """Find known secrets in a text."""
         text = view.text
         present = [form for form in self._known if form in text]
         for form in present:
             known = self._known[form]
-            alone = len(form) < _MIN_ANYWHERE_CHARS
-            expression = rf"(?<![A-Za-z0-9]){re.escape(form)}(?![A-Za-z0-9])" if alone else re.escape(form)
+            is_short = len(form) < _MIN_ANYWHERE_CHARS
+            expression = rf"(?<![A-Za-z0-9]){re.escape(form)}(?![A-Za-z0-9])" if is_short else re.escape(form)
             for match in re.finditer(expression, text):
                 yield known._replace(start=match.start(), end=match.end())
 
@@ -99,46 +97,45 @@ def _list_escaped_forms(secret: str) -> list[str]:
 JsonValue = Any
 _UUID_PATTERN = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _MAX_ROUNDS = 5
-"""What is left after a replacement is looked at again, so that a redacted text has nothing more to redact."""
+"""How many times a redacted text is searched again, so that a second redaction finds nothing more."""
 _MAX_REMEMBERED_CHARS = 256
 _MAX_CLEAN_TEXTS = 50_000
 _UNNAMED_PLACE = SecretPlace("", 0, "")
-"""The place of a text by itself."""
+"""The place of a text that is not part of an entry or file."""
 
 
 class Redactor:
-    """Replaces secrets by marks and counts them."""
+    """Replaces secrets by placeholders and counts them."""
 
     def __init__(self, rules: SecretRules | None = None, *, ledger: SecretLedger | None = None) -> None:
         self._rules = rules or SecretRules()
         self._ledger = ledger or SecretLedger()
         self._tally = RedactionTally()
         self._clean: set[str | bytes] = set()
-        """Short texts in which neither the rules nor the ledger find anything: most strings of a session come again."""
+        """Short texts in which neither the rules nor the ledger find anything; most strings of a session recur."""
         self._clean_at = 0
 
     def make_rehearsal(self) -> Redactor:
-        """A redactor that shares what is known with this one and counts for itself: for a first pass or a dry run."""
+        """Return a redactor that shares the known secrets but counts on its own, for a first pass or a dry run."""
         return Redactor(self._rules, ledger=self._ledger)
 
     def learn_secrets(self, value: JsonValue) -> None:
-        """Take note of the secrets in a text or value, as if it had been redacted."""
+        """Remember the secrets in a text or value, as if it had been redacted."""
         self.make_rehearsal().redact_value(value)
 
     def build_report(self) -> RedactionReport:
-        """What was replaced so far."""
+        """Report what was replaced so far."""
         return self._tally.build_report()
 
     def redact_text(self, text: str) -> str:
-        """Redact a text."""
         return self._redact_and_count(text, _UNNAMED_PLACE)
 
     def redact_value(self, value: JsonValue) -> JsonValue:
-        """Redact every string of a JSON value, the keys of objects among them."""
+        """Redact every string of a JSON value, including the keys of objects."""
         return JsonWalk(_RedactingVisitor(self, _UNNAMED_PLACE)).walk_value(value, None, free=True)
 
     def redact_entry_body(self, body: dict[str, JsonValue], line: int | None = None) -> dict[str, JsonValue]:
-        """Redact a whole entry; what holds the session together stays."""
+        """Redact a whole entry; strings that link the session together stay."""
         uuid = body.get("uuid")
         known = uuid if isinstance(uuid, str) and _UUID_PATTERN.fullmatch(uuid) else None
         redacted: dict[str, JsonValue] = JsonWalk(
@@ -151,7 +148,7 @@ class Redactor:
     @overload
     def redact_file_data(self, data: str, name: str | None = None) -> str: ...
     def redact_file_data(self, data: bytes | str, name: str | None = None) -> bytes | str:
-        """Redact a file that is no transcript; a binary one comes back as it is. Other bytes stay as they are."""
+        """Redact a file that is not a transcript; binary files and undecodable bytes stay as they are."""
         place = SecretPlace("", 0, "", file=self.make_rehearsal().redact_text(name) if name else None)
         if isinstance(data, str):
             return self._redact_and_count(data, place)
@@ -190,7 +187,7 @@ class Redactor:
         return redacted, marks
 
     def get_clean_texts(self) -> Container[object]:
-        """Short texts that stay as they are, as far as is known."""
+        """Return short texts that are known to contain no secrets."""
         return self._get_own_clean_texts() if self._ledger.size else self._rules.clean
 
     def _remember_clean_text(self, text: str) -> None:
@@ -199,7 +196,7 @@ class Redactor:
             clean.add(text)
 
     def _get_own_clean_texts(self) -> set[str | bytes]:
-        """Those of this redactor; none as soon as the ledger knows another secret."""
+        """Return this redactor's clean texts, emptied whenever the ledger has learned another secret."""
         if self._clean_at != self._ledger.size:
             self._clean.clear()
             self._clean_at = self._ledger.size
@@ -210,15 +207,15 @@ class Redactor:
         if is_clean and not self._ledger.size:
             return text, []
         view = TextView(text)
-        found = [] if is_clean else _settle_overlaps(self._rules.find_and_remember(view), view.text)
-        for finding in found:
+        findings = [] if is_clean else _settle_overlaps(self._rules.find_and_remember(view), view.text)
+        for finding in findings:
             self._ledger.assign_mark(finding)
         known = [*self._ledger.find(view)] if self._ledger.size else []
-        found = _settle_overlaps([*found, *known], view.text) if known else found
-        if not found:
+        findings = _settle_overlaps([*findings, *known], view.text) if known else findings
+        if not findings:
             return text, []
         parts, at, marks = [], 0, []
-        for finding in found:
+        for finding in findings:
             start, end = view.find_origin(finding.start, finding.end)
             marks.append(self._ledger.assign_mark(finding))
             parts += [text[at:start], marks[-1]]
@@ -257,7 +254,7 @@ class _RedactingVisitor:
 
 
 def _settle_overlaps(found: Iterable[SecretFinding], text: str) -> list[SecretFinding]:
-    """Findings that neither overlap each other nor a mark: of those that do, the one that knows best names all."""
+    """Resolve findings that overlap: those of lower rank are merged into the best one; placeholders stay."""
     ordered = [*found]
     if not ordered:
         return []

@@ -1,4 +1,4 @@
-"""What is looked for: the rules of every redaction, and those on request."""
+"""The rules of a redaction: the built-in ones, those on request, and those of plugins."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from hashlib import blake2b
 from turnlog.errors import UsageError
 from turnlog.redact.assignments import AssignmentRule
 from turnlog.redact.base64_text import Base64Rule
-from turnlog.redact.columns import Columns
+from turnlog.redact.columns import ColumnRule
 from turnlog.redact.command_lines import CommandRule
 from turnlog.redact.cookies import CookieRule
 from turnlog.redact.key_blocks import KeyBlockRule
-from turnlog.redact.lists import Lists
+from turnlog.redact.lists import ListRule
 from turnlog.redact.logins import LoginRule
 from turnlog.redact.password_hashes import HashRule
 from turnlog.redact.personal_data import EmailRule, HomeFolderRule
@@ -32,12 +32,12 @@ _MIN_WRAPPED_SECRET_CHARS = 32
 _MAX_WRAPPED_LINES = 60
 
 
-def join_wrapped_lines(text: str, found: list[SecretFinding]) -> list[SecretFinding]:
-    """Give findings, each with the lines after it that go on with the same secret."""
-    starts = {finding.start for finding in found}
+def join_wrapped_lines(text: str, findings: list[SecretFinding]) -> list[SecretFinding]:
+    """Extend each finding over the following lines that continue the same secret."""
+    starts = {finding.start for finding in findings}
     return [
         _extend_over_lines(text, finding, starts) if text.startswith(("\n", "\r\n"), finding.end) else finding
-        for finding in found
+        for finding in findings
     ]
 
 
@@ -55,7 +55,7 @@ def _extend_over_lines(text: str, finding: SecretFinding, starts: set[int]) -> S
 
 
 def _is_continuation(secret: str, line: str) -> bool:
-    """Whether a line looks drawn from the same letters: no word, no path, no hash after what is none."""
+    """Return whether a line looks like more of the secret: not a word, a path, or a hash after something else."""
     is_hex = re.fullmatch(r"[0-9a-f]+", line) is not None
     if is_hex:
         return re.fullmatch(r"[A-Za-z]{0,8}[-_]?[0-9a-f]+", secret) is not None
@@ -70,11 +70,11 @@ _MAX_SHORT_TEXT_CHARS = 256
 _MAX_CLEAN_TEXTS = 100_000
 _UUID_PATTERN = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 MAX_BASE64_DEPTH = 2
-"""How often what was found in base64 is decoded again."""
+"""How many times the result of decoding base64 is searched for more base64."""
 
 
 def build_standard_rules() -> list[SecretRule]:
-    """The built-in rules of every redaction."""
+    """Create the built-in rules that every redaction uses."""
     return [
         KeyBlockRule(),
         TokenRule(),
@@ -86,14 +86,14 @@ def build_standard_rules() -> list[SecretRule]:
         AssignmentRule(),
         LoginRule(),
         CommandRule(),
-        Columns(),
-        Lists(),
+        ColumnRule(),
+        ListRule(),
     ]
 
 
 @cache
 def list_reserved_names() -> tuple[str, ...]:
-    """The names of all built-in rules, also of those on request; no plugin may have one of them."""
+    """Return the names of all built-in rules, including those on request; plugins can't use them."""
     return _list_names([*build_standard_rules(), EmailRule(), HomeFolderRule()])
 
 
@@ -104,8 +104,8 @@ def _list_names(rules: Iterable[SecretRule]) -> tuple[str, ...]:
 class SecretRules:
     """A choice of rules.
 
-    The rules of installed packages are always among them, so that no exit can forget one; a broken one raises
-    `BrokenPlugin`.
+    The rules of installed packages are always included, so that no way out of the machine can forget one; a broken
+    rule raises `BrokenPlugin`.
     """
 
     def __init__(
@@ -125,20 +125,20 @@ class SecretRules:
         self.names = _list_names(rules)
         self._without = frozenset(without)
         if unknown := sorted(self._without.difference(self.names)):
-            raise UsageError(f"no rule is called {unknown[0]!r}; there are {', '.join(self.names)}")
-        # A plugin that is left out is not even asked: whoever leaves it out may do so because it fails.
+            raise UsageError(f"no rule is called {unknown[0]!r}; choose from {', '.join(self.names)}")
+        # A plugin that is left out is not called at all: it may be left out because it fails.
         rules = [rule for rule in rules if rule not in plugins or not self._without.issuperset(rule.names)]
         self.clean: set[str | bytes] = set()
-        """Short texts, and digests of others, in which these rules find nothing, whatever else a session taught."""
+        """Short texts, and digests of others, in which these rules find nothing, whatever the ledger knows."""
         self._rules = [rules]
-        """By depth: how often what they find in base64 is decoded again."""
+        """By depth: how many times base64 that they find is decoded again."""
         for _ in range(MAX_BASE64_DEPTH):
             self._rules.append([*rules, Base64Rule(partial(self._find_in_decoded, len(self._rules) - 1))])
-        self._of_runs = [[rule for rule in chosen if rule.hints == ()] for chosen in self._rules]
+        self._of_runs = [[rule for rule in rules_at_depth if rule.hints == ()] for rules_at_depth in self._rules]
         self._hint = _compile_hints(rules)
 
     def is_plain(self, text: str) -> bool:
-        """Whether a short text holds nothing that any rule begins with; most texts of a session are such."""
+        """Return whether a short text contains no rule's hint; this is true of most texts in a session."""
         return (
             self._hint is not None
             and len(text) <= _MAX_SHORT_TEXT_CHARS
@@ -150,30 +150,30 @@ class SecretRules:
         )
 
     def is_clean(self, text: str) -> bool:
-        """Whether a text is known to hold nothing that the rules know; many texts come again.
+        """Return whether a text is known to contain nothing that the rules find; many texts recur.
 
-        A result stands twice in its entry, and most sessions are read twice.
+        A result appears twice in its entry, and most sessions are read twice.
         """
         return _make_clean_key(text) in self.clean
 
     def find_and_remember(self, view: TextView) -> list[SecretFinding]:
-        """All that the rules know in a text; one without anything is remembered."""
-        found = self.find(view)
-        if not found and len(self.clean) < _MAX_CLEAN_TEXTS and "[secret:" not in view.raw:
+        """Find everything that the rules recognise in a text, and remember the text if that is nothing."""
+        findings = self.find(view)
+        if not findings and len(self.clean) < _MAX_CLEAN_TEXTS and "[secret:" not in view.raw:
             self.clean.add(_make_clean_key(view.raw))
-        return found
+        return findings
 
     def find(self, view: TextView, depth: int = MAX_BASE64_DEPTH) -> list[SecretFinding]:
-        """Find all that the rules know in a text, and in what it holds as base64."""
-        found: list[SecretFinding] = []
+        """Find everything that the rules recognise in a text, and in the base64 inside it."""
+        findings: list[SecretFinding] = []
         for rule in self._choose_rules(view, depth):
-            found += rule.find(view)
+            findings += rule.find(view)
         if self._without:
-            found = [finding for finding in found if finding.rule not in self._without]
-        return join_wrapped_lines(view.text, found) if found else []
+            findings = [finding for finding in findings if finding.rule not in self._without]
+        return join_wrapped_lines(view.text, findings) if findings else []
 
     def _choose_rules(self, view: TextView, depth: int) -> list[SecretRule]:
-        """The rules that may find something: for a short text one search tells, instead of some thirty."""
+        """Return the rules that may find something; a short text takes one search instead of about thirty."""
         if self._hint is None or len(view.text) > _MAX_SHORT_TEXT_CHARS or self._hint.search(view.lower):
             return self._rules[depth]
         return self._of_runs[depth] if view.random_runs else []
@@ -191,7 +191,7 @@ def _make_clean_key(text: str) -> str | bytes:
 
 
 def _compile_hints(rules: Iterable[SecretRule]) -> re.Pattern[str] | None:
-    """What finds any hint of the rules; None if one of them has none."""
+    """Return a pattern that finds any hint of the rules; None if one rule has no hints."""
     hints: set[str] = set()
     for rule in rules:
         if rule.hints is None:

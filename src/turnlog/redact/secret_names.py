@@ -1,6 +1,6 @@
-"""Names that tell of a secret: which words, what their values look like, and which names hold none.
+"""Names that reveal a secret: the words, what their values look like, and which names contain none.
 
-A new word is one line in `WORDS`.
+To add a word, add one line to `SECRET_WORDS`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from turnlog.redact.text_view import is_inside_word
 from turnlog.redact.url_header_rules import is_encoded_login
 
 SecretValueCheck = Callable[[str, bool, bool], bool]
-"""Says of a value, whether it is in quotes, and whether only a value can stand there: may it be the secret?"""
+"""Decides whether a value may be the secret, from the value, whether it is quoted, and whether it must be a value."""
 KEY_OWNERS = tuple(
     "api access private auth account encryption signing master admin service shared storage subscription deploy session"
     " app client webhook bot root license secret aes hmac fernet cookie jwt application consumer crypto cipher"
@@ -34,14 +34,14 @@ KEY_OWNERS = tuple(
 _KEY_OWNER_ENDS = frozenset(
     (word + joint)[-4:] for word in KEY_OWNERS for joint in ("", *"-_. \n", "-\n", "_\n", ".\n", " \n")
 )
-"""How everything ends in which an owner of a key stands; `$` fits before a last line end, too."""
+"""How every text that ends with an owner of a key ends; `$` also matches before a last line end."""
 _SHORT_KEY_OWNERS = tuple(word for word in KEY_OWNERS if len(word) < 4)
 _PASS_OWNERS = (
     "db database smtp mail email imap pop3 user usr root admin ftp sftp ssh redis mongo pg postgres mysql sql http"
     " proxy login auth store key ks truststore keystore api vnc wifi cert p12 pfx sudo ldap bind rabbit mq mqtt broker"
     " elastic kafka nexus registry docker git repo deploy service svc account app vault".split()
 )
-"""Words before `pass` that make it a password beyond doubt."""
+"""Words before `pass` that make it certainly a password."""
 _OWNED_PASS_NAME = re.compile(rf"(?:^|[^A-Za-z]|(?<=[a-z]))(?:{'|'.join(_PASS_OWNERS)})[-_.]?pass$", re.IGNORECASE)
 _PASSE_OWNERS = ("mot de", "mot_de", "motde", "phrase de", "palavra")
 _SALT_OWNERS = ("auth", "logged_in", "nonce", "secret", "session", "cookie", "signing")
@@ -73,7 +73,7 @@ def _check_passphrase(value: str, quoted: bool, sure: bool) -> bool:
 
 
 def _check_short_password(value: str, quoted: bool, sure: bool) -> bool:
-    """Words such as `pass` have other meanings, so the value must look more like a password."""
+    """Demand more of the value, because words such as `pass` have other meanings."""
     if not (has_digits_or_symbols(value) or sure) or value.isdigit():
         return False
     return _check_passphrase(value, quoted, sure) and (len(value) >= 6 or sure)
@@ -98,7 +98,7 @@ def _check_login(value: str, _quoted: bool, _sure: bool) -> bool:
 
 
 def _check_mnemonic(value: str, _quoted: bool, _sure: bool) -> bool:
-    """Twelve words or more, as wallets show them."""
+    """Accept twelve words or more, as wallets show them."""
     words = value.split(" ")
     return (
         len(words) >= 12
@@ -107,25 +107,25 @@ def _check_mnemonic(value: str, _quoted: bool, _sure: bool) -> bool:
     )
 
 
-def _code(value: str, _quoted: bool, _sure: bool) -> bool:
-    """One of the codes that replace a second factor once: groups of letters and digits."""
+def _check_recovery_code(value: str, _quoted: bool, _sure: bool) -> bool:
+    """Accept a recovery code: groups of letters and digits."""
     return is_code_group(value)
 
 
 class SecretWord(NamedTuple):
-    """A word that tells of a secret."""
+    """A word that reveals a secret."""
 
     anchor: str
-    """What it begins with."""
+    """The fixed text that it begins with."""
     rest: str
-    """An expression for what follows."""
+    """An expression for what follows the anchor."""
     rule: str
     check: SecretValueCheck
     why: str
     apart: bool = False
-    """It has other meanings inside of other words."""
+    """Whether it has other meanings inside other words."""
     owners: tuple[str, ...] = ()
-    """It says something only after one of these."""
+    """Words of which one must come before it."""
 
     @property
     def is_phrase(self) -> bool:
@@ -139,7 +139,7 @@ class SecretWord(NamedTuple):
 
     @property
     def form(self) -> str:
-        """An expression for the whole word, in small letters."""
+        """An expression for the whole word, in lower case."""
         before = "(?<![a-z])" if self.apart else _build_owners_pattern(self.owners) if self.owners else ""
         return before + self.anchor + self.rest
 
@@ -166,12 +166,19 @@ SECRET_WORDS = (
     SecretWord("auth", r"(?![a-z0-9_-])", "auth", _check_login, "base64 of a name and a password", apart=True),
     SecretWord("mnemonic", "", "secret", _check_mnemonic, "the words of a wallet"),
     SecretWord("salt", r"(?![a-z])", "secret", _check_token, "WordPress and others", owners=_SALT_OWNERS),
-    SecretWord("code", r"s?(?![a-z])", "recovery-code", _code, "what replaces a second factor", owners=CODE_OWNERS),
+    SecretWord(
+        "code",
+        r"s?(?![a-z])",
+        "recovery-code",
+        _check_recovery_code,
+        "what replaces a second factor",
+        owners=CODE_OWNERS,
+    ),
     SecretWord("phrase", "", "secret", _check_mnemonic, "the words of a wallet", owners=("seed", "recovery", "backup")),
     SecretWord("key", "", "key", _check_token, "what gives access, by its owner", owners=KEY_OWNERS),
 )
-RARE = frozenset({"kennwort", "wachtwoord", "contrase", "senha", "salt"})
-"""Anchors that a long text must hold near its beginning."""
+RARE_ANCHORS = frozenset({"kennwort", "wachtwoord", "contrase", "senha", "salt"})
+"""Anchors that are only searched for near the start of a long text."""
 SECRET_NAME = re.compile("|".join(f"(?P<w{index}>{word.form})" for index, word in enumerate(SECRET_WORDS)))
 _NON_SECRET_ENDINGS = frozenset(
     "name names id ids type types count counts env var vars variable field fields file files path paths dir"
@@ -187,23 +194,23 @@ _PUBLIC_KEY_OWNERS = frozenset(
     " translation message i18n route query lookup hash index storage group cipher openpgp gpg ssh rsa known host sha"
     " md5 checksum content socket websocket ref parent trace span metric event feature tree node commit build".split()
 )
-"""Words before `key` that make its value no secret, however random it is."""
+"""Words before `key` that make its value public, however random it is."""
 _NAME_PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 _WORD_END = re.compile(r"s?(?:[^a-z]|$)")
 
 
 def can_be_secret_key(lower: str, key: int) -> bool:
-    """Whether one of the words may stand before `key` that make it a secret."""
+    """Return whether a word that makes it a secret may come before `key`."""
     return lower[max(0, key - 4) : key] in _KEY_OWNER_ENDS or lower.endswith(_SHORT_KEY_OWNERS, 0, key)
 
 
-def may_be_code(lower: str, code: int) -> bool:
-    """Whether one of the words may stand before `code` that make it a secret."""
+def can_be_recovery_code(lower: str, code: int) -> bool:
+    """Return whether a word that makes it a secret may come before `code`."""
     return lower.endswith(_CODE_ENDS, 0, code)
 
 
 def find_name_start(lower: str, start: int, word: SecretWord) -> int | None:
-    """Where the name of a secret begins that ends in a word; None if the word alone says nothing."""
+    """Return where the name that ends in a secret word begins; None if the word alone means nothing."""
     if word.owners:
         found = _compile_owners_before(word.owners).search(lower[max(0, start - 28) : start])
         return start - len(found[0]) if found else None
@@ -215,7 +222,7 @@ def find_name_start(lower: str, start: int, word: SecretWord) -> int | None:
 
 
 def choose_value_check(word: SecretWord, name: str) -> SecretValueCheck:
-    """What judges the value of a name; `dbPass` is clearer than `pass`."""
+    """Return the check for the value of a name; `dbPass` is clearer than `pass`."""
     return _check_password if word.check is _check_short_password and _OWNED_PASS_NAME.search(name) else word.check
 
 
@@ -226,7 +233,7 @@ def _compile_owners_before(owners: tuple[str, ...]) -> re.Pattern[str]:
 
 @lru_cache(maxsize=1 << 10)
 def find_secret_words(name: str) -> tuple[tuple[SecretWord, int, int], ...]:
-    """The words in a key that may make its value a secret; a session has few keys, and each very often."""
+    """Find the words in a key that may make its value a secret; cached, as a session has few distinct keys."""
     found = []
     for match in SECRET_NAME.finditer(name.lower()):
         word = SECRET_WORDS[int((match.lastgroup or "w0")[1:])]
@@ -236,7 +243,7 @@ def find_secret_words(name: str) -> tuple[tuple[SecretWord, int, int], ...]:
 
 
 def can_hold_secret(name: str, rest: str) -> bool:
-    """Whether a name is that of a secret: no `tokenizer`, `token_type`, `passwordHash`."""
+    """Return whether a name may be that of a secret, unlike `tokenizer`, `token_type` or `passwordHash`."""
     if rest[:1].islower() and not _WORD_END.match(rest):
         return False
     words = [word.lower() for word in _NAME_PARTS.findall(name)]
@@ -244,6 +251,6 @@ def can_hold_secret(name: str, rest: str) -> bool:
 
 
 def is_public_key_name(name: str) -> bool:
-    """Whether the value of a name that ends in `key` is meant for everybody."""
+    """Return whether the value of a name that ends in `key` is public."""
     words = [word.lower() for word in _NAME_PARTS.findall(name)]
     return not words[:-1] or bool(_PUBLIC_KEY_OWNERS.intersection(words[:-1]))

@@ -1,4 +1,4 @@
-"""What a rule gives: a place in a text that holds a secret."""
+"""The interface of a rule, and its result: a span of a text that contains a secret."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import NamedTuple, Protocol
 from turnlog.redact.text_view import TextView
 
 SECRET_MARK = re.compile(r"\[secret:[a-z0-9-]{1,40}:[0-9]{1,7}\]")
-"""What stands in place of a secret. It is never looked at again."""
+"""The placeholder of a secret. No rule looks inside it."""
 
 
 class FindingRank(IntEnum):
-    """Which of two findings on one place names it: the lower one."""
+    """The priority of a finding: of two in one place, the lower rank names it."""
 
     KEY_BLOCK = 0
     KNOWN = 1
@@ -35,22 +35,22 @@ class SecretFinding(NamedTuple):
     rule: str
     rank: FindingRank
     secret: str
-    """The secret without what its place did to it; equal secrets get the same mark."""
+    """The secret without escapes or line breaks; equal secrets get the same placeholder."""
 
 
 class SecretRule(Protocol):
-    """Something to look for."""
+    """A search for one or more kinds of secrets."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names that its findings bear."""
+        """The possible names in its findings."""
 
     @property
     def hints(self) -> tuple[str, ...] | None:
-        """What a text without a long run holds, in small letters, if the rule finds anything; None if none is known.
+        """Texts in lower case, of which one occurs in every text without long runs that contains a secret.
 
-        Empty if the rule looks at long runs only.
+        None if there are no such texts; empty if the rule examines only long runs.
         """
 
     def find(self, view: TextView) -> Iterable[SecretFinding]:
-        """Find it in a text."""
+        """Find the secrets in a text."""

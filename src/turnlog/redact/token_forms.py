@@ -1,6 +1,6 @@
-"""What tokens look like, by service: the first characters and the lengths that services and secret scanners document.
+"""The formats of tokens by service: prefixes and lengths that services and secret scanners document.
 
-A new service is one line here. `tokens` looks for all of them at once.
+To add a service, add one line here. `tokens` searches for all of them at once.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ UUID_FORM = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
 
 class TokenForm(NamedTuple):
-    """What tokens of one kind look like."""
+    """The format of one kind of token."""
 
     name: str
     start: str
-    """An expression for its first characters."""
+    """An expression for the first characters."""
     rest: str
     end: str = r"(?![A-Za-z0-9])"
     dashed: bool = False
-    """Its tokens may hold dashes, as ordinary names do: one part must look drawn at random."""
+    """Its tokens may contain dashes, as ordinary names do, so one part must look random."""
     address: bool = False
-    """The start is an address or a word of one and stays; the rest is the secret."""
+    """The start is (part of) an address and stays; the rest is the secret."""
 
 
 TOKEN_FORMS = (
@@ -156,7 +156,7 @@ TOKEN_FORMS = (
     TokenForm("facebook", r"EAA[A-Z]", r"[A-Za-z0-9]{80,400}+"),
     TokenForm("twitter", r"A(?:A{19})", r"[A-Za-z0-9%]{60,120}+"),
     TokenForm("pinterest", r"pina_", r"[A-Za-z0-9]{32,80}+"),
-    # Tools of work
+    # Productivity
     TokenForm("linear", r"lin_(?:api|oauth)_", r"[A-Za-z0-9]{32,64}+"),
     TokenForm("notion", r"ntn_", r"[A-Za-z0-9]{40,60}+"),
     TokenForm("notion", r"secret_", r"[A-Za-z0-9]{43}"),
@@ -171,7 +171,7 @@ TOKEN_FORMS = (
     TokenForm("infracost", r"ico-", r"[A-Za-z0-9]{32}"),
     TokenForm("scalingo", r"tk-us-", rf"{TOKEN_CHARACTER}{{48}}"),
     TokenForm("adobe", r"p8e-", r"[A-Za-z0-9]{32}"),
-    # What watches programs
+    # Monitoring
     TokenForm("newrelic", r"NR(?:AK|II|IQ|RA|AA|JS)-", rf"{TOKEN_CHARACTER}{{19,40}}"),
     TokenForm("grafana", r"gl(?:sa|c)_", r"[A-Za-z0-9_+/]{32,400}+={0,2}"),
     TokenForm("sentry", r"sntry[su]_", r"[A-Za-z0-9+/=_-]{60,300}+"),
@@ -179,7 +179,7 @@ TOKEN_FORMS = (
     TokenForm("posthog", r"ph[xs]_", rf"{TOKEN_CHARACTER}{{40,50}}"),
     TokenForm("honeycomb", r"hc[abx][il][kc]_", r"[A-Za-z0-9]{50,70}"),
     TokenForm("axiom", r"xa[ap]t-", UUID_FORM),
-    # Forms of many services
+    # Formats of many services
     TokenForm(
         "jwt",
         r"eyJ",

@@ -1,4 +1,4 @@
-"""Finds tokens that show by their form whose they are; the forms are in `forms`."""
+"""Finds tokens whose form reveals their service; the forms are in `token_forms`."""
 
 from __future__ import annotations
 
@@ -19,67 +19,66 @@ from turnlog.redact.text_view import TextView
 from turnlog.redact.token_forms import TOKEN_FORMS, TokenForm
 
 _MAX_CHARS_BEFORE_RUN = 32
-"""So far before a run a token may begin: `SG.`, `hooks.slack.com/services/`."""
-# Where a token may begin: not inside of a word, but after an escape that ends in a letter.
+"""How far before a run a token may begin: `SG.`, `hooks.slack.com/services/`."""
+# A token does not begin inside a word, but it may follow an escape that ends in a letter.
 _NOT_IN_WORD = r"(?<![A-Za-z0-9])"
 _TOKEN_BOUNDARY = (
     rf"(?:{_NOT_IN_WORD}|(?<=\\[nrtbf])|(?<=%[0-9A-F]{{2}})|(?<=\\x[0-9a-f]{{2}})|(?<=\\u[0-9a-fA-F]{{4}}))"
 )
 _MAX_ESCAPE_CHARS = 6
-"""An escape has at most so many characters."""
+"""The maximum length of an escape."""
 _UNCHECKED_START = re.compile(r"~|%[0-9A-F]{2}|\\[nrtbfxu]")
-"""What a token may begin after, or with, that the quick look does not know: escapes, and the start with `~`."""
+"""Starts that the quick check does not cover: after an escape, and the form with `~`."""
 FIRST_TOKEN_CHARACTERS, SECOND_TOKEN_CHARACTERS = "0-9a-lnoprstv-zACEFGHILMNOPS", "0-9a-wyz/ABCDFGIKLMOPQRSTZ"
-"""With which characters all starts begin but those with `~`: a look at two characters passes over most words."""
+"""The first characters of all forms except the one with `~`: checking two characters skips most words."""
 
 
 class TokenRule:
-    """The rule for all of them: every token has a run, so each run is looked at."""
+    """Finds tokens of all services: every token contains a run, so it examines each run."""
 
     hints = ()
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the providers."""
+        """The names of the services."""
         return tuple(dict.fromkeys(form.name for form in TOKEN_FORMS))
 
     def find(self, view: TextView) -> Iterator[SecretFinding]:
-        """Find the tokens of a text."""
-        text, done = view.text, 0
+        text, searched_end = view.text, 0
         for start, end in _select_suspect_runs(text, view.random_runs):
-            at = max(done, start - _MAX_CHARS_BEFORE_RUN)
+            at = max(searched_end, start - _MAX_CHARS_BEFORE_RUN)
             for finding in self._find_in_run(_compile_token_start(_has_escapes(text, at, end)), text, at, end):
                 yield finding
-                done = finding.end
+                searched_end = finding.end
                 if finding.rule == "aws":
                     yield from _find_aws_secret(text, finding)
 
     def _find_in_run(self, start: re.Pattern[str], text: str, at: int, end: int) -> Iterator[SecretFinding]:
-        while begun := start.search(text, at, end):
-            at = begun.start() + 1
-            for form, expression in _compile_whole_forms(text[begun.start()]):
-                whole = expression.match(text, begun.start())
+        while match := start.search(text, at, end):
+            at = match.start() + 1
+            for form, expression in _compile_whole_forms(text[match.start()]):
+                whole = expression.match(text, match.start())
                 if whole and _is_plausible_token(form, whole["start"], whole["rest"]):
                     at = whole.end()
-                    first = whole.start("rest") if form.address else begun.start()
+                    first = whole.start("rest") if form.address else match.start()
                     yield SecretFinding(first, at, form.name, FindingRank.TOKEN, text[first:at])
                     break
 
 
 def _select_suspect_runs(text: str, runs: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The runs with the start of a token in or before them, and those of which no quick look can tell."""
+    """Return the runs with the start of a token in or before them, and those that the quick check can't judge."""
     if not runs:
         return []
-    seen = _join_run_texts(text, runs)
+    joined = _join_run_texts(text, runs)
     begins = _compile_quick_start().search
-    is_there = begins(seen) is not None
-    is_blind = any(map(seen.__contains__, "~%\\")) and _UNCHECKED_START.search(seen) is not None
+    is_there = begins(joined) is not None
+    is_blind = any(map(joined.__contains__, "~%\\")) and _UNCHECKED_START.search(joined) is not None
     if not is_there and not is_blind:
         return []
     return [
         (start, end)
         for start, end in runs
-        # The quick look wants a character before the token.
+        # The quick check needs a character before the token.
         if (
             is_there
             and (
@@ -93,7 +92,7 @@ def _select_suspect_runs(text: str, runs: list[tuple[int, int]]) -> list[tuple[i
 
 
 def _join_run_texts(text: str, runs: list[tuple[int, int]]) -> str:
-    """The runs and what stands before each as one text: one look at all of them, for most texts have no token."""
+    """Join the runs, each with the text before it, to search all of them at once: most texts have no token."""
     parts, first, last = [""], 0, 0
     for start, end in runs:
         if start - _MAX_CHARS_BEFORE_RUN - _MAX_ESCAPE_CHARS > last:
@@ -110,13 +109,13 @@ def _has_escapes(text: str, start: int, end: int) -> bool:
 
 @cache
 def _compile_token_start(escapes: bool) -> re.Pattern[str]:
-    """What finds the start of any token."""
+    """Compile a pattern for the start of any token."""
     return re.compile((_TOKEN_BOUNDARY if escapes else _NOT_IN_WORD) + _build_start_tree(TOKEN_FORMS))
 
 
 @cache
 def _compile_quick_start() -> re.Pattern[str]:
-    """What finds the start of any token and the character before it, except one with `~`, which may begin with any."""
+    """Compile a pattern for the character before a token and its start, except for the form with `~`."""
     forms = [form for form in TOKEN_FORMS if not form.start.endswith("~")]
     return re.compile(
         rf"[^A-Za-z0-9](?=[{FIRST_TOKEN_CHARACTERS}][{SECOND_TOKEN_CHARACTERS}])" + _build_start_tree(forms)
@@ -124,7 +123,7 @@ def _compile_quick_start() -> re.Pattern[str]:
 
 
 def _build_start_tree(forms: Iterable[TokenForm]) -> str:
-    """The starts by their first letters, which is three times as quick as a list."""
+    """Group the starts by their first letters, which is three times as fast as a list."""
     tree: dict[str, list[str]] = {}
     for form in forms:
         letter = form.start[0] if form.start[0].isalnum() else ""
@@ -134,7 +133,7 @@ def _build_start_tree(forms: Iterable[TokenForm]) -> str:
 
 @cache
 def _compile_whole_forms(first: str) -> list[tuple[TokenForm, re.Pattern[str]]]:
-    """The expressions for the forms that may begin with a character."""
+    """Return the patterns of the forms that may begin with a character."""
     forms = [form for form in TOKEN_FORMS if form.start[0] == first or not form.start[0].isalnum()]
     return [(form, re.compile(f"(?P<start>{form.start})(?P<rest>{form.rest}){form.end}")) for form in forms]
 
@@ -144,11 +143,11 @@ _MAX_KEY_DISTANCE_CHARS = 400
 
 
 def _is_plausible_token(form: TokenForm, start: str, rest: str) -> bool:
-    drawn = rest if len(rest) > 8 else start + rest
+    random_part = rest if len(rest) > 8 else start + rest
     if (
-        is_placeholder(drawn)
-        or not has_varied_characters(drawn)
-        or not (has_letters_and_digits(drawn) or count_character_changes(drawn) * 6 > len(drawn))
+        is_placeholder(random_part)
+        or not has_varied_characters(random_part)
+        or not (has_letters_and_digits(random_part) or count_character_changes(random_part) * 6 > len(random_part))
     ):
         return False
     if form.name == "jwt":
@@ -172,7 +171,7 @@ def _decode_base64(part: str) -> bytes:
 
 
 def _find_aws_secret(text: str, key_id: SecretFinding) -> Iterator[SecretFinding]:
-    """Find the secret half of an AWS key, which has no form of its own, near the half that has one."""
+    """Find the secret half of an AWS key, which has no recognisable form, near the half that has one."""
     start, end = max(0, key_id.start - _MAX_KEY_DISTANCE_CHARS), min(len(text), key_id.end + _MAX_KEY_DISTANCE_CHARS)
     for match in _AWS_SECRET_KEY.finditer(text, start, end):
         value = match[0]

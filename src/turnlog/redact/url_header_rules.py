@@ -39,18 +39,17 @@ _CREDENTIAL_PATTERN = re.compile(r"[A-Za-z0-9._~+/:=-]{8,4096}+")
 _SIGNATURE_FIELD = re.compile(
     r"(?:response|signature|oauth_signature|mac|hash)\\*[\"']?=\\*[\"']?(?P<value>[A-Za-z0-9+/%_.-]{16,1024}+={0,2})"
 )
-"""What proves in a header that somebody knows the password: of Digest, AWS, OAuth and Hawk."""
+"""The fields of a header that prove knowledge of the password: in Digest, AWS, OAuth and Hawk."""
 _MAX_SIGNATURE_DISTANCE_CHARS = 1200
 
 
 class UrlRule:
-    """The rule for `scheme://name:password@host` and `https://token@host`."""
+    """Finds `scheme://name:password@host` and `https://token@host`."""
 
     hints = ("@",)
     names = ("database", "url-password")
 
     def find(self, view: TextView) -> Iterator[SecretFinding]:
-        """Find passwords in the URLs of a text."""
         text = view.text
         if "@" not in text:
             return
@@ -65,13 +64,12 @@ class UrlRule:
 
 
 class HeaderRule:
-    """The rule for `Authorization: Basic …` and `Bearer …`."""
+    """Finds `Authorization: Basic …` and `Bearer …`."""
 
     hints = ("bearer", "basic", "authorization")
     names = ("basic-auth", "bearer", "signature")
 
     def find(self, view: TextView) -> Iterator[SecretFinding]:
-        """Find credentials in the headers of a text."""
         lower = view.lower
         for header in _AUTH_HEADERS if view.has_word("auth") else _AUTH_SCHEMES:
             scheme = header.anchor
@@ -82,8 +80,8 @@ class HeaderRule:
                     continue
                 value = _CREDENTIAL_PATTERN.match(view.text, match.end())
                 credential = value[0].rstrip(".:,") if value else ""
-                is_one = is_encoded_login(credential) if scheme == "basic" else _is_bearer_token(credential)
-                if is_one and not view.text.startswith(("(", "["), match.end() + len(credential)):
+                is_credential = is_encoded_login(credential) if scheme == "basic" else _is_bearer_token(credential)
+                if is_credential and not view.text.startswith(("(", "["), match.end() + len(credential)):
                     name = "basic-auth" if scheme == "basic" else "bearer"
                     yield SecretFinding(
                         match.end(), match.end() + len(credential), name, FindingRank.HEADER, credential
@@ -93,7 +91,7 @@ class HeaderRule:
 
 
 def _find_signatures(view: TextView, start: int) -> Iterator[SecretFinding]:
-    """Find what a header holds instead of a credential."""
+    """Find signatures in a header without a credential."""
     line = view.text.find("\n", start, start + _MAX_SIGNATURE_DISTANCE_CHARS)
     for match in _SIGNATURE_FIELD.finditer(
         view.lower, start, line if line >= 0 else start + _MAX_SIGNATURE_DISTANCE_CHARS
@@ -104,7 +102,7 @@ def _find_signatures(view: TextView, start: int) -> Iterator[SecretFinding]:
 
 
 def is_encoded_login(credential: str) -> bool:
-    """Whether this is base64 of `name:password`."""
+    """Return whether a value is base64 of `name:password`."""
     try:
         decoded = b64decode(credential + "=" * (-len(credential) % 4), validate=True)
         text = decoded.decode("utf-8")

@@ -1,7 +1,7 @@
-"""The user's own patterns: a name and a regular expression, refused when they are wrong or could take for ever.
+"""The user's own patterns: a name and a regular expression, refused if they are wrong or could run forever.
 
-Python's expressions can't be stopped while they work, so one that repeats what repeats is refused, and the others look
-at pieces of a line.
+Python's `re` can't be interrupted, so an expression with nested repetitions is refused, and the others only search
+pieces of a line.
 """
 
 from __future__ import annotations
@@ -17,24 +17,23 @@ from turnlog.redact.secret_rule import FindingRank, SecretFinding
 from turnlog.redact.text_view import TextView
 
 MAX_PIECE_CHARS = 4_096
-"""Lines are looked at in pieces of so many characters, which overlap by a quarter."""
+"""Lines are searched in pieces of this length, which overlap by a quarter."""
 _PATTERN_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 _MAX_EXPRESSION_CHARS = 500
 
 
 class UserPattern:
-    """The rule for one pattern of the user's; a group `secret` in it is what goes, else the whole match."""
+    """Finds a pattern of the user's; it replaces the group `secret`, or the whole match without such a group."""
 
     hints = None
 
     def __init__(self, name: str, expression: str) -> None:
         if not _PATTERN_NAME.fullmatch(name):
-            raise UsageError(f"pattern name {name!r}: use small letters, digits and dashes, at most 40")
+            raise UsageError(f"pattern name {name!r}: use lower-case letters, digits and dashes, at most 40")
         self.names = (name,)
         self._expression = _compile_checked(name, expression)
 
     def find(self, view: TextView) -> Iterator[SecretFinding]:
-        """Find the pattern in a text."""
         group = "secret" if "secret" in self._expression.groupindex else 0
         for start, end in _iter_text_pieces(view.text):
             for match in self._expression.finditer(view.text, start, end):
@@ -43,15 +42,15 @@ class UserPattern:
                     yield SecretFinding(first, last, self.names[0], FindingRank.PATTERN, match[group])
 
 
-def parse_user_patterns(words: Iterable[str]) -> list[UserPattern]:
-    """Patterns from `NAME=EXPRESSION`."""
-    found = []
-    for word in words:
-        name, equals, expression = word.partition("=")
+def parse_user_patterns(definitions: Iterable[str]) -> list[UserPattern]:
+    """Parse patterns written as `NAME=EXPRESSION`."""
+    patterns = []
+    for definition in definitions:
+        name, equals, expression = definition.partition("=")
         if not equals:
-            raise UsageError(f"pattern {word!r}: write NAME=EXPRESSION, such as ticket=ACME-[0-9]+")
-        found.append(UserPattern(name, expression))
-    return found
+            raise UsageError(f"pattern {definition!r}: write NAME=EXPRESSION, such as ticket=ACME-[0-9]+")
+        patterns.append(UserPattern(name, expression))
+    return patterns
 
 
 def _compile_checked(name: str, expression: str) -> re.Pattern[str]:
@@ -61,18 +60,18 @@ def _compile_checked(name: str, expression: str) -> re.Pattern[str]:
         compiled = re.compile(expression)
         tree = parser.parse(expression)
     except (re.error, RecursionError, OverflowError) as error:
-        raise UsageError(f"pattern {name}: no regular expression: {error}") from None
+        raise UsageError(f"pattern {name}: not a regular expression: {error}") from None
     if compiled.match(""):
-        raise UsageError(f"pattern {name}: it fits the empty text")
+        raise UsageError(f"pattern {name}: it matches the empty text")
     if reason := _explain_costly_part(tree):
         raise UsageError(
-            f"pattern {name}: {reason}, which can take for ever; write it without, or with a possessive ++ or *+"
+            f"pattern {name}: {reason}, which can take forever; rewrite it without that, or with a possessive ++ or *+"
         )
     return compiled
 
 
 def _explain_costly_part(tree: Any, repeated: bool = False) -> str | None:
-    """Why an expression may take exponential or high polynomial time."""
+    """Return why an expression may take exponential or high polynomial time; None if it is safe."""
     loops = 0
     for op, argument in tree:
         if op in (ops.GROUPREF, ops.GROUPREF_EXISTS):
@@ -91,7 +90,7 @@ def _explain_costly_part(tree: Any, repeated: bool = False) -> str | None:
 
 
 def _list_inner_parts(op: Any, argument: Any) -> tuple[list[Any], bool]:
-    """The parts of one piece of an expression, and whether a repetition around it may try them again."""
+    """Return the parts of one piece of an expression, and whether a repetition around it may try them again."""
     if op in (ops.MAX_REPEAT, ops.MIN_REPEAT):
         return [argument[2]], True
     if op is ops.POSSESSIVE_REPEAT:

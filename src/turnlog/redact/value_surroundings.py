@@ -1,4 +1,4 @@
-"""What stands around a value: hashes, whose names tell nothing, or settings, where a word is a value."""
+"""Judges a value by its surroundings: among hashes its name means nothing; among settings a word is a value."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SETTING_LINE = re.compile(
 
 
 def is_in_hash_table(text: str, start: int, end: int) -> bool:
-    """Whether a value is one of several hashes of one length, most of them behind names that tell of no secret."""
+    """Return whether a value is one of several hashes of one length, most of them with names that reveal no secret."""
     size = end - start
     if size not in _HASH_LENGTHS or not _HEX_HASH.fullmatch(text[start:end]):
         return False
@@ -32,9 +32,9 @@ def is_in_hash_table(text: str, start: int, end: int) -> bool:
 
 
 def is_setting_value(text: str, start: int, end: int) -> bool:
-    """Whether a value ends its line among settings: `name: value` of YAML, `name=value` of properties.
+    """Return whether a value ends its line among settings: `name: value` in YAML, `name=value` in properties.
 
-    There a word is a value; in code, where commas and brackets stand at the ends of lines, it is a name.
+    There a word is a value; in code, whose lines end in commas and brackets, it is a name.
     """
     first, last = _find_line_span(text, start)
     pair = _SETTING_LINE.fullmatch(text, first, last)
@@ -50,7 +50,7 @@ def is_setting_value(text: str, start: int, end: int) -> bool:
 
 
 def _find_line_span(text: str, at: int) -> tuple[int, int]:
-    """The line that a place is in, as far as a line of YAML goes."""
+    """Return the span of the line around a position, up to a maximum length."""
     first, last = text.rfind("\n", max(0, at - _MAX_LINE_CHARS), at + 1), text.find("\n", at, at + _MAX_LINE_CHARS)
     return (first + 1 if first >= 0 else max(0, at - _MAX_LINE_CHARS)), (
         last if last >= 0 else min(len(text), at + _MAX_LINE_CHARS)

@@ -1,14 +1,14 @@
-"""What can go wrong, as one tree.
+"""The exceptions that turnlog raises, as one tree.
 
-    TurnlogError            a failure with a one-line message for people; exit status 1
-    |-- UsageError          the words of the call are off; exit status 2
-    |-- NotFound            no session, file or entry of that name
-    |-- Ambiguous           several sessions fit; exit status 2
-    |-- Unreadable          a file that can't be opened or is no session
-    |-- Changed             a file changed under our hands
-    |-- Busy                another process is at it
+    TurnlogError            a failure with a one-line message for the user; exit status 1
+    |-- UsageError          the arguments are wrong; exit status 2
+    |-- NotFound            no session, file or entry has that name
+    |-- Ambiguous           several sessions match; exit status 2
+    |-- Unreadable          a file that can't be opened or is not a session
+    |-- Changed             a file changed while turnlog was using it
+    |-- Busy                another process is using the session
     |-- BrokenPlugin        a plugin of another package can't be loaded, or failed
-    `-- Refused             the real client would not resume this session, with its reason
+    `-- Refused             Claude Code would not resume this session, with its reason
 
 Bad content is never an exception: it is counted and explained (see `entries.entry.Scrap` and `session.check`).
 """
@@ -17,23 +17,23 @@ from __future__ import annotations
 
 
 class TurnlogError(Exception):
-    """A failure that is told to the user in one line."""
+    """A failure that the user sees as one line."""
 
     exit_status = 1
 
 
 class UsageError(TurnlogError):
-    """The words of the call are off."""
+    """The arguments are wrong."""
 
     exit_status = 2
 
 
 class NotFound(TurnlogError):
-    """There is no session, file or entry of that name."""
+    """No session, file or entry has that name."""
 
 
 class Ambiguous(TurnlogError):
-    """Several sessions fit the given name."""
+    """Several sessions match a name."""
 
     exit_status = 2
 
@@ -43,21 +43,21 @@ class Unreadable(TurnlogError):
 
 
 class Changed(TurnlogError):
-    """A file was replaced or cut while it was being read."""
+    """A file was replaced, written or truncated while turnlog was using it."""
 
 
 class Busy(TurnlogError):
-    """Another process is at it: a client has the session open, or another turnlog writes."""
+    """Another process is in the way: a client has the session open, or another turnlog is writing."""
 
 
 class BrokenPlugin(TurnlogError):
-    """A plugin of another package can't be loaded, or failed; it concerns the whole run, not one session."""
+    """A plugin of another package can't be loaded, or failed; it affects the whole run, not one session."""
 
     def __init__(self, message: str, problem: str = "") -> None:
         super().__init__(message)
         self.problem = problem or message
-        """What is wrong, without the name of the plugin and the remedy."""
+        """The problem, without the plugin's name and the remedy."""
 
 
 class Refused(TurnlogError):
-    """The real client would not resume this session."""
+    """Claude Code would not resume this session."""

@@ -94,9 +94,9 @@ def test_explain_tells_line_offset_size_kind_and_reason(turnlog: Turnlog, tmp_pa
         "system/turn_duration",
         "attachment/date",
         "(blank)  an empty line",
-        "(value)  a JSON array, no object",
-        "(no type)  something else stands behind it on its line",
-        "user  stands behind something else on its line, where the client does not read it",
+        "(value)  a JSON array, not an object",
+        "(no type)  something else follows it on the same line",
+        "user  follows something else on the same line, where Claude Code does not read it",
         "(torn)  the last line is cut off or still being written",
     ]
 

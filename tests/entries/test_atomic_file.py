@@ -91,7 +91,7 @@ def test_a_file_that_clients_append_to_is_not_replaced_without_what_they_append(
 def test_what_was_looked_at_must_still_be_there(file: Path) -> None:
     seen = read_whole_file(file).checkpoint
     file.unlink()
-    with pytest.raises(Changed, match="is gone"):
+    with pytest.raises(Changed, match="no longer exists"):
         replace_file(file, b"new", root=file.parent, expected=seen)
     assert names(file) == []
 

@@ -292,12 +292,12 @@ SCRAP_LINES = [
     (b"\0\0\0\n", "padding", "3 NUL bytes"),
     (b"// x\n", "comment", "a comment line"),
     (b"  # x\n", "comment", "a comment line"),
-    (b"null\n", "value", "a JSON null, no object"),
-    (b"true\n", "value", "a JSON boolean, no object"),
-    (b"1\n", "value", "a JSON number, no object"),
-    (b"1e400\n", "value", "a JSON number, no object"),
-    (b'"x"\n', "value", "a JSON string, no object"),
-    (b"[1]\n", "value", "a JSON array, no object"),
+    (b"null\n", "value", "a JSON null, not an object"),
+    (b"true\n", "value", "a JSON boolean, not an object"),
+    (b"1\n", "value", "a JSON number, not an object"),
+    (b"1e400\n", "value", "a JSON number, not an object"),
+    (b'"x"\n', "value", "a JSON string, not an object"),
+    (b"[1]\n", "value", "a JSON array, not an object"),
     (b"{\n", "broken", "Input data was truncated"),
     (b'{"a":1\n', "broken", "Input data was truncated"),
     (b"xyz\n", "broken", "JSON is malformed: invalid character (byte 0)"),
@@ -318,8 +318,8 @@ def test_rubbish_beside_entries_says_where_it_stands() -> None:
         (item.kind, getattr(item, "reason", item)) for item in salvage_line(b"xx" + U2 + b"yy" + A2 + b"\0\0\n", 0)
     ]
     assert [reason for kind, reason in found if kind] == [
-        "rubbish in front of an entry on the same line",
-        "rubbish behind an entry on the same line",
+        "invalid bytes before an entry on the same line",
+        "invalid bytes after an entry on the same line",
         "2 NUL bytes",
     ]
 

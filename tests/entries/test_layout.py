@@ -21,6 +21,7 @@ from turnlog.entries.agents import (
 from turnlog.entries.belongings import list_belongings, read_custom_title, read_history
 from turnlog.entries.layout import (
     Survey,
+    describe_other_file,
     find_config_dirs,
     find_state_file,
     is_missing,
@@ -31,10 +32,9 @@ from turnlog.entries.layout import (
     list_project_sessions,
     list_session_files,
     list_unfinished_ids,
-    other_file,
     scan_folder,
 )
-from turnlog.entries.transcript_files import list_transcripts, other_transcripts
+from turnlog.entries.transcript_files import list_other_transcripts, list_transcripts
 from turnlog.errors import Unreadable
 
 Walk = Callable[[Path, Survey], Iterable[object]]
@@ -447,12 +447,12 @@ def test_other_files_are_listed_as_if_their_names_were_ids(tmp_path: Path) -> No
     project.mkdir(parents=True)
     for name in (f"{SID}.jsonl", "notes.jsonl"):
         (project / name).write_bytes(b"12")
-    (item,) = other_transcripts(tmp_path)
+    (item,) = list_other_transcripts(tmp_path)
     assert (item.path, item.kind, item.session, item.size) == (str(project / "notes.jsonl"), "session", "notes", 2)
-    found = other_file(item.path)
+    found = describe_other_file(item.path)
     assert found is not None
     assert (found.session_id, found.project_dir, found.config_dir, found.size) == ("notes", project, tmp_path, 2)
-    assert other_file(str(project / "gone.jsonl")) is None
+    assert describe_other_file(str(project / "gone.jsonl")) is None
 
 
 # -- the client's state file

@@ -187,9 +187,9 @@ def test_reading_past_the_end_of_a_file_that_was_cut_is_said(tmp_path: Path) -> 
     file = Transcript.open(path)
     os.truncate(path, len(ROW))
     assert file.read_body(file.entries[0])["uuid"] == "a"
-    with pytest.raises(Changed, match=r"was cut while being read"):
+    with pytest.raises(Changed, match=r"was truncated while being read"):
         file.read_body(file.entries[1])
-    with pytest.raises(Changed, match=r"was cut while being read"):
+    with pytest.raises(Changed, match=r"was truncated while being read"):
         file.grow()
     file.close()
 

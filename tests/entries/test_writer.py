@@ -61,10 +61,10 @@ def test_a_line_that_may_be_in_the_making_is_left_alone_where_that_is_wanted(fil
 def test_nothing_is_appended_to_a_file_that_changed(file: Path) -> None:
     seen = read_whole_file(file).checkpoint
     append_lines(file, b"{}\n", root=file.parent, expected=seen)
-    with pytest.raises(Changed, match="was written meanwhile"):
+    with pytest.raises(Changed, match="was written in the meantime"):
         append_lines(file, b"{}\n", root=file.parent, expected=seen)
     file.write_bytes(b'{"b":1}\n')
-    with pytest.raises(Changed, match="was replaced meanwhile"):
+    with pytest.raises(Changed, match="was replaced in the meantime"):
         append_lines(file, b"{}\n", root=file.parent, expected=seen)
     assert file.read_bytes() == b'{"b":1}\n'
 
@@ -158,7 +158,7 @@ def test_a_session_file_is_replaced_if_it_is_still_what_was_read(file: Path) -> 
     seen = read_whole_file(file).checkpoint
     replace_session_file(file, [b"one\n", b"two\n"], root=file.parent, expected=seen)
     assert file.read_bytes() == b"one\ntwo\n"
-    with pytest.raises(Changed, match="meanwhile"):
+    with pytest.raises(Changed, match="in the meantime"):
         replace_session_file(file, b"three\n", root=file.parent, expected=seen)
     assert file.read_bytes() == b"one\ntwo\n"
 

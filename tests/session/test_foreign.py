@@ -23,7 +23,7 @@ from turnlog.session.foreign_files import explain_foreign_file
         (b"\xef\xbb\xbf[\n {},\n {}\n", "the file may be one JSON document over several lines ("),
         (b'\n{"x":1}\n', "none of its entries has a type that Claude Code writes"),
         (b"words\nmore words\n", "the first problem: JSON is malformed"),
-        (b"[1, 2]\n", "the first problem: a JSON array, no object"),
+        (b"[1, 2]\n", "the first problem: a JSON array, not an object"),
     ],
 )
 def test_a_file_of_another_program_is_named_with_its_reason(data: bytes, reason: str) -> None:

@@ -46,13 +46,13 @@ def open_other_index(
     config: Config, *, notify: Notify | None = None, progress: Progress | None = None
 ) -> Iterator[tuple[Store, RefreshResult]]:
     """Open the index of the `.jsonl` files whose names are not session ids, up to date; it is a file of its own."""
-    from turnlog.entries.transcript_files import other_transcripts
+    from turnlog.entries.transcript_files import list_other_transcripts
 
     notify = notify or _ignore
     name = build_index_name(config.config_dirs).replace("index", "others", 1)
     with Store.open(data_dir(), notify, name) as found:
         folders = [folder.absolute() for folder in list_config_folders(config)]
-        done = refresh_index(found, folders, other_transcripts, notify=notify, progress=progress)
+        done = refresh_index(found, folders, list_other_transcripts, notify=notify, progress=progress)
         with _replace_damaged_index(found):
             yield found, done
 

@@ -22,7 +22,7 @@ from turnlog.api.lookup import (
     titles_in_index,
 )
 from turnlog.entries.cleanup import compute_deletion_time, read_cleanup_days
-from turnlog.entries.layout import SessionFile, Survey, is_session_id, other_file
+from turnlog.entries.layout import SessionFile, Survey, describe_other_file, is_session_id
 from turnlog.entries.peek import Peek, peek_files
 from turnlog.entries.titles import SessionNames, SessionTitles
 from turnlog.errors import UsageError
@@ -228,7 +228,7 @@ def load_catalogue(
     """List the session files of some config folders; `UsageError` if none of them has such a project."""
     files, is_demo, survey = list_sessions_or_demo(folders)
     if other:
-        files, is_demo = [item for path in survey.others if (item := other_file(path))], False
+        files, is_demo = [item for path in survey.others if (item := describe_other_file(path))], False
     seen = list(zip(files, peek_files([item.file for item in files]), strict=True))
     matches = [(item, ends) for item, ends in seen if project is None or is_in_project(ends.cwd, project)]
     if project is not None and seen and not matches and not is_demo:

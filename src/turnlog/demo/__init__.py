@@ -1,7 +1,6 @@
-"""Made-up sessions that come with the package: shown when a machine has none, and used in tests.
+"""Invented sessions that come with the package: shown if a machine has none, and used in tests.
 
-`claude/` is shaped like a `~/.claude` folder. Nobody had these conversations; docs/demo.md says what is in
-them.
+`claude/` has the layout of a `~/.claude` folder. docs/demo.md describes the sessions.
 """
 
 from __future__ import annotations
@@ -12,12 +11,12 @@ __all__ = ["config_dir", "is_demo"]
 
 
 def config_dir() -> Path:
-    """The made-up config folder."""
-    from importlib.resources import files  # only the few who look at the demo pay for it
+    """Return the config folder with the demo sessions."""
+    from importlib.resources import files  # imported here because few commands need the demo
 
     return Path(str(files(__name__))) / "claude"
 
 
 def is_demo(path: Path) -> bool:
-    """Whether a path lies in the made-up config folder."""
+    """Return whether a path is in the demo's config folder."""
     return path.resolve().is_relative_to(config_dir().resolve())

@@ -19,8 +19,8 @@ from turnlog.entries.line_decoder import DECODE_ERRORS
 from turnlog.entries.patch import (
     RawValues,
     encode_json_line,
+    get_blank_after,
     get_blank_before,
-    get_blank_behind,
     join_raw_values,
     read_raw_values,
 )
@@ -117,7 +117,7 @@ class IdRenewer:
                 self._renew_nested(key, parts)
         if raw[:1] == b"{" and raw[-2:] == b"}\n":
             return join_raw_values(parts) + b"\n"
-        return get_blank_before(raw) + join_raw_values(parts) + get_blank_behind(raw)
+        return get_blank_before(raw) + join_raw_values(parts) + get_blank_after(raw)
 
     def renew_text(self, raw: bytes) -> bytes:
         """Renew the session's ids in bytes that are not a single entry."""

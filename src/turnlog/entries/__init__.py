@@ -1,1 +1,1 @@
-"""Bytes <-> entries: what stands in a session file, without saying what it means."""
+"""Bytes <-> entries: reads and writes session files without interpreting them."""

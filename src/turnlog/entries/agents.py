@@ -1,11 +1,11 @@
-"""The files of a session's sub-agents, in every layout that the client ever wrote.
+"""The files of a session's sub-agents, in every layout that the client has ever written.
 
     <slug>/<session>/subagents/agent-<id>.jsonl              2.1.29 on; the newest add agent-<id>.meta.json
     <slug>/<session>/subagents/workflows/<w>/agent-<id>.jsonl
     <slug>/agent-<id>.jsonl                                  2.0.x; *loose*: their entries name the session
     <slug>/subagents/agent-<id>.jsonl                        reported; loose too
 
-Sub-agents of 1.0.x stand inside the main file. The depth is fixed and linked folders are not entered, so a
+Sub-agents of 1.0.x are in the main file itself. The depth is limited and linked folders are not entered, so a
 loop of links can't trap the walk.
 """
 
@@ -29,37 +29,37 @@ _SIDE_WORK_ID = re.compile(
 _SESSION_ID_FIELD = re.compile(rb'"sessionId"\s*:\s*"([^"\\]*)"')
 
 MAX_AGENT_FOLDER_DEPTH = 3
-"""How many folders below `subagents` are entered: workflows/<id> is two."""
+"""How many levels of folders below `subagents` are searched: workflows/<id> is two."""
 
 AgentsBySession = dict[str, list["AgentFile"]]
-"""The loose agent files of one project folder by the id of their session; "" for those that name none."""
+"""The loose agent files of one project folder by session id; "" for those that name no session."""
 
 
 class AgentFile(NamedTuple):
-    """One sub-agent's file."""
+    """The transcript of one sub-agent."""
 
     path: Path
     agent_id: str
     kind: str
     """subagent, workflow, warm-up, or the client's own side work: compact, prompt_suggestion, …"""
     meta_path: Path | None
-    """The file beside it that names the agent's type and the call it came from."""
+    """The file beside it that names the agent's type and the call that started it."""
     workflow_id: str | None
     is_symlink: bool
 
 
 class AgentOwner(NamedTuple):
-    """Whose a loose agent is."""
+    """The session that a loose agent file belongs to."""
 
     session_id: str
     is_warm_up: bool
 
 
 def list_agent_files(session_path: str | Path, loose: AgentsBySession | None = None) -> list[AgentFile]:
-    """List the sub-agent files of one session; for many of one folder hand in its `loose_agents`."""
+    """List the sub-agent files of one session; to list many of one folder, pass its `list_loose_agents`."""
     path = Path(session_path)
     if not is_session_id(path.stem) and path.stem.startswith("agent-"):
-        return []  # a sub-agent's own file: those that it started belong to the session, too
+        return []  # a sub-agent's own file: the agents that it started belong to the session too
     beside = list_loose_agents(path.parent) if loose is None else loose
     return _list_nested_agents(path.with_suffix("")) + beside.get(path.stem, [])
 
@@ -74,15 +74,15 @@ def list_agents_by_session(project_dir: Path) -> AgentsBySession:
 
 
 class StraySession(NamedTuple):
-    """A session of which only sub-agents are left, or a sub-agent that names no session."""
+    """A session that has only sub-agents left, or a sub-agent that names no session."""
 
     path: Path
-    """Where the session's own file would be; the sub-agent's file where no session is named."""
+    """The path of the session's own, missing file; the sub-agent's file if no session is named."""
     agents: list[AgentFile]
 
 
 def list_stray_sessions(project_dir: Path) -> list[StraySession]:
-    """List the sessions of a project folder whose own file is missing while files of their sub-agents are there."""
+    """List the sessions of a project folder that have sub-agent files but no file of their own."""
     found: list[StraySession] = []
     for session_id, files in list_agents_by_session(project_dir).items():
         if not session_id:
@@ -93,7 +93,7 @@ def list_stray_sessions(project_dir: Path) -> list[StraySession]:
 
 
 def read_last_write_ns(session_path: Path) -> int | None:
-    """When a session was last written: its own file, or where that is missing the newest of its sub-agents'."""
+    """Return when a session was last written: its own file, or the newest of its sub-agents if that is missing."""
     own = _read_mtime_ns(session_path)
     times = [own] if own is not None else [_read_mtime_ns(file.path) for file in list_agent_files(session_path)]
     return max((time for time in times if time is not None), default=None)
@@ -107,7 +107,7 @@ def _read_mtime_ns(path: Path) -> int | None:
 
 
 def list_loose_agents(project_dir: Path) -> AgentsBySession:
-    """List the agent files beside the sessions, reading the first part of each to see whose they are."""
+    """List the agent files beside the sessions; reads the start of each to find its session."""
     found: AgentsBySession = {}
     inside = project_dir / "subagents"
     for agent in _list_agents_in_folder(project_dir) + ([] if inside.is_symlink() else _list_agents_in_folder(inside)):
@@ -117,7 +117,7 @@ def list_loose_agents(project_dir: Path) -> AgentsBySession:
 
 
 def read_agent_owner(path: Path) -> AgentOwner:
-    """Give the id of the session that a loose agent belongs to, and whether it is a warm-up."""
+    """Return the id of the session that a loose agent belongs to, and whether it is a warm-up."""
     try:
         fd, _ = open_regular_file(path)
     except OSError:
@@ -126,13 +126,13 @@ def read_agent_owner(path: Path) -> AgentOwner:
         head = read_at(fd, 0, MAX_END_BYTES)
     finally:
         os.close(fd)
-    # Before a session is resumed, 2.0.x writes under the id of an empty file: the last one counts.
+    # Before a session is resumed, 2.0.x writes the id of an empty file, so the last id counts.
     ids = _SESSION_ID_FIELD.findall(head)
     return AgentOwner(ids[-1].decode("utf-8", "replace") if ids else "", is_warm_up(split_lines(head)))
 
 
 def read_agent_meta(meta_path: Path | None) -> dict[str, Any]:
-    """Read what a `.meta.json` says; nothing when it is missing or broken."""
+    """Read a `.meta.json`; returns an empty object if it is missing or broken."""
     try:
         data = _read_regular_file(meta_path) if meta_path else b""
     except OSError:
@@ -141,7 +141,7 @@ def read_agent_meta(meta_path: Path | None) -> dict[str, Any]:
 
 
 def _read_regular_file(path: Path) -> bytes:
-    """A file; a pipe, whose reading would never end, is an `OSError`."""
+    """Read a file; raises `OSError` for a pipe, which would never end."""
     fd, status = open_regular_file(path)
     try:
         return read_at(fd, 0, status.st_size)
@@ -157,7 +157,7 @@ def _list_nested_agents(session_dir: Path) -> list[AgentFile]:
 
 
 def _list_agents_below(folder: Path, depth: int = 0) -> list[AgentFile]:
-    """The agents in a folder and below it; those of `workflows/<id>` belong to that workflow."""
+    """List the agents in a folder and below it; those in `workflows/<id>` belong to that workflow."""
     found = _list_agents_in_folder(folder, folder.name if folder.parent.name == "workflows" else None)
     for item in sorted(scan_folder(folder), key=_get_item_name) if depth < MAX_AGENT_FOLDER_DEPTH else ():
         if item.is_dir(follow_symlinks=False):

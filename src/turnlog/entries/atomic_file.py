@@ -1,9 +1,9 @@
-"""Files that change as a whole: readers and a power failure see the old content or the new one, nothing in between.
+"""Files that change as a whole: readers see the old content or the new one, even after a power failure.
 
     replace_file   a temporary file in the same folder, flushed to the disk, then renamed over the old one
     create_file    the same for a new file: it appears whole, and never in the place of another
 
-Both follow links only as far as they stay within a folder that the caller names. `replace_file` refuses (`Changed`)
+Both follow links only within a folder that the caller names. `replace_file` refuses (`Changed`)
 when the file is no longer what the caller read. Session files have their own `writer`, built on this module.
 """
 
@@ -36,7 +36,7 @@ class WholeFile(NamedTuple):
 
 
 def read_whole_file(path: str | Path) -> WholeFile:
-    """Read a file that is to be replaced."""
+    """Read a file that the caller is going to replace."""
     fd, status = open_regular_file(path)
     try:
         data = read_at(fd, 0, status.st_size)
@@ -55,8 +55,8 @@ def replace_file(
 ) -> None:
     """Replace the content of a file in one step; readers see the old content or the new one.
 
-    With `expected` the file must still be what it was when that was taken. Without it, a missing file is created with
-    `mode`; an existing one keeps its own.
+    With `expected`, the file must be unchanged since that checkpoint. Without it, a missing file is created with
+    `mode`; an existing file keeps its own mode.
     """
     real = resolve_inside(path, root)
     if expected is not None and real.suffix == ".jsonl":  # a line that a client appends meanwhile would be lost
@@ -71,7 +71,7 @@ def replace_locked_file(
     """Replace a file that the caller has resolved and locked."""
     status = real.stat() if real.exists() else None
     if status is None and expected is not None:
-        raise Changed(f"{real}: is gone; nothing was written")
+        raise Changed(f"{real}: no longer exists; nothing was written")
     temporary = _write_temporary(real, data)
     try:
         temporary.chmod(mode if status is None else status.st_mode & 0o7777)
@@ -98,12 +98,12 @@ def create_file(path: Path, data: bytes | Iterable[bytes], *, root: Path, mode: 
 
 
 def move_into_place(temporary: Path, real: Path) -> None:
-    """Give a finished file its name; raises `FileExistsError` if the name is taken."""
+    """Rename a finished file to its final name; raises `FileExistsError` if the name is taken."""
     try:
         os.link(temporary, real)
     except FileExistsError:
         raise
-    except OSError:  # a file system without second names
+    except OSError:  # a file system without hard links
         if os.path.lexists(real):
             raise FileExistsError(errno.EEXIST, "File exists", str(real)) from None
         temporary.rename(real)
@@ -112,7 +112,7 @@ def move_into_place(temporary: Path, real: Path) -> None:
 
 
 def resolve_inside(path: Path, root: Path) -> Path:
-    """Return the file that a path leads to, which must lie within a folder."""
+    """Resolve links in a path; raises `TurnlogError` if the result lies outside of `root`."""
     real = Path(os.path.realpath(path))
     if not real.is_relative_to(os.path.realpath(root)):
         raise TurnlogError(f"{path}: leads out of {root}, to {real}; nothing was written")
@@ -120,21 +120,21 @@ def resolve_inside(path: Path, root: Path) -> Path:
 
 
 def remove_leftover_temporary(path: Path) -> None:
-    """Remove what a killed process may have left beside a file that it was about to replace."""
+    """Remove the temporary file that a killed process may have left beside a file it was replacing."""
     _name_temporary(path).unlink(missing_ok=True)
 
 
 def lock_file(fd: int) -> None:
-    """Wait until no other turnlog holds an open file, and hold it until it is closed."""
+    """Wait until no other turnlog process has locked an open file, then lock it until it is closed."""
     if sys.platform != "win32":  # pragma: no branch
         import fcntl
 
-        with contextlib.suppress(OSError):  # some network folders know no locks
+        with contextlib.suppress(OSError):  # some network file systems have no locks
             fcntl.flock(fd, fcntl.LOCK_EX)
 
 
 def flush_folder(folder: Path) -> None:
-    """Make sure that names in a folder outlast a power failure, where folders can be opened."""
+    """Make new names in a folder survive a power failure, on systems that can open folders."""
     with contextlib.suppress(OSError):
         fd = os.open(folder, os.O_RDONLY)
         try:
@@ -146,7 +146,7 @@ def flush_folder(folder: Path) -> None:
 @contextlib.contextmanager
 def lock_existing(real: Path) -> Iterator[int | None]:
     """Open and lock a file that is about to be replaced; yields its descriptor, or None if there is no file."""
-    if sys.platform == "win32":  # pragma: no cover - there an open file can't be replaced
+    if sys.platform == "win32":  # pragma: no cover - Windows can't replace an open file
         yield None
         return
     try:
@@ -162,20 +162,20 @@ def lock_existing(real: Path) -> Iterator[int | None]:
 
 
 def check_unchanged(real: Path, status: os.stat_result, expected: Checkpoint | None) -> None:
-    """Raise `Changed` unless the name still leads to the same file, and that is what the caller read."""
+    """Raise `Changed` unless the path is still the same file, with the content that the caller read."""
     try:
         now = real.stat()
     except FileNotFoundError:
-        raise Changed(f"{real}: was removed meanwhile; nothing was written") from None
+        raise Changed(f"{real}: was removed in the meantime; nothing was written") from None
     reason = None if os.path.samestat(now, status) else "replaced"
     if expected is not None:
         reason = reason or find_stale_reason(real, expected) or (None if now.st_size == expected.size else "written")
     if reason:
-        raise Changed(f"{real}: was {reason} meanwhile; nothing was written, try again")
+        raise Changed(f"{real}: was {reason} in the meantime; nothing was written, try again")
 
 
 def _write_temporary(real: Path, data: bytes | Iterable[bytes]) -> Path:
-    """Write the new content beside the old one, for its owner only, and flush it to the disk."""
+    """Write the new content to a file beside the old one, readable by its owner only, and flush it to the disk."""
     remove_leftover_temporary(real)
     path = _name_temporary(real)
     try:
@@ -190,5 +190,5 @@ def _write_temporary(real: Path, data: bytes | Iterable[bytes]) -> Path:
 
 
 def _name_temporary(real: Path) -> Path:
-    # One name for each file, so that what a killed process left behind is found again; hashed, lest it be too long.
+    # One fixed name for each file, so that the next run finds what a killed process left; hashed to keep it short.
     return real.with_name(f".turnlog-{blake2b(os.fsencode(real.name), digest_size=8).hexdigest()}.tmp")

@@ -1,13 +1,13 @@
-"""What belongs to a session beside its own file: sub-agents, large outputs, copies of files, to-dos, plans.
+"""The files that belong to a session: sub-agents, large outputs, copies of files, to-dos, plans.
 
     projects/<slug>/<session id>/   subagents/ tool-results/ workflows/ custom-title.json resume-head.jsonl
     projects/<slug>/agent-*.jsonl   loose sub-agents; see `agents`
     file-history/<session id>/      copies of files before they were changed
     todos/<session id>.json, todos/<session id>-agent-<id>.json
     tasks/<session id>/, session-env/<session id>/, debug/<session id>.txt, plans/<plan>.md
-    history.jsonl                   what was typed, in all sessions
+    history.jsonl                   what the user typed, in all sessions
 
-Linked folders are not entered. What is not known by name but carries the session's id is `other`.
+Linked folders are not entered. Files with the session's id but an unknown name are listed as `other`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _KNOWN_FOLDERS = {"projects", "file-history", "todos", "tasks", "plans", "sessio
 
 
 class Belongings(NamedTuple):
-    """The paths that belong to one session; all of them existed when they were listed."""
+    """The paths that belong to one session; all of them existed at the time of listing."""
 
     session_dir: Path | None
     """The folder beside the session file."""
@@ -44,7 +44,7 @@ class Belongings(NamedTuple):
     session_env: Path | None
     debug: Path | None
     other: tuple[Path, ...]
-    """Files and folders of the session that this version does not know."""
+    """Files and folders of the session with names that this version does not know."""
 
 
 def list_belongings(
@@ -54,7 +54,7 @@ def list_belongings(
     plans: Iterable[str] = (),
     loose: AgentsBySession | None = None,
 ) -> Belongings:
-    """List what belongs to a session; `plans` are the plan names (`slug`) that its entries carry."""
+    """List the files of a session; `plans` are the plan names (`slug`) in its entries."""
     inside = project_dir / session_id
     agents = list_loose_agents(project_dir) if loose is None else loose
     return Belongings(
@@ -76,7 +76,7 @@ def list_belongings(
 
 
 def read_history(config_dir: Path, session_id: str | None = None) -> Iterator[dict[str, Any]]:
-    """Give the lines of `history.jsonl`, all or those of one session; broken lines are passed over."""
+    """Yield the rows of `history.jsonl`, all or those of one session; skips broken lines."""
     try:
         lines = (config_dir / "history.jsonl").open("rb")
     except OSError:
@@ -99,7 +99,7 @@ def read_custom_title(path: Path | None) -> str | None:
 
 
 def _list_files_below(folder: Path) -> tuple[Path, ...]:
-    """List the files of a folder and of the folders in it."""
+    """List the files in a folder and all folders below it."""
     if folder.is_symlink():
         return ()
     return tuple(sorted(Path(base, name) for base, _, names in os.walk(folder) for name in names))
@@ -115,7 +115,7 @@ def _list_todo_files(folder: Path, session_id: str) -> tuple[Path, ...]:
 
 
 def _find_plan_file(config_dir: Path, name: str) -> Path | None:
-    # The name comes out of a session file: it must not lead out of the folder.
+    # The name comes from a session file: it must not lead out of the folder.
     safe = name and name not in (".", "..") and not any(mark in name for mark in "/\\:\0")
     return _find_existing_path(config_dir / "plans" / f"{name}.md") if safe else None
 

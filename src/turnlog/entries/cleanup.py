@@ -1,11 +1,11 @@
-"""When the client will delete a session.
+"""When Claude Code deletes a session.
 
 Measured with 2.1.325 and 2.1.29: some minutes after an interactive start, the client deletes every .jsonl file in
-the project folders that was not written for `cleanupPeriodDays` (in <config>/settings.json; 30 if it says nothing),
-and 2.1.325 with it the folder of the session, whatever the files in it are like. Large outputs (`tool-results`) of a
-session that stays are deleted by their own age; so are file-history, to-dos, tasks, plans and the like.
-`settings.local.json` in the config folder does not count. Settings that 2.1.325 refuses (no JSON; 0, fractions or texts
-for the period) make it delete nothing.
+the project folders that was not written for `cleanupPeriodDays` (in <config>/settings.json; default 30). 2.1.325 also
+deletes the session's folder, however new the files in it are. It deletes large outputs (`tool-results`) of a session
+that stays by their own age, and in the same way file-history, to-dos, tasks, plans and so on.
+`settings.local.json` in the config folder does not count. If 2.1.325 rejects the settings (not JSON, or a period that
+is 0, a fraction or a string), it deletes nothing.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ import msgspec
 DEFAULT_CLEANUP_DAYS = 30
 _DAY_SECONDS = 86400
 _MAX_TIME_SECONDS = 253402300800.0
-"""The end of the calendar: 1 January 10000."""
+"""The end of the calendar, 1 January 10000, in seconds since 1970."""
 
 
 def read_cleanup_days(config_dir: Path) -> int | None:
-    """After how many days without a write the client deletes a session; None if it deletes none."""
+    """Return after how many days without a write the client deletes a session; None if it deletes none."""
     try:
         settings = msgspec.json.decode((config_dir / "settings.json").read_bytes() or b"{}")
     except OSError:
@@ -33,6 +33,6 @@ def read_cleanup_days(config_dir: Path) -> int | None:
 
 
 def compute_deletion_time(mtime_ns: int, days: int | None) -> float | None:
-    """From when on the client may delete a file, in seconds since 1970; None for never."""
+    """Return when the client may delete a file, in seconds since 1970; None for never."""
     when = _MAX_TIME_SECONDS if days is None else mtime_ns / 1e9 + days * _DAY_SECONDS
     return when if when < _MAX_TIME_SECONDS else None

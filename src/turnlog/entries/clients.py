@@ -1,9 +1,9 @@
-"""The clients that run: newer ones say so in a file of their own, and remove it when they end.
+"""The running clients: newer versions register in a file of their own, and remove it when they exit.
 
     <config>/sessions/<pid>.json        {pid, procStart, pidDomain, sessionId, status, waitingFor, …}
 
-Such a file outlives a client that was killed, so the process is looked at too. One of another machine or container
-that shares the folder can't be asked.
+The file of a killed client stays behind, so the process is checked too. A client on another machine or in another
+container that shares the folder can't be checked.
 """
 
 from __future__ import annotations
@@ -18,49 +18,49 @@ from turnlog.entries.layout import scan_folder
 from turnlog.entries.line_decoder import decode_first_object
 
 CLIENT_STATES = ("busy", "shell", "idle", "waiting")
-"""What a client says that it is doing."""
+"""The states that a client reports."""
 _MAX_WAITING_CHARS = 200
 _PROC_FOLDER = Path("/proc")
 
 
 class Client(NamedTuple):
-    """A client that has registered itself, and runs as far as can be seen."""
+    """A registered client that, as far as this process can see, is running."""
 
     session_id: str
     pid: int
     path: str
-    """The file with which it did so."""
+    """The file in which it registered."""
     is_here: bool
-    """Whether its process was seen; False for one of another machine or container."""
+    """Whether its process was found; False for a client on another machine or in another container."""
     status: str | None = None
-    """One of STATES; None if it does not say."""
+    """One of CLIENT_STATES; None if the client does not report one."""
     waiting_for: str | None = None
-    """What it waits for, in its own words."""
+    """What it waits for, in the client's own words."""
 
 
 def list_clients(config_dir: Path, here: str | None = None) -> list[Client]:
-    """The clients that are registered in a config folder; `here` is the domain to compare with, if not our own."""
+    """List the clients registered in a config folder; `here` replaces this machine's own domain."""
     names = [item.path for item in scan_folder(config_dir / "sessions") if item.name.endswith(".json")]
     ours = here or read_process_domain()
-    return [found for name in sorted(names) if (found := _build_client(name, read_client_file(name), ours))]
+    return [client for name in sorted(names) if (client := _build_client(name, read_client_file(name), ours))]
 
 
 def read_client_file(path: str) -> dict[str, Any]:
-    """What such a file says; nothing when it is missing or broken."""
+    """Read a client's registration; returns an empty object if it is missing or broken."""
     try:
         return decode_first_object(Path(path).read_bytes()) or {}
     except OSError:
         return {}
 
 
-def _build_client(path: str, said: dict[str, Any], ours: str | None) -> Client | None:
-    session_id, pid, theirs = said.get("sessionId"), said.get("pid"), said.get("pidDomain")
+def _build_client(path: str, registration: dict[str, Any], ours: str | None) -> Client | None:
+    session_id, pid, theirs = registration.get("sessionId"), registration.get("pid"), registration.get("pidDomain")
     if not isinstance(session_id, str) or type(pid) is not int or not 0 < pid < 1 << 31:
         return None
     is_here = not (ours and isinstance(theirs, str) and theirs != ours)
-    if is_here and not is_process_alive(pid, said.get("procStart")):
+    if is_here and not is_process_alive(pid, registration.get("procStart")):
         return None
-    status, waiting = said.get("status"), said.get("waitingFor")
+    status, waiting = registration.get("status"), registration.get("waitingFor")
     return Client(
         session_id,
         pid,
@@ -72,7 +72,7 @@ def _build_client(path: str, said: dict[str, Any], ours: str | None) -> Client |
 
 
 def read_process_domain(root: Path = Path("/")) -> str | None:
-    """How newer clients on Linux name the processes that they can see: machine and namespace."""
+    """Return the machine and namespace, in the form that newer clients on Linux write as `pidDomain`."""
     try:
         machine = (root / "etc/machine-id").read_text(encoding="ascii").strip()
         return f"linux:{machine}:{(root / 'proc/self/ns/pid').readlink()}"
@@ -81,7 +81,7 @@ def read_process_domain(root: Path = Path("/")) -> str | None:
 
 
 def is_process_alive(pid: int, started: object) -> bool:
-    """Whether a process runs; one that began at another time is another process."""
+    """Return whether a process runs; one with another start time is another process with the same number."""
     if sys.platform == "win32":  # pragma: no cover - needs that system
         return _is_alive_on_windows(pid)
     try:
@@ -89,18 +89,18 @@ def is_process_alive(pid: int, started: object) -> bool:
             os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    begun = _read_process_start(pid)
-    return begun is None or not isinstance(started, str) or not started.isdecimal() or started == begun
+    actual_start = _read_process_start(pid)
+    return actual_start is None or not isinstance(started, str) or not started.isdecimal() or started == actual_start
 
 
 def read_process_identity(pid: int) -> dict[str, str]:
-    """What tells a process from others that had or will have its number, as newer clients write it; Linux only."""
-    found = {"procStart": _read_process_start(pid), "pidDomain": read_process_domain()}
-    return {key: value for key, value in found.items() if value is not None}
+    """Return the start time and domain that tell a process from others with the same number; Linux only."""
+    identity = {"procStart": _read_process_start(pid), "pidDomain": read_process_domain()}
+    return {key: value for key, value in identity.items() if value is not None}
 
 
 def _read_process_start(pid: int) -> str | None:
-    """When a process began, as Linux counts it."""
+    """Read when a process started, in clock ticks since boot."""
     try:
         return (_PROC_FOLDER / str(pid) / "stat").read_bytes().rsplit(b")", 1)[1].split()[19].decode()
     except (OSError, IndexError):

@@ -1,7 +1,7 @@
-"""What is new in a file: types, fields and values that the registry (`entries.format`) does not know.
+"""Finds what is new in a file: types, fields and values that the registry (`entries.format`) does not know.
 
-The format grows every few weeks. News is no error: everything unknown is kept and shown. This module names and counts
-it, so that a person sees what this version of turnlog does not know.
+The format grows every few weeks. New data is no error: everything unknown is kept and shown. This module names and
+counts it, so that the user sees what this version of turnlog does not know.
 """
 
 from __future__ import annotations
@@ -15,51 +15,51 @@ import msgspec
 from turnlog.entries.format import FieldFormat, load_format
 
 MAX_UNKNOWN_ITEMS = 1000
-"""At most this many unknowns are named, so that a hostile file costs no memory; the rest is counted."""
+"""How many unknown items are named, so that a hostile file can't exhaust the memory; the rest is only counted."""
 
 _MAX_PATH_CHARS = 120
-_MAX_NESTING = 8  # Blocks hold blocks: a result holds texts. Deeper is nonsense, and may be endless.
+_MAX_NESTING = 8  # Blocks contain blocks: a result contains texts. Deeper nesting is nonsense, and may be endless.
 _NO_TYPE_NAME = "(no type)"
 _GROUP_LABELS = {"blocks": "block", "attachments": "attachment", "progress": "progress"}
-"""The groups of kinds that a field may hold, and what one of them is called."""
+"""The groups of kinds that a field may contain, and the word for one member of each."""
 
 
 class UnknownItem(msgspec.Struct):
-    """Something that the registry does not know."""
+    """A type, field or value that the registry does not know."""
 
     kind: str
     """`type`, `subtype`, `attachment`, `progress`, `block`, `field` or `value`."""
     path: str
-    """Where and what: `system/new`, `assistant.message.usage.new`, `queue-operation.operation = "new"`."""
+    """The place and the name: `system/new`, `assistant.message.usage.new`, `queue-operation.operation = "new"`."""
     count: int = 0
     version: str | None = None
     """The first version of the client that wrote it in this file."""
     place: int | None = None
-    """Where it was met first, as the caller counts: a line, an offset or an index."""
+    """Where it occurs first, in the caller's count: a line, an offset or an index."""
 
 
 class ObjectShape(NamedTuple):
-    """What is known of an object, in the form that makes looking at it fast."""
+    """The known fields of one object, arranged for a fast comparison."""
 
     names: frozenset[str]
     inner: tuple[tuple[str, FieldFormat], ...]
-    """The fields to look into: those that hold objects or have a known set of values."""
+    """The fields to look into: those that contain objects or have a known set of values."""
 
 
 class Drift:
-    """Collects what is unknown, entry by entry."""
+    """Collects unknown items, entry by entry."""
 
     def __init__(self) -> None:
         self.unknown: dict[str, UnknownItem] = {}
-        """By path, in the order they were met."""
+        """By path, in order of first occurrence."""
         self.unnamed = 0
-        """How many were met after MAX_UNKNOWN_ITEMS different ones."""
+        """How many items were not recorded because MAX_UNKNOWN_ITEMS was reached."""
         self._shapes = load_shapes()
         self._version: str | None = None
         self._place: int | None = None
 
     def add_entry(self, body: dict[str, Any], version: str | None = None, place: int | None = None) -> None:
-        """Look at one decoded entry. Without a version, that of the entry before counts."""
+        """Check one decoded entry. Without a version, the version of the previous entry counts."""
         self._version = version or self._version
         self._place = place
         name, shape = _name_entry_type(body), self._find_entry_shape(body)
@@ -75,7 +75,7 @@ class Drift:
         return bool(self.unknown)
 
     def _find_entry_shape(self, body: dict[str, Any]) -> ObjectShape | None:
-        """The shape of an entry, by its type and, for system entries, its subtype."""
+        """Find the shape of an entry by its type or, for a system entry, its subtype."""
         kind, subtype = body.get("type"), body.get("subtype")
         group, tag = ("entries", kind) if kind != "system" or subtype is None else ("system", subtype)
         return self._shapes[group].get(tag) if isinstance(tag, str) else None
@@ -122,7 +122,7 @@ class Drift:
 
 @cache
 def load_shapes() -> dict[str, dict[str, ObjectShape]]:
-    """The shapes of all known objects: by group ("entries", "system", "blocks", …), then by name."""
+    """Return the shapes of all known objects: by group ("entries", "system", "blocks", …), then by name."""
     registry = load_format()
     groups = {
         "entries": (registry.entries, ("type",)),
@@ -144,7 +144,7 @@ def _build_shape(fields: dict[str, FieldFormat], tags: tuple[str, ...]) -> Objec
 
 
 def _list_objects(value: Any, *, is_map: bool) -> Iterator[dict[str, Any]]:
-    """The objects of a field: the values of a map, the items of a list, or the value itself."""
+    """Yield the objects in a field: the values of a map, the items of a list, or the value itself."""
     if is_map and isinstance(value, dict):
         value = list(value.values())
     for part in value if isinstance(value, list) else (value,):

@@ -1,8 +1,8 @@
-"""What a session file is made of: entries, and scraps that are none.
+"""The parts of a session file: entries, and scraps that are not entries.
 
-An `Entry` is one JSON object of the file, reduced to what the structure of a session needs. It knows where its bytes
-are, so that the whole object can be had at any time (`Transcript.body`); texts are not kept. A `Scrap` is a run of
-bytes that is no JSON object, with the reason.
+An `Entry` is one JSON object of the file, reduced to the fields that the structure of a session needs. It records
+where its bytes are, so that the whole object can be read at any time (`Transcript.body`); texts are not kept. A
+`Scrap` is a run of bytes that is not a JSON object, with the reason.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from turnlog.entries.old_names import OldName
 
 FLAW_DESCRIPTIONS = {
     "types": "a field has an unexpected JSON type",
-    "number": "a number is beyond what can be decoded",
+    "number": "a number is too large to decode",
     "utf-8": "the line is not valid UTF-8; bad bytes read as U+FFFD",
-    "surrogate": "a string holds half of a surrogate pair",
-    "deep": "nested deeper than can be decoded; inner values are cut off",
-    "followed": "something else stands behind it on its line",
-    "terse": "in a short form that some tools write and the client does not read: no `type`, or no `message`",
-    "behind": "stands behind something else on its line, where the client does not read it",
+    "surrogate": "a string contains half of a surrogate pair",
+    "deep": "nested too deep to decode; inner values are cut off",
+    "followed": "something else follows it on the same line",
+    "terse": "in a short form that some tools write and Claude Code does not read: no `type`, or no `message`",
+    "behind": "follows something else on the same line, where Claude Code does not read it",
 }
-"""Why an entry could not be decoded in the ordinary way. Such an entry is kept and used all the same."""
+"""Why an entry needed special decoding. turnlog keeps and uses such an entry like any other."""
 
 SCRAP_DESCRIPTIONS = {
     "blank": "an empty line",
     "comment": "a comment line",
-    "value": "JSON, but no object",
-    "broken": "no JSON",
+    "value": "JSON, but not an object",
+    "broken": "not JSON",
     "torn": "the last line is cut off",
     "padding": "NUL bytes",
     "bom": "a byte order mark",
@@ -37,9 +37,9 @@ SCRAP_DESCRIPTIONS = {
 """The kinds of scraps."""
 
 NO_PARENT = -1
-"""The parent of an entry that names none."""
+"""The `parent` of an entry without a parent."""
 MISSING_PARENT = -2
-"""The parent of an entry whose parent is not in the file."""
+"""The `parent` of an entry that names a parent which is not in the file."""
 
 
 class CacheWrites(Struct, gc=False):
@@ -50,14 +50,14 @@ class CacheWrites(Struct, gc=False):
 
 
 class ServerTools(Struct, gc=False):
-    """Calls that the API itself carried out."""
+    """Calls that the API itself ran."""
 
     web_search_requests: int | None = None
     web_fetch_requests: int | None = None
 
 
 class UsageIteration(Struct, gc=False):
-    """One of the requests that together made a message."""
+    """One of the requests that together produced a message."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -66,11 +66,11 @@ class UsageIteration(Struct, gc=False):
     cache_creation: CacheWrites | None = None
     type: str | None = None
     model: str | None = None
-    """Named where it may differ from the message's: by an advisor, or where another model answered instead."""
+    """Given where it may differ from the message's model: for an advisor, or if another model answered instead."""
 
 
 class LineUsage(Struct, gc=False):
-    """Token counts as one line states them."""
+    """Token counts as one line of the file states them."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -95,7 +95,7 @@ class BlockHead(Struct, gc=False):
 
 
 class MessageHead(Struct, gc=False):
-    """The `message` of a user or assistant entry; texts inside blocks are left out."""
+    """The `message` of a user or assistant entry, without the texts inside its blocks."""
 
     id: str | None = None
     model: str | None = None
@@ -105,7 +105,7 @@ class MessageHead(Struct, gc=False):
 
     @property
     def blocks(self) -> list[BlockHead]:
-        """The content blocks; a string is one text block."""
+        """The content blocks; a string counts as one text block."""
         if isinstance(self.content, str):
             return [BlockHead("text")]
         return self.content or []
@@ -118,11 +118,11 @@ class InnerType(Struct, gc=False):
 
 
 class EntryOrigin(Struct, gc=False):
-    """Who or what brought a user entry about; its values are not trusted to be texts."""
+    """The source of a user entry; its values come from outside and may have any type."""
 
     kind: Any = None
     sender: Any = field(default=None, name="from")
-    """The address of a peer."""
+    """The address of a peer session."""
     name: Any = None
     server: Any = None
     """The source of a channel."""
@@ -138,7 +138,7 @@ def _to_json_name(name: str) -> str:
 class Entry(Struct, gc=False, rename=_to_json_name):
     """One JSON object of a session file.
 
-    The fields stand in the order in which the client writes them: the decoder looks for the next one first.
+    The fields are in the order in which the client writes them, because the decoder tries the next one first.
     """
 
     parent_uuid: str | None = None
@@ -161,15 +161,15 @@ class Entry(Struct, gc=False, rename=_to_json_name):
     is_compact_summary: bool | None = None
     is_api_error_message: bool | None = None
     offset: int = 0
-    """Where its bytes begin in the file."""
+    """Where its bytes start in the file."""
     size: int = 0
-    """How many bytes it has, with the line end."""
+    """Its number of bytes, including the line end."""
     index: int = 0
-    """Its place among the entries of the file."""
+    """Its position among the entries of the file."""
     parent: int = NO_PARENT
-    """The index of the entry that `parent_uuid` names, NONE or MISSING."""
+    """The index of the entry that `parent_uuid` names, NO_PARENT or MISSING_PARENT."""
     flaw: str | None = None
-    """One of FLAWS when it could not be decoded in the ordinary way."""
+    """A key of FLAW_DESCRIPTIONS if the entry needed special decoding."""
     kind: str | None = None
     """The kind of an attachment or progress entry."""
 
@@ -181,19 +181,19 @@ class Entry(Struct, gc=False, rename=_to_json_name):
 
     @property
     def is_lost(self) -> bool:
-        """Whether the real client cannot read this entry."""
+        """Whether Claude Code itself can't read this entry."""
         return self.flaw in ("behind", "terse")
 
     @property
     def end(self) -> int:
-        """Where the bytes behind it begin."""
+        """The offset right after its last byte."""
         return self.offset + self.size
 
     lost = OldName("is_lost")
 
 
 class Scrap(NamedTuple):
-    """Bytes of a file that are no entry."""
+    """Bytes of a file that are not part of an entry."""
 
     offset: int
     size: int
@@ -202,7 +202,7 @@ class Scrap(NamedTuple):
 
     @property
     def end(self) -> int:
-        """Where the bytes behind it begin."""
+        """The offset right after its last byte."""
         return self.offset + self.size
 
 

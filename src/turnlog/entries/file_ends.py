@@ -1,4 +1,4 @@
-"""The two ends of a file, and the lines in them: enough to say what a session is without reading it."""
+"""The two ends of a file and the lines in them: enough to describe a session without reading all of it."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 LONG_LINE = 2 << 20
-"""Lines of so many bytes are read with care for the memory."""
+"""From this many bytes on, a line is read in a way that holds it in memory only once."""
 _BLOCK = 1 << 20
 MAX_END_BYTES = 64 * 1024
-"""How many bytes of each end are looked at."""
+"""How many bytes at each end are read."""
 
-# A named pipe would block the opening for ever; elsewhere the flag changes nothing.
+# Opening a named pipe would block forever; for other files the flag changes nothing.
 _OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 class FileEnds(NamedTuple):
-    """The first and the last part of a file; the head is all of a file that fits, and the tail then empty."""
+    """The first and the last part of a file; if the whole file fits, `head` holds it and `tail` is empty."""
 
     head: bytes
     tail: bytes
@@ -30,14 +30,14 @@ class FileEnds(NamedTuple):
 
 
 class OpenFile(NamedTuple):
-    """An open file; who asked for it closes `fd`."""
+    """An open file; the caller closes `fd`."""
 
     fd: int
     status: os.stat_result
 
 
 def open_regular_file(path: str | Path) -> OpenFile:
-    """Open a regular file for reading; anything else is an `OSError`."""
+    """Open a regular file for reading; raises `OSError` for anything else."""
     fd = os.open(path, _OPEN_FLAGS)
     status = os.fstat(fd)
     if stat.S_ISREG(status.st_mode):
@@ -47,7 +47,7 @@ def open_regular_file(path: str | Path) -> OpenFile:
 
 
 def read_at(fd: int, offset: int, size: int) -> bytes:
-    """Read up to `size` bytes from `offset` on; fewer only at the end of the file."""
+    """Read up to `size` bytes from `offset`; returns fewer only at the end of the file."""
     os.lseek(fd, offset, os.SEEK_SET)
     parts = []
     while size and (part := os.read(fd, size)):
@@ -57,16 +57,16 @@ def read_at(fd: int, offset: int, size: int) -> bytes:
 
 
 def read_lines(file: BinaryIO) -> Iterator[bytes]:
-    """The lines of a file from where it stands; one that is very long is in memory once.
+    """Yield the lines of a file from its current position; a very long line is in memory only once.
 
-    The reader itself would collect such a line in pieces and then join them, which takes twice its size.
+    The buffered reader would collect such a line in pieces and then join them, which takes twice its size.
     """
     for line in iter(partial(file.readline, LONG_LINE), b""):
         if len(line) < LONG_LINE or line.endswith(b"\n"):
             yield line
             continue
         start, fd = file.tell() - len(line), file.fileno()
-        ahead = os.lseek(fd, 0, os.SEEK_CUR)  # where the reader believes to be
+        ahead = os.lseek(fd, 0, os.SEEK_CUR)  # where the buffered reader expects the file to be
         whole = read_at(fd, start, find_line_end(fd, start + len(line)) - start)
         os.lseek(fd, ahead, os.SEEK_SET)
         file.seek(start + len(whole))
@@ -74,16 +74,16 @@ def read_lines(file: BinaryIO) -> Iterator[bytes]:
 
 
 def find_line_end(fd: int, offset: int) -> int:
-    """Where the line that goes on at an offset ends, newline included, or the file does."""
+    """Return where the line that continues at an offset ends, including its newline; else the end of the file."""
     while block := read_at(fd, offset, _BLOCK):
-        if kept := block.find(b"\n") + 1:
-            return offset + kept
+        if length := block.find(b"\n") + 1:
+            return offset + length
         offset += len(block)
     return offset
 
 
 def read_ends(path: str | Path) -> FileEnds:
-    """Read the first and the last 64 KB of a file, with one opening."""
+    """Read the first and the last 64 KB of a file, opening it only once."""
     fd, status = open_regular_file(path)
     size = status.st_size
     try:
@@ -96,5 +96,5 @@ def read_ends(path: str | Path) -> FileEnds:
 
 
 def split_lines(data: bytes) -> list[bytes]:
-    """Cut bytes into lines, each with its newline; several times as fast as `split`."""
+    """Split bytes into lines, each with its newline; several times as fast as `split`."""
     return io.BytesIO(data).readlines()

@@ -1,4 +1,4 @@
-"""`history.jsonl`: what was typed, one line each, in all sessions of a config folder."""
+"""`history.jsonl`: what the user typed, one line each, in all sessions of a config folder."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from turnlog.entries.line_decoder import decode_first_object
 
 
 class HistorySplit(NamedTuple):
-    """The lines of a history, parted by session; both in their order and byte for byte."""
+    """The lines of a history, divided by session; both parts keep their order and their bytes."""
 
     kept: bytes
     taken: bytes
     lines: int
-    """How many were taken."""
+    """The number of lines in `taken`."""
 
 
 def split_history(data: bytes, session_id: str) -> HistorySplit:
-    """Part the lines of one session from all others; what can't be read stays where it is."""
+    """Separate the lines of one session from all others; unreadable lines stay in `kept`."""
     kept: list[bytes] = []
     taken: list[bytes] = []
     for line in split_lines(data):
@@ -28,9 +28,9 @@ def split_history(data: bytes, session_id: str) -> HistorySplit:
 
 
 def rejoin_history(old: bytes, current: bytes, session_id: str) -> bytes:
-    """Bring the lines of a session back into a history they were taken from.
+    """Put the lines of a session back into the history that they came from.
 
-    Where the history only grew since, the result is the old one and what was added; else they go to the end.
+    If the history has only grown since, the result is the old history plus the new lines; else they go to the end.
     """
     split = split_history(old, session_id)
     if current.startswith(old) or split_history(current, session_id).taken == split.taken:

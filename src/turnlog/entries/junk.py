@@ -1,4 +1,4 @@
-"""Files that the client leaves behind and that hold no conversation.
+"""Files that the client leaves behind and that contain no conversation.
 
     empty           nothing at all: 2.0.x writes one for every resumed session
     summary-only    titles of other sessions: 1.0.x
@@ -6,8 +6,8 @@
     warm-up         a sub-agent that was only started to warm a cache: 2.0.x
     sidechain-only  entries of sub-agents and none of the main conversation
 
-Said only where it can be proved: not of a file with a broken line. A file without a conversation at its beginning is
-read until one is found.
+A file counts as junk only if that is certain: never with a broken line. If its start contains no conversation,
+the whole file is searched for one.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from turnlog.entries.line_decoder import decode_first_object
 _PARENT_FIRST = b'{"parentUuid":'
 _READ_BYTES = 1 << 20
 _SIDECHAIN_SEARCH_BYTES = 120
-"""The client writes `isSidechain` right behind the parent: most entries of a sub-agent need no decoding."""
+"""The client writes `isSidechain` right after the parent, so most entries of a sub-agent need no decoding."""
 
 
 def name_junk_kind(data: bytes) -> str | None:
-    """Name the kind of junk that the bytes of a whole file are; None if they may be a conversation."""
+    """Return the kind of junk that a file with these bytes is; None if it may be a conversation."""
     lines = split_lines(data)
     return _judge_lines(lines, lines)
 
 
 def name_junk_kind_of_file(path: str | Path) -> str | None:
-    """Name the kind of junk that a large file is; raises `OSError` and nothing else."""
+    """Return the kind of junk that a large file is; raises only `OSError`."""
     fd, _ = open_regular_file(path)
     with os.fdopen(fd, "rb", _READ_BYTES) as file:
         first = split_lines(file.read(MAX_END_BYTES))
@@ -42,7 +42,7 @@ def name_junk_kind_of_file(path: str | Path) -> str | None:
 
 
 def is_warm_up(lines: Iterable[bytes]) -> bool:
-    """Say whether the first user entry is the prompt of a warm-up sub-agent."""
+    """Return whether the first user entry is the prompt of a warm-up sub-agent."""
     for line in lines:
         row = decode_first_object(line) if b'"user"' in line else None
         if row and row.get("type") == "user":
@@ -51,7 +51,7 @@ def is_warm_up(lines: Iterable[bytes]) -> bool:
 
 
 def read_prompt_content(row: dict[str, Any]) -> object:
-    """Give the content of an entry's message, whatever it is."""
+    """Return the content of an entry's message, of any type."""
     message = row.get("message")
     return message.get("content") if isinstance(message, dict) else None
 

@@ -1,10 +1,10 @@
-"""Where Claude Code keeps its data, and the session files that lie there.
+"""Where Claude Code keeps its data, and the session files there.
 
     <config>/projects/<slug>/<session id>.jsonl        one session; see `slug`
-    <config>/projects/<slug>/<session id>/             what belongs to it; see `agents` and `belongings`
+    <config>/projects/<slug>/<session id>/             its other files; see `agents` and `belongings`
 
-A listing reads folders and nothing else: which of the files are worth showing is said by `peek`. A folder that can't
-be listed (no permission, a network disk that is away) is not a deleted folder: a `Survey` collects both kinds of news.
+A listing reads only folders; `peek` decides which of the files are worth showing. A folder that can't be listed
+(no permission, a disconnected network disk) is not a deleted folder: a `Survey` records such folders.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from turnlog.errors import Unreadable
 
 STATE_FILE_NAME = ".claude.json"
 MAKING_NOTE_PREFIX = ".turnlog-making-"
-"""How the name of turnlog's note begins that a session is being made; its id follows."""
+"""The prefix of the note that turnlog leaves while it creates a session; the session's id follows."""
 _MISSING = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EINVAL}
-"""What the system says where there is nothing; after any other failure there may be something."""
+"""The system errors that mean "there is nothing"; after any other error there may be something."""
 _SESSION_FILE_NAME = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl", re.IGNORECASE)
 
 
 class Unlisted(NamedTuple):
-    """A folder or file that may exist and can't be looked at."""
+    """A folder or file that may exist but can't be read."""
 
     path: str
     reason: str
@@ -39,28 +39,28 @@ class Unlisted(NamedTuple):
 
 
 class Survey:
-    """What a walk over config folders met beside the files that it gives."""
+    """What a walk over config folders found besides the files that it lists."""
 
-    # No dataclass: to import what makes one takes longer than the listing.
+    # Not a dataclass: importing `dataclasses` takes longer than the listing.
     def __init__(self) -> None:
         self.folders: list[str] = []
-        """The folders that it looked into, or tried to."""
+        """The folders that the walk read or tried to read."""
         self.unlisted: list[Unlisted] = []
         self.others: list[str] = []
-        """`.jsonl` files in project folders whose names belong neither to a session nor to a sub-agent."""
+        """`.jsonl` files in project folders whose names belong to neither a session nor a sub-agent."""
 
     def note(self, path: str | Path, error: OSError) -> None:
-        """Take note of a failure, unless it says that nothing is there."""
+        """Record a failure, unless it means that nothing is there."""
         if not _says_missing(error):
             self.unlisted.append(Unlisted(str(path), error.strerror or str(error)))
 
     def hides(self, path: str) -> bool:
-        """Whether a path may exist although the walk did not meet it."""
+        """Return whether a path may exist although the walk did not see it."""
         return any(path == item.path or path.startswith(item.path + os.sep) for item in self.unlisted)
 
 
 class SessionFile(NamedTuple):
-    """A main session file as the folder's listing shows it."""
+    """A main session file as the folder listing shows it."""
 
     file: str
     """The path as a string: thousands of `Path` objects would cost more than the listing itself."""
@@ -70,11 +70,10 @@ class SessionFile(NamedTuple):
     size: int
     mtime_ns: int
     is_symlink: bool
-    """The name is a link; its target, which may lie anywhere, was looked at."""
+    """The name is a link; size and time are those of its target, which may be anywhere."""
 
     @property
     def path(self) -> Path:
-        """The file's path."""
         return Path(self.file)
 
 
@@ -84,7 +83,7 @@ def find_config_dirs(
     platform: str | None = None,
     further: Iterable[str | Path] = (),
 ) -> list[Path]:
-    """Give the folders that hold Claude Code's data on this machine, each once; also those that can't be looked at."""
+    """Return the folders with Claude Code's data on this machine, each once, including those that can't be read."""
     found: dict[str, Path] = {}
     for folder in list_config_candidates(environ, home, platform, further):
         if _may_be_dir(folder):
@@ -98,7 +97,7 @@ def list_config_candidates(
     platform: str | None = None,
     further: Iterable[str | Path] = (),
 ) -> list[Path]:
-    """Give the folders where Claude Code's data may be, whether they exist or not."""
+    """Return the folders that may hold Claude Code's data, whether they exist or not."""
     environ = os.environ if environ is None else environ
     platform = platform or sys.platform
     home = home or _find_home(environ, platform)
@@ -110,7 +109,7 @@ def list_config_candidates(
 
 
 def find_state_file(config_dir: Path) -> Path | None:
-    """Give the client's state file: inside a config folder, or beside the usual one; None if there is none."""
+    """Return the client's state file, in a config folder or beside `.claude`; None if there is none."""
     places = [config_dir, *([config_dir.parent] if config_dir.name == ".claude" else [])]
     return next((path for folder in places if (path := folder / STATE_FILE_NAME).exists()), None)
 
@@ -123,13 +122,13 @@ def _find_home(environ: Mapping[str, str], platform: str) -> Path:
 def _list_default_folders(environ: Mapping[str, str], home: Path, platform: str) -> list[Path]:
     if platform == "win32":
         return [home / ".claude"]
-    # The client itself uses ~/.claude alone; other tools and some versions were told to use the XDG folder.
+    # The client itself uses only ~/.claude; other tools and some versions were configured to use the XDG folder.
     xdg = environ.get("XDG_CONFIG_HOME")
     return [home / ".claude", (_expand_home(xdg, home) if xdg else home / ".config") / "claude"]
 
 
 def _list_named_folders(value: str, home: Path, platform: str) -> list[Path]:
-    # The client takes the value as one folder, commas and all; a list is a custom of its readers.
+    # The client treats the value as one folder, commas and all; only tools that read its files accept a list.
     whole = _expand_home(value, home)
     if _may_be_dir(whole):
         return [whole]
@@ -142,7 +141,7 @@ def _expand_home(name: str, home: Path) -> Path:
 
 
 def list_project_folders(config_dir: Path, survey: Survey | None = None) -> list[Path]:
-    """Give the project folders of a config folder by name, without links that lead to another of them."""
+    """Return the project folders of a config folder by name, without links to another of them."""
     survey = survey or Survey()
     plain: list[str] = []
     linked: list[str] = []
@@ -188,8 +187,8 @@ def list_project_sessions(
         )
 
 
-def other_file(path: str) -> SessionFile | None:
-    """One of a survey's other files, as if its name were a session's id; None if it is gone."""
+def describe_other_file(path: str) -> SessionFile | None:
+    """Describe one of a survey's other files as if its name were a session id; None if it no longer exists."""
     place = Path(path)
     try:
         status = place.stat()
@@ -207,7 +206,7 @@ def other_file(path: str) -> SessionFile | None:
 
 
 def scan_folder(folder: str | Path, survey: Survey | None = None) -> list[os.DirEntry[str]]:
-    """List a folder; a missing one is empty, and so is one that can't be listed, which the survey notes."""
+    """List a folder; a missing folder is empty, and so is an unreadable one, which the survey records."""
     if survey is not None:
         survey.folders.append(str(folder))
     try:
@@ -220,7 +219,7 @@ def scan_folder(folder: str | Path, survey: Survey | None = None) -> list[os.Dir
 
 
 def list_unfinished_ids(project_dir: Path) -> list[str]:
-    """The ids of sessions that turnlog is making in a folder, or was when it was killed."""
+    """List the ids of sessions that turnlog is creating in a folder, or was creating when it was killed."""
     names = [
         item.name.removeprefix(MAKING_NOTE_PREFIX)
         for item in scan_folder(project_dir)
@@ -230,7 +229,7 @@ def list_unfinished_ids(project_dir: Path) -> list[str]:
 
 
 def list_folder(folder: str | Path) -> list[os.DirEntry[str]]:
-    """List a folder; a missing one is empty, one that can't be listed is `Unreadable`."""
+    """List a folder; a missing folder is empty, an unreadable one raises `Unreadable`."""
     survey = Survey()
     items = scan_folder(folder, survey)
     if survey.unlisted:
@@ -239,7 +238,7 @@ def list_folder(folder: str | Path) -> list[os.DirEntry[str]]:
 
 
 def is_missing(path: str | Path) -> bool:
-    """Whether nothing has this path; False where that can't be found out."""
+    """Return whether nothing has this path; False if that is uncertain."""
     try:
         os.lstat(path)
     except OSError as error:
@@ -248,7 +247,7 @@ def is_missing(path: str | Path) -> bool:
 
 
 def is_other(item: os.DirEntry[str]) -> bool:
-    """Whether a file of a project folder may hold a conversation although its name is no session's or sub-agent's."""
+    """Return whether a file may hold a conversation although its name is neither a session's nor a sub-agent's."""
     name = item.name
     if not name.endswith(".jsonl") or name.startswith("agent-") or _SESSION_FILE_NAME.fullmatch(name):
         return False
@@ -259,12 +258,12 @@ def is_other(item: os.DirEntry[str]) -> bool:
 
 
 def is_session_id(name: str) -> bool:
-    """Say whether a name has the form of a session's id."""
+    """Return whether a name has the form of a session id."""
     return _SESSION_FILE_NAME.fullmatch(f"{name}.jsonl") is not None
 
 
 def is_dir(item: os.DirEntry[str], survey: Survey, *, follow_links: bool = True) -> bool:
-    """Whether an item of a folder is a folder; the survey notes one that can't be looked at."""
+    """Return whether an item of a folder is a folder; the survey records one that can't be read."""
     try:
         return item.is_dir(follow_symlinks=follow_links)
     except OSError as error:
@@ -273,7 +272,7 @@ def is_dir(item: os.DirEntry[str], survey: Survey, *, follow_links: bool = True)
 
 
 def _may_be_dir(path: Path) -> bool:
-    """Whether a path is a folder, or can't be looked at: what can't be seen is not gone."""
+    """Return whether a path is a folder or can't be read: what is invisible is not gone."""
     try:
         return stat.S_ISDIR(path.stat().st_mode)
     except ValueError:  # a NUL byte

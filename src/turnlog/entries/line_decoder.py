@@ -1,8 +1,8 @@
-"""Decoding one line: quickly when it is as it should be, patiently when it is not. Never raises on any bytes.
+"""Decodes one line: fast if it is well-formed, patiently if it is not. Never raises on any bytes.
 
-The real client reads a line as UTF-8 (bad bytes become U+FFFD), takes the first JSON value on it and ignores what
-follows on the same line. Python's decoders are stricter in places, so what the quick decoder refuses is tried again in
-that way.
+The real client reads a line as UTF-8 (bad bytes become U+FFFD), takes the first JSON value on it and ignores the
+rest of the line. Python's decoders are stricter in places, so a line that the fast decoder rejects is decoded again
+in the client's way.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from msgspec import Struct
 from turnlog.entries.entry import Body, Entry, EntryOrScrap, Scrap
 
 MAX_JSON_DEPTH = 256
-"""How deep values are decoded; what lies deeper is cut off."""
+"""How deep values are decoded; deeper values are cut off."""
 TOO_DEEP_TEXT = "[nested too deep to decode]"
 DECODE_ERRORS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 CONVERSION_ERRORS = (msgspec.ValidationError, UnicodeEncodeError)
-"""What converting a value raises; the latter for half a surrogate pair in a key or in place of a number."""
+"""The errors of converting a value; the latter for half a surrogate pair in a key or in place of a number."""
 BOM = b"\xef\xbb\xbf"
 _JSON_SPACE = b" \t\r\n"
-# A string that is cut off is a token too: else the search would begin anew at each of its escaped quotes.
+# A cut-off string is a token too: otherwise the search would start again at each of its escaped quotes.
 _JSON_TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[\[\]{}]', re.S)
 _DEPTH_STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 _SPEAKER_TYPES = ("user", "assistant")
@@ -38,14 +38,14 @@ _decode_any = msgspec.json.Decoder().decode
 
 
 class DecodedValue(NamedTuple):
-    """A JSON value and what was wrong with its text."""
+    """A JSON value and the flaw of its text."""
 
     value: Any
     flaw: str | None
 
 
 def decode_body(raw: bytes) -> Body:
-    """The whole object that the bytes of an entry hold."""
+    """Decode the whole object in the bytes of an entry."""
     try:
         value = _decode_any(raw)
     except DECODE_ERRORS:
@@ -54,47 +54,48 @@ def decode_body(raw: bytes) -> Body:
     return (complete_body(value) or value) if isinstance(value, dict) else {}
 
 
-def complete_body(found: Body) -> Body | None:
-    """A row in the short form of some tools, with the fields of the client's own; None for any other row.
+def complete_body(body: Body) -> Body | None:
+    """Add the client's own fields to a row in the short form of some tools; None for any other row.
 
-    They leave out the `type` of answers, keep `content` beside `type` without a `message`, and put the `timestamp` into
-    the message.
+    Such tools leave out the `type` of answers, write `content` beside `type` without a `message`, or put the
+    `timestamp` into the message.
     """
-    kind, message = found.get("type"), found.get("message")
+    kind, message = body.get("type"), body.get("message")
     if isinstance(message, dict):
         added = {}
         if kind is None and message.get("role") in _SPEAKER_TYPES:
             added["type"] = message["role"]
-        if found.get("timestamp") is None and isinstance(message.get("timestamp"), str):
+        if body.get("timestamp") is None and isinstance(message.get("timestamp"), str):
             added["timestamp"] = message["timestamp"]
-        return {**found, **added} if added else None
-    content = found.get("content")
+        return {**body, **added} if added else None
+    content = body.get("content")
     if kind in _SPEAKER_TYPES and message is None and isinstance(content, str | list):
-        return {**found, "message": {"role": kind, "content": content}}
+        return {**body, "message": {"role": kind, "content": content}}
     return None
 
 
 def may_be_terse(kind: str | None, message: object, timestamp: str | None) -> bool:
-    """Whether a row lacks what every prompt and answer of the client has; asked for every row of a file."""
+    """Return whether a row lacks a field that every prompt and answer of the client has; called for every row."""
     return (message is None) == (kind in _SPEAKER_TYPES) or (timestamp is None and message is not None)
 
 
 def complete_entry(entry: Entry, raw: bytes) -> Entry:
-    """The entry that the bytes of a terse row stand for; the same entry where they are none."""
+    """Return the entry that the bytes of a terse row represent; the same entry if they are not terse."""
     if entry.message is not None and b'"timestamp"' not in raw and (entry.type is not None or b'"role"' not in raw):
         return entry  # without decoding a line that may be huge
-    kept = _build_entry(DecodedValue(decode_body(raw), None), entry.offset, entry.size)
-    if (kept.type, kept.timestamp, kept.message is None) == (entry.type, entry.timestamp, entry.message is None):
+    completed = _build_entry(DecodedValue(decode_body(raw), None), entry.offset, entry.size)
+    added = (completed.type, completed.timestamp, completed.message is None)
+    if added == (entry.type, entry.timestamp, entry.message is None):
         return entry
-    kept.index, kept.parent = entry.index, entry.parent
-    # With a type and a message, the client reads it; only its time was in another place.
+    completed.index, completed.parent = entry.index, entry.parent
+    # With a type and a message, the client can read it; only its time was in another place.
     if entry.type is None or entry.message is None:
-        kept.flaw = "terse"
-    return kept
+        completed.flaw = "terse"
+    return completed
 
 
 def decode_first_object(line: bytes) -> Body | None:
-    """The JSON object at the start of a line, whatever follows it; None if there is none."""
+    """Decode the JSON object at the start of a line and ignore the rest; None if there is none."""
     try:
         value = _decode_any(line)
     except DECODE_ERRORS:
@@ -106,7 +107,7 @@ def decode_first_object(line: bytes) -> Body | None:
 
 
 def decode_patiently(text: bytes) -> DecodedValue | None:
-    """The JSON value of a text read as the real client reads it, or None."""
+    """Decode a JSON value in the way the real client does; None if that fails."""
     try:
         return DecodedValue(_decode_any(text), None)
     except RecursionError:
@@ -121,7 +122,7 @@ def decode_patiently(text: bytes) -> DecodedValue | None:
 
 
 def _decode_leniently(text: bytes, flaw: str) -> DecodedValue | None:
-    """A value with numbers or surrogates that only the standard library's decoder takes."""
+    """Decode a value with numbers or surrogates that only the standard library's decoder accepts."""
     try:
         return DecodedValue(_LENIENT_DECODER.decode(text.decode("utf-8", "replace")), flaw)
     except RecursionError:
@@ -148,20 +149,20 @@ _LENIENT_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_int=_
 
 
 def prune_deep_json(text: bytes) -> bytes:
-    """A JSON text with everything below DEPTH levels replaced by a marker."""
-    kept, depth, start = [], 0, 0
+    """Replace everything deeper than MAX_JSON_DEPTH levels in a JSON text by a marker."""
+    parts, depth, start = [], 0, 0
     for token in _JSON_TOKEN.finditer(text):
         step = _DEPTH_STEPS.get(text[token.start()], 0)
         depth += step
         if step > 0 and depth == MAX_JSON_DEPTH:
-            kept += [text[start : token.start()], b'"%s"' % TOO_DEEP_TEXT.encode()]
+            parts += [text[start : token.start()], b'"%s"' % TOO_DEEP_TEXT.encode()]
         elif step < 0 and depth == MAX_JSON_DEPTH - 1:
             start = token.end()
-    return b"".join(kept) + (text[start:] if depth < MAX_JSON_DEPTH else b"")
+    return b"".join(parts) + (text[start:] if depth < MAX_JSON_DEPTH else b"")
 
 
 def salvage_line(line: bytes, offset: int) -> Iterator[EntryOrScrap]:
-    """The entries and scraps that tile a line which the quick decoder refused."""
+    """Yield the entries and scraps that together make up a line which the fast decoder rejected."""
     if offset == 0 and line.startswith(BOM):
         yield Scrap(0, len(BOM), "bom", "a byte order mark")
         line, offset = line[len(BOM) :], len(BOM)
@@ -173,7 +174,7 @@ def salvage_line(line: bytes, offset: int) -> Iterator[EntryOrScrap]:
     elif isinstance(found.value, dict):
         yield _build_entry(found, offset, len(line))
     else:
-        yield Scrap(offset, len(line), "value", f"a JSON {_name_json_type(found.value)}, no object")
+        yield Scrap(offset, len(line), "value", f"a JSON {_name_json_type(found.value)}, not an object")
 
 
 def _split_line(line: bytes, offset: int) -> Iterator[EntryOrScrap]:
@@ -189,26 +190,26 @@ def _split_line(line: bytes, offset: int) -> Iterator[EntryOrScrap]:
 
 
 def _split_glued_line(line: bytes, offset: int) -> Iterator[EntryOrScrap]:
-    """The pieces of a line that holds more than one thing, or something broken."""
-    chars = line.decode("latin-1")  # one character a byte: only structure and ASCII matter for the ends
-    done = 0
-    while done < len(line):
-        start, end = _find_next_object(line, chars, done)
-        if start > done:
-            yield _build_rubbish_scrap(line, offset, done, start)
+    """Yield the pieces of a line that contains more than one thing, or something broken."""
+    chars = line.decode("latin-1")  # one character per byte: only structure and ASCII matter for the ends
+    position = 0
+    while position < len(line):
+        start, end = _find_next_object(line, chars, position)
+        if start > position:
+            yield _build_rubbish_scrap(line, offset, position, start)
         if end > start:
             flaw = "followed" if start == 0 else "behind"
             yield _build_entry(DecodedValue(decode_body(line[start:end]), flaw), offset + start, end - start)
-        done = end
+        position = end
 
 
-def _find_next_object(line: bytes, chars: str, done: int) -> tuple[int, int]:
-    """Where the next entry on a line begins and ends; at the line's end if there is none."""
-    if done == 0 and line.lstrip(_JSON_SPACE).startswith(b"{"):
+def _find_next_object(line: bytes, chars: str, position: int) -> tuple[int, int]:
+    """Return where the next entry on a line starts and ends; the line's end twice if there is none."""
+    if position == 0 and line.lstrip(_JSON_SPACE).startswith(b"{"):
         end = _find_object_end(chars, len(line) - len(line.lstrip(_JSON_SPACE)), line)
         if end is not None:
             return 0, end
-    for match, _ in zip(_FIRST_KEY.finditer(line, done), range(_MAX_OBJECT_ATTEMPTS), strict=False):
+    for match, _ in zip(_FIRST_KEY.finditer(line, position), range(_MAX_OBJECT_ATTEMPTS), strict=False):
         end = _find_object_end(chars, match.start())
         if end is not None and chars[end : end + 1] not in tuple(',}]":') and _is_entry(line[match.start() : end]):
             return match.start(), end
@@ -216,7 +217,7 @@ def _find_next_object(line: bytes, chars: str, done: int) -> tuple[int, int]:
 
 
 def _find_object_end(chars: str, start: int, line: bytes = b"") -> int | None:
-    """Where an object ends, with the white space behind it; one that is too deep to decode only given the line."""
+    """Return where an object ends, with trailing white space; an object too deep to decode needs `line`."""
     try:
         _, end = _LENIENT_DECODER.raw_decode(chars, start)
     except RecursionError:
@@ -229,7 +230,7 @@ def _find_object_end(chars: str, start: int, line: bytes = b"") -> int | None:
 
 
 def _find_deep_object_end(line: bytes, start: int) -> int:
-    """Where an object that is too deep to decode ends; 0 if it is broken."""
+    """Return where an object that is too deep to decode ends; 0 if it is broken."""
     depth = 0
     for token in _JSON_TOKEN.finditer(line, start):
         depth += _DEPTH_STEPS.get(line[token.start()], 0)
@@ -249,8 +250,8 @@ def _build_rubbish_scrap(line: bytes, offset: int, start: int, end: int) -> Scra
         return Scrap(offset + start, end - start, "padding", f"{rubbish.count(0)} NUL bytes")
     if start == 0 and end == len(line):
         return _build_broken_scrap(line, offset)
-    where = "in front of an entry" if start == 0 else "behind an entry"
-    return Scrap(offset + start, end - start, "broken", f"rubbish {where} on the same line")
+    where = "before an entry" if start == 0 else "after an entry"
+    return Scrap(offset + start, end - start, "broken", f"invalid bytes {where} on the same line")
 
 
 def _build_broken_scrap(line: bytes, offset: int) -> Scrap:
@@ -288,29 +289,29 @@ def _build_entry(found: DecodedValue, offset: int, size: int) -> Entry:
 S = TypeVar("S", bound=Struct)
 
 
-def fit_struct(cls: type[S], found: Body) -> S:
-    """A struct of those fields of an object that have the expected type."""
-    kept = {}
+def fit_struct(cls: type[S], body: Body) -> S:
+    """Build a struct from those fields of an object that have the expected type."""
+    values = {}
     for field in _list_struct_fields(cls):
-        value = _fit_value(found.get(field.encode_name), field.name, field.type)
+        value = _fit_value(body.get(field.encode_name), field.name, field.type)
         if value is not None:
-            kept[field.name] = value
-    return cls(**kept)
+            values[field.name] = value
+    return cls(**values)
 
 
-_list_struct_fields = cache(msgspec.structs.fields)  # which evaluates the annotations every time
+_list_struct_fields = cache(msgspec.structs.fields)  # evaluates the annotations on each call
 
 
 @cache
 def _find_struct_type(wanted: Any) -> type[Struct] | None:
-    """The struct in a type such as `Usage | None` or `str | list[Block] | None`."""
+    """Find the struct in a type such as `Usage | None` or `str | list[Block] | None`."""
     if isinstance(wanted, type) and issubclass(wanted, Struct):
         return wanted
     return next(filter(None, map(_find_struct_type, get_args(wanted))), None)
 
 
 _STRUCT_LIST_FIELDS = ("content", "iterations")
-"""The fields that hold several structs."""
+"""The fields that contain several structs."""
 
 
 def _fit_value(value: Any, name: str, wanted: Any) -> Any:
@@ -324,10 +325,10 @@ def _fit_value(value: Any, name: str, wanted: Any) -> Any:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if name in ("uuid", "parent_uuid") and isinstance(value, int | float):
-        # The client compares whatever stands there: numbers never equal strings, and 0 and false are no parent.
+        # The client compares values of any type: numbers never equal strings, and 0 and false mean no parent.
         return f"#{value}" if value else None
     if name == "is_sidechain" and value is not None:
-        return bool(value) or isinstance(value, list | dict)  # what JavaScript takes for true
+        return bool(value) or isinstance(value, list | dict)  # what JavaScript treats as true
     if nested and not isinstance(value, str):
         return fit_struct(nested, value) if isinstance(value, dict) and name not in _STRUCT_LIST_FIELDS else None
     try:

@@ -1,4 +1,4 @@
-"""Names that attributes of public classes had in an earlier version, and still answer to."""
+"""Earlier names of public attributes, which still work."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Another value for some keys of an entry, while every other value stays byte for byte as it stands in the file.
+"""Replaces the values of some keys of an entry and keeps every other value byte for byte.
 
-An entry that is decoded and encoded again means the same and has other bytes: numbers, escapes and repeated keys change
-their form. Here the line is only taken apart into its top-level values, as they are written.
+Decoding and encoding an entry keeps its meaning but not its bytes: numbers, escapes and repeated keys change
+their form. This module only splits the line into its top-level values and keeps them as written.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from turnlog.entries.line_decoder import BOM, DECODE_ERRORS
 
 
 class _RemoveKey(Enum):
-    GONE = "a key that goes"
+    GONE = "remove this key"
 
 
 REMOVE_KEY: Final = _RemoveKey.GONE
-"""In the place of a value: the key goes."""
+"""Given instead of a value, removes the key."""
 
 _BLANK_BYTES = b" \t\r\n"
 _JSON_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[\]{},:]', re.DOTALL)
 
 RawValues = dict[str, msgspec.Raw]
-"""The values of an object by key, as they are written."""
+"""The values of an object by key, as written."""
 _decode_raw_values = msgspec.json.Decoder(RawValues).decode
 
 
 def encode_json_line(value: object) -> bytes:
-    """A value as JSON on one line; half of a surrogate pair is written as its escape."""
+    """Encode a value as JSON on one line; half of a surrogate pair is written as its escape."""
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
@@ -41,7 +41,7 @@ def encode_json_line(value: object) -> bytes:
 
 
 def read_raw_values(raw: bytes) -> RawValues:
-    """The top-level values of an entry as they are written; a key that is repeated has the last one."""
+    """Read the top-level values of an entry as written; of a repeated key, the last value counts."""
     try:
         return _decode_raw_values(raw)
     except DECODE_ERRORS:
@@ -49,7 +49,7 @@ def read_raw_values(raw: bytes) -> RawValues:
 
 
 def join_raw_values(parts: RawValues) -> bytes:
-    """An object of values that are written already."""
+    """Join values that are already encoded to one object."""
     try:
         return msgspec.json.encode(parts)
     except UnicodeEncodeError:  # half of a surrogate pair in a key
@@ -57,30 +57,30 @@ def join_raw_values(parts: RawValues) -> bytes:
 
 
 def patch_entry(raw: bytes, changes: Mapping[str, Any]) -> bytes:
-    """An entry with other values for some keys; new keys come last, blanks around the object stay."""
+    """Replace some values of an entry; new keys come last, and white space around the object stays."""
     parts = read_raw_values(raw)
     for key, value in changes.items():
         if value is REMOVE_KEY:
             parts.pop(key, None)
         else:
             parts[key] = msgspec.Raw(encode_json_line(value))
-    return get_blank_before(raw) + join_raw_values(parts) + get_blank_behind(raw)
+    return get_blank_before(raw) + join_raw_values(parts) + get_blank_after(raw)
 
 
 def get_blank_before(raw: bytes) -> bytes:
-    """What stands before the object: blanks, a byte order mark."""
+    """Return what comes before the object: white space, a byte order mark."""
     return raw[: raw.find(b"{")]
 
 
-def get_blank_behind(raw: bytes) -> bytes:
-    """What stands behind the object: the end of the line."""
+def get_blank_after(raw: bytes) -> bytes:
+    """Return what comes after the object: the end of the line."""
     return raw[len(raw.rstrip(_BLANK_BYTES)) :]
 
 
 def _find_raw_values(raw: bytes) -> RawValues:
-    """The values of an object that can't be decoded, found by its brackets and commas alone; none if it is not whole.
+    """Find the values of an undecodable object by its brackets and commas alone; none if it is incomplete.
 
-    What is broken inside of a value stays as it is. A line that is broken itself must not become another one.
+    Errors inside a value stay as they are. A line that is broken itself must not turn into another one.
     """
     found: RawValues = {}
     depth, key, start = 0, None, 0
@@ -111,7 +111,7 @@ def _find_raw_values(raw: bytes) -> RawValues:
 
 def _decode_key(raw: bytes) -> str | None:
     try:
-        found = json.loads(raw.decode("utf-8", "replace"))
+        key = json.loads(raw.decode("utf-8", "replace"))
     except ValueError:
         return None
-    return found if isinstance(found, str) else None
+    return key if isinstance(key, str) else None

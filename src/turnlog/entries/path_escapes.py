@@ -1,6 +1,6 @@
-"""Names of files as texts: any name that a disk can hold, to be read back, and none that leads away.
+"""File names as text: any name that a disk allows can be restored, and none can lead out of its folder.
 
-Archives and packages of sessions are lists of such names.
+The file lists of archives and packages consist of such names.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ _NOT_ON_WINDOWS = re.compile(r'[\\:*?"<>|\x00-\x1f]|[. ](?:/|$)')
 
 
 def escape_path(path: str) -> str:
-    """A path as a text."""
+    """Encode a path as text; bytes that are not UTF-8 become `%XX`."""
     if path.isascii() and "%" not in path:
         return path
     return "".join(_escape_char(char) for char in path)
 
 
 def _escape_char(char: str) -> str:
-    if "\udc80" <= char <= "\udcff":  # how Python spells a byte that is no UTF-8
+    if "\udc80" <= char <= "\udcff":  # how Python represents a byte that is not UTF-8
         return f"%{ord(char) - 0xDC00:02X}"
     return "%25" if char == "%" else char.encode("utf-8", "replace").decode()
 
 
 def unescape_path(name: str) -> str:
-    """The path that `escaped` was given."""
+    """Decode a path that `escape_path` encoded."""
     return _ESCAPE_PATTERN.sub(lambda found: "%" if found[1] == "25" else chr(0xDC00 + int(found[1], 16)), name)
 
 
 def is_safe_path(name: str) -> bool:
-    """Whether a path stays below the folder that it is put into."""
+    """Return whether a path stays below the folder that it is put into."""
     plain = unescape_path(name)
     if "\0" in plain or any(part in ("", ".", "..") for part in plain.split("/")):
         return False

@@ -1,8 +1,8 @@
-"""What a session is about, from its two ends alone: enough for a list of thousands of sessions.
+"""Describes a session from the two ends of its file: enough for a list of thousands of sessions.
 
-The first lines give who, where and the first prompt; the last lines give when it ended, and the titles, which
-the client writes again and again at the end. Hardly any line is decoded: the entries of a conversation start
-with their parent, those that describe the session with their type, so the first bytes say what matters.
+The first lines tell who, where and the first prompt; the last lines tell when it ended, and the titles, which
+the client repeats at the end. Few lines are decoded: conversation entries start with their parent, and
+entries that describe the session with their type, so the first bytes suffice.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from turnlog.entries.worker_processes import count_cores, spread_work
 
 _PEEKED_FIELDS = ("cwd", "sessionId", "version", "timestamp", "gitBranch", "entrypoint")
 _MAX_DECODED_ENTRIES = 12
-"""So many entries of one end are decoded in search of fields that may not be there at all."""
+"""How many entries at one end are decoded in search of fields that may not exist."""
 _TITLE_KINDS = {kind.encode(): kind for kind in TITLE_FIELDS}
 _PARENT_FIRST = b'{"parentUuid":'
 _TYPE_FIRST = b'{"type":"'
@@ -32,10 +32,10 @@ _CUT_TEXT = re.compile(rb'"(?:content|text)":"((?:[^"\\]|\\[^u]|\\u[0-9a-fA-F]{4
 
 
 class Peek(NamedTuple):
-    """What the two ends of a session file tell; None where they do not tell."""
+    """What the two ends of a session file tell; None for what they do not tell."""
 
     session_id: str | None = None
-    """The id in the entries; a copied file may hold another than its name."""
+    """The id in the entries; a copied file may contain another id than its name."""
     cwd: str | None = None
     last_cwd: str | None = None
     version: str | None = None
@@ -50,17 +50,17 @@ class Peek(NamedTuple):
     custom_title: str | None = None
     ai_title: str | None = None
     summary: str | None = None
-    """The title that clients up to 2.1.22 gave; one before the first prompt may be another session's."""
+    """The title that clients up to 2.1.22 wrote; one before the first prompt may be another session's."""
     last_prompt: str | None = None
     first_prompt: str | None = None
     first_command: str | None = None
     """The first slash or `!` command, if it came before the first prompt."""
     is_sidechain: bool = False
-    """The first user or assistant entry is a sub-agent's."""
+    """Whether the first user or assistant entry is a sub-agent's."""
     junk: str | None = None
-    """The kind of junk that the file is; see `entries.junk`."""
+    """The kind of junk; see `entries.junk`."""
     titles: SessionTitles | None = None
-    """All names of the session, if the ends are enough to say which of them is shown; else the file must be read."""
+    """All names of the session if the ends suffice to choose the one to show; else the file must be read."""
 
 
 class _FileStart(NamedTuple):
@@ -72,7 +72,7 @@ class _FileStart(NamedTuple):
 
 
 def peek_file(path: str | Path) -> Peek:
-    """Look at the two ends of a session file; raises `OSError` and nothing else."""
+    """Read the two ends of a session file; raises only `OSError`."""
     head, tail, _ = read_ends(path)
     back = split_lines(tail)[1:] if tail else split_lines(head)
     start = _read_start(io.BytesIO(head) if tail else back, is_cut=bool(tail))
@@ -106,7 +106,7 @@ def peek_file(path: str | Path) -> Peek:
 
 
 def _add_prompts(titles: SessionTitles, start: _FileStart, lines: Sequence[bytes], *, is_whole: bool) -> None:
-    """Add what was typed; a file without a prompt of its own is gone through once more, for those of sub-agents."""
+    """Add what the user typed; in a file without a prompt of its own, search again for those of sub-agents."""
     if start.prompt is not None and not start.is_sidechain:
         titles.first_prompt, titles.first_command = start.prompt, start.command
     elif is_whole:
@@ -115,7 +115,7 @@ def _add_prompts(titles: SessionTitles, start: _FileStart, lines: Sequence[bytes
 
 
 def _read_start(lines: Iterable[bytes], is_cut: bool) -> _FileStart:
-    """Read forwards to the first prompt."""
+    """Read forward to the first prompt."""
     fields: dict[str, str] = {}
     first_command: str | None = None
     is_sidechain: bool | None = None
@@ -123,8 +123,8 @@ def _read_start(lines: Iterable[bytes], is_cut: bool) -> _FileStart:
     patience = _MAX_DECODED_ENTRIES
     line = b""
     for line in lines:
-        searching = is_sidechain is None or (patience > 0 and _lacks_fields(fields))
-        if line.startswith(_NO_FIELDS_FIRST) or not (searching or b'"user"' in line):
+        is_searching = is_sidechain is None or (patience > 0 and _lacks_fields(fields))
+        if line.startswith(_NO_FIELDS_FIRST) or not (is_searching or b'"user"' in line):
             continue
         row = decode_first_object(line)
         if row is None:
@@ -135,11 +135,11 @@ def _read_start(lines: Iterable[bytes], is_cut: bool) -> _FileStart:
         kind = row.get("type")
         if kind != "user" and kind != "assistant":
             continue
-        aside = row.get("isSidechain") is True
-        has_main = has_main or not aside
+        is_aside = row.get("isSidechain") is True
+        has_main = has_main or not is_aside
         if is_sidechain is None:
-            is_sidechain = aside
-        if kind == "assistant" or aside is not is_sidechain:
+            is_sidechain = is_aside
+        if kind == "assistant" or is_aside is not is_sidechain:
             continue
         if prompt := read_typed_text(row):
             return _FileStart(fields, to_title(prompt), first_command, is_sidechain, has_main)
@@ -149,7 +149,7 @@ def _read_start(lines: Iterable[bytes], is_cut: bool) -> _FileStart:
 
 
 def _read_cut_start(start: _FileStart, cut: bytes) -> _FileStart:
-    """Take what can be had from a first entry longer than the window, such as a prompt with an image."""
+    """Extract what is possible from a first entry that exceeds the window, such as a prompt with an image."""
     for name, value in _CUT_FIELD.findall(cut):
         start.fields.setdefault(name.decode(), _decode_string(value))
     text = _CUT_TEXT.search(cut)
@@ -158,7 +158,7 @@ def _read_cut_start(start: _FileStart, cut: bytes) -> _FileStart:
 
 
 def _read_end(lines: Sequence[bytes]) -> dict[str, str]:
-    """Read backwards until the last entry's fields are known."""
+    """Read backward until the last entry's fields are known."""
     fields: dict[str, str] = {}
     patience = _MAX_DECODED_ENTRIES
     for line in reversed(lines):
@@ -171,7 +171,7 @@ def _read_end(lines: Sequence[bytes]) -> dict[str, str]:
 
 
 def _read_cut_end(tail: bytes) -> dict[str, str]:
-    """Take what can be had from a last entry longer than the window."""
+    """Extract what is possible from a last entry that exceeds the window."""
     return {name.decode(): _decode_string(value) for name, value in _CUT_FIELD.findall(tail)}
 
 
@@ -186,30 +186,30 @@ def _fill_fields(fields: dict[str, str], row: dict[str, Any]) -> None:
 
 
 def _find_titles(lines: Sequence[bytes]) -> SessionTitles:
-    """Find the last entry of each kind of title that has one."""
-    found: dict[str, list[bytes]] = {}
+    """Find the last non-empty entry of each kind of title."""
+    lines_by_kind: dict[str, list[bytes]] = {}
     for line in lines:
         if line.startswith(_PARENT_FIRST):
             continue
         kind = line[9 : line.find(b'"', 9)] if line.startswith(_TYPE_FIRST) else _read_title_kind(line)
         if name := _TITLE_KINDS.get(kind):
-            found.setdefault(name, []).append(line)
+            lines_by_kind.setdefault(name, []).append(line)
     titles = SessionTitles()
-    for title_kind, written in found.items():
+    for title_kind, title_lines in lines_by_kind.items():
         field, name = TITLE_FIELDS[title_kind]
-        values = (to_title((decode_first_object(line) or {}).get(field)) for line in reversed(written))
+        values = (to_title((decode_first_object(line) or {}).get(field)) for line in reversed(title_lines))
         setattr(titles, name, next(filter(None, values), None))
     return titles
 
 
 def _merge_titles(titles: SessionTitles, others: SessionTitles) -> SessionTitles:
-    """Take what the end does not tell from the beginning."""
+    """Fill in the titles that the end does not contain from the start."""
     pairs = ((name, getattr(titles, name) or getattr(others, name)) for _, name in TITLE_FIELDS.values())
     return SessionTitles(**dict(pairs))
 
 
 def _read_title_kind(line: bytes) -> bytes:
-    """Give the type of an entry that is not written as the client writes it, if it may be a title."""
+    """Return the type of an entry that another program wrote, if it may be a title."""
     if b'-title"' in line or b'"last-prompt"' in line or b'"summary"' in line:
         kind = (decode_first_object(line) or {}).get("type")
         return kind.encode("utf-8", "replace") if isinstance(kind, str) else b""
@@ -223,13 +223,13 @@ def _decode_string(text: bytes) -> str:
 
 
 MIN_FILES_PER_PROCESS = 400
-"""So many files are worth a process of their own."""
+"""From how many files on another process pays off."""
 MIN_WHOLE_FILES_PER_PROCESS = 40
-"""So many files are worth one if they are read to their end."""
+"""From how many files on another process pays off if whole files are read."""
 
 
 def peek_safely(path: str) -> Peek:
-    """The two ends of a file; an unreadable one tells nothing."""
+    """Read the two ends of a file; an unreadable file tells nothing."""
     try:
         return peek_file(path)
     except OSError:
@@ -237,13 +237,13 @@ def peek_safely(path: str) -> Peek:
 
 
 def peek_files(paths: Sequence[str], processes: int | None = None) -> list[Peek]:
-    """The two ends of each file, in the order given."""
+    """Read the two ends of each file; returns them in the order of `paths`."""
     count = processes or max(1, min(count_cores(), len(paths) // MIN_FILES_PER_PROCESS))
-    found = [Peek()] * len(paths)
+    peeks = [Peek()] * len(paths)
     shares = [paths[number::count] for number in range(count)]
     for number, share in enumerate(spread_work(_peek_share, list[Peek], shares)):
-        found[number::count] = share
-    return found
+        peeks[number::count] = share
+    return peeks
 
 
 def _peek_share(paths: Sequence[str]) -> list[Peek]:
@@ -251,7 +251,7 @@ def _peek_share(paths: Sequence[str]) -> list[Peek]:
 
 
 def complete_titles(path: str, ends: Peek) -> SessionTitles:
-    """All names of a session: as its ends tell them, or else out of the whole file."""
+    """Return all names of a session, from its ends if they suffice or else from the whole file."""
     if ends.titles is not None:
         return ends.titles
     try:
@@ -261,18 +261,18 @@ def complete_titles(path: str, ends: Peek) -> SessionTitles:
 
 
 def read_best_title(path: Path) -> str | None:
-    """The name to show for the session in a file."""
+    """Return the name to show for the session in a file."""
     return complete_titles(str(path), peek_safely(str(path))).best
 
 
 def complete_all_titles(paths: Sequence[str], processes: int | None = None) -> list[SessionTitles]:
-    """All names of each session, out of the whole files, in the order given."""
+    """Read all names of each session from the whole files; returns them in the order of `paths`."""
     count = processes or max(1, min(count_cores(), len(paths) // MIN_WHOLE_FILES_PER_PROCESS))
-    found = [SessionTitles()] * len(paths)
+    titles = [SessionTitles()] * len(paths)
     shares = [paths[number::count] for number in range(count)]
     for number, share in enumerate(spread_work(_complete_share, list[SessionTitles], shares)):
-        found[number::count] = share
-    return found
+        titles[number::count] = share
+    return titles
 
 
 def _complete_share(paths: Sequence[str]) -> list[SessionTitles]:

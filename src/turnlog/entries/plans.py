@@ -1,4 +1,4 @@
-"""The plan files that sessions name: `slug` of their entries is a file below `<config>/plans`."""
+"""The plan files of sessions: `slug` in their entries names a file below `<config>/plans`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SLUG_FIELD = b'"slug":"'
 
 
 def read_plan_names(path: Path) -> list[str]:
-    """Give the plans that the entries of a session file name, each once."""
+    """Return the plans that the entries of a session file name, each once."""
     found: dict[str, None] = {}
     with path.open("rb") as lines:
         for line in lines:
@@ -22,7 +22,7 @@ def read_plan_names(path: Path) -> list[str]:
 
 
 def find_plans_in_use(names: Iterable[str], paths: Iterable[Path]) -> set[str]:
-    """Give those plans that any of some files may name; in doubt one is."""
+    """Return the plans that any of the files may name; if a file can't be read, all of them."""
     wanted = {name.encode("utf-8", "replace"): name for name in names}
     found: set[str] = set()
     for path in paths if wanted else ():

@@ -1,7 +1,7 @@
-"""Reading a session file: every byte of it becomes part of an entry or of a scrap.
+"""Reads a session file: every byte of it becomes part of an entry or of a scrap.
 
-`scan` streams over anything that gives lines and needs memory for the longest line only. `Transcript` keeps the entries
-of one file, can be grown by what was appended meanwhile, and gives back the bytes or the whole object of any of them.
+`scan_lines` works on any stream of lines and needs memory for the longest line only. `Transcript` keeps the entries
+of one file, can read what was appended later, and returns the bytes or the whole object of any entry.
 """
 
 from __future__ import annotations
@@ -40,27 +40,27 @@ class RawItem(NamedTuple):
 
 
 class TranscriptSource(Protocol):
-    """Where the bytes of a transcript can be had again."""
+    """A place from which the bytes of a transcript can be read again."""
 
     def read(self, offset: int, size: int) -> bytes:
-        """The bytes at a place."""
+        """Return `size` bytes from `offset`."""
         ...  # pragma: no cover
 
     def read_lines(self, offset: int) -> Iterator[bytes]:
-        """The lines from a place on, each with its line end."""
+        """Yield the lines from `offset` on, each with its line end."""
         ...  # pragma: no cover
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Release the file."""
         ...  # pragma: no cover
 
     def make_checkpoint(self, offset: int) -> Checkpoint | None:
-        """What stands before a place, to tell later whether it still does."""
+        """Record the bytes before `offset`, to find out later whether they have changed."""
         ...  # pragma: no cover
 
 
 class FileSource:
-    """A file that stays open, so that a file renamed over it does not change what is read."""
+    """A file that stays open, so that renaming another file over it does not change what is read."""
 
     def __init__(self, path: Path) -> None:
         try:
@@ -73,34 +73,32 @@ class FileSource:
         self._lock = threading.Lock()
 
     def read(self, offset: int, size: int) -> bytes:
-        """The bytes at a place."""
+        """Return the bytes; raises `Changed` if the file is now shorter."""
         with self._lock:
-            raw = self._file.raw  # past the buffer, which would fill a megabyte for every entry
+            raw = self._file.raw  # not the buffer, which would read a megabyte for every entry
             raw.seek(offset)
-            found = b""
-            while len(found) < size and (more := raw.read(size - len(found))):
-                found += more
-        if len(found) != size:
-            raise Changed(f"{self.path}: was cut while being read; open it again")
-        return found
+            data = b""
+            while len(data) < size and (more := raw.read(size - len(data))):
+                data += more
+        if len(data) != size:
+            raise Changed(f"{self.path}: was truncated while being read; open it again")
+        return data
 
     def read_lines(self, offset: int) -> Iterator[bytes]:
-        """The lines from a place on, each with its line end."""
+        """Yield the lines; raises `Changed` if the file is now shorter than `offset`."""
         with self._lock:
             try:
                 if self._file.seek(0, io.SEEK_END) < offset:
-                    raise Changed(f"{self.path}: was cut while being read; open it again")
+                    raise Changed(f"{self.path}: was truncated while being read; open it again")
                 self._file.seek(offset)
                 yield from read_lines(self._file)
             except OSError as error:
                 raise Unreadable(f"{self.path}: {error.strerror or error}") from None
 
     def close(self) -> None:
-        """Close the file."""
         self._file.close()
 
     def make_checkpoint(self, offset: int) -> Checkpoint | None:
-        """What stands before a place, to tell later whether it still does."""
         with self._lock:
             return make_checkpoint(self._file.fileno(), offset)
 
@@ -112,23 +110,21 @@ class BytesSource:
         self.data = data
 
     def read(self, offset: int, size: int) -> bytes:
-        """The bytes at a place."""
         return self.data[offset : offset + size]
 
     def read_lines(self, offset: int) -> Iterator[bytes]:
-        """The lines from a place on, each with its line end."""
         yield from io.BytesIO(self.data[offset:])
 
     def close(self) -> None:
-        """Nothing to close."""
+        """Do nothing: there is no file."""
 
     def make_checkpoint(self, offset: int) -> Checkpoint | None:
-        """Nothing: what is in memory stays as it is."""
+        """Return None: data in memory does not change."""
         return None
 
 
 def scan_lines(lines: Iterable[bytes], offset: int = 0) -> Iterator[RawItem]:
-    """The pieces that tile these lines, in order."""
+    """Yield the entries and scraps of these lines in order; together they cover every byte."""
     for line in lines:
         try:
             entry = decode_entry(line)
@@ -152,20 +148,20 @@ class Transcript:
         self.entries: list[Entry] = []
         self.scraps: list[Scrap] = []
         self.by_uuid: dict[str, int] = {}
-        """Where a uuid stands first."""
+        """The index of the first entry with each uuid."""
         self.repeated: dict[str, list[int]] = {}
-        """Further places of uuids that are written more than once."""
+        """The indexes of further entries with the same uuid."""
         self.complete = 0
-        """How far the file was read in whole lines."""
+        """The offset up to which the file was read in whole lines."""
         self._pool: dict[str | None, str | None] = {}
         self._forward: list[int] = []
-        """Entries that named a parent which did not stand before them."""
+        """Indexes of entries that name a parent which did not come before them."""
         self._mark: Checkpoint | None = None
         self.grow()
 
     @classmethod
     def open(cls, path: Path) -> Transcript:
-        """Read a file."""
+        """Read a file and keep it open."""
         source = FileSource(path)
         try:
             return cls(source, path)
@@ -185,27 +181,26 @@ class Transcript:
 
     @property
     def is_in_order(self) -> bool:
-        """Whether every parent stands before its children, as in nearly every file."""
+        """Whether every parent comes before its children, as in nearly every file."""
         return all(self.entries[index].parent < index for index in self._forward)
 
     def read_raw(self, item: EntryOrScrap) -> bytes:
-        """The bytes of an entry or scrap."""
         return self.source.read(item.offset, item.size)
 
     def read_body(self, entry: Entry) -> Body:
-        """The whole object of an entry."""
+        """Read and decode the whole object of an entry."""
         return decode_body(self.read_raw(entry))
 
     def close(self) -> None:
-        """Let go of the file; what was read stays, bodies can no longer be had."""
+        """Release the file; the entries stay, but their bodies can no longer be read."""
         self.source.close()
 
     def find_stale_reason(self) -> str | None:
-        """Why the file must be read from the beginning again (see `tail`); None if it only grew."""
+        """Return why the file must be read from the start again (see `tail`); None if it has only grown."""
         return find_stale_reason(self.path, self._mark) if self.path and self._mark else None
 
     def grow(self) -> bool:
-        """Read what was appended since; whether there was anything."""
+        """Read what was appended since; returns whether there was anything new."""
         before = self._forget_unfinished()
         with pause_garbage_collector():
             self._read_on()
@@ -217,7 +212,7 @@ class Transcript:
         return max((item.end for item in last), default=0)
 
     def _forget_unfinished(self) -> int:
-        """Take back what was read of an unfinished last line; the end of the file so far."""
+        """Drop what was read of an unfinished last line; returns the former end of the file."""
         before = self._find_end()
         while self.scraps and self.scraps[-1].offset >= self.complete:
             self.scraps.pop()
@@ -236,13 +231,13 @@ class Transcript:
     def _read_on(self) -> None:
         """Read from the last complete line to the end of the file.
 
-        Half of the time that a session takes is spent here, hence one loop over local names. Strings that nearly every
-        entry repeats are kept once, or they would fill the memory.
+        Half of the time to read a session is spent here, hence one loop over local names. Strings that nearly every
+        entry repeats are stored once, to save memory.
         """
         decode, entries, place_of, share = decode_entry, self.entries, self.by_uuid, self._pool.setdefault
         append, suspects = entries.append, may_be_terse
         offset, index, line = self.complete, len(entries), b"\n"
-        before, before_index, said = "", NO_PARENT, MessageHead()
+        before, before_index, last_message = "", NO_PARENT, MessageHead()
         session_id = cwd = version = git_branch = None
         for line in self.source.read_lines(offset):
             try:
@@ -291,11 +286,11 @@ class Transcript:
             if (message := entry.message) is not None:
                 message.model = share(message.model, message.model)
                 if message.id is not None:  # the lines of one message repeat its id and usage
-                    if message.id == said.id:
-                        message.id = said.id
-                    if message.usage == said.usage:
-                        message.usage = said.usage
-                    said = message
+                    if message.id == last_message.id:
+                        message.id = last_message.id
+                    if message.usage == last_message.usage:
+                        message.usage = last_message.usage
+                    last_message = message
             elif (kind := entry.data or entry.attachment) is not None:
                 entry.kind = share(kind.type, kind.type)
                 entry.data = entry.attachment = None
@@ -306,7 +301,7 @@ class Transcript:
             entries[index].parent = place_of.get(entries[index].parent_uuid or "", MISSING_PARENT)
 
     def _add_item(self, item: EntryOrScrap) -> None:
-        """Keep what was salvaged from a line."""
+        """Add an item that was salvaged from a line."""
         if isinstance(item, Scrap):
             self.scraps.append(item)
             return
@@ -328,14 +323,14 @@ class Transcript:
 
 @contextmanager
 def pause_garbage_collector() -> Iterator[None]:
-    """Without cyclic garbage collection: entries hold no cycles, and looking for some doubles the time to read."""
+    """Pause cyclic garbage collection: entries contain no cycles, and searching for them doubles the reading time."""
     enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if enabled:
-            if gc.get_freeze_count() == 0:  # makes everything old, or the next allocation would look through it all
+            if gc.get_freeze_count() == 0:  # makes all objects old; otherwise the next allocation would scan them all
                 gc.freeze()
                 gc.unfreeze()
             gc.enable()

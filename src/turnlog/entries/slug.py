@@ -1,8 +1,8 @@
-"""The name of a project's folder, made from the working directory as the client makes it.
+"""The name of a project's folder, derived from the working directory in the way the client does.
 
-The rule looks at UTF-16 code units: whatever is no ASCII letter or digit becomes a dash, so an emoji becomes
-two. A name longer than 200 units is cut there and gets a hash of the whole path. The rule can't be turned
-back: the path of a project is the `cwd` of its entries.
+The rule works on UTF-16 code units: everything except ASCII letters and digits becomes a dash, so an emoji
+becomes two. A name longer than 200 units is cut and gets a hash of the whole path. The rule can't be
+reversed: the path of a project is the `cwd` of its entries.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from __future__ import annotations
 import re
 
 MAX_SLUG_CHARS = 200
-"""A longer name is cut here; clients before the 2.1 line did not cut and wrote no file at all beyond 255."""
+"""Longer names are cut here; clients before 2.1 did not cut, and wrote no file at all beyond 255."""
 
 _NOT_ALPHANUMERIC = re.compile(r"[^A-Za-z0-9]")
 _BASE36_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
 def make_slug(cwd: str) -> str:
-    """Give the name of the folder below `projects` that holds the sessions of a working directory."""
+    """Return the name of the folder below `projects` that holds the sessions of a working directory."""
     name = _NOT_ALPHANUMERIC.sub(_to_dashes, cwd)
     return name if len(name) <= MAX_SLUG_CHARS else f"{name[:MAX_SLUG_CHARS]}-{_to_base36(abs(_hash_text(cwd)))}"
 
@@ -27,7 +27,7 @@ def _to_dashes(other: re.Match[str]) -> str:
 
 
 def _hash_text(text: str) -> int:
-    """Fold the code units as the client does, in signed 32-bit numbers."""
+    """Hash the code units as the client does, in signed 32-bit numbers."""
     data = text.encode("utf-16-le", "surrogatepass")
     value = 0
     for low, high in zip(data[::2], data[1::2], strict=True):

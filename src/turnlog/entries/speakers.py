@@ -1,9 +1,9 @@
-"""Who is behind a text that stands under `user`: the one place that decides it.
+"""Decides who is the author of a user text; no other module does.
 
-The client writes much under `user` that no person typed: messages of other agents, reports of background tasks, output
-of hooks, its own notes. Since 2.1.161 an entry names its origin; then the origin decides, whatever the text looks like.
-Without an origin only the frame counts that the client puts at the very start of a text: words that merely mention such
-a frame are a person's, and no one can get out of a frame by what they write inside of it.
+The client writes much under `user` that no person typed: messages from other agents, reports of background tasks,
+output of hooks, its own notes. Since 2.1.161 an entry names its origin; then the origin decides, whatever the text
+looks like. Without an origin, only the frame that the client puts at the very start of a text counts: a text that
+merely mentions such a frame is a person's, and text inside a frame can't escape from it.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ SPEAKERS = {
     "teammate": "from a member of the session's team",
     "task": "from a background task or a schedule",
     "hook": "from a hook",
-    "client": "written by the client itself",
-    "other": "from anything else that is not the person: a channel, a plugin, a voice call, an origin not known here",
+    "client": "written by Claude Code itself",
+    "other": "from anything else that is not the person: a channel, a plugin, a voice call, an unknown origin",
 }
-"""Who can be behind a text."""
+"""The possible authors of a text."""
 TYPING_SPEAKERS = frozenset({"person", "cli"})
 """Speakers whose texts are prompts."""
 SENDING_SPEAKERS = frozenset({"peer", "teammate", "other"})
-"""Speakers who send messages into a session from outside of its conversation."""
+"""Speakers that send messages into a session from outside of its conversation."""
 MAX_NAME_CHARS = 80
 
 _SPEAKER_BY_ORIGIN = {
@@ -61,27 +61,27 @@ _NOTE_STARTS = (
     "This is from another Claude session",
     "IMPORTANT: This is NOT from your user",
 )
-"""How the remarks begin that the client puts behind a message of another agent."""
+"""How the remarks begin that the client adds after a message from another agent."""
 
 
 class Speaker(NamedTuple):
-    """Who said something."""
+    """The author of a text."""
 
     kind: str = "person"
     """One of SPEAKERS."""
     name: str | None = None
-    """What a peer, a teammate or a channel is called."""
+    """The name of a peer, a teammate or a channel."""
 
 
 class Letter(NamedTuple):
-    """A message of another agent without the client's frame around it."""
+    """A message from another agent without the client's frame around it."""
 
     sender: str | None
     words: str
 
 
 def read_origin(value: object) -> EntryOrigin | None:
-    """The `origin` of an entry or attachment, if it names one."""
+    """Return the `origin` of an entry or attachment, if it names one."""
     if isinstance(value, EntryOrigin):
         return value if isinstance(value.kind, str) else None
     if not isinstance(value, dict) or not isinstance(value.get("kind"), str):
@@ -90,21 +90,21 @@ def read_origin(value: object) -> EntryOrigin | None:
 
 
 def identify_speaker(text: str, origin: object = None, *, is_meta: object = False) -> Speaker:
-    """Who said a text of a user entry or a queued prompt: its origin decides, else the frame at its start."""
+    """Find the author of a user entry or queued prompt: its origin decides, else the frame at its start."""
     declared = read_origin(origin)
-    words = separate_context(text)
-    mark = classify_by_mark(words.rest) if words.rest else _classify_context(words.context)
+    parts = separate_context(text)
+    mark = classify_by_mark(parts.rest) if parts.rest else _classify_context(parts.context)
     kind = _SPEAKER_BY_MARK.get(mark, "client") if declared is None else _SPEAKER_BY_ORIGIN.get(declared.kind, "other")
     if is_meta and kind in TYPING_SPEAKERS:
         kind = "client"  # a skill, a reminder: what the client says in the person's name
     if kind not in SENDING_SPEAKERS:
         return Speaker(kind)
     names = (declared.name, declared.sender, declared.server) if declared else ()
-    return Speaker(kind, _choose_name(*names) or open_letter(words.rest).sender)
+    return Speaker(kind, _choose_name(*names) or open_letter(parts.rest).sender)
 
 
 def open_letter(text: str) -> Letter:
-    """Take the client's frame off a message of another agent; the words are kept as they are."""
+    """Remove the client's frame from a message of another agent; the message itself stays as it is."""
     body = _drop_note(text.partition("\n")[2]) if text.startswith(PEER_FRAMES) else text
     body = body.strip()
     opening = _ENVELOPE_TAG.match(body)
@@ -113,22 +113,22 @@ def open_letter(text: str) -> Letter:
     sender = _choose_name(*(found[1] for key in _NAME_ATTRIBUTES if (found := key.search(opening[2]))))
     inner, closing, rest = body[opening.end() :].rpartition(f"</{opening[1]}>")
     if not closing or rest.strip() or f"<{opening[1]}" in inner:
-        return Letter(sender, body)  # cut off, or several messages: all of it is shown
+        return Letter(sender, body)  # cut off, or several messages: keep all of it
     return Letter(sender, inner.strip())
 
 
 def _drop_note(body: str) -> str:
-    words, gap, note = body.rpartition("\n\n")
-    return words if gap and note.startswith(_NOTE_STARTS) else body
+    text, gap, note = body.rpartition("\n\n")
+    return text if gap and note.startswith(_NOTE_STARTS) else body
 
 
 def _classify_context(context: tuple[tuple[str, str], ...]) -> str | None:
-    """What an entry is that holds nothing but what a hook or an editor added."""
+    """Classify an entry that contains nothing but what a hook or an editor added."""
     if not context:
         return None
     return "hook" if any(tag.endswith("-hook") for tag, _ in context) else "meta"
 
 
 def _choose_name(*values: Any) -> str | None:
-    words = (" ".join(value.split())[:MAX_NAME_CHARS] for value in values if isinstance(value, str))
-    return next(filter(None, words), None)
+    names = (" ".join(value.split())[:MAX_NAME_CHARS] for value in values if isinstance(value, str))
+    return next(filter(None, names), None)

@@ -1,14 +1,14 @@
-"""Read what was added to a file since the last time, and notice when it is no longer the same file.
+"""Reads what was added to a file since the last time, and notices when it is no longer the same file.
 
-A `Checkpoint` remembers how far a file was read and what stood there. Only whole lines are handed out: a line
+A `Checkpoint` records how far a file was read and which bytes were there. Only whole lines are returned: a line
 that is still being written waits for its newline. Reading starts again from the beginning, with a reason and
-the next generation, when the bytes that were handed out are no longer the beginning of the file:
+the next generation, when the file no longer begins with the bytes that were returned:
 
     truncated   the file is shorter than what was read
     replaced    another file has the name now, or the file begins differently
-    rewritten   the last bytes that were read are others now
+    rewritten   the last bytes that were read have changed
 
-A change in the middle that leaves both ends as they were is not noticed.
+A change in the middle that leaves both ends as they were goes unnoticed.
 """
 
 from __future__ import annotations
@@ -25,34 +25,33 @@ from turnlog.entries.file_ends import find_line_end, open_regular_file, read_at
 _HEAD_BYTES = 4096
 _TAIL_BYTES = 256
 _SETTLED_NS = 2_000_000_000
-"""A file that changed within the last two seconds may change again under the same timestamp."""
+"""A file that changed within the last two seconds may change again without a new timestamp."""
 
 
 class Checkpoint(NamedTuple):
-    """How far a file has been read; the file's name is the business of whoever keeps it."""
+    """How far a file has been read; the caller keeps the file's name."""
 
     offset: int = 0
-    """Bytes handed out in this generation; the next line starts here."""
+    """The number of bytes returned in this generation; the next line starts here."""
     inode: int = 0
-    """0 where files have no such number."""
+    """0 on systems without inode numbers."""
     size: int = 0
-    """How far the file was looked at; beyond `offset` there was no whole line up to here."""
+    """How far the file was examined; from `offset` to here there was no whole line."""
     mtime_ns: int = 0
-    """When the file was last changed; 0 if that was too recent to rely on."""
+    """When the file last changed; 0 if that was too recent to rely on."""
     head_hash: str = ""
-    """Of the first 4096 bytes, or of all up to `offset`."""
+    """The hash of the first 4096 bytes, or of all bytes up to `offset` if those are fewer."""
     tail_hash: str = ""
-    """Of the 256 bytes before `offset`."""
+    """The hash of the 256 bytes before `offset`."""
     generation: int = 0
-    """How often reading had to start again."""
+    """How many times reading had to start again."""
 
     def to_json(self) -> str:
-        """Write the checkpoint as JSON."""
         return json.dumps(self._asdict(), separators=(",", ":"))
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Checkpoint:
-        """Read what `to_json` wrote; `ValueError` for anything else."""
+        """Parse the output of `to_json`; raises `ValueError` for anything else."""
         values = json.loads(text)
         if not isinstance(values, dict) or values.keys() != set(cls._fields):
             raise ValueError("not a checkpoint")
@@ -64,22 +63,22 @@ class Checkpoint(NamedTuple):
 
 
 class Tail(NamedTuple):
-    """What one reading brought."""
+    """The result of one read."""
 
     data: bytes
-    """Whole lines, newline included; empty if there is nothing new."""
+    """Whole lines, including newlines; empty if there is nothing new."""
     start: int
-    """Where `data` stands in the file."""
+    """The offset of `data` in the file."""
     checkpoint: Checkpoint
-    """To be handed in the next time."""
+    """The checkpoint to pass in next time."""
     reset: str | None
     """Why reading started again, "missing" if there is no file, else None."""
 
 
 def read_tail(path: str | Path, checkpoint: Checkpoint | None = None, limit: int | None = None) -> Tail:
-    """Give the whole lines that were added since `checkpoint`.
+    """Return the whole lines that were added since `checkpoint`.
 
-    With a `limit` at most that many bytes are given, or one longer line: call again until `data` is empty.
+    `limit` is the maximum number of bytes, though one longer line is returned whole: call again until `data` is empty.
     """
     checkpoint = checkpoint or Checkpoint()
     try:
@@ -95,7 +94,7 @@ def read_tail(path: str | Path, checkpoint: Checkpoint | None = None, limit: int
 
 
 def make_checkpoint(fd: int, offset: int) -> Checkpoint:
-    """Give the checkpoint of an open file that was read up to `offset`."""
+    """Return the checkpoint of an open file that was read up to `offset`."""
     status = os.fstat(fd)
     head = read_at(fd, 0, min(offset, _HEAD_BYTES))
     before = read_at(fd, max(offset - _TAIL_BYTES, 0), min(offset, _TAIL_BYTES))
@@ -103,7 +102,7 @@ def make_checkpoint(fd: int, offset: int) -> Checkpoint:
 
 
 def find_stale_reason(path: str | Path, checkpoint: Checkpoint) -> str | None:
-    """Say why a file must be read from the beginning again, "missing" if it is gone, None if it only grew."""
+    """Return why a file must be read from the start again, "missing" if it does not exist, None if it only grew."""
     try:
         fd, status = open_regular_file(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -111,7 +110,7 @@ def find_stale_reason(path: str | Path, checkpoint: Checkpoint) -> str | None:
     try:
         head = read_at(fd, 0, min(checkpoint.offset, _HEAD_BYTES))
         before = read_at(fd, max(checkpoint.offset - _TAIL_BYTES, 0), min(checkpoint.offset, _TAIL_BYTES))
-        other = _get_inode(status) != checkpoint.inode  # even if nothing was read of it yet: it is open elsewhere
+        other = _get_inode(status) != checkpoint.inode  # even if nothing was read yet: the old file is open elsewhere
         return "replaced" if other else _find_reset_reason(status, checkpoint, head, before)
     finally:
         os.close(fd)
@@ -131,7 +130,7 @@ def _read_new_lines(fd: int, status: os.stat_result, checkpoint: Checkpoint, lim
         head = before = b""
     start = checkpoint.offset
     data, looked_at = _read_whole_lines(fd, start, max(status.st_size, start), limit)
-    # Hashed is what was handed out, not what stands in the file by now.
+    # Hash what was returned, not what the file contains by now.
     return Tail(
         data,
         start,
@@ -161,20 +160,20 @@ def _find_reset_reason(status: os.stat_result, checkpoint: Checkpoint, head: byt
 
 
 def _read_whole_lines(fd: int, start: int, end: int, limit: int | None) -> tuple[bytes, int]:
-    """Read whole lines from `start` to at most `end`; say up to where no further whole line stands."""
+    """Read whole lines between `start` and `end`; also return up to where there is no further whole line."""
     size = end - start if limit is None else min(max(limit, 1), end - start)
     block = read_at(fd, start, size)
-    kept = block.rfind(b"\n") + 1
+    length = block.rfind(b"\n") + 1
     if len(block) < size or start + size == end:
-        return block[:kept], start + len(block)
-    return (block[:kept], start + kept) if kept else _read_long_line(fd, start, end, size)
+        return block[:length], start + len(block)
+    return (block[:length], start + length) if length else _read_long_line(fd, start, end, size)
 
 
 def _read_long_line(fd: int, start: int, end: int, size: int) -> tuple[bytes, int]:
-    """Read a line that is longer than the limit, once its end is known: so it is in memory once."""
-    behind = min(find_line_end(fd, start + size), end)
-    line = read_at(fd, start, behind - start)
-    return (line, behind) if line.endswith(b"\n") else (b"", behind)
+    """Read a line that is longer than the limit; its end is found first, so that it is in memory only once."""
+    line_end = min(find_line_end(fd, start + size), end)
+    line = read_at(fd, start, line_end - start)
+    return (line, line_end) if line.endswith(b"\n") else (b"", line_end)
 
 
 def _get_inode(status: os.stat_result) -> int:

@@ -1,10 +1,10 @@
-"""Every file of a config folder that holds a part of a conversation, with one look at each folder.
+"""Lists every file of a config folder that contains part of a conversation, reading each folder once.
 
     session   projects/<slug>/<session id>.jsonl
     agent     projects/<slug>/<session id>/subagents/…/agent-<id>.jsonl, and the loose ones; see `agents`
     output    projects/<slug>/<session id>/tool-results/*       a result too large for the transcript
 
-A list that is made again and again: one `stat` a file, no file is opened.
+The list is built often, so it takes one `stat` per file and opens none.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ _AGENT_FILE_NAME = re.compile(r"agent-(.+)\.jsonl", re.DOTALL)
 
 
 class TranscriptFile(NamedTuple):
-    """A file that holds a part of a conversation."""
+    """A file that contains part of a conversation."""
 
     path: str
     kind: str
     """session, agent or output."""
     project: str
-    """The folder of the project."""
+    """The project's folder."""
     session: str
-    """The id of the session; "" for a loose agent, whose entries name it."""
+    """The session's id; "" for a loose agent, whose entries name it."""
     agent: str | None
     size: int
     mtime_ns: int
@@ -38,14 +38,14 @@ class TranscriptFile(NamedTuple):
 
 
 def list_transcripts(config_dir: Path, survey: Survey | None = None) -> Iterator[TranscriptFile]:
-    """List the files of all projects of a config folder; the survey takes what else was met."""
+    """List the files of all projects of a config folder; the survey records other files and failures."""
     survey = survey or Survey()
     for project in list_project_folders(config_dir, survey):
         yield from _list_project(str(project), survey)
 
 
-def other_transcripts(config_dir: Path, survey: Survey | None = None) -> Iterator[TranscriptFile]:
-    """List the `.jsonl` files of all projects whose names are no session's, as if each were a session of that name."""
+def list_other_transcripts(config_dir: Path, survey: Survey | None = None) -> Iterator[TranscriptFile]:
+    """List the `.jsonl` files whose names are not session ids, as if each were a session of that name."""
     survey = survey or Survey()
     for project in list_project_folders(config_dir, survey):
         for item in scan_folder(project, survey):
@@ -88,7 +88,7 @@ def _list_agents(folder: str, project: str, session: str, survey: Survey, depth:
 
 
 def is_loose_agent(path: str, project: str) -> bool:
-    """Whether a sub-agent's file lies beside the sessions, so that only its entries say whose it is."""
+    """Return whether a sub-agent's file is beside the sessions, so that only its entries name its session."""
     folder = os.path.dirname(path)  # noqa: PTH120 - thousands of them
     return folder in (project, os.path.join(project, "subagents"))  # noqa: PTH118
 

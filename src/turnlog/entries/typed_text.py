@@ -1,4 +1,4 @@
-"""What a person typed in a user entry, for listings that read no more than a few entries of a file."""
+"""The text that a person typed in a user entry, for listings that read only a few entries of a file."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from turnlog.entries.marks import classify_by_mark, separate_context, to_typed_t
 from turnlog.entries.speakers import TYPING_SPEAKERS, identify_speaker, read_origin
 
 MAX_LISTED_CHARS = 1000
-"""Texts are cut here in listings: a prompt may hold a pasted file."""
+"""Listings cut texts here: a prompt may contain a pasted file."""
 
 
 def read_typed_text(row: dict[str, Any]) -> str | None:
-    """Give what a person typed in a user entry, without the context an editor added; None if nobody typed it."""
+    """Return what a person typed in a user entry, without the context of an editor; None if nobody typed it."""
     texts = [text for text in _list_texts(row) if text]
     if row.get("isCompactSummary") is True or not _is_typed(row, texts):
         return None
@@ -23,13 +23,13 @@ def read_typed_text(row: dict[str, Any]) -> str | None:
 
 
 def read_typed_command(row: dict[str, Any]) -> str | None:
-    """Give the slash command or the `!` command of a user entry, as it was typed."""
+    """Return the slash or `!` command of a user entry as it was typed."""
     texts = [text for text in _list_texts(row) if text]
     text = texts[0] if texts else ""
     if classify_by_mark(text) not in ("command", "bash") or not _is_typed(row, texts):
         return None
-    said = to_typed_text(text)
-    return said[:MAX_LISTED_CHARS] if said != text else None
+    command = to_typed_text(text)
+    return command[:MAX_LISTED_CHARS] if command != text else None
 
 
 def _is_typed(row: dict[str, Any], texts: list[str]) -> bool:
@@ -38,7 +38,7 @@ def _is_typed(row: dict[str, Any], texts: list[str]) -> bool:
 
 
 def _list_texts(row: dict[str, Any]) -> list[str]:
-    """Give the text blocks of an entry's message, each without the context at its start."""
+    """Return the text blocks of an entry's message, each without the context at its start."""
     message = row.get("message")
     content = message.get("content") if isinstance(message, dict) else None
     if isinstance(content, str):

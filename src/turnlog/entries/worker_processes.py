@@ -1,7 +1,7 @@
-"""Work over many files, spread over as many processes as pay off.
+"""Distributes work on many files over several processes.
 
-Only where a process can be forked safely and in a millisecond: on Linux, by a program of one thread. Elsewhere one
-process does it all. What a helper that fails was given is done again by whoever asked.
+It forks only where that is safe and takes a millisecond: on Linux, in a program with one thread. Elsewhere one
+process does everything. If a helper process fails, the caller does its share again.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ S = TypeVar("S")
 
 
 def count_cores() -> int:
-    """How many processes may work at once."""
+    """Return how many processes may work at once."""
     can_fork = sys.platform == "linux" and threading.active_count() == 1
     return len(os.sched_getaffinity(0)) if can_fork else 1
 
 
 def spread_work(work: Callable[[Sequence[S]], T], gives: type[T], shares: Sequence[Sequence[S]]) -> Iterator[T]:
-    """What `work` gives for each share; the first share is done here, and the others at the same time."""
+    """Yield the result of `work` for each share; this process does the first share, helpers the others."""
     helpers = [_start_helper(work, share) for share in shares[1:]] if count_cores() > 1 else []
     for share in shares[:1] if helpers else shares:
         yield work(share)
     for helper, share in zip(helpers, shares[1:], strict=False):
-        found = _fetch_result(helper)
-        yield msgspec.msgpack.decode(found, type=gives) if found else work(share)
+        result = _fetch_result(helper)
+        yield msgspec.msgpack.decode(result, type=gives) if result else work(share)
 
 
 class _HelperProcess(NamedTuple):
@@ -45,20 +45,20 @@ class _HelperProcess(NamedTuple):
 def _start_helper(work: Callable[[Sequence[S]], T], share: Sequence[S]) -> _HelperProcess:
     ours, theirs = os.pipe()
     pid = os.fork()
-    if pid == 0:  # pragma: no cover - the lines are run, but by a process that nobody measures
+    if pid == 0:  # pragma: no cover - runs in a process that coverage does not measure
         status = 1
         try:
             with os.fdopen(theirs, "wb") as pipe:
                 pipe.write(msgspec.msgpack.encode(work(share)))
             status = 0
         finally:
-            os._exit(status)  # not sys.exit: the buffers and hooks of this process are those of the other one
+            os._exit(status)  # not sys.exit: the buffers and exit handlers belong to the parent process
     os.close(theirs)
     return _HelperProcess(pid, ours)
 
 
 def _fetch_result(helper: _HelperProcess) -> bytes | None:
-    """What a helper sent, or None if it failed."""
+    """Return the bytes that a helper sent; None if it failed."""
     with os.fdopen(helper.pipe, "rb") as pipe:
         data = pipe.read()
     _, status = os.waitpid(helper.pid, 0)
@@ -66,18 +66,18 @@ def _fetch_result(helper: _HelperProcess) -> bytes | None:
 
 
 def group_by_size(paths: Iterable[Path], count: int) -> list[list[Path]]:
-    """The files in so many heaps of about the same size."""
-    heaps: list[list[Path]] = [[] for _ in range(count)]
+    """Divide files into `count` groups of about the same total size."""
+    groups: list[list[Path]] = [[] for _ in range(count)]
     sizes = [0] * count
     for path, size in sorted(((path, read_file_size(path)) for path in paths), key=lambda file: -file[1]):
         smallest = sizes.index(min(sizes))
-        heaps[smallest].append(path)
+        groups[smallest].append(path)
         sizes[smallest] += size
-    return heaps
+    return groups
 
 
 def read_file_size(path: Path) -> int:
-    """The size of a file; 0 if it is gone."""
+    """Return the size of a file; 0 if it does not exist."""
     try:
         return path.stat().st_size
     except OSError:
@@ -85,9 +85,9 @@ def read_file_size(path: Path) -> int:
 
 
 def produce_ahead(make: Callable[[], Iterable[T]], gives: Any) -> Iterator[T]:
-    """What `make` gives, made by another process while what was given before is used; `gives` is the type of that.
+    """Yield the items of `make`, produced by another process ahead of their use; `gives` is their type.
 
-    Raises `ChildProcessError` if that process ends before it has given everything.
+    Raises `ChildProcessError` if that process ends too early.
     """
     helper = _start_producer(make)
     decode: Callable[[bytes], T] = msgspec.msgpack.Decoder(gives).decode
@@ -104,11 +104,11 @@ def produce_ahead(make: Callable[[], Iterable[T]], gives: Any) -> Iterator[T]:
         os.kill(helper.pid, signal.SIGKILL)
         os.waitpid(helper.pid, 0)
     if not is_whole:
-        raise ChildProcessError("the process that reads ahead has ended before its time")
+        raise ChildProcessError("the process that reads ahead ended too early")
 
 
 def _widen_pipe(pipe: int) -> None:
-    """Let more wait in a pipe than the usual 64 KB, so that both sides can be at work at the same time."""
+    """Let a pipe buffer more than the usual 64 KB, so that both sides can work at the same time."""
     import fcntl
 
     with suppress(OSError):
@@ -116,14 +116,14 @@ def _widen_pipe(pipe: int) -> None:
 
 
 _SIZE_HEADER_BYTES = 8
-"""Before each piece stands its size; 0 is the end."""
+"""The bytes before each piece that give its size; size 0 marks the end."""
 
 
 def _start_producer(make: Callable[[], Iterable[T]]) -> _HelperProcess:
     ours, theirs = os.pipe()
     _widen_pipe(theirs)
     pid = os.fork()
-    if pid == 0:  # pragma: no cover - run by a process that nobody measures
+    if pid == 0:  # pragma: no cover - runs in a process that coverage does not measure
         try:
             os.close(ours)
             encode = msgspec.msgpack.Encoder().encode

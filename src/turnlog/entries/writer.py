@@ -1,13 +1,13 @@
-"""The only way to write session files: transcripts, and the prompt history, to which clients append at any time.
+"""The only module that writes session files: transcripts and the prompt history, which clients extend at any time.
 
-    append_lines           one write of whole lines to the end, as the client itself does it: no writer tears a line
-    replace_session_file   a new content in one step, with what was appended to the old file in the last moment
-    create_session_file    a new file that appears whole, and never in the place of another
-    place_session_file     the same for content that was written beside its place before
+    append_lines           appends whole lines in one write, as the client does, so that no line is torn
+    replace_session_file   replaces the content in one step, keeping what was appended at the last moment
+    create_session_file    creates a new file that appears whole and never replaces another
+    place_session_file     does the same with content that was written beside its place before
 
-Two turnlogs lock each other out while they append or replace. Nothing locks out the client, which knows no locks:
-`append_lines` waits for a write that the client has begun. An import contract (pyproject.toml) names the modules that
-may import this one; all other files are written with `atomic_file`.
+turnlog processes lock each other out while they append or replace. The client uses no locks, so nothing locks it
+out: `append_lines` waits for a write that the client has begun. An import contract (pyproject.toml) names the modules
+that may import this one; all other files are written with `atomic_file`.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ def append_lines(
     expected: Checkpoint | None = None,
     flush: bool = True,
 ) -> int:
-    """Append whole lines to an existing file in one write; return the offset at which they begin.
+    """Append whole lines to an existing file in one write; returns the offset at which they begin.
 
-    A last line without a line end, torn or not, gets one first, so that nothing is glued to it; without `mend` the call
-    is refused, because somebody may still be writing that line. Without `flush` the lines survive the end of the
-    process, but may not survive a power failure.
+    A last line without a line end gets one first, so that nothing is glued to it; without `mend` the call is refused
+    instead, because another program may still be writing that line. Without `flush` the lines survive the end of the
+    process, but perhaps not a power failure.
     """
     real = resolve_inside(path, root)
     fd = os.open(real, _APPEND_FLAGS)
@@ -68,14 +68,14 @@ def append_lines(
 
 
 def _has_complete_end(fd: int) -> bool:
-    """Whether the last line of a file has its end.
+    """Return whether the last line of a file is complete.
 
-    A write of somebody else is seen in parts, so a line is torn only if the file stays as it is for a while.
+    Another program's write may be visible in parts: a line counts as torn only if the file does not change for a while.
     """
-    seen, pauses = -1, iter(_LOOK_AGAIN_SECONDS)
+    last_size, pauses = -1, iter(_LOOK_AGAIN_SECONDS)
     while (size := os.fstat(fd).st_size) and read_at(fd, size - 1, 1) != b"\n":
-        if size != seen:
-            seen, pauses = size, iter(_LOOK_AGAIN_SECONDS)
+        if size != last_size:
+            last_size, pauses = size, iter(_LOOK_AGAIN_SECONDS)
         _wait_for_writes(fd)
         if (pause := next(pauses, None)) is None:
             return False
@@ -84,9 +84,9 @@ def _has_complete_end(fd: int) -> bool:
 
 
 def _wait_for_writes(fd: int) -> None:
-    """Wait until a write that has begun is done, where the system can tell: on a busy machine it may rest for long.
+    """Wait for a write in progress where the system allows it: on a busy machine it may pause for long.
 
-    Linux looks for holes in a local file only while nobody writes to it. `fd` appends, so where it stands is of no use.
+    Linux searches a local file for holes only while nobody writes to it. `fd` appends, so its position does not matter.
     """
     if hasattr(os, "SEEK_HOLE"):  # pragma: no branch
         with contextlib.suppress(OSError):
@@ -94,13 +94,13 @@ def _wait_for_writes(fd: int) -> None:
 
 
 def _write_at_end(fd: int, data: bytes, path: Path) -> int:
-    """Write to the end, all or nothing; give the offset behind it."""
-    done = os.write(fd, data)
+    """Write to the end, all or nothing; returns the new end."""
+    written = os.write(fd, data)
     end = os.lseek(fd, 0, os.SEEK_CUR)
-    if done < len(data):
-        if os.fstat(fd).st_size == end:  # nobody has written behind it yet
-            os.truncate(fd, end - done)
-        raise TurnlogError(f"{path}: only {done} of {len(data)} bytes could be written; is the disk full?")
+    if written < len(data):
+        if os.fstat(fd).st_size == end:  # nothing was appended after it yet
+            os.truncate(fd, end - written)
+        raise TurnlogError(f"{path}: only {written} of {len(data)} bytes could be written; is the disk full?")
     return end
 
 
@@ -110,7 +110,7 @@ def create_session_file(path: Path, data: bytes | Iterable[bytes], *, root: Path
 
 
 def place_session_file(temporary: Path, path: Path, *, may_replace: bool = False) -> None:
-    """Give a file that was written beside its place its name; raises `FileExistsError` if the name is taken."""
+    """Rename a file that was written beside its place; raises `FileExistsError` if the name is taken."""
     if may_replace:
         temporary.replace(path)
     else:
@@ -122,8 +122,8 @@ def replace_session_file(
 ) -> None:
     """Replace the content of a session file in one step; a missing file is created.
 
-    With `expected` the file must still be what it was when that was taken, and lines that somebody appends to it while
-    it is replaced are appended to the new content.
+    With `expected`, the file must be unchanged since that checkpoint, and lines that another program appends during
+    the replacement are appended to the new content.
     """
     real = resolve_inside(path, root)
     with lock_existing(real) as fd:
@@ -133,6 +133,6 @@ def replace_session_file(
 
 
 def _carry_over_appended(fd: int, size: int, real: Path) -> None:
-    """Add to the new file what was added to the old one after it was looked at."""
+    """Append to the new file what was appended to the old one after the check."""
     if late := read_at(fd, size, max(os.fstat(fd).st_size - size, 0)):
         append_lines(real, late, root=real.parent)

@@ -19,8 +19,8 @@ from turnlog.entries.line_decoder import DECODE_ERRORS
 from turnlog.entries.patch import (
     RawValues,
     encode_json_line,
+    get_blank_after,
     get_blank_before,
-    get_blank_behind,
     join_raw_values,
     read_raw_values,
 )
@@ -166,7 +166,7 @@ class PathTranslation:
         is_text = text and not any(mark in raw[:200] for mark in _HASHED_ENTRY_MARKS)
         if not parts or not self._fix_object(parts, is_text, 0):
             return raw
-        return get_blank_before(raw) + join_raw_values(parts) + get_blank_behind(raw)
+        return get_blank_before(raw) + join_raw_values(parts) + get_blank_after(raw)
 
     def may_mention_folder(self, raw: bytes) -> bool:
         """Whether some bytes may name the folder; if not, there is nothing to rewrite in them."""

@@ -77,7 +77,7 @@ def test_a_change_is_found_by_its_name_and_by_its_session(turnlog: Turnlog, mach
     mine, before = change(session), other.read_bytes()
     change(other, new=b"x\n")
     assert mine in turnlog("undo", "0ddf00d4").out
-    assert turnlog("undo", mine).err.startswith(f"turnlog: {mine}: was undone already")
+    assert turnlog("undo", mine).err.startswith(f"turnlog: {mine}: is already undone")
     assert turnlog("undo", OTHER).status == 0
     assert other.read_bytes() == before
     several = turnlog("undo", mine[:4])
@@ -106,7 +106,7 @@ def test_by_force_the_original_comes_back_and_what_was_there_is_kept(turnlog: Tu
     session.write_bytes(b"written since\n")
     refused = turnlog("undo")
     assert refused.status == 1
-    assert "--force puts the original back and keeps what is there" in refused.err
+    assert "--force restores the original and keeps what is there" in refused.err
     done = turnlog("undo", "--force")
     assert session.read_bytes() == before
     assert done.status == 0

@@ -150,7 +150,7 @@ def test_a_file_that_was_written_meanwhile_puts_everything_back(session: Path, c
     with (config / "debug" / f"{MINE}.txt").open("a") as file:
         file.write("more")
     before = picture(config)
-    with pytest.raises(Changed, match="written meanwhile; nothing was deleted"):
+    with pytest.raises(Changed, match="written in the meantime; nothing was deleted"):
         trash.put_session(listed)
     assert picture(config) == before
     assert trash.list_entries() == ([], [])
@@ -247,7 +247,7 @@ def test_a_list_that_names_places_outside_is_not_believed(session: Path, trash: 
     path.write_text(json.dumps(known))
     found = trash.list_entries()
     assert found.entries == []
-    assert "which no session has" in found.unreadable[0]
+    assert "which is not the path of a session file" in found.unreadable[0]
 
 
 @pytest.mark.parametrize(

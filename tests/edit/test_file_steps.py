@@ -83,7 +83,7 @@ def test_a_file_that_changes_while_it_is_copied_stays(tmp_path: Path, far: Path)
 
 def test_what_is_neither_file_nor_link_is_moved_within_a_file_system_only(tmp_path: Path, far: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(TurnlogError, match="neither file nor link"):
+    with pytest.raises(TurnlogError, match="neither a file nor a link"):
         move_file(tmp_path / "pipe", far / "pipe")
     move_file(tmp_path / "pipe", tmp_path / "b")
     assert (tmp_path / "b").is_fifo()

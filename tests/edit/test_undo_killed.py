@@ -48,7 +48,7 @@ def test_what_was_added_to_either_content_in_the_last_moment_is_carried_over(tmp
     path, old, late = tmp_path / "a", tmp_path / "old", tmp_path / "late"
     path.write_bytes(b"new\nadded to the new\n")
     old.write_bytes(b"old\nadded to the old\n")
-    change._go_back(path, old, late, len(b"new\n"))
+    change._restore_content(path, old, late, len(b"new\n"))
     assert path.read_bytes() == b"old\nadded to the old\nadded to the new\n"
     assert [file.name for file in tmp_path.iterdir()] == ["a"]
 

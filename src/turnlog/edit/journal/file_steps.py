@@ -1,12 +1,12 @@
-"""Steps on single files: each can be repeated from wherever a killed process stopped, and none loses a file.
+"""Steps on single files: each can be repeated after a killed process, and none loses a file.
 
-    write     a new file, flushed to the disk before anything names it
-    name      one more name for a file, never over another file
-    keep      a second name for the original; a copy where files can't have two names
-    move      a second name, then the first goes: at every moment the file is whole in at least one of the places
-    put back  the kept file takes its place again in one rename
+    write     writes a new file and flushes it to the disk before anything refers to it
+    name      gives a file one more name, never that of another file
+    keep      gives the original a second name; makes a copy where files can't have two names
+    move      adds the new name, then removes the old: the file is always whole in at least one place
+    put back  returns the kept file to its place in one rename
 
-To another file system a file is copied, flushed, read back and compared before the original goes.
+A move to another file system copies, flushes, reads back and compares the file before it removes the original.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ from turnlog.errors import Changed, TurnlogError
 
 _BLOCK_BYTES = 1 << 20
 _PART_SUFFIX = ".turnlog-part"
-"""How the name of an unfinished copy ends; the next attempt replaces it."""
+"""The suffix of an unfinished copy; the next attempt replaces it."""
 NEW_FILE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """What a file, link or folder was; journals keep it in their manifests."""
+    """The state of a file, link or folder, as journals record it in their manifests."""
 
     size: int
     mode: int
     mtime_ns: int
     sha256: str | None = None
-    """Of the content, or of where a link leads; None for a folder, and for a file that is only added to."""
+    """The hash of the content, or of a link's target; None for a folder, and for a file that is only appended to."""
     is_folder: bool = False
 
 
-# -- what there is
+# -- inspection
 
 
 def inspect_path(path: Path) -> FileState | None:
@@ -64,19 +64,18 @@ def inspect_path(path: Path) -> FileState | None:
 
 
 def hash_file_content(path: Path) -> str:
-    """The SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def hash_folder_names(folder: Path) -> str:
-    """A hash of the names in a folder, to tell later whether something came or went."""
+    """Hash the names in a folder, to find out later whether any were added or removed."""
     names = "\0".join(sorted(path.name for path in folder.iterdir()))
     return hashlib.sha256(names.encode(errors="surrogateescape")).hexdigest()
 
 
 def has_known_content(path: Path, known: FileState | None) -> bool:
-    """Whether a path holds what is known; with None, whether it holds nothing."""
+    """Return whether a path still has the known content; with None, whether nothing is there."""
     try:
         status = path.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -85,12 +84,12 @@ def has_known_content(path: Path, known: FileState | None) -> bool:
         return known is not None and stat.S_ISDIR(status.st_mode)
     if stat.S_ISDIR(status.st_mode) or status.st_size != known.size:
         return False
-    found = inspect_path(path)
-    return found is not None and found.sha256 == known.sha256
+    current = inspect_path(path)
+    return current is not None and current.sha256 == known.sha256
 
 
 def is_untouched(path: Path, size: int, mtime_ns: int) -> bool:
-    """Whether nobody has written to a file, as far as its size and time tell."""
+    """Return whether a file is unchanged, judging by its size and time."""
     try:
         status = path.lstat()
     except OSError:
@@ -99,7 +98,7 @@ def is_untouched(path: Path, size: int, mtime_ns: int) -> bool:
 
 
 def is_same_file(one: Path, other: Path) -> bool:
-    """Whether two names lead to one file."""
+    """Return whether two names refer to one file."""
     try:
         return os.path.samestat(one.lstat(), other.lstat())
     except OSError:
@@ -107,13 +106,13 @@ def is_same_file(one: Path, other: Path) -> bool:
 
 
 def check_free_path(path: Path) -> None:
-    """Refuse a path that exists."""
+    """Raise `Changed` if a path exists."""
     if os.path.lexists(path):
         raise Changed(f"{path}: already exists; nothing was changed")
 
 
 def find_free_path(path: Path) -> Path:
-    """The path itself if nothing is there, or else the first one with a number behind its name."""
+    """Return the path itself if nothing is there, else the first one with a number after its name that is free."""
     number, free = 1, path
     while os.path.lexists(free):
         number += 1
@@ -147,7 +146,7 @@ def write_new_file(path: Path, pieces: Iterable[bytes], mode: int, times: tuple[
 
 
 def add_name(source: Path, goal: Path) -> None:
-    """Give a file one more name, or, where it can have only one, that one; `FileExistsError` if the name is taken."""
+    """Give a file one more name, or rename it where it can have only one; `FileExistsError` if the name is taken."""
     try:
         os.link(source, goal)
     except FileExistsError:
@@ -157,8 +156,8 @@ def add_name(source: Path, goal: Path) -> None:
         source.rename(goal)
 
 
-def give_name(source: Path, goal: Path) -> None:
-    """Give a file or folder another name instead of its own; refuses (`Changed`) a name that is taken."""
+def rename_to_free_path(source: Path, goal: Path) -> None:
+    """Rename a file or folder; raises `Changed` if the name is taken."""
     check_free_path(goal)
     if source.is_dir() and not source.is_symlink():
         source.rename(goal)
@@ -178,7 +177,7 @@ def keep_file(source: Path, goal: Path) -> None:
 
 
 def put_kept_file(kept: Path, place: Path) -> None:
-    """Let a kept file replace whatever is at its place, in one step; then it is kept no longer."""
+    """Move a kept file back over whatever is in its place, in one step."""
     if is_same_file(kept, place):  # renaming would leave both names
         kept.unlink()
         return
@@ -193,7 +192,7 @@ def put_kept_file(kept: Path, place: Path) -> None:
 
 
 def move_file(source: Path, goal: Path) -> None:
-    """Move a file or link, also to another file system; `FileExistsError` if something is there."""
+    """Move a file or link, also to another file system; raises `FileExistsError` if something is there."""
     try:
         if os.link in os.supports_follow_symlinks:
             os.link(source, goal, follow_symlinks=False)
@@ -208,7 +207,7 @@ def move_file(source: Path, goal: Path) -> None:
 
 
 def _rename_or_copy(source: Path, goal: Path) -> None:
-    """Move where files can't have two names, or to another file system."""
+    """Move a file where files can't have two names, or to another file system."""
     status = source.lstat()
     _refuse_existing(goal)
     if status.st_dev == goal.parent.stat().st_dev:
@@ -221,13 +220,13 @@ def _rename_or_copy(source: Path, goal: Path) -> None:
         copy_file(source, goal, status, replaces=False)
         source.unlink()
     else:
-        raise TurnlogError(f"{source}: is neither file nor link, and can't be moved to {goal}")
+        raise TurnlogError(f"{source}: is neither a file nor a link, so it can't be moved to {goal}")
 
 
 def copy_file(source: Path, goal: Path, before: os.stat_result | None = None, *, replaces: bool = True) -> None:
-    """Copy a file with mode and times, flushed and compared, so that it appears whole.
+    """Copy a file with mode and times; the copy is flushed and compared, and appears whole.
 
-    `before` is what the file was when the caller looked. Without `replaces` nothing may be at the goal.
+    `before` is the file's state when the caller checked it. Without `replaces`, nothing may exist at the goal.
     """
     known, part = before or source.lstat(), _remove_old_parts(goal)
     try:
@@ -249,7 +248,7 @@ def copy_file(source: Path, goal: Path, before: os.stat_result | None = None, *,
 
 
 def _remove_old_parts(goal: Path) -> Path:
-    """Give the name of the unfinished copy of a file, after removing what an interrupted attempt left."""
+    """Return the name for an unfinished copy of a file, and remove what an interrupted attempt left."""
     part = goal.with_name(hashlib.sha256(os.fsencode(goal.name)).hexdigest()[:16] + _PART_SUFFIX)
     for leftover in (part, goal.with_name(goal.name[:200] + _PART_SUFFIX)):  # turnlog 0.1 used the second name too
         with contextlib.suppress(OSError):

@@ -1,1 +1,1 @@
-"""Deleting sessions, and bringing them back."""
+"""Deletes sessions, and restores them."""

@@ -1,10 +1,10 @@
-"""An entry of the trash: a deleted session, the list of its files and folders as they were, and finding it by name.
+"""An entry of the trash: a deleted session, the list of its files and folders, and the search for it by name.
 
     <trash>/<entry>/manifest.json      the list; on the disk before anything is moved
     <trash>/<entry>/files/<place>      each file, at its place below the config folder
     <trash>/<entry>/history.jsonl      the whole history, if lines were taken out of it
 
-The list is read like a stranger's: places that lead out of the config folder are refused.
+The list is untrusted input: paths that lead out of the config folder are refused.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class TrashItem:
     """One file, folder or link that belonged to a session."""
 
     place: str
-    """Below the config folder, with `/`."""
+    """The path below the config folder, with `/`."""
     kind: str
     """file, folder, link or other."""
     mode: int
@@ -39,7 +39,7 @@ class TrashItem:
     size: int = 0
     sha256: str | None = None
     target: str | None = None
-    """Where a link leads."""
+    """The target of a link."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,30 +49,30 @@ class TrashManifest:
     session_id: str
     title: str | None
     project: str | None
-    """The working folder."""
+    """The working directory."""
     config_dir: str
     deleted: str
     """When it was deleted, in UTC."""
     items: tuple[TrashItem, ...]
-    """Folders before what is in them; the session file is the last."""
+    """Folders before their contents; the session file is the last."""
     history_lines: int = 0
     links: dict[str, str] = field(default_factory=dict)
-    """Folders of the config folder that were links, and where they led: some people keep them on another disk."""
+    """Folders of the config folder that were links, with their targets: some users keep them on another disk."""
     version: int = TRASH_VERSION
 
     @property
     def size(self) -> int:
-        """The size of its files in bytes."""
+        """The total size of its files in bytes."""
         return sum(item.size for item in self.items)
 
     @property
     def files(self) -> list[TrashItem]:
-        """All but folders."""
+        """Everything except folders."""
         return [item for item in self.items if item.kind != "folder"]
 
     @property
     def folders(self) -> list[TrashItem]:
-        """The folders, each before what is in it."""
+        """The folders, each before its contents."""
         return [item for item in self.items if item.kind == "folder"]
 
 
@@ -84,7 +84,7 @@ class TrashEntry(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Its name in the trash: when it was deleted, and which session it is."""
+        """Its name in the trash: the time of the deletion and the session's id."""
         return self.folder.name
 
     @property
@@ -98,39 +98,38 @@ class TrashEntry(NamedTuple):
         return all(os.path.lexists(self.get_place(item)) for item in self.manifest.files)
 
     def get_place(self, item: TrashItem) -> Path:
-        """Where a file lies in the trash."""
+        """Return where a file is in the trash."""
         return self.folder / FILES_FOLDER_NAME / item.place
 
     def get_home(self, item: TrashItem) -> Path:
-        """Where a file came from."""
+        """Return where a file came from."""
         return Path(self.manifest.config_dir) / item.place
 
 
 def describe_item(path: Path, config_dir: Path) -> TrashItem:
-    """Describe a file, folder or link of a session."""
-    found = inspect_path(path)
-    if found is None:
-        raise Changed(f"{path}: was removed meanwhile; nothing was deleted, try again")
+    state = inspect_path(path)
+    if state is None:
+        raise Changed(f"{path}: was removed in the meantime; nothing was deleted, try again")
     place = path.relative_to(config_dir).as_posix()
     if path.is_symlink():
-        return TrashItem(place, "link", found.mode, found.mtime_ns, target=os.fspath(path.readlink()))
-    if found.is_folder:
-        return TrashItem(place, "folder", found.mode, found.mtime_ns)
+        return TrashItem(place, "link", state.mode, state.mtime_ns, target=os.fspath(path.readlink()))
+    if state.is_folder:
+        return TrashItem(place, "folder", state.mode, state.mtime_ns)
     if path.is_file():
-        return TrashItem(place, "file", found.mode, found.mtime_ns, found.size, found.sha256)
-    return TrashItem(place, "other", found.mode, found.mtime_ns)
+        return TrashItem(place, "file", state.mode, state.mtime_ns, state.size, state.sha256)
+    return TrashItem(place, "other", state.mode, state.mtime_ns)
 
 
 def encode_trash_manifest(manifest: TrashManifest) -> bytes:
-    """Write a manifest as JSON; names that are not UTF-8 become escapes."""
+    """Encode a manifest as JSON; names that are not UTF-8 become escapes."""
     return json.dumps(asdict(manifest), indent=1).encode() + b"\n"
 
 
 def decode_trash_manifest(data: bytes, path: Path) -> TrashManifest:
-    """Read a manifest back; `Unreadable` if it is damaged or names places outside of the config folder."""
+    """Parse a manifest; raises `Unreadable` if it is damaged or names paths outside of the config folder."""
     try:
-        found: Any = json.loads(data)
-        manifest = msgspec.convert(found, TrashManifest)
+        fields: Any = json.loads(data)
+        manifest = msgspec.convert(fields, TrashManifest)
     except (ValueError, RecursionError, msgspec.ValidationError) as error:
         raise Unreadable(f"{path}: not a valid list of a deleted session ({error}); its files are beside it") from error
     if manifest.version != TRASH_VERSION:
@@ -139,16 +138,16 @@ def decode_trash_manifest(data: bytes, path: Path) -> TrashManifest:
         raise Unreadable(f"{path}: {manifest.deleted!r} is not a time")
     for item in manifest.items:
         if not _is_safe_place(item.place):
-            raise Unreadable(f"{path}: names {item.place!r}, which no session has")
+            raise Unreadable(f"{path}: names {item.place!r}, which is not the path of a session file")
     return manifest
 
 
 def _parse_time(text: str) -> datetime | None:
     try:
-        found = datetime.fromisoformat(text)
+        time = datetime.fromisoformat(text)
     except ValueError:
         return None
-    return found if found.tzinfo else None
+    return time if time.tzinfo else None
 
 
 def _is_safe_place(place: str) -> bool:
@@ -160,23 +159,23 @@ def _is_safe_place(place: str) -> bool:
 def find_trash_entry(name: str, entries: list[TrashEntry]) -> TrashEntry:
     """Find the one deleted session with this id or start of an id, title, or name in the trash."""
     wanted = " ".join(name.split()).casefold()
-    found = [entry for entry in entries if wanted and _fits_entry(wanted, entry)]
-    if not found:
+    matches = [entry for entry in entries if wanted and _matches_entry(wanted, entry)]
+    if not matches:
         raise NotFound(f"no deleted session is called {name!r}; `turnlog undelete --list` lists them")
-    if len(found) > 1:
-        names = ", ".join(entry.name for entry in found[:5])
-        raise Ambiguous(f"{name!r} matches {len(found)} deleted sessions: {names}; use one of these names")
-    return found[0]
+    if len(matches) > 1:
+        names = ", ".join(entry.name for entry in matches[:5])
+        raise Ambiguous(f"{name!r} matches {len(matches)} deleted sessions: {names}; use one of these names")
+    return matches[0]
 
 
 def find_newest_entry(entries: list[TrashEntry]) -> TrashEntry:
-    """Find the session that was deleted last."""
+    """Return the session that was deleted last."""
     if not entries:
         raise NotFound("the trash is empty")
     return entries[0]
 
 
-def _fits_entry(wanted: str, entry: TrashEntry) -> bool:
+def _matches_entry(wanted: str, entry: TrashEntry) -> bool:
     title = " ".join((entry.manifest.title or "").split()).casefold()
     ids = entry.manifest.session_id.lower(), entry.name.lower()
     return title == wanted or any(text.startswith(wanted) for text in ids)

@@ -1,8 +1,8 @@
-"""turnlog's trash: deleted sessions with all that belonged to them, to be put back exactly as they were.
+"""turnlog's trash: deleted sessions with everything that belonged to them, ready to be restored exactly.
 
 It is a journal whose entries have no state: the list of an entry is on the disk before the first file is moved, and
-each file is at every moment in its old place, in the trash, or (equal) in both. A process that is killed, in either
-direction, loses nothing, and `restore` puts everything back from wherever it is.
+each file is always in its old place, in the trash, or (equal) in both. A process that is killed while deleting or
+restoring loses nothing, and `restore` puts everything back from wherever it is.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from turnlog.errors import Changed, NotFound
 
 _ASIDE_FOLDER_NAME = "set-aside"
 TrashListing = JournalListing[TrashEntry]
-"""What is in the trash."""
+"""The contents of the trash."""
 
 
 class Trash(Journal[TrashEntry]):
@@ -45,10 +45,10 @@ class Trash(Journal[TrashEntry]):
         return TrashEntry(folder, decode_trash_manifest(path.read_bytes(), path))
 
     def settle_entry(self, entry: TrashEntry) -> None:
-        """Leave it to the user: an entry does not say whether deleting or restoring was interrupted."""
+        """Leave it to the user: an entry does not record whether deleting or restoring was interrupted."""
 
     def put_session(self, manifest: TrashManifest, history: bytes | None = None) -> TrashEntry:
-        """Move all that a list names into the trash; on any failure everything goes back."""
+        """Move everything that a list names into the trash; any failure puts everything back."""
         with self.lock_journal():
             self.remove_leftovers()
             entry = self._begin_entry(manifest, history)
@@ -56,11 +56,11 @@ class Trash(Journal[TrashEntry]):
                 for item in manifest.files:
                     _take_item(entry, item)
             except BaseException:
-                if self.restore(entry).lost:  # somebody else removed files: nothing of them is here
+                if self.restore(entry).lost:  # another program removed files: the trash has nothing of them
                     self.remove_entry(entry.folder)
                 raise
             for item in reversed(manifest.folders):
-                with contextlib.suppress(OSError):  # something new is in it, and stays
+                with contextlib.suppress(OSError):  # it contains something new, and stays
                     entry.get_home(item).rmdir()
             flush_folder(entry.folder)
             return entry
@@ -77,29 +77,29 @@ class Trash(Journal[TrashEntry]):
         return entry
 
     def restore(self, entry: TrashEntry, *, force: bool = False) -> UndeleteResult:
-        """Put a session back. What is in the way is joined or, by force, set aside; nothing is overwritten."""
+        """Restore a session. Files in the way are joined or, with `force`, set aside; nothing is overwritten."""
         with self.lock_journal():
             if not entry.folder.exists():
-                raise NotFound(f"{entry.name}: is not in the trash any more")
-            done = put_files_back(entry, self.folder / _ASIDE_FOLDER_NAME / entry.name, force=force)
-            if not done.lost:
+                raise NotFound(f"{entry.name}: is no longer in the trash")
+            result = put_files_back(entry, self.folder / _ASIDE_FOLDER_NAME / entry.name, force=force)
+            if not result.lost:
                 self.remove_entry(entry.folder)
-            return done
+            return result
 
     def empty(self, older_than: timedelta, now: datetime | None = None) -> list[TrashEntry]:
-        """Remove for good what was deleted long enough ago, and what was set aside so long ago."""
+        """Remove for good what was deleted, or set aside, long enough ago."""
         with self.lock_journal():
-            gone = self.prune(older_than, now)
+            removed = self.prune(older_than, now)
             limit = ((now or datetime.now(UTC)) - older_than).timestamp()
             for left in (self.folder / _ASIDE_FOLDER_NAME).glob("*"):
                 if left.stat().st_mtime <= limit:
                     shutil.rmtree(left)
-            return gone
+            return removed
 
 
 def _take_item(entry: TrashEntry, item: TrashItem) -> None:
     """Move a file into the trash, if it is still the one that was listed."""
     home = entry.get_home(item)
     if item.kind == "file" and not is_untouched(home, item.size, item.mtime_ns):
-        raise Changed(f"{home}: was written meanwhile; nothing was deleted, try again")
+        raise Changed(f"{home}: was written in the meantime; nothing was deleted, try again")
     move_file(home, entry.get_place(item))

@@ -1,1 +1,1 @@
-"""Changes of the user's files that can be taken back."""
+"""Changes of the user's files that can be undone."""

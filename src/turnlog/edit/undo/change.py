@@ -1,10 +1,10 @@
-"""What a command wants done to files that exist, and the steps of each change; `reversal` is the way back.
+"""The changes that a command can make to existing files, and the steps of each; `reversal` is the way back.
 
-`undo.Undo` carries changes out in their order, all or none. A `RenameChange` may follow changes of what it renames;
-apart from that, none builds on another. Each passes through three stages:
+`undo.Undo` makes changes in their order, all or none. A `RenameChange` may follow changes of what it renames;
+otherwise none depends on another. Each passes through three stages:
 
-    planned     what is there, and what is wanted                              nothing is touched
-    prepared    the original has a second name, the new content lies beside    the place is untouched
+    planned     the old and the new state are described                        nothing is touched
+    prepared    the original has a second name, the new content is beside it   the file itself is untouched
     done        one rename                                                     old or new, never neither
 """
 
@@ -22,12 +22,12 @@ from typing import NamedTuple
 from turnlog.edit.journal.file_steps import (
     FileState,
     check_free_path,
-    give_name,
     hash_folder_names,
     inspect_path,
     is_untouched,
     keep_file,
     move_file,
+    rename_to_free_path,
     write_new_file,
 )
 from turnlog.edit.undo.record import LATE_SUFFIX, NEW_SUFFIX, OLD_SUFFIX, UndoItem, UndoRecord
@@ -37,25 +37,25 @@ from turnlog.entries.writer import append_lines
 from turnlog.errors import Changed, TurnlogError, Unreadable
 
 _SETTLE_SECONDS = 0.05
-"""How long a program that had opened the old content just before it went is given to write to it."""
+"""How long to wait for a program that opened the old content just before its replacement to write to it."""
 ContentSource = Callable[[], Iterable[bytes]]
-"""Gives the bytes of a file, piece by piece."""
+"""Yields the bytes of a file in pieces."""
 
 
 class RewriteChange(NamedTuple):
-    """New content for a file; it keeps its mode and its times."""
+    """New content for a file, which keeps its mode and its times."""
 
     path: Path
     lines: ContentSource
     root: Path
     """The folder that no link may lead out of."""
     expected: Checkpoint | None = None
-    """What the file was when the caller looked; it must still be that."""
+    """The state of the file when the caller read it; it must be unchanged."""
     keep_times: bool = True
 
 
 class CreateChange(NamedTuple):
-    """A file where there is none."""
+    """A new file."""
 
     path: Path
     lines: ContentSource
@@ -64,7 +64,7 @@ class CreateChange(NamedTuple):
 
 
 class RenameChange(NamedTuple):
-    """Another name for a file or folder; the name must be free."""
+    """A new name for a file or folder; the name must be free."""
 
     old: Path
     new: Path
@@ -79,20 +79,20 @@ class RemoveChange(NamedTuple):
 
 
 class AppendChange(NamedTuple):
-    """Whole lines to add to the end of a file."""
+    """Whole lines to append to a file."""
 
     path: Path
     lines: bytes
     root: Path
     mend: bool = True
-    """Whether a last line without its line end gets one first; otherwise the change is refused."""
+    """Whether an incomplete last line gets a line end first; otherwise the change is refused."""
 
 
 FileChange = RewriteChange | CreateChange | RenameChange | RemoveChange | AppendChange
 
 
 def plan_item(change: FileChange) -> UndoItem:
-    """Describe a change before anything is touched; refuses one that leads out of its root or can't be done."""
+    """Describe a change before anything is touched; refuses one that leads out of its root or is impossible."""
     root = Path(os.path.realpath(change.root))
     if isinstance(change, RenameChange):
         old, new = _resolve_name(change.old, root), _resolve_name(change.new, root)
@@ -141,28 +141,28 @@ def prepare_item(record: UndoRecord, number: int, change: FileChange) -> UndoIte
 
 
 def carry_out_change(record: UndoRecord, number: int, change: FileChange) -> None:
-    """Make one change, if the file is still what it was."""
+    """Make one change, if the file is unchanged."""
     item = record.items[number]
     path = Path(item.path)
     for place in (path, Path(item.to or path)):
         if resolve_inside(place.parent, Path(item.root)) != place.parent:
-            raise TurnlogError(f"{place}: a link leads elsewhere meanwhile; nothing was changed")
+            raise TurnlogError(f"{place}: a link was changed in the meantime; nothing was changed")
     if isinstance(change, RewriteChange) and item.before is not None:
         _exchange_content(record, number, item.before)
     elif isinstance(change, AppendChange):
         append_lines(path, change.lines, root=Path(item.root), mend=change.mend)
     elif isinstance(change, CreateChange):
-        give_name(path.with_name(record.make_beside_name(number, NEW_SUFFIX)), path)
+        rename_to_free_path(path.with_name(record.make_beside_name(number, NEW_SUFFIX)), path)
     elif isinstance(change, RemoveChange) and item.before is not None:
-        _take_away(path, record.get_kept_path(number), item.before)
+        _move_away(path, record.get_kept_path(number), item.before)
     elif item.to is not None:
         _make_folders(item)
-        give_name(path, Path(item.to))
+        rename_to_free_path(path, Path(item.to))
     flush_folder(path.parent)
 
 
 def finish_item(item: UndoItem) -> UndoItem:
-    """Add to an item what is known only after the change: of a renamed folder, the names in it."""
+    """Add to an item what is known only after the change: the names in a renamed folder."""
     place = Path(item.to or item.path)
     if item.kind != "rename" or place.is_symlink() or not place.is_dir():
         return item
@@ -170,24 +170,24 @@ def finish_item(item: UndoItem) -> UndoItem:
 
 
 def _exchange_content(record: UndoRecord, number: int, before: FileState) -> None:
-    """Put the new content in place; notices what was added to the old one at the last moment."""
+    """Put the new content in place; detects what was appended to the old content at the last moment."""
     path = Path(record.items[number].path)
     if not is_untouched(path, before.size, before.mtime_ns):
-        raise Changed(f"{path}: was written meanwhile; nothing was changed, try again")
+        raise Changed(f"{path}: was written in the meantime; nothing was changed, try again")
     old, new = (path.with_name(record.make_beside_name(number, ending)) for ending in (OLD_SUFFIX, NEW_SUFFIX))
     size = new.stat().st_size
-    with contextlib.suppress(OSError):  # a file system without second names
+    with contextlib.suppress(OSError):  # a file system without hard links
         os.link(path, old)
     new.replace(path)
     time.sleep(_SETTLE_SECONDS)
     if old.exists() and not is_untouched(old, before.size, before.mtime_ns):
-        _go_back(path, old, path.with_name(record.make_beside_name(number, LATE_SUFFIX)), size)
-        raise Changed(f"{path}: was written meanwhile; nothing was changed, try again")
+        _restore_content(path, old, path.with_name(record.make_beside_name(number, LATE_SUFFIX)), size)
+        raise Changed(f"{path}: was written in the meantime; nothing was changed, try again")
     old.unlink(missing_ok=True)
 
 
-def _go_back(path: Path, old: Path, late: Path, size: int) -> None:
-    """Put the old content back in place, with what was added to the new one in between."""
+def _restore_content(path: Path, old: Path, late: Path, size: int) -> None:
+    """Put the old content back in place, followed by what was appended to the new one in between."""
     os.link(path, late)
     old.replace(path)
     if added := late.read_bytes()[size:]:
@@ -195,27 +195,27 @@ def _go_back(path: Path, old: Path, late: Path, size: int) -> None:
     late.unlink()
 
 
-def _take_away(path: Path, kept: Path, before: FileState) -> None:
+def _move_away(path: Path, kept: Path, before: FileState) -> None:
     if before.is_folder:
         path.rmdir()
         return
     if not is_untouched(path, before.size, before.mtime_ns):
-        raise Changed(f"{path}: was written meanwhile; nothing was changed, try again")
+        raise Changed(f"{path}: was written in the meantime; nothing was changed, try again")
     kept.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     move_file(path, kept)
 
 
 def _resolve_name(path: Path, root: Path) -> Path:
-    """A name in a folder within the root; the name itself may be a link, which is not followed."""
-    whole = Path(os.path.abspath(path))  # noqa: PTH100 - a link must be seen as one
+    """Resolve the folder of a path, which must be in the root; the last part may be a link, which is not followed."""
+    whole = Path(os.path.abspath(path))  # noqa: PTH100 - a link must stay a link
     return resolve_inside(whole.parent, root) / whole.name
 
 
 def _require_state(path: Path) -> FileState:
-    found = inspect_path(path)
-    if found is None:
+    state = inspect_path(path)
+    if state is None:
         raise Changed(f"{path}: does not exist; nothing was changed")
-    return found
+    return state
 
 
 def _check_expected(change: RewriteChange, path: Path) -> None:
@@ -223,11 +223,11 @@ def _check_expected(change: RewriteChange, path: Path) -> None:
         return
     reason = find_stale_reason(path, change.expected)
     if reason or path.stat().st_size != change.expected.size:
-        raise Changed(f"{path}: was {reason or 'written'} meanwhile; nothing was changed, try again")
+        raise Changed(f"{path}: was {reason or 'written'} in the meantime; nothing was changed, try again")
 
 
 def _list_missing_folders(path: Path, root: Path) -> tuple[str, ...]:
-    """The folders above a place that are missing, the outermost first."""
+    """Return the missing folders above a path, the outermost first."""
     found = [folder for folder in path.parents if folder.is_relative_to(root) and not folder.exists()]
     return tuple(str(folder) for folder in reversed(found))
 

@@ -1,11 +1,11 @@
-"""The record of a change: which files it touched, and what they were before and after.
+"""The record of a change: which files it touched, and their states before and after.
 
     <undo>/<name>/record.json     the record; on the disk before anything is changed
-    <undo>/<name>/begun           an empty file whose name says how far it is: begun, done or undone
-    <undo>/<name>/kept/<number>   what was at the place of an item before the change
-    <undo>/<name>/made/<number>   what was there before the change was undone
+    <undo>/<name>/begun           an empty file whose name is the progress: begun, done or undone
+    <undo>/<name>/kept/<number>   the original of an item, from before the change
+    <undo>/<name>/made/<number>   the changed content of an item, from before the change was undone
 
-The record is read like a stranger's: an item outside of its own root is refused.
+The record is untrusted input: an item outside of its own root is refused.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RECORD_VERSION = 1
 RECORD_FILE_NAME = "record.json"
 STATE_BEGUN, STATE_DONE, STATE_UNDONE = "begun", "done", "undone"
 NEW_SUFFIX, OLD_SUFFIX, LATE_SUFFIX = "new", "old", "late"
-"""How the names of files end that lie beside a place: the new content, and second names of the old and the new one."""
+"""The suffixes of files beside a changed one: the new content, and second names of the old and the new content."""
 CHANGE_KINDS = frozenset({"rewrite", "create", "rename", "remove", "append"})
 
 
@@ -45,28 +45,27 @@ class UndoItem:
     after: FileState | None = None
     """For an append: of the appended lines alone."""
     folders: tuple[str, ...] = ()
-    """Folders that had to be made first, the outermost first."""
+    """Folders that had to be created first, the outermost first."""
 
 
 @dataclass(frozen=True, slots=True)
 class UndoRecord:
-    """A change, as it was planned or as it was carried out."""
+    """A change, as planned or as made."""
 
     folder: Path
     verb: str
     """The command that made it."""
     words: str
-    """What it did, for people."""
+    """What it did, for the user to read."""
     when: str
     """In UTC."""
     items: tuple[UndoItem, ...]
     is_ready: bool = False
-    """Whether all new content was written; before that, none of the user's files was touched."""
+    """Whether all new content was written; until then, none of the user's files was touched."""
     state: str = STATE_BEGUN
 
     @property
     def name(self) -> str:
-        """The name of the record."""
         return self.folder.name
 
     @property
@@ -81,19 +80,19 @@ class UndoRecord:
 
     @property
     def places(self) -> list[Path]:
-        """All places that it touches."""
+        """All paths that it touches."""
         return [Path(place) for item in self.items for place in (item.path, item.to) if place is not None]
 
     def get_kept_path(self, number: int) -> Path:
-        """Where the original of an item is kept."""
+        """Return where the original of an item is kept."""
         return self.folder / "kept" / str(number)
 
     def get_undone_path(self, number: int) -> Path:
-        """Where the undone content of an item is kept."""
+        """Return where the undone content of an item is kept."""
         return self.folder / "made" / str(number)
 
     def make_beside_name(self, number: int, ending: str) -> str:
-        """The name of a file that lies beside the place of an item while it is changed."""
+        """Return the name of a temporary file beside an item's file."""
         return f".turnlog-{self.name}-{number}.{ending}"
 
     def with_items(self, items: Iterable[UndoItem], **others: Any) -> UndoRecord:
@@ -102,14 +101,14 @@ class UndoRecord:
 
 
 def encode_record(record: UndoRecord) -> bytes:
-    """Write a record as JSON; names that are not UTF-8 become escapes."""
+    """Encode a record as JSON; names that are not UTF-8 become escapes."""
     fields = asdict(record)
     del fields["folder"], fields["state"]
     return json.dumps({"version": RECORD_VERSION, **fields}, indent=1).encode() + b"\n"
 
 
 def decode_record(data: bytes, folder: Path, state: str) -> UndoRecord:
-    """Read a record back; `Unreadable` if it is damaged or names places outside of its roots."""
+    """Parse a record; raises `Unreadable` if it is damaged or names paths outside of its roots."""
     path = folder / RECORD_FILE_NAME
     try:
         fields: Any = json.loads(data)
@@ -121,7 +120,7 @@ def decode_record(data: bytes, folder: Path, state: str) -> UndoRecord:
     except (ValueError, RecursionError, TypeError, AttributeError, msgspec.ValidationError) as error:
         raise Unreadable(f"{path}: not a valid record of a change ({error}); the kept files are beside it") from error
     if not is_timed or not all(map(_is_sound_item, record.items)):
-        raise Unreadable(f"{path}: names a time or a place that turnlog never writes; nothing was changed")
+        raise Unreadable(f"{path}: contains a time or a path that turnlog never writes; nothing was changed")
     return record
 
 

@@ -1,7 +1,7 @@
-"""One change of one file taken back, from wherever it was stopped.
+"""Reverses one change of one file, from wherever it was stopped.
 
-A place that still holds the original, or holds it again, is fine. `find_trouble` says beforehand when a place holds
-neither that nor what the change left there. Lines that were appended are cut off again if they still end the file.
+A path that still has the original, or has it again, needs nothing. `find_trouble` reports beforehand if a path has
+neither that nor what the change wrote. Appended lines are cut off again if the file still ends with them.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import NamedTuple
 
 from turnlog.edit.journal.file_steps import (
     FileState,
-    give_name,
     has_known_content,
     hash_folder_names,
     is_same_file,
     keep_file,
     move_file,
     put_kept_file,
+    rename_to_free_path,
     write_new_file,
 )
 from turnlog.edit.undo.record import LATE_SUFFIX, NEW_SUFFIX, OLD_SUFFIX, STATE_BEGUN, UndoItem, UndoRecord
@@ -31,18 +31,18 @@ from turnlog.errors import Changed
 
 
 class UndoTrouble(NamedTuple):
-    """A reason not to take a change back."""
+    """A reason not to reverse a change."""
 
     words: str
     is_final: bool = False
-    """Whether force does not help either."""
+    """Whether --force does not help either."""
 
 
 def find_trouble(record: UndoRecord, number: int) -> UndoTrouble | None:
-    """Say why an item can't be taken back without losing something; None if it can."""
+    """Return why an item can't be reversed without losing something; None if it can."""
     item, path = record.items[number], find_current_path(record, number)
     if resolve_inside(path.parent, Path(item.root)) != path.parent:
-        return UndoTrouble(f"{path}: a link leads elsewhere", is_final=True)
+        return UndoTrouble(f"{path}: a link was changed", is_final=True)
     if record.state == STATE_BEGUN and (item.kind in ("append", "create") or _was_not_reached(record, number, path)):
         return None
     if item.kind == "append":
@@ -60,10 +60,10 @@ def _find_rename_trouble(old: Path, new: Path, after: FileState | None, state: s
     if os.path.lexists(old) and os.path.lexists(new) and not is_same_file(old, new) and state == STATE_BEGUN:
         return UndoTrouble(f"{old}: exists again", is_final=True)
     if not os.path.lexists(old) and not os.path.lexists(new):
-        return UndoTrouble(f"{new}: is gone", is_final=True)
+        return UndoTrouble(f"{new}: no longer exists", is_final=True)
     is_taken = os.path.lexists(old) and (state == STATE_BEGUN or not os.path.lexists(new) or is_same_file(old, new))
     if after is not None and not is_taken and hash_folder_names(new) != after.sha256:
-        return UndoTrouble(f"{new}: what is in it has changed since, and would go along")
+        return UndoTrouble(f"{new}: its contents have changed since, and would move along")
     return None
 
 
@@ -77,49 +77,49 @@ def _find_original_trouble(record: UndoRecord, number: int, path: Path) -> UndoT
     if is_back:
         return None
     if not has_known_content(kept, item.before):
-        return UndoTrouble(f"{path}: its original in {kept} is no longer what was kept", is_final=True)
+        return UndoTrouble(f"{path}: its original in {kept} has changed", is_final=True)
     if item.kind == "remove":
         return UndoTrouble(f"{path}: exists again, with other content") if os.path.lexists(path) else None
     if has_known_content(path, item.after):
         return None
-    return UndoTrouble(f"{path}: was written since" if os.path.lexists(path) else f"{path}: is gone")
+    return UndoTrouble(f"{path}: was written since" if os.path.lexists(path) else f"{path}: no longer exists")
 
 
 def _was_not_reached(record: UndoRecord, number: int, path: Path) -> bool:
-    """Whether the new content still lies beside the place: then the change did not touch the place."""
+    """Return whether the new content is still beside the file: then the change did not touch the file."""
     return (
         record.items[number].kind == "rewrite" and path.with_name(record.make_beside_name(number, NEW_SUFFIX)).exists()
     )
 
 
 def take_back_change(record: UndoRecord, number: int) -> None:
-    """Bring back what was at a place; what is there now is kept with the record."""
-    item, path, made = record.items[number], find_current_path(record, number), record.get_undone_path(number)
+    """Restore the original of an item; what is in its place now is kept with the record."""
+    item, path, undone = record.items[number], find_current_path(record, number), record.get_undone_path(number)
     if item.kind == "append":
         if _is_appended_at_end(item, path):
-            _cut_appended(item, path, made)
-        if _is_cut_off(item, path) and made.exists():
+            _cut_appended(item, path, undone)
+        if _is_cut_off(item, path) and undone.exists():
             _restore_times(path, item.before)
     elif item.kind == "rename":
         _rename_back(path, find_current_path(record, number, item.to))
     elif item.kind == "create":
         path.with_name(record.make_beside_name(number, NEW_SUFFIX)).unlink(missing_ok=True)
         if os.path.lexists(path) and (record.state != STATE_BEGUN or has_known_content(path, item.after)):
-            _set_file_aside(path, made)
+            _set_file_aside(path, undone)
     elif item.before is not None and item.before.is_folder:
         _recreate_folder(path, item.before)
     else:
         _put_original_back(record, number, path)
     for folder in reversed(item.folders):
-        with contextlib.suppress(OSError):  # something else is in it, or it was never made
+        with contextlib.suppress(OSError):  # something else is in it, or it was never created
             Path(folder).rmdir()
 
 
 def _put_original_back(record: UndoRecord, number: int, path: Path) -> None:
-    """Bring a rewritten or removed file back; the very file, if it still has a second name."""
+    """Restore a rewritten or removed file; the very same file, if it still has a second name."""
     item, kept = record.items[number], record.get_kept_path(number)
     old, new = (path.with_name(record.make_beside_name(number, ending)) for ending in (OLD_SUFFIX, NEW_SUFFIX))
-    if new.exists():  # stopped before the exchange
+    if new.exists():  # stopped before the replacement
         new.unlink()
         old.unlink(missing_ok=True)
         kept.unlink(missing_ok=True)
@@ -137,10 +137,10 @@ def _put_original_back(record: UndoRecord, number: int, path: Path) -> None:
     put_kept_file(kept, path)
 
 
-def _set_file_aside(path: Path, made: Path) -> None:
-    made.unlink(missing_ok=True)
-    made.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    move_file(path, made)
+def _set_file_aside(path: Path, undone: Path) -> None:
+    undone.unlink(missing_ok=True)
+    undone.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    move_file(path, undone)
 
 
 def _rename_back(old: Path, new: Path) -> None:
@@ -149,7 +149,7 @@ def _rename_back(old: Path, new: Path) -> None:
             new.unlink()
         return
     old.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    give_name(new, old)
+    rename_to_free_path(new, old)
     flush_folder(new.parent)
 
 
@@ -160,12 +160,12 @@ def _recreate_folder(path: Path, before: FileState) -> None:
 
 
 def _is_cut_off(item: UndoItem, path: Path) -> bool:
-    """Whether a file has the size that it had before."""
+    """Return whether a file has its former size."""
     return item.before is not None and path.exists() and path.stat().st_size == item.before.size
 
 
 def _is_appended_at_end(item: UndoItem, path: Path) -> bool:
-    """Whether the appended lines still end the file."""
+    """Return whether the file still ends with the appended lines."""
     if item.after is None or item.before is None or not path.exists():
         return False
     fd, status = open_regular_file(path)
@@ -173,12 +173,12 @@ def _is_appended_at_end(item: UndoItem, path: Path) -> bool:
         tail = read_at(fd, max(status.st_size - item.after.size, 0), item.after.size)
     finally:
         os.close(fd)
-    grown = status.st_size - item.before.size
-    return grown >= item.after.size and hashlib.sha256(tail).hexdigest() == item.after.sha256
+    growth = status.st_size - item.before.size
+    return growth >= item.after.size and hashlib.sha256(tail).hexdigest() == item.after.sha256
 
 
-def _cut_appended(item: UndoItem, path: Path, made: Path) -> None:
-    """Cut the appended lines off a file, with the line end that had to be added before them."""
+def _cut_appended(item: UndoItem, path: Path, undone: Path) -> None:
+    """Cut the appended lines off a file, and the line end that was added before them."""
     if item.after is None or item.before is None:
         return
     fd = os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0))
@@ -187,10 +187,10 @@ def _cut_appended(item: UndoItem, path: Path, made: Path) -> None:
         size = os.fstat(fd).st_size
         start = size - item.after.size
         is_whole = start - item.before.size <= 1
-        made.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        write_new_file(made, [read_at(fd, start, item.after.size)], 0o600)
+        undone.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        write_new_file(undone, [read_at(fd, start, item.after.size)], 0o600)
         if os.fstat(fd).st_size != size:
-            raise Changed(f"{path}: was written meanwhile; nothing was cut off, try again")
+            raise Changed(f"{path}: was written in the meantime; nothing was cut off, try again")
         os.ftruncate(fd, item.before.size if is_whole else start)
         os.fsync(fd)
     finally:
@@ -198,15 +198,15 @@ def _cut_appended(item: UndoItem, path: Path, made: Path) -> None:
 
 
 def _restore_times(path: Path, before: FileState | None) -> None:
-    """Give a file or folder the time that it had."""
+    """Set the time of a file or folder to its former value."""
     if before is not None:
         os.utime(path, ns=(path.stat().st_atime_ns, before.mtime_ns))
 
 
 def find_current_path(record: UndoRecord, number: int, place: str | None = None) -> Path:
-    """Find where a file is now, by default that of an item: later items may have renamed it or its folders."""
+    """Return where an item's file (or `place`) is now: later items may have renamed it or its folders."""
     renames = [(Path(item.path), Path(item.to)) for item in record.items[number + 1 :] if item.to is not None]
-    # They are made and taken back in order: if the last one is in force, all before it are.
+    # Renames are made and reversed in order: if the last one is in force, so are all before it.
     while renames and not _is_in_force(*renames[-1], record.state):
         renames.pop()
     path = Path(place or record.items[number].path)
@@ -217,14 +217,14 @@ def find_current_path(record: UndoRecord, number: int, place: str | None = None)
 
 
 def _is_in_force(old: Path, new: Path, state: str) -> bool:
-    """Whether something has its new name; after a finished change the old name may be taken again (`stubs`)."""
+    """Return whether a rename is in force; after a finished change the old name may exist again (`stubs`)."""
     if not os.path.lexists(new):
         return False
     return not os.path.lexists(old) or (state != STATE_BEGUN and not is_same_file(old, new))
 
 
 def list_helper_files(record: UndoRecord) -> Iterator[Path]:
-    """The files that lay beside places while something was changed."""
+    """Yield the temporary files that may be beside changed files."""
     for number in range(len(record.items)):
         place = find_current_path(record, number)
         yield from (

@@ -1,13 +1,13 @@
-"""What was written in the old place of something that a change has renamed: it must not keep `undo` from working.
+"""Files written to the old path of something that a change has renamed: they must not prevent `undo`.
 
-A client that has a session open goes on writing under the path that it knows. Before a rename is taken back, all
-files in the old place are set aside with the record; afterwards each file goes back to its place there:
+A client with an open session continues to write to the path that it knows. Before a rename is reversed, all
+files at the old path are set aside with the record; afterwards each file returns to its path there:
 
-    returned   its place is free
-    joined     it is a transcript that goes on from the one in its place (`edit.stub`), and follows it
-    aside      anything else; it stays with the record, and only force allows that
+    returned   its path is free
+    joined     it is a transcript that continues the one at its path (`edit.stub`), and is appended to that
+    aside      anything else; it stays with the record, and needs --force
 
-What an old client writes beside a transcript that is joined (a log, a list) may stay aside without force.
+What an old client writes beside a transcript that is joined (a log, a list) may stay aside without --force.
 
     <undo>/<name>/aside/<item>.<attempt>/<path below the item's root>
 """
@@ -30,7 +30,7 @@ _ASIDE_FOLDER_NAME, _PENDING_FILE_NAME = "aside", "aside-pending"
 
 
 class Stub(NamedTuple):
-    """A file that was written in the old place of something."""
+    """A file that was written to the old path of something."""
 
     item: int
     path: Path
@@ -39,24 +39,24 @@ class Stub(NamedTuple):
 
 
 def find_stubs(record: UndoRecord) -> list[Stub]:
-    """Find the files in the places that a change has renamed something from, and what would become of them."""
-    found: list[Stub] = []
-    if record.state == STATE_BEGUN:  # then what is there is the original
-        return found
+    """Find the files at paths that a change has renamed something from, and decide what to do with each."""
+    stubs: list[Stub] = []
+    if record.state == STATE_BEGUN:  # then the file there is the original
+        return stubs
     for number, item in enumerate(record.items):
         if item.to is None:
             continue
         old, new = Path(item.path), Path(item.to)
         if os.path.lexists(old) and os.path.lexists(new) and not is_same_file(old, new):
-            found += [Stub(number, path, _decide_fate(path, new / path.relative_to(old))) for path in _list_files(old)]
-    return found
+            stubs += [Stub(number, path, _decide_fate(path, new / path.relative_to(old))) for path in _list_files(old)]
+    return stubs
 
 
 def find_stub_needing_force(stubs: list[Stub]) -> Stub | None:
-    """Find the first file that only force sets aside; None if there is none."""
-    goes_on = any(stub.fate == FATE_JOINED for stub in stubs)
-    grave = (stub for stub in stubs if stub.fate == FATE_ASIDE and not (goes_on and stub.path.suffix != ".jsonl"))
-    return next(grave, None)
+    """Return the first file that may be set aside only with --force; None if there is none."""
+    has_joined = any(stub.fate == FATE_JOINED for stub in stubs)
+    refused = (stub for stub in stubs if stub.fate == FATE_ASIDE and not (has_joined and stub.path.suffix != ".jsonl"))
+    return next(refused, None)
 
 
 def _decide_fate(path: Path, original: Path) -> str:
@@ -66,7 +66,7 @@ def _decide_fate(path: Path, original: Path) -> str:
 
 
 def _list_files(top: Path) -> list[Path]:
-    """A file, or all files below a folder; links are not followed."""
+    """Return a file, or all files below a folder; links are not followed."""
     if top.is_symlink() or not top.is_dir():
         return [top]
     return [Path(base, name) for base, folders, names in os.walk(top) for name in (*names, *_list_links(base, folders))]
@@ -77,7 +77,7 @@ def _list_links(base: str, folders: list[str]) -> list[str]:
 
 
 def set_stubs_aside(record: UndoRecord, stubs: list[Stub]) -> None:
-    """Move all files that are in the way into the record's folder, and remove the folders that are empty then."""
+    """Move all files that are in the way into the record's folder, and remove the folders that become empty."""
     if stubs:
         (record.folder / _PENDING_FILE_NAME).touch(mode=0o600)
     for number in sorted({stub.item for stub in stubs}):
@@ -104,7 +104,7 @@ def _remove_empty_folders(top: Path) -> None:
 
 
 def clear_empty_folders(record: UndoRecord) -> None:
-    """Remove an empty folder in the place that a change has renamed one from: nothing in it could be lost."""
+    """Remove an empty folder at the path that a change has renamed one from: it contains nothing to lose."""
     for item in record.items if record.state != STATE_BEGUN else ():
         old = Path(item.path)
         is_renamed = item.to is not None and os.path.lexists(item.to) and not is_same_file(old, Path(item.to))
@@ -113,13 +113,13 @@ def clear_empty_folders(record: UndoRecord) -> None:
 
 
 def has_stubs_to_put_back(record: UndoRecord) -> bool:
-    """Whether an undo was stopped before it had put back all that it had set aside."""
+    """Return whether an undo was stopped before it returned everything that it had set aside."""
     return (record.folder / _PENDING_FILE_NAME).exists()
 
 
 def put_stubs_back(record: UndoRecord) -> list[Path]:
-    """Put each file that was set aside back, alone or behind what is there; gives what stays aside."""
-    kept: list[Path] = []
+    """Return each file that was set aside to its path, or append it to the file there; returns what stays aside."""
+    left_aside: list[Path] = []
     for path, home in _list_set_aside(record):
         if not os.path.lexists(home):
             home.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -131,14 +131,14 @@ def put_stubs_back(record: UndoRecord) -> list[Path]:
         elif path.is_file() and home.is_file() and hash_file_content(path) == hash_file_content(home):
             path.unlink()
         else:
-            kept.append(path)
+            left_aside.append(path)
     _remove_empty_aside(record.folder / _ASIDE_FOLDER_NAME)
     (record.folder / _PENDING_FILE_NAME).unlink(missing_ok=True)
-    return kept
+    return left_aside
 
 
 def _list_set_aside(record: UndoRecord) -> Iterator[tuple[Path, Path]]:
-    """List what is set aside, each file with its place; what an earlier attempt left comes first."""
+    """List what is set aside, each file with its path; what an earlier attempt left comes first."""
     folder = record.folder / _ASIDE_FOLDER_NAME
     names = [path.name for path in folder.glob("*.*")]
     for name in sorted(names, key=lambda name: [int(part) for part in name.split(".")]):
@@ -148,7 +148,7 @@ def _list_set_aside(record: UndoRecord) -> Iterator[tuple[Path, Path]]:
 
 
 def _ends_with(home: Path, path: Path) -> bool:
-    """Whether an attempt that was stopped had already joined a file."""
+    """Return whether a stopped attempt had already joined a file."""
     if not (home.is_file() and path.is_file() and path.suffix == ".jsonl"):
         return False
     size = path.stat().st_size

@@ -1,4 +1,4 @@
-"""The sessions that a change touches: which they are, whether a client has one open, and finding a change by them."""
+"""The sessions that a change touches: which they are, whether a client has one open, and how to find a change."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from turnlog.errors import Ambiguous, Busy, NotFound
 
 def find_touched_targets(paths: Iterable[Path]) -> list[SessionTarget]:
     """Find the sessions that some files belong to, each once."""
-    found: dict[Path, SessionTarget] = {}
+    targets: dict[Path, SessionTarget] = {}
     for path in paths:
         for target in _find_owners(path):
-            found.setdefault(target.path, target)
-    return list(found.values())
+            targets.setdefault(target.path, target)
+    return list(targets.values())
 
 
 def _find_owners(path: Path) -> Iterator[SessionTarget]:
-    """Find the session whose transcript a path is, or whose folder holds it."""
+    """Find the session whose transcript a path is, or whose folder contains it."""
     for place in (path, *path.parents):
         if is_session_id(place.stem) and place.suffix in ("", ".jsonl"):
             file = place.with_suffix(".jsonl")
@@ -39,9 +39,9 @@ def _find_owners(path: Path) -> Iterator[SessionTarget]:
 def refuse_open_sessions(
     targets: Iterable[SessionTarget], *, growth: bool = False, force: bool = False, asked: bool = False
 ) -> None:
-    """Refuse if one of the sessions is open elsewhere; `force` and `asked` override doubts (`select_blocking_signs`).
+    """Raise `Busy` if one of the sessions is open elsewhere; `force` and `asked` override doubts.
 
-    A recent write counts only with `growth`: a caller that knows what the file must hold can tell better.
+    A recent write counts only with `growth`: a caller that knows the expected content of the file can tell better.
     """
     for found, sign in _list_signs(targets, growth=growth):
         if select_blocking_signs([sign], force=force, asked=asked):
@@ -49,7 +49,7 @@ def refuse_open_sessions(
 
 
 def list_doubts(targets: Iterable[SessionTarget]) -> list[str]:
-    """List why some of the sessions may be open, for the user to decide; each reason once."""
+    """Return why some of the sessions may be open, for the user to decide; each reason once."""
     questions = (sign for _, sign in _list_signs(targets, growth=False) if sign.is_question)
     return list(dict.fromkeys(sign.words for sign in questions))
 
@@ -66,25 +66,25 @@ def _list_signs(targets: Iterable[SessionTarget], *, growth: bool) -> list[tuple
 
 
 def find_last_change(records: list[UndoRecord]) -> UndoRecord:
-    """The newest change that is not undone."""
+    """Return the newest change that is not undone."""
     for record in records:
         if record.state != STATE_UNDONE:
             return record
-    raise NotFound("there is nothing to undo; `turnlog undo --list` lists what was changed")
+    raise NotFound("there is nothing to undo; `turnlog undo --list` lists the changes")
 
 
 def find_change(name: str, records: list[UndoRecord]) -> UndoRecord:
-    """The change with this name or start of a name, or the newest one that touched the session with this id."""
+    """Find the change with this name or prefix, or the newest one that touched the session with this id."""
     wanted = name.strip().lower()
-    named = [record for record in records if wanted and record.name.lower().startswith(wanted)]
-    exact = [record for record in named if record.name.lower() == wanted]
-    if len(exact or named) > 1:
-        names = ", ".join(record.name for record in named[:5])
-        raise Ambiguous(f"{name!r} matches {len(named)} changes: {names}; use more of the name")
-    fitting = exact or named or [record for record in records if wanted and _touches_session(record, wanted)]
-    if not fitting:
+    matching = [record for record in records if wanted and record.name.lower().startswith(wanted)]
+    exact = [record for record in matching if record.name.lower() == wanted]
+    if len(exact or matching) > 1:
+        names = ", ".join(record.name for record in matching[:5])
+        raise Ambiguous(f"{name!r} matches {len(matching)} changes: {names}; use more of the name")
+    candidates = exact or matching or [record for record in records if wanted and _touches_session(record, wanted)]
+    if not candidates:
         raise NotFound(f"no change is called {name!r}; `turnlog undo --list` lists them")
-    return next((record for record in fitting if record.state != STATE_UNDONE), fitting[0])
+    return next((record for record in candidates if record.state != STATE_UNDONE), candidates[0])
 
 
 def _touches_session(record: UndoRecord, wanted: str) -> bool:

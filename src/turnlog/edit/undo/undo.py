@@ -1,8 +1,8 @@
-"""Changes of the user's files that can be taken back, byte for byte: carried out as a whole, or not at all.
+"""Changes of the user's files that can be undone, byte for byte: made as a whole, or not at all.
 
-The record of a change is on the disk before anything is touched (`journal`). Then the originals are kept and all new
-contents are written beside their places; only then come the renames. Any failure takes everything back. A killed
-process leaves a record that is `begun`: the next change, or `undo`, takes that back.
+The record of a change is on the disk before anything is touched (`journal`). Then the originals are kept and all
+new content is written beside them; only then come the renames. Any failure reverses everything. A killed process
+leaves a record that is `begun`: the next change, or `undo`, reverses it.
 """
 
 from __future__ import annotations
@@ -65,12 +65,12 @@ __all__ = [
     "UndoRecord",
 ]
 
-Given = ParamSpec("Given")
-Gives = TypeVar("Gives")
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
 UndoProgress = Callable[[int, int], None]
-"""Gets how many steps are done, and of how many."""
+"""Receives the number of finished steps and the total."""
 UndoListing = JournalListing[UndoRecord]
-"""What can be undone."""
+"""The changes that can be undone."""
 
 
 class Undo(Journal[UndoRecord]):
@@ -81,12 +81,12 @@ class Undo(Journal[UndoRecord]):
     states = (STATE_BEGUN, STATE_DONE, STATE_UNDONE)
     originals_name = "kept"
 
-    # -- forth
+    # -- making changes
 
     def carry_out(
         self, verb: str, words: str, changes: Sequence[FileChange], progress: UndoProgress | None = None
     ) -> UndoRecord:
-        """Make some changes, all or none; `words` say for people what they are."""
+        """Make some changes, all or none; `words` describes them for the user."""
         with self.lock_journal():
             self.settle_unfinished()
             report = progress or _report_nothing
@@ -133,56 +133,56 @@ class Undo(Journal[UndoRecord]):
         self.mark_state(record.folder, state)
         return record.with_items(record.items, state=state)
 
-    # -- back
+    # -- undoing changes
 
     def undo_record(self, record: UndoRecord, *, force: bool = False, asked: bool = False) -> UndoRecord:
-        """Put back what a change has changed; refuses (`Changed`) when that was written since, unless by force.
+        """Reverse a change; raises `Changed` if its files were written since, unless `force` is set.
 
-        By force the originals come back all the same. What stood there stays with the record, in `made` or `aside`.
-        What a client went on to write in an old place follows the original (`stubs`). `asked` says that the user
-        was asked about doubts (`open_signs.select_blocking_signs`).
+        With `force` the originals come back anyway, and what they replace stays with the record, in `made` or `aside`.
+        What a client has since written to an old path is appended to the original (`stubs`). `asked` means that the
+        user was asked about doubts (`open_signs.select_blocking_signs`).
         """
         with self.lock_journal():
-            found = self.read_entry(record.folder)
-            if found.state == STATE_UNDONE and has_stubs_to_put_back(found):
-                put_stubs_back(found)
-                return found
-            if found.state == STATE_UNDONE:
-                raise NotFound(f"{record.name}: was undone already; `turnlog undo --list` shows what can be undone")
-            refuse_open_sessions(find_touched_targets(found.places), force=force, asked=asked)
-            clear_empty_folders(found)
-            stubs = find_stubs(found)
-            forced = self._check_can_undo(found, stubs, force=force)
-            set_stubs_aside(found, stubs)
-            self._take_back_items(found)
-            if found.state == STATE_BEGUN and not forced:
-                self._forget_record(found)
-                return found
-            undone = self._mark_record(found, STATE_UNDONE)
+            current = self.read_entry(record.folder)
+            if current.state == STATE_UNDONE and has_stubs_to_put_back(current):
+                put_stubs_back(current)
+                return current
+            if current.state == STATE_UNDONE:
+                raise NotFound(f"{record.name}: is already undone; `turnlog undo --list` lists what can be undone")
+            refuse_open_sessions(find_touched_targets(current.places), force=force, asked=asked)
+            clear_empty_folders(current)
+            stubs = find_stubs(current)
+            was_forced = self._check_can_undo(current, stubs, force=force)
+            set_stubs_aside(current, stubs)
+            self._take_back_items(current)
+            if current.state == STATE_BEGUN and not was_forced:
+                self._forget_record(current)
+                return current
+            undone = self._mark_record(current, STATE_UNDONE)
             put_stubs_back(undone)
             return undone
 
     def settle_entry(self, entry: UndoRecord) -> None:
-        """Take back what a killed process has begun; where that is not safe, it stays for the user to decide."""
+        """Reverse what a killed process has begun; if that is not safe, it stays for the user to decide."""
         if entry.state == STATE_BEGUN or (entry.state == STATE_UNDONE and has_stubs_to_put_back(entry)):
             with contextlib.suppress(TurnlogError):
                 self.undo_record(entry)
 
     def list_troubles(self, record: UndoRecord) -> list[reversal.UndoTrouble]:
-        """List the reasons not to take a change back, apart from files in an old place (`stubs`)."""
-        found = (reversal.find_trouble(record, number) for number in range(len(record.items)) if record.is_ready)
-        return [trouble for trouble in found if trouble is not None]
+        """Return the reasons not to reverse a change, apart from files at an old path (`stubs`)."""
+        troubles = (reversal.find_trouble(record, number) for number in range(len(record.items)) if record.is_ready)
+        return [trouble for trouble in troubles if trouble is not None]
 
     def _check_can_undo(self, record: UndoRecord, stubs: list[Stub], *, force: bool) -> bool:
-        """See that nothing would be lost; gives whether only force allows it."""
+        """Check that nothing would be lost; returns whether `force` was needed."""
         if not force and (stub := find_stub_needing_force(stubs)) is not None:
-            remedy = "--force puts the original back and sets it aside"
-            raise Changed(f"{stub.path}: was written there since; nothing was undone; {remedy}")
+            remedy = "--force restores the original and sets this file aside"
+            raise Changed(f"{stub.path}: was written since; nothing was undone; {remedy}")
         troubles = self.list_troubles(record)
-        grave = [trouble for trouble in troubles if trouble.is_final or not force]
-        if grave:
-            more = f" (and {len(grave) - 1} more)" if len(grave) > 1 else ""
-            raise Changed(f"{grave[0].words}{more}; nothing was undone; {self._suggest_remedy(record, grave[0])}")
+        blocking = [trouble for trouble in troubles if trouble.is_final or not force]
+        if blocking:
+            more = f" (and {len(blocking) - 1} more)" if len(blocking) > 1 else ""
+            raise Changed(f"{blocking[0].words}{more}; nothing was undone; {self._suggest_remedy(record, blocking[0])}")
         return bool(troubles)
 
     def _suggest_remedy(self, record: UndoRecord, trouble: reversal.UndoTrouble) -> str:
@@ -192,17 +192,17 @@ class Undo(Journal[UndoRecord]):
             if later and any(item.path in paths or item.to in paths for item in other.items):
                 return f"undo {other.name} first, which changed it later"
         if any(item.kind == "append" for item in record.items):
-            return f"use `turnlog {record.verb}` again to say something else"
-        return "move it away first" if trouble.is_final else "--force puts the original back and keeps what is there"
+            return f"use `turnlog {record.verb}` again to set another value"
+        return "move it away first" if trouble.is_final else "--force restores the original and keeps what is there"
 
     def _roll_back(self, record: UndoRecord, number: int) -> None:
-        """Take back what this process has done; what somebody else wrote meanwhile is left to `undo`."""
+        """Reverse what this process has done; what another program wrote in the meantime is left to `undo`."""
         is_whole = True
-        for done in reversed(range(number + 1) if record.is_ready else range(0)):
-            if reversal.find_trouble(record, done) is None:
-                reversal.take_back_change(record, done)
+        for position in reversed(range(number + 1) if record.is_ready else range(0)):
+            if reversal.find_trouble(record, position) is None:
+                reversal.take_back_change(record, position)
             else:
-                is_whole = is_whole and done == number  # the one that failed has put itself back
+                is_whole = is_whole and position == number  # the one that failed has reversed itself
         if is_whole:
             self._forget_record(record)
 
@@ -211,7 +211,7 @@ class Undo(Journal[UndoRecord]):
             for number in reversed(range(len(record.items)) if record.is_ready else range(0)):
                 reversal.take_back_change(record, number)
         except OSError as error:
-            raise TurnlogError(f"{_describe_os_error(error)}; undo {record.name} again when that is solved") from error
+            raise TurnlogError(f"{_describe_os_error(error)}; solve that, then undo {record.name} again") from error
 
     def _forget_record(self, record: UndoRecord) -> None:
         for path in reversal.list_helper_files(record):
@@ -222,47 +222,49 @@ class Undo(Journal[UndoRecord]):
                     Path(folder).rmdir()
         self.remove_entry(record.folder)
 
-    # -- what there is
+    # -- listing
 
     def list_records(self) -> list[UndoRecord]:
-        """All changes, the newest first."""
+        """Return all changes, the newest first."""
         return self.list_entries().entries
 
     def list_entries(self) -> UndoListing:
-        """All changes, the newest first, and what could not be read."""
-        found = super().list_entries()
-        return found._replace(entries=sorted(found.entries, key=lambda record: record.when, reverse=True))
+        """Return all changes, the newest first, and what could not be read."""
+        listing = super().list_entries()
+        return listing._replace(entries=sorted(listing.entries, key=lambda record: record.when, reverse=True))
 
     def read_entry(self, folder: Path) -> UndoRecord:
-        """Read the record of a change, and how far it is."""
+        """Read the record of a change, and its progress."""
         try:
             data = (folder / RECORD_FILE_NAME).read_bytes()
         except FileNotFoundError:
-            raise NotFound(f"{folder.name}: this change does not exist any more") from None
+            raise NotFound(f"{folder.name}: this change no longer exists") from None
         state = self.read_state(folder)
         if state is None:
-            raise Unreadable(f"{folder}: does not say how far it is; it holds what was kept")
+            raise Unreadable(f"{folder}: has no state file; it contains the originals that were kept")
         return decode_record(data, folder, state)
 
     def measure_kept_size(self, record: UndoRecord) -> int:
-        """How many bytes are kept for a change."""
+        """Return how many bytes are kept for a change."""
         files = (path for part in ("kept", "made", "aside") for path in (record.folder / part).rglob("*"))
         return sum(path.lstat().st_size for path in files if path.is_symlink() or not path.is_dir())
 
 
-def _run_with_plain_errors(work: Callable[Given, Gives], /, *words: Given.args, **options: Given.kwargs) -> Gives:
-    """Do something; an error of the system becomes one line of words."""
+def _run_with_plain_errors(
+    work: Callable[Parameters, Result], /, *arguments: Parameters.args, **options: Parameters.kwargs
+) -> Result:
+    """Call `work`; a system error becomes a one-line message."""
     try:
-        return work(*words, **options)
+        return work(*arguments, **options)
     except OSError as error:
         raise TurnlogError(f"{_describe_os_error(error)}; nothing was changed") from error
 
 
 def _describe_os_error(error: OSError) -> str:
     names = " -> ".join(os.fsdecode(name) for name in (error.filename, error.filename2) if name)
-    why = "the disk is full" if error.errno in (errno.ENOSPC, errno.EDQUOT) else error.strerror or str(error)
-    return f"{names or 'a file'}: {why}"
+    reason = "the disk is full" if error.errno in (errno.ENOSPC, errno.EDQUOT) else error.strerror or str(error)
+    return f"{names or 'a file'}: {reason}"
 
 
 def _report_nothing(done: int, of: int) -> None:
-    """Report to nobody."""
+    """Ignore progress."""

@@ -87,7 +87,7 @@ def test_a_rehearsal_changes_nothing(turnlog: Turnlog, project: Project) -> None
     assert project.session.exists()
     refused = turnlog("move", project.old, project.new)
     assert refused.status == 2
-    assert "stands there already; --merge moves the sessions into it" in refused.err
+    assert "already exists; --merge moves the sessions into it" in refused.err
     assert turnlog("move", project.old, project.new, "--merge").status == 0
     assert project.moved.exists()
 

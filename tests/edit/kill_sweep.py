@@ -136,7 +136,7 @@ class Unpacking:
 
     def unpack(self, config: Path, project: str = "work") -> object:
         with Package(self.package) as package:
-            return unpack_package(package, config, given={"/home/dana/webshop": self.base / project})
+            return unpack_package(package, config, project_folders={"/home/dana/webshop": self.base / project})
 
     def work(self) -> object:
         return self.unpack(self.config)

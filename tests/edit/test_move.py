@@ -233,7 +233,7 @@ def test_a_folder_that_stands_there_is_refused_without_merge(client: Client, und
     full(client)
     client.add(NEW, THREE)
     before = state_of(client.folder)
-    with pytest.raises(UsageError, match="stands there already; --merge moves the sessions into it"):
+    with pytest.raises(UsageError, match="already exists; --merge moves the sessions into it"):
         move_project(client.plan(), undo)
     assert state_of(client.folder) == before
 
@@ -266,7 +266,7 @@ def test_a_session_with_the_same_id_is_not_overwritten(client: Client, undo: Und
     full(client)
     client.add(NEW, ONE)
     before = state_of(client.folder)
-    with pytest.raises(TurnlogError, match=rf"{ONE}.jsonl: stands there already; nothing was moved"):
+    with pytest.raises(TurnlogError, match=rf"{ONE}.jsonl: already exists; nothing was moved"):
         move_project(client.plan(), undo, merge=True)
     assert state_of(client.folder) == before
 
@@ -302,7 +302,7 @@ def test_a_new_session_in_the_new_folder_keeps_the_move_from_being_undone_unless
     record = move_project(client.plan(), undo).record
     assert record is not None
     client.add(NEW, THREE)
-    with pytest.raises(Changed, match="what is in it has changed since, and would go along"):
+    with pytest.raises(Changed, match="its contents have changed since, and would move along"):
         undo.undo_record(record)
     assert undo.undo_record(record, force=True).state == STATE_UNDONE
     assert (client.folder / "projects" / make_slug(OLD) / f"{THREE}.jsonl").exists()

@@ -58,5 +58,5 @@ def test_nothing_is_written_for_a_damaged_package(packed: Path, tmp_path: Path) 
     for at in range(0, len(data), 97):
         packed.write_bytes(data[:at] + bytes([data[at] ^ 0x55]) + data[at + 1 :])
         with pytest.raises(TurnlogError), Package(packed) as package:
-            unpack_package(package, tmp_path / "there", given={"/home/dana/webshop": tmp_path / "work"})
+            unpack_package(package, tmp_path / "there", project_folders={"/home/dana/webshop": tmp_path / "work"})
         assert not (tmp_path / "there").exists()

@@ -41,22 +41,22 @@ def large(tmp_path: Path) -> Path:
 
 
 def test_a_package_that_does_not_fit_is_not_made(large: Path, small_disk: Path) -> None:
-    with pytest.raises(TurnlogError, match=r"No space left on device; no package was made"):
+    with pytest.raises(TurnlogError, match=r"No space left on device; no package was written"):
         pack_sessions([large], small_disk / "p")
     assert list(small_disk.iterdir()) == []
 
 
 def test_a_package_that_just_does_not_fit_a_second_time_is_not_made(large: Path, small_disk: Path) -> None:
     (large.with_suffix("") / "tool-results" / "noise").write_bytes(random.Random(1).randbytes(700_000))
-    with pytest.raises(TurnlogError, match=r"No space left on device; no package was made"):
+    with pytest.raises(TurnlogError, match=r"No space left on device; no package was written"):
         pack_sessions([large], small_disk / "p")
     assert list(small_disk.iterdir()) == []
 
 
 def test_a_session_that_does_not_fit_is_refused_at_once(large: Path, small_disk: Path, tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
-    with Package(pack_sessions([large], tmp_path / "p").path) as package, pytest.raises(TurnlogError, match="room for"):
-        unpack_package(package, small_disk / "there", given={"/home/dana/webshop": tmp_path / "work"})
+    with Package(pack_sessions([large], tmp_path / "p").path) as package, pytest.raises(TurnlogError, match="has only"):
+        unpack_package(package, small_disk / "there", project_folders={"/home/dana/webshop": tmp_path / "work"})
     assert list(small_disk.iterdir()) == []
 
 

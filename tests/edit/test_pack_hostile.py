@@ -59,7 +59,9 @@ def refused(package: Path, goal: Path, tmp_path: Path) -> str:
     (tmp_path / "project").mkdir(exist_ok=True)
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(TurnlogError) as caught, Package(package) as opened:
-        unpack_package(opened, goal, given={"/home/dana/webshop": tmp_path / "project", None: tmp_path / "project"})
+        unpack_package(
+            opened, goal, project_folders={"/home/dana/webshop": tmp_path / "project", None: tmp_path / "project"}
+        )
     assert sorted(tmp_path.rglob("*")) == before
     assert (goal / "settings.json").read_text() == "{}"
     return str(caught.value)
@@ -68,7 +70,7 @@ def refused(package: Path, goal: Path, tmp_path: Path) -> str:
 def test_an_honest_forgery_is_unpacked(goal: Path, tmp_path: Path) -> None:
     (tmp_path / "project").mkdir()
     with Package(forged(tmp_path / "p", manifest())) as package:
-        (done,) = unpack_package(package, goal, given={"/home/dana/webshop": tmp_path / "project"})
+        (done,) = unpack_package(package, goal, project_folders={"/home/dana/webshop": tmp_path / "project"})
     assert done.path.read_bytes() == LINE.replace(b"/home/dana/webshop", str(tmp_path / "project").encode())
 
 
@@ -77,7 +79,7 @@ def test_a_name_that_is_no_place_of_the_session_is_refused(trick: str, goal: Pat
     name = ASTRAY[trick]
     body = b"".join(member(each) for each in sorted([name, MAIN]))
     words = refused(forged(tmp_path / "p", manifest(file(name)), body), goal, tmp_path)
-    assert "is no place of a session's" in words
+    assert "is not the path of a session file" in words
 
 
 @pytest.mark.parametrize(
@@ -93,7 +95,7 @@ def test_a_name_that_is_no_place_of_the_session_is_refused(trick: str, goal: Pat
 def test_two_names_that_a_disk_may_not_tell_apart_are_refused(one: str, other: str, goal: Path, tmp_path: Path) -> None:
     body = b"".join(member(each) for each in sorted([one, other, MAIN]))
     words = refused(forged(tmp_path / "p", manifest(file(one), file(other)), body), goal, tmp_path)
-    assert "twice, or two names that differ only in capitals" in words
+    assert "twice, or two names that differ only in case" in words
 
 
 @pytest.mark.parametrize(
@@ -132,7 +134,7 @@ def test_a_manifest_that_can_not_be_is_refused(told: Any, goal: Path, tmp_path: 
 def test_more_bytes_than_the_manifest_says_are_not_unpacked(goal: Path, tmp_path: Path) -> None:
     bomb = member() + bytes(200 << 20)
     words = refused(forged(tmp_path / "p", manifest(), bomb), goal, tmp_path)
-    assert "holds more than its manifest says" in words
+    assert "contains more than its manifest declares" in words
     assert (tmp_path / "p").stat().st_size < 50_000
 
 
@@ -140,12 +142,12 @@ def test_a_file_that_is_larger_than_declared_is_refused(goal: Path, tmp_path: Pa
     small = file(f"{INSIDE}/z", bytes(10))
     body = member() + build_tar_header(f"{INSIDE}/z", 10, 0o600, 0) + bytes(100 << 20)
     words = refused(forged(tmp_path / "p", manifest(small), body), goal, tmp_path)
-    assert "damaged" in words or "holds more" in words
+    assert "damaged" in words or "contains more" in words
 
 
 def test_a_size_that_no_disk_holds_is_refused_before_a_byte_is_read(goal: Path, tmp_path: Path) -> None:
     endless = manifest(file(f"{INSIDE}/z", size=1 << 60))
-    assert "room for" in refused(forged(tmp_path / "p", endless), goal, tmp_path)
+    assert "has only" in refused(forged(tmp_path / "p", endless), goal, tmp_path)
 
 
 def test_a_manifest_that_claims_to_be_endless_is_refused(goal: Path, tmp_path: Path) -> None:
@@ -167,7 +169,7 @@ def test_a_link_or_device_in_the_place_of_a_file_is_refused(kind: bytes, goal: P
     info = tarfile.TarInfo(MAIN)
     info.type, info.linkname = kind, "/etc/passwd"
     words = refused(forged(tmp_path / "p", manifest(), info.tobuf()), goal, tmp_path)
-    assert "something else stands in the place" in words
+    assert "something else in the place" in words
 
 
 def test_a_further_file_that_no_manifest_names_is_refused(goal: Path, tmp_path: Path) -> None:
@@ -194,7 +196,7 @@ def test_a_header_with_further_fields_is_refused(goal: Path, tmp_path: Path) -> 
 def test_another_hash_is_refused(goal: Path, tmp_path: Path) -> None:
     told = manifest(file(f"{INSIDE}/z", b"abc"))
     words = refused(forged(tmp_path / "p", told, member() + member(f"{INSIDE}/z", b"abd")), goal, tmp_path)
-    assert "another hash" in words
+    assert "is not the one in the manifest" in words
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
@@ -207,7 +209,7 @@ def test_what_is_no_file_is_refused_at_once(goal: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("data", [b"", b"x", bytes(5000), b"PK\x03\x04" * 100, zstandard.compress(b"x" * 1000)])
 def test_what_is_no_package_is_refused(data: bytes, goal: Path, tmp_path: Path) -> None:
     (tmp_path / "p").write_bytes(data)
-    assert "no package of turnlog's" in refused(tmp_path / "p", goal, tmp_path)
+    assert "not a turnlog package" in refused(tmp_path / "p", goal, tmp_path)
 
 
 def test_a_tar_archive_of_another_tool_is_refused(goal: Path, tmp_path: Path) -> None:
@@ -217,8 +219,8 @@ def test_a_tar_archive_of_another_tool_is_refused(goal: Path, tmp_path: Path) ->
         info.size = 2
         archive.addfile(info, io.BytesIO(b"{}"))
     (tmp_path / "p").write_bytes(zstandard.compress(buffer.getvalue()))
-    assert "no package of turnlog's" in refused(tmp_path / "p", goal, tmp_path)
-    assert "no package" in refused(forged(tmp_path / "q", b"", first=b"x" * TAR_BLOCK_BYTES), goal, tmp_path)
+    assert "not a turnlog package" in refused(tmp_path / "p", goal, tmp_path)
+    assert "not a turnlog package" in refused(forged(tmp_path / "q", b"", first=b"x" * TAR_BLOCK_BYTES), goal, tmp_path)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs links")
@@ -237,7 +239,7 @@ def test_the_owner_alone_may_write_what_was_unpacked(goal: Path, tmp_path: Path)
     told["files"][0]["mode"] = 0o6777
     package = forged(tmp_path / "p", told, member(mode=0o6777))
     with Package(package) as opened:
-        (done,) = unpack_package(opened, goal, given={"/home/dana/webshop": tmp_path / "project"})
+        (done,) = unpack_package(opened, goal, project_folders={"/home/dana/webshop": tmp_path / "project"})
     if os.name != "nt":
         assert done.path.stat().st_mode & 0o7777 == 0o755
 

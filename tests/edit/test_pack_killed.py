@@ -101,6 +101,6 @@ def test_two_at_once_unpack_it_once(tmp_path: Path) -> None:
         assert process.returncode == 0, err
     assert len((tmp_path / "there" / "history.jsonl").read_bytes().splitlines()) == 1
     with Package(path) as package:
-        (done,) = unpack_package(package, tmp_path / "there", given={"/home/dana/webshop": tmp_path / "work"})
+        (done,) = unpack_package(package, tmp_path / "there", project_folders={"/home/dana/webshop": tmp_path / "work"})
     assert done.is_here
     assert done.path.name == f"{MINE}.jsonl"

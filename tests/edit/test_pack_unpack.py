@@ -49,7 +49,7 @@ def project(tmp_path: Path) -> Path:
 
 def put(package: Path, there: Path, project: Path, **wish: bool) -> UnpackedSession:
     with Package(package) as opened:
-        (done,) = unpack_package(opened, there, given={OLD: project}, **wish)
+        (done,) = unpack_package(opened, there, project_folders={OLD: project}, **wish)
     return done
 
 
@@ -125,12 +125,12 @@ def test_without_a_word_the_project_is_the_old_folder_if_it_is_here(there: Path,
         (done,) = unpack_package(package, there)
     assert done.path.read_bytes() == lines
     project.rmdir()
-    with Package(path) as package, pytest.raises(UsageError, match="no folder here; say --project PATH"):
+    with Package(path) as package, pytest.raises(UsageError, match="which does not exist here; add --project PATH"):
         unpack_package(package, there, dry_run=True)
 
 
 def test_a_project_that_is_no_folder_is_refused(packed: Path, there: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no such folder; make it first"):
+    with pytest.raises(UsageError, match="no such folder; create it first"):
         put(packed, there, tmp_path / "typo")
     assert not there.exists()
 
@@ -180,7 +180,7 @@ def test_another_file_in_a_place_is_not_overwritten(packed: Path, there: Path, p
     task = there / "tasks" / MINE / "1.json"
     task.parent.mkdir(parents=True)
     task.write_text("mine")
-    with pytest.raises(Changed, match=r"1\.json: is here with other content"):
+    with pytest.raises(Changed, match=r"1\.json: already exists with other content"):
         put(packed, there, project)
     assert texts(there) == {f"tasks/{MINE}/1.json": b"mine"}
 
@@ -237,7 +237,7 @@ def test_a_large_session_comes_out_as_it_went_in(tmp_path: Path, there: Path) ->
     with Package(path) as package:
         (done,) = unpack_package(package, there)
         assert done.path.read_bytes() == session.read_bytes()
-        (other,) = unpack_package(package, tmp_path / "x", given={str(tmp_path / "work"): tmp_path})
+        (other,) = unpack_package(package, tmp_path / "x", project_folders={str(tmp_path / "work"): tmp_path})
     found = [json.loads(line) for line in other.path.read_bytes().splitlines()]
     assert found == [{**row, "cwd": str(tmp_path)} for row in rows]
 
@@ -275,7 +275,7 @@ def test_several_sessions_of_several_projects_find_their_folders(
         (tmp_path / name).mkdir()
     with Package(pack_sessions([session, other], tmp_path / "p").path) as package:
         given: dict[str | None, Path] = {OLD: tmp_path / "shop", "/srv/api": tmp_path / "api"}
-        one, two = unpack_package(package, there, given=given)
+        one, two = unpack_package(package, there, project_folders=given)
     assert one.path.parent.name == make_slug(str(tmp_path / "shop"))
     assert two.path.parent.name == make_slug(str(tmp_path / "api"))
     assert {json.loads(line)["cwd"] for line in two.path.read_bytes().splitlines()} == {str(tmp_path / "api")}
@@ -288,9 +288,9 @@ def test_two_files_that_would_come_to_lie_at_one_place_are_refused(
     other.parent.mkdir()
     other.write_bytes(encoded([{"type": "user", "cwd": "/srv/api", "sessionId": OTHER}]))
     (other.parent / "agent-beef.jsonl").write_bytes(encoded([{"type": "user", "sessionId": OTHER}]))
-    told = pytest.raises(Changed, match=r"two of its files would come to lie at .*agent-beef\.jsonl")
+    told = pytest.raises(Changed, match=r"two of its files would go to .*agent-beef\.jsonl")
     with Package(pack_sessions([session, other], tmp_path / "p").path) as package, told:
-        unpack_package(package, there, given={OLD: project, "/srv/api": project})
+        unpack_package(package, there, project_folders={OLD: project, "/srv/api": project})
     assert not there.exists()
 
 

@@ -58,7 +58,7 @@ def unpacked(path: Path, base: Path, *, new_ids: bool) -> tuple[Path, Path, str]
     package = pack_sessions([path], base / "p.tar.zst").path
     with Package(package) as opened:
         (done,) = unpack_package(
-            opened, home / ".claude", given={list_session_contents(path).project: cwd}, new_ids=new_ids
+            opened, home / ".claude", project_folders={list_session_contents(path).project: cwd}, new_ids=new_ids
         )
     return home, cwd, done.arrival.session_id
 

@@ -1,1 +1,1 @@
-"""Sessions that follow a project folder to another place."""
+"""Moves sessions along with a project folder that got another path."""

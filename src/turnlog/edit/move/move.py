@@ -1,7 +1,7 @@
-"""A project's folder was renamed: what the client keeps of it gets the new path, in one change that can be undone.
+"""Updates what the client keeps about a renamed project folder, in one change that can be undone.
 
-Session files keep their times: the client sorts by them, and cleans up by them. The project's own folder is not
-touched; whoever renames it does that before or afterwards.
+Session files keep their times, because the client sorts and deletes by them. The project's own folder is not
+touched: the user renames it before or afterwards.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from turnlog.entries.reader import scan_lines
 from turnlog.errors import TurnlogError, UsageError
 
 _RESUME_CACHE_NAME = "resume-head.jsonl"
-"""What the client remembers of the bytes of a large transcript; without it, it reads the transcript."""
+"""The client's cache about a large transcript; without it, the client reads the transcript."""
 _MAX_NAMED_PATHS = 5
 
 
@@ -32,13 +32,13 @@ class MoveResult(NamedTuple):
 
     record: UndoRecord | None
     files: int
-    """Whose content changed."""
+    """The number of files whose content changed."""
     lines: int
-    """That changed in them."""
+    """The number of lines that changed in them."""
 
 
 class _LineTally:
-    """Counts lines while they are written, by file."""
+    """Counts lines by file while they are written."""
 
     def __init__(self) -> None:
         self.lines: Counter[Path] = Counter()
@@ -50,31 +50,27 @@ class _LineTally:
 
 
 def refuse_move(plan: MovePlan, *, merge: bool, force: bool = False, asked: bool = False) -> None:
-    """Refuse to move over what stands there, or a session that is open; `force` and `asked` as in `busy.blocking`."""
+    """Refuse to overwrite files, or to move a session that is open (see `open_signs.select_blocking_signs`)."""
     refuse_open_sessions(list_moved_targets(plan), growth=True, force=force, asked=asked)
     if plan.taken_folders and not merge:
-        raise UsageError(
-            f"{_format_paths(plan.taken_folders)}: stands there already; --merge moves the sessions into it"
-        )
+        raise UsageError(f"{_format_paths(plan.taken_folders)}: already exists; --merge moves the sessions into it")
     if plan.collisions:
-        raise TurnlogError(
-            f"{_format_paths(plan.collisions)}: stands there already; nothing was moved, move it away first"
-        )
+        raise TurnlogError(f"{_format_paths(plan.collisions)}: already exists; nothing was moved, move it away first")
 
 
 def list_moved_targets(plan: MovePlan) -> list[SessionTarget]:
-    """The sessions that go, where they are and where they will be.
+    """Return the sessions that move, at their old and at their new paths.
 
-    Who renames a project's folder first takes a running client's working folder along: then it is the new one.
+    If the user renames the project's folder first, the working directory of a running client is already the new one.
     """
-    found = [target for folder in plan.folders for target in folder.targets]
-    ahead = [
+    current = [target for folder in plan.folders for target in folder.targets]
+    future = [
         target._replace(path=folder.goal / target.path.name)
         for folder in plan.folders
         for target in folder.targets
         if folder.goal != folder.source
     ]
-    return found + ahead
+    return current + future
 
 
 def _format_paths(paths: list[Path]) -> str:
@@ -92,7 +88,7 @@ def move_project(
     asked: bool = False,
     progress: UndoProgress | None = None,
 ) -> MoveResult:
-    """Carry out a plan, and read the result to see that it is right; else everything is taken back."""
+    """Carry out a plan and verify the result; if it is wrong, everything is reversed."""
     refuse_move(plan, merge=merge, force=force, asked=asked)
     tally = _LineTally()
     words = f"{plan.translation.old} is now {plan.translation.new}"
@@ -106,7 +102,7 @@ def move_project(
 
 
 def rehearse_move(plan: MovePlan, *, text: bool = False) -> MoveResult:
-    """What a move would change."""
+    """Return what a move would change."""
     tally = _LineTally()
     for change in list_move_changes(plan, tally, text=text):
         if isinstance(change, RewriteChange):
@@ -121,7 +117,7 @@ def _build_result(record: UndoRecord | None, tally: _LineTally) -> MoveResult:
 
 
 def list_move_changes(plan: MovePlan, tally: _LineTally, *, text: bool) -> Iterator[FileChange]:
-    """All changes in their order: contents first, then names."""
+    """Yield all changes in order: contents first, then names."""
     for folder in plan.folders:
         yield from _list_rewrites(folder, plan.translation, tally, text=text)
     for config_dir in plan.config_dirs:
@@ -154,7 +150,7 @@ def _build_rewrite(
 ) -> RewriteChange:
     def lines() -> Iterator[bytes]:
         tally.lines[path] = tally.changed[path] = 0
-        return translate_file(path, translation, text=text, tell=partial(tally.count_line, path))
+        return translate_file(path, translation, text=text, report=partial(tally.count_line, path))
 
     return RewriteChange(path, lines, root)
 
@@ -185,16 +181,16 @@ def _join_index(source: Path, goal: Path, root: Path, translation: PathTranslati
 
 
 def _verify_move(plan: MovePlan, tally: _LineTally) -> None:
-    """See that no path of old is left in an envelope, and that each file has as many entries as before."""
+    """Check that no envelope contains the old path, and that each file has as many entries as before."""
     nested = plan.translation.prefix.covers_path(plan.translation.new)
     for folder in plan.folders:
         for path in list_moved_files(folder._replace(source=folder.goal)):
             before = folder.source / path.relative_to(folder.goal)
             if path.suffix == ".jsonl" and before in tally.lines:
-                found = _count_entries(path, plan.translation if not nested else None)
-                if found != tally.lines[before]:
+                count = _count_entries(path, plan.translation if not nested else None)
+                if count != tally.lines[before]:
                     raise TurnlogError(
-                        f"{path}: has {found} entries, and had {tally.lines[before]}; all was taken back"
+                        f"{path}: has {count} entries instead of {tally.lines[before]}; everything was undone"
                     )
 
 
@@ -203,5 +199,5 @@ def _count_entries(path: Path, translation: PathTranslation | None) -> int:
     with path.open("rb") as file:
         for number, (_, raw) in enumerate(scan_lines(file), 1):
             if translation is not None and translation.translate_line(raw) != raw:
-                raise TurnlogError(f"{path}: entry {number} still names {translation.old}; all was taken back")
+                raise TurnlogError(f"{path}: entry {number} still contains {translation.old}; everything was undone")
     return number

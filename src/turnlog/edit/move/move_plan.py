@@ -1,8 +1,8 @@
-"""What goes along when a project's folder gets another path: its sessions' folders, and the files that name it.
+"""Decides what moves when a project's folder gets another path: the folders of its sessions, and files that name it.
 
-The sessions of a folder lie in `projects/<slug>`, and those of a folder below it in one of their own. A slug can't be
-turned back, and two paths may have the same one; so the working folder that a session's entries name decides, session
-by session. What else lies in a project's folder (its memory, the client's list) goes along when all sessions do.
+The sessions of a folder are in `projects/<slug>`, and those of a subfolder in a folder of their own. A slug can't be
+reversed, and two paths may have the same one; so the working directory in a session's entries decides, session
+by session. Everything else in a project's folder (its memory, the client's list) moves if all sessions do.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ _MEMORY_FOLDER_NAME = "memory"
 
 
 class MovedFolder(NamedTuple):
-    """A project's folder of which sessions go."""
+    """A project folder with sessions that move."""
 
     source: Path
     goal: Path
     config_dir: Path
     sessions: tuple[str, ...]
-    """The ids of those that go."""
+    """The ids of the sessions that move."""
     names: tuple[str, ...]
-    """Of all in it that goes."""
+    """The names of all items in it that move."""
     is_whole: bool
-    """Whether nothing stays."""
+    """Whether everything in it moves."""
 
     @property
     def targets(self) -> list[SessionTarget]:
-        """The sessions that go."""
+        """The sessions that move."""
         return [SessionTarget(self.source / f"{own}.jsonl", own, self.config_dir) for own in self.sessions]
 
 
 class MovePlan(NamedTuple):
-    """All that goes."""
+    """Everything that moves."""
 
     translation: PathTranslation
     config_dirs: tuple[Path, ...]
@@ -53,19 +53,19 @@ class MovePlan(NamedTuple):
 
     @property
     def session_count(self) -> int:
-        """How many sessions go."""
+        """How many sessions move."""
         return sum(len(folder.sessions) for folder in self.folders)
 
     @property
     def taken_folders(self) -> list[Path]:
-        """Folders that stand already where sessions are to go."""
+        """Folders that already exist where sessions are to go."""
         return [
             folder.goal for folder in self.folders if folder.goal != folder.source and _is_filled_folder(folder.goal)
         ]
 
     @property
     def collisions(self) -> list[Path]:
-        """Files that stand already where others are to go."""
+        """Files that already exist where others are to go."""
         found: list[Path] = []
         for folder in self.folders:
             if folder.goal != folder.source:
@@ -78,16 +78,16 @@ class MovePlan(NamedTuple):
 
 
 def plan_move(old: str, new: str, config_dirs: Sequence[Path]) -> MovePlan:
-    """Find what was written in a folder or below it; `NotFound` with the closest ones if nothing was."""
+    """Find the sessions that were written in a folder or below it; raises `NotFound` with similar folders if none."""
     plain = PathTranslation(old, new)
     folders: list[MovedFolder] = []
-    seen: set[str] = set()
+    other_folders: set[str] = set()
     for config_dir in config_dirs:
-        mine, others = _find_folders(config_dir, plain)
-        folders += mine
-        seen |= others
+        moved, others = _find_folders(config_dir, plain)
+        folders += moved
+        other_folders |= others
     if not folders:
-        close = get_close_matches(plain.old, sorted(seen), 3, 0.5)
+        close = get_close_matches(plain.old, sorted(other_folders), 3, 0.5)
         hint = f"; the closest are {', '.join(close)}" if close else ""
         raise NotFound(f"no session was written in {plain.old} or below it{hint}")
     slugs = {folder.source.name: folder.goal.name for folder in folders if folder.source != folder.goal}
@@ -95,34 +95,34 @@ def plan_move(old: str, new: str, config_dirs: Sequence[Path]) -> MovePlan:
 
 
 def _find_folders(config_dir: Path, translation: PathTranslation) -> tuple[list[MovedFolder], set[str]]:
-    """The folders of which sessions go, and the working folders of all others."""
+    """Return the folders with sessions that move, and the working directories of all sessions."""
     listed = [(folder, list(list_project_sessions(folder, config_dir))) for folder in list_project_folders(config_dir)]
     peeks = peek_files([file.file for _, files in listed for file in files])
-    found: list[MovedFolder] = []
+    folders: list[MovedFolder] = []
     others: set[str] = set()
     for folder, files in listed:
         cwds = {file.session_id: ends.cwd for file, ends in zip(files, peeks[: len(files)], strict=True)}
         peeks = peeks[len(files) :]
-        going = _plan_folder(folder, config_dir, cwds, translation)
-        if going is not None:
-            found.append(going)
+        moved = _plan_folder(folder, config_dir, cwds, translation)
+        if moved is not None:
+            folders.append(moved)
         others |= {cwd for cwd in cwds.values() if cwd is not None}
-    return found, others
+    return folders, others
 
 
 def _plan_folder(
     source: Path, config_dir: Path, cwds: dict[str, str | None], translation: PathTranslation
 ) -> MovedFolder | None:
-    mine = {own: cwd for own, cwd in cwds.items() if cwd is not None and _is_in_moved_folder(cwd, translation)}
-    stays = [own for own, cwd in cwds.items() if cwd is not None and own not in mine]
+    moving = {own: cwd for own, cwd in cwds.items() if cwd is not None and _is_in_moved_folder(cwd, translation)}
+    staying = [own for own, cwd in cwds.items() if cwd is not None and own not in moving]
     is_named = _is_slug_of(source.name, translation.old, translation)
-    if not mine and (stays or not is_named):
+    if not moving and (staying or not is_named):
         return None
-    base = _find_base_folder(source.name, mine.values(), translation) or (translation.old if is_named else None)
+    base = _find_base_folder(source.name, moving.values(), translation) or (translation.old if is_named else None)
     goal = source if base is None else source.with_name(make_slug(translation.translate_path(base)))
-    sessions = tuple(sorted(mine if stays else cwds))
-    names = _list_session_names(source, sessions) if stays else sorted(item.name for item in scan_folder(source))
-    return MovedFolder(source, goal, config_dir, sessions, tuple(names), not stays)
+    sessions = tuple(sorted(moving if staying else cwds))
+    names = _list_session_names(source, sessions) if staying else sorted(item.name for item in scan_folder(source))
+    return MovedFolder(source, goal, config_dir, sessions, tuple(names), not staying)
 
 
 def _is_in_moved_folder(cwd: str, translation: PathTranslation) -> bool:
@@ -130,7 +130,7 @@ def _is_in_moved_folder(cwd: str, translation: PathTranslation) -> bool:
 
 
 def _find_base_folder(name: str, cwds: Iterable[str], translation: PathTranslation) -> str | None:
-    """The working folder that a project's folder is named after, at or below the one that moves."""
+    """Return the working directory that a project folder is named after, at or below the folder that moves."""
     for cwd in dict.fromkeys(cwds):
         kind = PureWindowsPath if translation.prefix.is_windows else PurePosixPath
         for path in (cwd, *map(str, kind(cwd).parents)):
@@ -140,13 +140,13 @@ def _find_base_folder(name: str, cwds: Iterable[str], translation: PathTranslati
 
 
 def _is_slug_of(name: str, path: str, translation: PathTranslation) -> bool:
-    # The drive of Windows is written in both cases.
+    # Windows drive letters occur in upper and lower case.
     own = make_slug(path)
     return own == name or (translation.prefix.is_windows and own.casefold() == name.casefold())
 
 
 def _list_session_names(source: Path, sessions: tuple[str, ...]) -> list[str]:
-    """What belongs to some sessions of a folder in which others stay."""
+    """List the items that belong to some sessions of a folder in which others stay."""
     own = set(sessions)
     loose = list_loose_agents(source)
     agents = [
@@ -158,7 +158,7 @@ def _list_session_names(source: Path, sessions: tuple[str, ...]) -> list[str]:
 
 
 def list_moves(folder: MovedFolder) -> Iterator[tuple[Path, Path]]:
-    """What gets which name; where a folder stands there already, the files of the memory go one by one."""
+    """Yield each old path with its new one; if the target folder exists, the memory's files move one by one."""
     for name in folder.names:
         source, goal = folder.source / name, folder.goal / name
         if name == _MEMORY_FOLDER_NAME and source.is_dir() and goal.is_dir() and not source.is_symlink():
@@ -169,7 +169,7 @@ def list_moves(folder: MovedFolder) -> Iterator[tuple[Path, Path]]:
 
 
 def list_moved_files(folder: MovedFolder) -> Iterator[Path]:
-    """All plain files that go with a folder; links are not followed."""
+    """Yield all regular files that move with a folder; links are not followed."""
     for name in folder.names:
         top = folder.source / name
         if top.is_symlink():
@@ -181,8 +181,8 @@ def list_moved_files(folder: MovedFolder) -> Iterator[Path]:
             yield from (path for path in found if path.is_file() and not path.is_symlink())
 
 
-def links(folder: MovedFolder) -> Iterator[Path]:
-    """All links that go with a folder: what they lead to is neither changed nor moved."""
+def list_moved_links(folder: MovedFolder) -> Iterator[Path]:
+    """Yield all links that move with a folder; their targets are neither changed nor moved."""
     for name in folder.names:
         top = folder.source / name
         if top.is_symlink():

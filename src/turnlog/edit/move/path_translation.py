@@ -1,9 +1,9 @@
-"""The paths in a session's files after a folder got another name.
+"""Rewrites the paths in a session's files after a folder got another name.
 
-Outside of texts every string counts that is, as a whole, the folder's path or one below it, whatever its key: also of
-entries that nobody knows yet. Keys that are paths count too (the files of a snapshot). What people, models and tools
-said stays as it is, unless texts are asked for; and what is signed or hashed stays even then, because it would no
-longer be what was signed.
+Outside of texts, every string that is exactly the folder's path or one below it is rewritten, whatever its key, also
+in unknown entries. So are keys that are paths (the files of a snapshot). What people, models and tools wrote stays as
+it is, unless the caller includes texts; and what is signed or hashed stays even then, because the signature would no
+longer match.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _WINDOWS_PATH_PATTERN = re.compile(r"[A-Za-z]:(?:[\\/]|$)|\\\\")
 _SEPARATORS_PATTERN = re.compile(r"[\\/]+")
 _ANY_SEPARATOR = r"[\\/]+"
 _MAX_PATH_CHARS = 4096
-"""No path is longer."""
+"""The maximum length of a path."""
 _NAME_CHARACTERS = r"\w\-@+~"
-"""What goes on with a name, so that a text means another path."""
+"""Characters that continue a name, so that a text means another path."""
 
 
 class PathPrefix:
@@ -61,32 +61,32 @@ class PathPrefix:
         self._slug_inside = re.compile(rf"(?<=projects[\\/])(?:{names})(?![{_NAME_CHARACTERS}]|\.\w)")
 
     def covers_path(self, path: str) -> bool:
-        """Whether a path is that of the folder or of something in it."""
+        """Return whether a path is that of the folder or of something in it."""
         return len(path) < _MAX_PATH_CHARS and self._whole.fullmatch(path) is not None
 
     def replace_in_path(self, text: str) -> str:
-        """A path as it is now; what is none, or lies elsewhere, stays as it is."""
+        """Return a path as it is now; other paths and texts stay as they are."""
         if len(text) < _MAX_PATH_CHARS and "projects" in text:
-            text = self._slug.sub(lambda found: self.slugs[found[0]], text)
-        found = self._whole.fullmatch(text)
-        if found is None or len(text) >= _MAX_PATH_CHARS:
+            text = self._slug.sub(lambda match: self.slugs[match[0]], text)
+        match = self._whole.fullmatch(text)
+        if match is None or len(text) >= _MAX_PATH_CHARS:
             return text
-        scheme, rest = found[1] or "", found["rest"] or ""
-        return scheme + self._spell_like(found[0][len(scheme) :]) + self._spell_rest(rest, found[0])
+        scheme, rest = match[1] or "", match["rest"] or ""
+        return scheme + self._format_new_path(match[0][len(scheme) :]) + self._format_rest(rest, match[0])
 
     def replace_in_text(self, text: str) -> str:
-        """A text with all paths in it as they are now."""
-        text = self._slug_inside.sub(lambda found: self.slugs[found[0]], text)
-        return self._inside.sub(lambda found: self._spell_like(found[0]) + (found["next"] or ""), text)
+        """Return a text with all paths in it as they are now."""
+        text = self._slug_inside.sub(lambda match: self.slugs[match[0]], text)
+        return self._inside.sub(lambda match: self._format_new_path(match[0]) + (match["next"] or ""), text)
 
-    def _spell_like(self, found: str) -> str:
-        """The new path with the separators that were found in the old one."""
+    def _format_new_path(self, found: str) -> str:
+        """Return the new path with the separators of the old one."""
         first = _SEPARATORS_PATTERN.search(found)
         if not self._to_windows or not self.is_windows or first is None:
             return self.new
         return _SEPARATORS_PATTERN.sub(lambda _: first[0], self.new)
 
-    def _spell_rest(self, rest: str, found: str) -> str:
+    def _format_rest(self, rest: str, found: str) -> str:
         if self.is_windows and not self._to_windows:
             return _SEPARATORS_PATTERN.sub("/", rest)
         if self._to_windows and not self.is_windows:
@@ -95,35 +95,35 @@ class PathPrefix:
 
 
 def _strip_separators(path: str) -> str:
-    """A path without separators at its end; a relative one is refused."""
+    """Remove separators from the end of a path; refuses a relative path."""
     bare = path.rstrip("/\\") if len(path) > 1 else path
     if not (path.startswith("/") or _WINDOWS_PATH_PATTERN.match(path)) or not bare.strip("/\\"):
-        raise UsageError(f"{path!r}: is no whole path of a folder; give one that begins at the root")
+        raise UsageError(f"{path!r}: is not the absolute path of a folder; give one that begins at the root")
     return bare
 
 
 def _build_windows_pattern(path: str) -> str:
-    """A path of Windows as a pattern, with any separators."""
+    """Build a pattern for a Windows path, with any separators."""
     lead = _ANY_SEPARATOR if path[0] in "\\/" else ""
     return lead + _ANY_SEPARATOR.join(re.escape(part) for part in _SEPARATORS_PATTERN.split(path.lstrip("\\/")))
 
 
 _TEXT_OBJECT_KEYS = frozenset({"message"})
-"""Values that are texts with everything in them."""
+"""Keys whose values are texts, with everything in them."""
 TEXT_KEYS = frozenset(
     "content text prompt lastPrompt firstPrompt summary rendered renderedInHumanTurn customTitle aiTitle display stdout"
     " stderr originalFile originalFileContents oldString newString old_string new_string plan result description"
     " command query pattern lines toolUseResult resultDisplay title planContent thinking error banner".split()
 )
-"""Keys of strings that are texts, also when they look like a path."""
+"""Keys whose strings are texts, even if they look like paths."""
 _SEALED_KEYS = frozenset({"signature", "data", "encrypted_content", "requestDigest", "shapeHash", "hash"})
-"""Keys of what is not to be read, only to be kept."""
+"""Keys whose values must stay unchanged."""
 _SIGNED_BLOCK_TYPES = frozenset({"thinking", "redacted_thinking"})
 _HASHED_ENTRY_MARKS = (b'"api-request', b'"fork-context-ref')
-"""Entries that hold a hash of the text beside it."""
+"""Entries that contain a hash of the text beside it."""
 _WORD_PATTERN = re.compile(r"[A-Za-z0-9]+")
 _MAX_SLUG_CHARS = 200
-"""So many characters of a path are in the name of its project folder."""
+"""How many characters of a path are in the name of its project folder."""
 _MAX_NESTING = 60
 _split_list = msgspec.json.Decoder(list[Raw]).decode
 _decode_object = msgspec.json.Decoder(RawValues).decode
@@ -131,35 +131,33 @@ _decode_string = msgspec.json.Decoder(str).decode
 
 
 class PathTranslation:
-    """Rewrites the paths of one folder, which was renamed, in lines and in texts."""
+    """Rewrites the paths of one renamed folder in lines and in texts."""
 
     def __init__(self, old: str, new: str, slugs: Mapping[str, str] | None = None) -> None:
         self.prefix = PathPrefix(old, new, slugs)
         words = _WORD_PATTERN.findall(self.prefix.old[:_MAX_SLUG_CHARS])
         self._hint = max(words, key=len, default="").encode()
-        """What every mention of the folder holds, however it is escaped."""
+        """A text that every mention of the folder contains, however it is escaped."""
         self._is_cased = not self.prefix.is_windows
 
     @property
     def old(self) -> str:
-        """The old path."""
         return self.prefix.old
 
     @property
     def new(self) -> str:
-        """The new path."""
         return self.prefix.new
 
     def translate_path(self, text: str) -> str:
-        """A path as it is now; one that lies elsewhere stays as it is."""
+        """Return a path as it is now; other paths stay as they are."""
         return self.prefix.replace_in_path(text)
 
     def translate_text(self, text: str) -> str:
-        """A text with all paths in it as they are now."""
+        """Return a text with all paths in it as they are now."""
         return self.prefix.replace_in_text(text)
 
     def translate_line(self, raw: bytes, *, text: bool = False) -> bytes:
-        """A line of a session's files with its paths as they are now; with `text` also in what was said."""
+        """Rewrite the paths in a line of a session's files; with `text`, also those in messages and output."""
         if not self.may_mention_folder(raw):
             return raw
         parts = _decode_whole_line(raw)
@@ -169,11 +167,11 @@ class PathTranslation:
         return get_blank_before(raw) + join_raw_values(parts) + get_blank_after(raw)
 
     def may_mention_folder(self, raw: bytes) -> bool:
-        """Whether some bytes may name the folder; if not, there is nothing to rewrite in them."""
+        """Return whether some bytes may mention the folder; if not, they need no rewriting."""
         return self._hint in raw if self._is_cased else self._hint.lower() in raw.lower()
 
     def _fix_object(self, parts: RawValues, text: bool, depth: int) -> bool:
-        """Rewrite the values and the keys of an object; whether there was anything to rewrite."""
+        """Rewrite the values and the keys of an object; returns whether anything changed."""
         is_changed = False
         is_signed = text and _read_type(parts) in _SIGNED_BLOCK_TYPES
         for key, raw in list(parts.items()):
@@ -190,7 +188,7 @@ class PathTranslation:
         if all(key == new for key, new in renamed.items()):
             return False
         fixed = {renamed[key]: value for key, value in parts.items()}
-        if len(fixed) < len(parts):  # both stand there: nothing may be lost
+        if len(fixed) < len(parts):  # both keys exist: nothing may be lost
             return False
         parts.clear()
         parts.update(fixed)
@@ -234,16 +232,16 @@ class PathTranslation:
 
 
 def _decode_whole_line(raw: bytes) -> RawValues | None:
-    """The values of a line that is one object; None for all else, which must stay as it is."""
+    """Return the values of a line that is one object; None for anything else, which must stay as it is."""
     try:
         return _decode_object(raw)
     except DECODE_ERRORS:
         pass
     try:
-        found = json.loads(raw.decode("utf-8", "replace").lstrip("\ufeff"), strict=False)
+        value = json.loads(raw.decode("utf-8", "replace").lstrip("\ufeff"), strict=False)
     except (ValueError, RecursionError):
         return None
-    return read_raw_values(raw) if isinstance(found, dict) else None
+    return read_raw_values(raw) if isinstance(value, dict) else None
 
 
 def _read_type(parts: RawValues) -> str:

@@ -1,1 +1,1 @@
-"""Sessions with all that belongs to them in one file."""
+"""Packs sessions with everything that belongs to them into one file, and unpacks them."""

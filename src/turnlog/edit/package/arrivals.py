@@ -1,9 +1,9 @@
 """Where the files of a package go in a config folder, and what changes in them on the way.
 
-The session comes to lie in the folder of the project that it is unpacked for. Its working folder, and every path in an
-envelope that lies in it, becomes that of the project here; so do paths to what came along. Paths elsewhere, such as
-those in the sender's home, stay. With new ids, loose sub-agents of old clients come to lie in the new session's own
-folder: their names may be taken here.
+The session goes into the folder of the project that it is unpacked for. In envelopes, its working directory and
+every path inside that become those of the project here; so do paths to files in the package. Other paths, such as
+those in the sender's home folder, stay. With new ids, loose sub-agents of old clients go into the new session's own
+folder, because their names may be taken here.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from turnlog.errors import UsageError
 
 
 class ArrivingSession(NamedTuple):
-    """A session that is to be unpacked."""
+    """A session that is about to be unpacked."""
 
     session: PackedSession
     session_id: str
-    """The one that it has here."""
+    """The id that it gets here."""
     project: str
-    """The working folder here."""
+    """The working directory here."""
     translations: tuple[tuple[bytes, PathTranslation], ...]
-    """Each with what a line must hold to be worth it."""
+    """Each with a text that a line must contain to need the translation."""
     identity: IdRenewer | None
 
     @property
@@ -42,11 +42,11 @@ class ArrivingSession(NamedTuple):
 
     @property
     def main(self) -> str:
-        """Where its transcript goes, below the config folder."""
+        """The path of its transcript below the config folder."""
         return f"projects/{self.folder}/{self.session_id}.jsonl"
 
     def get_place(self, file: PackedFile) -> str:
-        """Where a file goes, below the config folder."""
+        """Return the path of a file below the config folder."""
         top, *rest = unescape_path(file.place or "").split("/")
         old = self.session.session_id
         if top == "projects":
@@ -59,7 +59,7 @@ class ArrivingSession(NamedTuple):
         return "/".join([top, *rest])
 
     def translate_content(self, file: PackedFile, pieces: Iterable[bytes]) -> Iterable[bytes]:
-        """The bytes of a file as they are here."""
+        """Translate the bytes of a file to the ids and paths that it has here."""
         if not self._may_name_paths_or_ids(file):
             return pieces
         if file.name.endswith(".jsonl"):
@@ -67,7 +67,7 @@ class ArrivingSession(NamedTuple):
         return self._translate_whole(pieces)
 
     def translate_line(self, raw: bytes) -> bytes:
-        """A line with the ids and paths that it has here."""
+        """Translate a line to the ids and paths that it has here."""
         if self.identity:
             raw = self.identity.renew_line(raw)
         return self._translate_paths(raw)
@@ -84,7 +84,7 @@ class ArrivingSession(NamedTuple):
         return bool(self.identity or self.translations) and not is_text and file.name.endswith((".jsonl", ".json"))
 
     def _translate_whole(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
-        """A small file that is one JSON object: what a sub-agent or workflow is."""
+        """Translate a small file that is one JSON object and describes a sub-agent or workflow."""
         raw = b"".join(pieces)
         if self.identity:
             raw = self.identity.renew_text(raw)
@@ -92,7 +92,7 @@ class ArrivingSession(NamedTuple):
 
 
 def plan_arrival(session: PackedSession, config_dir: Path, project: str, session_id: str) -> ArrivingSession:
-    """A session that is to be unpacked into a config folder, for a project, under an id."""
+    """Plan to unpack a session into a config folder, for a project, under an id."""
     identity = IdRenewer(session.session_id, session_id) if session_id != session.session_id else None
     then, now = unescape_path(session.config_dir), str(config_dir)
     mark = encode_json_line(then)[1:-1]
@@ -106,6 +106,6 @@ def plan_arrival(session: PackedSession, config_dir: Path, project: str, session
 
 def _build_translations(moved: list[tuple[bytes, str, str]]) -> Iterator[tuple[bytes, PathTranslation]]:
     for mark, old, new in moved:
-        with contextlib.suppress(UsageError):  # what is no whole path can't be told from other texts
+        with contextlib.suppress(UsageError):  # a relative path can't be told from other texts
             if old != new:
                 yield mark, PathTranslation(old, new)

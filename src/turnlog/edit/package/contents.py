@@ -1,11 +1,11 @@
-"""What of a session goes into a package.
+"""Decides which files of a session go into a package.
 
     packed      transcript, sub-agents with their meta files, large outputs, workflows, title, copies of files, to-dos,
-                tasks, plans that it names, its lines of `history.jsonl`, and whatever else lies in its own folder
+                tasks, plans that it names, its lines of `history.jsonl`, and anything else in its own folder
     left out    session-env (shell code that the client would run elsewhere), debug (a log of this machine), resume-head
-                (a cache that the client makes anew), links, and what lies in folders that turnlog does not know
+                (a cache that the client rebuilds), links, and folders that turnlog does not know
 
-Nothing is taken that `unpack` would refuse.
+Nothing is packed that `unpack` would refuse.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ from turnlog.errors import UsageError
 _MAX_TITLE_CHARS = 200
 _PLAN_SLUG_PATTERN = re.compile(rb'"slug":"([^"\\]{1,255})"')
 _OVERLAP_BYTES = 270
-"""More than a name of a plan takes, so that none is missed between two pieces."""
+"""Longer than the name of a plan, so that none is missed between two pieces."""
 
 
 class SessionContents(NamedTuple):
-    """A session that is to be packed."""
+    """A session that is about to be packed."""
 
     target: SessionTarget
     config_dir: Path
     title: str | None
     project: str | None
     main: PackSource
-    """The transcript, as far as it was written when this list was made."""
+    """The transcript, up to where it was written when this list was made."""
     files: dict[str, Path]
-    """All else, by name in the package."""
+    """All other files, by their name in the package."""
     history: bytes
     history_lines: int
     left_out: tuple[Path, ...]
-    """What is the session's and does not go along."""
+    """Files of the session that are not packed."""
 
     @property
     def main_name(self) -> str:
@@ -59,47 +59,47 @@ class SessionContents(NamedTuple):
 
 
 def list_session_contents(path: Path) -> SessionContents:
-    """List what of a session is packed; the transcript is measured first, so that what it names is there."""
-    found = _find_target(path)
-    config_dir = found.config_dir or Path()
-    main = inspect_source(found.path)
-    ends = peek_safely(str(found.path))
-    files, left_out = _list_files(found, config_dir, _find_plans(main, config_dir))
-    typed = split_history(_read_history(config_dir), found.session_id)
-    title = complete_titles(str(found.path), ends).best
+    """List the files of a session to pack; measures the transcript first, so that the files it names exist."""
+    target = _find_target(path)
+    config_dir = target.config_dir or Path()
+    main = inspect_source(target.path)
+    ends = peek_safely(str(target.path))
+    files, left_out = _list_files(target, config_dir, _find_plans(main, config_dir))
+    history = split_history(_read_history(config_dir), target.session_id)
+    title = complete_titles(str(target.path), ends).best
     return SessionContents(
-        target=found,
+        target=target,
         config_dir=config_dir,
         title=None if title is None else _to_valid_text(title[:_MAX_TITLE_CHARS]),
-        project=_find_project_folder(found, ends.cwd, ends.last_cwd),
+        project=_find_project_folder(target, ends.cwd, ends.last_cwd),
         main=main,
         files={_make_package_name(file, config_dir): file for file in files},
-        history=typed.taken,
-        history_lines=typed.lines,
+        history=history.taken,
+        history_lines=history.lines,
         left_out=left_out,
     )
 
 
 def _find_target(path: Path) -> SessionTarget:
-    """The session file at a path; one of the demo too, because nothing is changed."""
+    """Return the session file at a path; the demo's too, because packing changes nothing."""
     if path.suffix != ".jsonl" or not is_session_id(path.stem):
-        raise UsageError(f"{path}: its name is no session id, so it is no session of the client's")
-    whole = Path(os.path.abspath(path))  # noqa: PTH100 - a link must be seen as one
+        raise UsageError(f"{path}: its name is not a session id, so it is not a session of Claude Code")
+    whole = Path(os.path.abspath(path))  # noqa: PTH100 - a link must stay a link
     projects = whole.parent.parent
-    found = SessionTarget(whole, whole.stem, projects.parent if projects.name == "projects" else None)
-    check_changeable(found)
-    return found
+    target = SessionTarget(whole, whole.stem, projects.parent if projects.name == "projects" else None)
+    check_changeable(target)
+    return target
 
 
 def _make_package_name(path: Path, config_dir: Path) -> str:
     return CONFIG_NAME_PREFIX + escape_path(path.relative_to(config_dir).as_posix())
 
 
-def _find_project_folder(found: SessionTarget, *folders: str | None) -> str | None:
-    """The working folder whose sessions lie in the session's folder, else the first one that it names."""
+def _find_project_folder(target: SessionTarget, *folders: str | None) -> str | None:
+    """Return the working directory that the session's folder is named after, else the first one that it names."""
     known = [folder for folder in folders if folder]
-    fitting = [folder for folder in known if make_slug(folder) == found.path.parent.name]
-    return _to_valid_text([*fitting, *known][0]) if known else None
+    matching = [folder for folder in known if make_slug(folder) == target.path.parent.name]
+    return _to_valid_text([*matching, *known][0]) if known else None
 
 
 def _to_valid_text(text: str) -> str:
@@ -107,7 +107,7 @@ def _to_valid_text(text: str) -> str:
 
 
 def _find_plans(main: PackSource, config_dir: Path) -> list[str]:
-    """The plans of the config folder that a transcript names; in doubt one is."""
+    """Return the plans of the config folder that a transcript names; if unsure, a plan counts as named."""
     known = {os.fsencode(item.name[:-3]) for item in scan_folder(config_dir / "plans") if item.name.endswith(".md")}
     named: set[bytes] = set()
     before = b""
@@ -117,20 +117,33 @@ def _find_plans(main: PackSource, config_dir: Path) -> list[str]:
     return sorted(os.fsdecode(name) for name in named & known)
 
 
-def _list_files(found: SessionTarget, config_dir: Path, plans: list[str]) -> tuple[list[Path], tuple[Path, ...]]:
-    project_dir, own = found.path.parent, found.session_id
+def _list_files(target: SessionTarget, config_dir: Path, plans: list[str]) -> tuple[list[Path], tuple[Path, ...]]:
+    project_dir, own = target.path.parent, target.session_id
     loose = list_loose_agents(project_dir)
-    mine = list_belongings(config_dir, project_dir, own, plans, loose)
+    belongings = list_belongings(config_dir, project_dir, own, plans, loose)
     metas = [agent.meta_path for agent in loose.get(own, []) if agent.meta_path]
-    inside = [path for path in mine.other if path.is_relative_to(found.session_dir)]
-    outside = [path for path in mine.other if path not in inside]
-    known = [*mine.subagents, *mine.tool_results, *mine.workflows, *mine.file_history, *mine.todos, *mine.tasks]
-    known += [*mine.loose_agents, *metas, *mine.plans, *filter(None, [mine.custom_title]), *_list_below(inside)]
-    files = list(dict.fromkeys(path for path in known if _is_plain_file(path) and not found.is_reached_by_link(path)))
-    strange = [path for path in known if path.is_symlink() or not (path.is_file() or path.is_dir())]
-    strange += list_left_out_links(found)
-    machine = filter(None, (mine.session_env, mine.debug, mine.resume_head))
-    return files, tuple(sorted({*strange, *outside, *machine}))
+    inside = [path for path in belongings.other if path.is_relative_to(target.session_dir)]
+    outside = [path for path in belongings.other if path not in inside]
+    known = [
+        *belongings.subagents,
+        *belongings.tool_results,
+        *belongings.workflows,
+        *belongings.file_history,
+        *belongings.todos,
+        *belongings.tasks,
+    ]
+    known += [
+        *belongings.loose_agents,
+        *metas,
+        *belongings.plans,
+        *filter(None, [belongings.custom_title]),
+        *_list_below(inside),
+    ]
+    files = list(dict.fromkeys(path for path in known if _is_plain_file(path) and not target.is_reached_by_link(path)))
+    unusual = [path for path in known if path.is_symlink() or not (path.is_file() or path.is_dir())]
+    unusual += list_left_out_links(target)
+    machine = filter(None, (belongings.session_env, belongings.debug, belongings.resume_head))
+    return files, tuple(sorted({*unusual, *outside, *machine}))
 
 
 def _list_below(paths: Iterable[Path]) -> Iterator[Path]:

@@ -1,7 +1,7 @@
-"""Packing sessions into one file, with everything that belongs to them.
+"""Packs sessions into one file, with everything that belongs to them.
 
-Every byte of a session is read once. The files are compressed into a nameless temporary file, because the manifest,
-which stands before them, is known only then; the package appears under its name when it is whole.
+Every byte of a session is read once. The files are compressed into an unnamed temporary file, because the manifest
+before them is known only afterwards; the package appears under its name when it is complete.
 """
 
 from __future__ import annotations
@@ -40,38 +40,38 @@ _MAX_ATTEMPTS = 3
 
 
 class PackResult(NamedTuple):
-    """A package that was made."""
+    """A finished package."""
 
     path: Path
     size: int
     sha256: str
-    """Of the whole package."""
+    """The hash of the whole package."""
     manifest: PackageManifest
     left_out: tuple[Path, ...]
-    """What is the sessions' and did not go along: links, logs, caches, shell code."""
+    """Files of the sessions that were not packed: links, logs, caches, shell code."""
 
 
 def pack_sessions(
     paths: Sequence[Path], output: Path, *, redaction: PackageRedaction | None = None, force: bool = False
 ) -> PackResult:
-    """Make a package of some sessions; a file that is there is replaced only with `force`."""
+    """Pack some sessions; replaces an existing file only with `force`."""
     if not force and output.exists():
-        raise UsageError(f"{output}: is there already; choose another name, or use --force")
+        raise UsageError(f"{output}: already exists; choose another name, or use --force")
     for attempt in range(1, _MAX_ATTEMPTS + 1):
         try:
             return _write_package([list_session_contents(path) for path in paths], output, redaction)
-        except Changed:  # a client is at work; the next look finds it between two changes
+        except Changed:  # a client is writing; the next attempt may fall between two changes
             if attempt == _MAX_ATTEMPTS:
                 raise
         except OSError as error:
-            raise TurnlogError(f"{output}: {error.strerror or error}; no package was made") from error
+            raise TurnlogError(f"{output}: {error.strerror or error}; no package was written") from error
     raise AssertionError("unreachable")
 
 
 def _write_package(chosen: list[SessionContents], output: Path, redaction: PackageRedaction | None) -> PackResult:
     ids = [item.target.session_id.lower() for item in chosen]
-    if twice := next((name for name in ids if ids.count(name) > 1), None):
-        raise UsageError(f"two of the sessions have the id {twice}; pack one of them")
+    if duplicate := next((name for name in ids if ids.count(name) > 1), None):
+        raise UsageError(f"two of the sessions have the id {duplicate}; pack one of them")
     if redaction:
         redaction.learn_secrets(chosen)
     with tempfile.TemporaryFile(dir=output.parent) as body:
@@ -84,7 +84,7 @@ def _write_package(chosen: list[SessionContents], output: Path, redaction: Packa
         try:
             check_package_manifest(manifest)
         except Unreadable as error:
-            raise TurnlogError(f"{output}: was not made, because it {error}") from error
+            raise TurnlogError(f"{output}: was not written, because it {error}") from error
         running, sizes = hashlib.sha256(), [0]
         replace_file(output, _iterate_package(manifest, body, running, sizes), root=output.parent)
     left_out = tuple(path for item in chosen for path in item.left_out)
@@ -92,29 +92,29 @@ def _write_package(chosen: list[SessionContents], output: Path, redaction: Packa
 
 
 class _PackMember(NamedTuple):
-    """A file on its way into the package."""
+    """A file to be packed."""
 
     name: str
     session: str
-    look: Callable[[], PackSource | bytes]
+    open_source: Callable[[], PackSource | bytes]
 
 
 def _list_members(chosen: list[SessionContents]) -> list[_PackMember]:
-    """All files by name, each once: a plan may be several sessions'."""
-    found: dict[str, _PackMember] = {}
+    """List all files by name, each once: a plan may belong to several sessions."""
+    members: dict[str, _PackMember] = {}
     for item in chosen:
         own = item.target.session_id
-        found[item.main_name] = _PackMember(item.main_name, own, partial(_return_same, item.main))
+        members[item.main_name] = _PackMember(item.main_name, own, partial(_return_same, item.main))
         for name, path in item.files.items():
-            found.setdefault(name, _PackMember(name, own, partial(inspect_source, path)))
+            members.setdefault(name, _PackMember(name, own, partial(inspect_source, path)))
         if item.history:
             name = f"{HISTORY_NAME_PREFIX}{own}.jsonl"
-            found[name] = _PackMember(name, own, partial(_return_same, item.history))
-    return [found[name] for name in sorted(found)]
+            members[name] = _PackMember(name, own, partial(_return_same, item.history))
+    return [members[name] for name in sorted(members)]
 
 
-def _return_same(looked: PackSource | bytes) -> PackSource | bytes:
-    return looked
+def _return_same(source: PackSource | bytes) -> PackSource | bytes:
+    return source
 
 
 def _compress_members(
@@ -130,22 +130,22 @@ def _compress_members(
 def _add_member(
     stream: zstandard.ZstdCompressionWriter, member: _PackMember, redaction: PackageRedaction | None
 ) -> PackedFile:
-    """Write one file; the hash is of what is written."""
-    looked = member.look()
+    """Write one file; the hash is that of the written bytes."""
+    source = member.open_source()
     if redaction is None:
-        return _write_member(stream, member, looked, _get_size(looked), _read_pieces(looked))
-    with redaction.spool_redacted(member.name, looked) as (size, pieces):
-        return _write_member(stream, member, looked, size, pieces)
+        return _write_member(stream, member, source, _get_size(source), _read_pieces(source))
+    with redaction.spool_redacted(member.name, source) as (size, pieces):
+        return _write_member(stream, member, source, size, pieces)
 
 
 def _write_member(
     stream: zstandard.ZstdCompressionWriter,
     member: _PackMember,
-    looked: PackSource | bytes,
+    source: PackSource | bytes,
     size: int,
     pieces: Iterable[bytes],
 ) -> PackedFile:
-    mode, mtime_ns = (0o600, 0) if isinstance(looked, bytes) else (looked.mode, looked.mtime_ns)
+    mode, mtime_ns = (0o600, 0) if isinstance(source, bytes) else (source.mode, source.mtime_ns)
     running = hashlib.sha256()
     stream.write(build_tar_header(member.name, size, mode, mtime_ns // 10**9))
     for piece in pieces:
@@ -159,16 +159,16 @@ def _write_member(
         sha256=running.hexdigest(),
         mtime_ns=mtime_ns,
         mode=mode,
-        left_out=0 if isinstance(looked, bytes) else looked.left_out,
+        left_out=0 if isinstance(source, bytes) else source.left_out,
     )
 
 
-def _get_size(looked: PackSource | bytes) -> int:
-    return len(looked) if isinstance(looked, bytes) else looked.size
+def _get_size(source: PackSource | bytes) -> int:
+    return len(source) if isinstance(source, bytes) else source.size
 
 
-def _read_pieces(looked: PackSource | bytes) -> Iterator[bytes]:
-    return iter([looked]) if isinstance(looked, bytes) else looked.read_pieces()
+def _read_pieces(source: PackSource | bytes) -> Iterator[bytes]:
+    return iter([source]) if isinstance(source, bytes) else source.read_pieces()
 
 
 def _describe_session(item: SessionContents, redaction: PackageRedaction | None) -> PackedSession:
@@ -186,7 +186,7 @@ def _describe_session(item: SessionContents, redaction: PackageRedaction | None)
 def _iterate_package(
     manifest: PackageManifest, body: IO[bytes], running: hashlib._Hash, sizes: list[int]
 ) -> Iterator[bytes]:
-    """The bytes of the package; what they come to is known when the last was taken."""
+    """Yield the bytes of the package; `running` and `sizes` are complete after the last one."""
     data = encode_package_manifest(manifest)
     first = build_tar_header(MANIFEST_NAME, len(data), 0o644, 0) + data + build_tar_padding(len(data))
     frame = zstandard.ZstdCompressor(level=_COMPRESSION_LEVEL, write_checksum=True).compress(first)

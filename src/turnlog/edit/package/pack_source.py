@@ -1,7 +1,7 @@
-"""A file that is packed while its client may be writing to it.
+"""A file that is packed while a client may be writing to it.
 
-What is packed is how the file begins at one moment, up to the end of a line if it is being written: a checkpoint is
-taken first, and must still hold when the last byte was read. A file that is rewritten meanwhile is refused.
+The package gets the start of the file at one moment, up to a line end if it is being written: a checkpoint is
+taken first, and must still be valid after the last byte was read. A file that is rewritten in the meantime is refused.
 """
 
 from __future__ import annotations
@@ -30,43 +30,45 @@ class PackSource(NamedTuple):
     size: int
     """How many bytes of it are packed."""
     left_out: int
-    """How many bytes behind them are a line that was being written."""
+    """How many bytes after them belong to a line that was being written."""
     mode: int
     mtime_ns: int
     checkpoint: Checkpoint
 
     def read_pieces(self) -> Iterator[bytes]:
-        """The bytes; `Changed` if they are no longer how the file begins."""
-        done = 0
+        """Yield the bytes; raises `Changed` if the file no longer begins with them."""
+        position = 0
         try:
             fd, _ = open_regular_file(self.path)
             try:
-                while done < self.size and (piece := read_at(fd, done, min(_PIECE_BYTES, self.size - done))):
-                    done += len(piece)
+                while position < self.size and (
+                    piece := read_at(fd, position, min(_PIECE_BYTES, self.size - position))
+                ):
+                    position += len(piece)
                     yield piece
             finally:
                 os.close(fd)
         except FileNotFoundError:
-            done = -1
+            position = -1
         except OSError as error:
             raise Unreadable(f"{self.path}: {error.strerror}; it can't be packed") from error
-        if done < self.size:
-            raise Changed(f"{self.path}: was rewritten while it was packed; try again")
+        if position < self.size:
+            raise Changed(f"{self.path}: was rewritten during packing; try again")
         self.check_unchanged()
 
     def check_unchanged(self) -> None:
-        """See that the file only grew, as transcripts do; of others nothing may have changed."""
+        """Check that a transcript has only grown, and that any other file has not changed at all."""
         if _is_transcript_file(self.path):
-            holds = find_stale_reason(self.path, self.checkpoint) is None
+            is_unchanged = find_stale_reason(self.path, self.checkpoint) is None
         else:
             now = self.path.stat()
-            holds = (now.st_size, now.st_mtime_ns) == (self.size, self.mtime_ns)
-        if not holds:
-            raise Changed(f"{self.path}: was rewritten while it was packed; try again")
+            is_unchanged = (now.st_size, now.st_mtime_ns) == (self.size, self.mtime_ns)
+        if not is_unchanged:
+            raise Changed(f"{self.path}: was rewritten during packing; try again")
 
 
 def inspect_source(path: Path, now: float | None = None) -> PackSource:
-    """Look at a file that is to be packed."""
+    """Examine a file that is to be packed."""
     try:
         fd, status = open_regular_file(path)
         try:
@@ -77,20 +79,20 @@ def inspect_source(path: Path, now: float | None = None) -> PackSource:
         finally:
             os.close(fd)
     except FileNotFoundError:
-        raise Changed(f"{path}: is gone; try again") from None
+        raise Changed(f"{path}: no longer exists; try again") from None
     except OSError as error:
         raise Unreadable(f"{path}: {error.strerror}; it can't be packed") from error
     return PackSource(path, size, status.st_size - size, status.st_mode & 0o7777, status.st_mtime_ns, checkpoint)
 
 
 def _is_transcript_file(path: Path) -> bool:
-    """Whether the client writes a file by adding lines to it."""
+    """Return whether the client writes a file by appending lines to it."""
     own = is_session_id(path.stem) or path.stem.startswith("agent-") or path.stem == "journal"
     return path.suffix == ".jsonl" and own
 
 
 def _find_whole_lines_end(fd: int, size: int) -> int:
-    """Where the last whole line ends."""
+    """Return where the last whole line ends."""
     while size:
         start = max(size - _TAIL_BYTES, 0)
         end = read_at(fd, start, size - start).rfind(b"\n") + 1
@@ -101,17 +103,17 @@ def _find_whole_lines_end(fd: int, size: int) -> int:
 
 
 def split_byte_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Cut pieces into lines with their line ends; the last may have none. Memory holds the longest line only."""
+    """Split pieces into lines with their line ends; the last may have none. Only the longest line is in memory."""
     rest: list[bytes] = []
     for piece in pieces:
-        found = io.BytesIO(piece).readlines()
-        if rest and found:
-            rest.append(found.pop(0))
+        lines = io.BytesIO(piece).readlines()
+        if rest and lines:
+            rest.append(lines.pop(0))
             if rest[-1].endswith(b"\n"):
                 yield b"".join(rest)
                 rest.clear()
-        if found and not found[-1].endswith(b"\n"):
-            rest.append(found.pop())
-        yield from found
+        if lines and not lines[-1].endswith(b"\n"):
+            rest.append(lines.pop())
+        yield from lines
     if rest:
         yield b"".join(rest)

@@ -1,16 +1,16 @@
 """A package: one file with everything that belongs to some sessions, to be unpacked elsewhere.
 
-It is a tar archive compressed with zstd, so `tar --zstd -x` opens it, in three parts behind each other:
+It is a tar archive compressed with zstd, so `tar --zstd -x` opens it, in three consecutive parts:
 
-    manifest.json                    what is in it: sessions, and each file with its size, SHA-256, time and mode
+    manifest.json                    the contents: sessions, and each file with its size, SHA-256, time and mode
     config/<place>, history/<id>     the files, in the order of the manifest; lines of `history.jsonl` by session
-    trailer                          a frame that zstd skips: the length of both parts, and the SHA-256 of all before
+    trailer                          a frame that zstd skips: the length of both parts, and the SHA-256 of all before it
 
-The manifest comes first, so that a reader knows what to expect before it unpacks a byte of it. Nothing tells when or
-where a package was made: the same sessions give the same bytes.
+The manifest comes first, so that a reader knows what to expect before it unpacks a byte. A package does not say
+when or where it was created: the same sessions give the same bytes.
 
-A package may come from a stranger. Nothing in it may lead out of the config folder, nor to a place in it that is none
-of a session's: the client runs what it finds as settings, hooks, skills, commands or shell environment.
+A package may come from a stranger. Nothing in it may lead out of the config folder, nor to a path in it that does
+not belong to a session: the client runs settings, hooks, skills, commands and shell environments that it finds.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ PACKAGE_FORMAT = "turnlog-pack"
 PACKAGE_VERSION = 1
 MANIFEST_NAME = "manifest.json"
 MAX_MANIFEST_BYTES = 64 << 20
-"""No manifest is longer, compressed or not."""
+"""The maximum length of a manifest, compressed or not."""
 _SKIPPABLE_FRAME_MAGIC = 0x184D2A5C
-"""How a frame begins that zstd passes over."""
+"""The start of a frame that zstd skips."""
 _TRAILER_STRUCT = struct.Struct("<II12sQQ32s")
 TRAILER_BYTES = _TRAILER_STRUCT.size
 CONFIG_NAME_PREFIX = "config/"
-"""What the names of files begin with that have a place below the config folder."""
+"""The prefix of files that have a path below the config folder."""
 HISTORY_NAME_PREFIX = "history/"
-"""What the names of lines of `history.jsonl` begin with."""
+"""The prefix of files with lines of `history.jsonl`."""
 
 _AGENT_FILE_PATTERN = re.compile(r"(?:subagents/)?agent-[^/]+\.(?:jsonl|meta\.json)", re.DOTALL)
 _PLAN_FILE_PATTERN = re.compile(r"[^/]+\.md", re.DOTALL)
@@ -49,19 +49,19 @@ class PackedFile(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """One file of a package."""
 
     name: str
-    """In the package; `%` and bytes that are no UTF-8 are written %XX."""
+    """The name in the package; `%` and bytes that are not UTF-8 are written as %XX."""
     session: str
-    """The id of the session that it belongs to; of the first, if it is a plan of several."""
+    """The id of the session that it belongs to; of the first one, if it is a plan of several."""
     size: int
     sha256: str
     mtime_ns: int
     mode: int
     left_out: int = 0
-    """Bytes at its end that are not here: a line that was being written when it was packed."""
+    """How many bytes at its end are missing: a line that was being written during packing."""
 
     @property
     def place(self) -> str | None:
-        """Where it lies below a config folder; None for lines of the history."""
+        """The path below a config folder; None for lines of the history."""
         return self.name[len(CONFIG_NAME_PREFIX) :] if self.name.startswith(CONFIG_NAME_PREFIX) else None
 
 
@@ -71,7 +71,7 @@ class PackedSession(msgspec.Struct, frozen=True, kw_only=True):
     session_id: str
     title: str | None
     project: str | None
-    """The working folder whose sessions it is among."""
+    """The working directory of the project that it belongs to."""
     config_dir: str
     """The config folder that it came from."""
     folder: str
@@ -80,61 +80,60 @@ class PackedSession(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def main(self) -> str:
-        """The name of its transcript."""
+        """The name of its transcript in the package."""
         return f"{CONFIG_NAME_PREFIX}projects/{self.folder}/{self.session_id}.jsonl"
 
 
 class PackageManifest(msgspec.Struct, frozen=True, kw_only=True):
-    """What is in a package."""
+    """The contents of a package."""
 
     format: str = PACKAGE_FORMAT
     version: int = PACKAGE_VERSION
     redacted: bool = False
-    """Whether secrets were replaced by marks."""
+    """Whether secrets were replaced by placeholders."""
     sessions: tuple[PackedSession, ...]
     files: tuple[PackedFile, ...]
     """By name."""
 
     @property
     def size(self) -> int:
-        """How many bytes its files have."""
+        """The total size of its files in bytes."""
         return sum(file.size for file in self.files)
 
     def group_by_session(self) -> dict[str, list[PackedFile]]:
-        """The files of each session, by its id."""
-        found: dict[str, list[PackedFile]] = {session.session_id: [] for session in self.sessions}
+        """Return the files of each session by its id."""
+        files_by_session: dict[str, list[PackedFile]] = {session.session_id: [] for session in self.sessions}
         for file in self.files:
-            found[file.session].append(file)
-        return found
+            files_by_session[file.session].append(file)
+        return files_by_session
 
 
 class PackageTrailer(NamedTuple):
-    """What the end of a package tells."""
+    """The information at the end of a package."""
 
     manifest: int
-    """How long the first part is, compressed."""
+    """The length of the first part, compressed."""
     files: int
-    """How long the second part is, compressed."""
+    """The length of the second part, compressed."""
     sha256: bytes
-    """Of both."""
+    """The hash of both parts."""
 
 
 def encode_package_manifest(manifest: PackageManifest) -> bytes:
-    """A manifest as JSON."""
     return msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n"
 
 
 def decode_package_manifest(data: bytes) -> PackageManifest:
-    """Read a manifest; `Unreadable` if it is none, or names what no package of turnlog's would hold."""
+    """Parse a manifest; raises `Unreadable` if it is invalid, or names what no package of turnlog contains."""
     try:
-        found = msgspec.json.decode(data, type=_ManifestHead)
-        if found.format != PACKAGE_FORMAT:
-            raise Unreadable("no package of turnlog's")
-        if found.version != PACKAGE_VERSION:
-            raise Unreadable(f"written by another version of turnlog (format {found.version}); use that one")
+        head = msgspec.json.decode(data, type=_ManifestHead)
+        if head.format != PACKAGE_FORMAT:
+            raise Unreadable("not a turnlog package")
+        if head.version != PACKAGE_VERSION:
+            raise Unreadable(f"written by another version of turnlog (format {head.version}); use that version")
         manifest = msgspec.json.decode(data, type=PackageManifest)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-        raise Unreadable(f"damaged: no manifest ({error})") from error
+        raise Unreadable(f"damaged: no valid manifest ({error})") from error
     check_package_manifest(manifest)
     return manifest
 
@@ -145,7 +144,7 @@ class _ManifestHead(msgspec.Struct):
 
 
 def check_package_manifest(manifest: PackageManifest) -> None:
-    """Refuse a manifest with names that lead astray, or with sessions that are not whole."""
+    """Refuse a manifest with unsafe names or with incomplete sessions."""
     sessions = {session.session_id: session for session in manifest.sessions}
     if not sessions or len(sessions) < len(manifest.sessions):
         raise Unreadable("its manifest names no session, or one of them twice")
@@ -153,17 +152,19 @@ def check_package_manifest(manifest: PackageManifest) -> None:
     for session in manifest.sessions:
         plain = is_safe_path(session.folder) and "/" not in session.folder
         if not is_session_id(session.session_id) or not plain:
-            raise Unreadable(f"names the session {session.session_id!r} in {session.folder!r}, which no client would")
+            raise Unreadable(
+                f"has the session {session.session_id!r} in {session.folder!r}, which is not a valid place"
+            )
         if session.main not in names:
-            raise Unreadable(f"holds no transcript of the session {session.session_id}")
+            raise Unreadable(f"contains no transcript of the session {session.session_id}")
     for file in manifest.files:
         owner = sessions.get(file.session)
         if owner is None or not is_safe_path(file.name) or not _belongs_to_owner(file, owner):
-            raise Unreadable(f"names {file.name!r}, which is no place of a session's")
+            raise Unreadable(f"contains {file.name!r}, which is not the path of a session file")
         if file.size < 0 or file.left_out < 0 or not 0 <= file.mode <= 0o7777:
-            raise Unreadable(f"tells what can't be of {file.name!r}")
+            raise Unreadable(f"gives an impossible size or mode for {file.name!r}")
     if (name := find_colliding_name(file.name for file in manifest.files)) is not None:
-        raise Unreadable(f"holds {name!r} twice, or two names that differ only in capitals")
+        raise Unreadable(f"contains {name!r} twice, or two names that differ only in case")
 
 
 def _belongs_to_owner(file: PackedFile, owner: PackedSession) -> bool:
@@ -172,26 +173,26 @@ def _belongs_to_owner(file: PackedFile, owner: PackedSession) -> bool:
     return is_session_place(file.place, owner.session_id, owner.folder)
 
 
-def encode_trailer(told: PackageTrailer) -> bytes:
-    """The end of a package."""
-    return _TRAILER_STRUCT.pack(_SKIPPABLE_FRAME_MAGIC, TRAILER_BYTES - 8, PACKAGE_FORMAT.encode(), *told)
+def encode_trailer(trailer: PackageTrailer) -> bytes:
+    """Encode the end of a package."""
+    return _TRAILER_STRUCT.pack(_SKIPPABLE_FRAME_MAGIC, TRAILER_BYTES - 8, PACKAGE_FORMAT.encode(), *trailer)
 
 
 def read_trailer(data: bytes, size: int) -> PackageTrailer:
-    """What the last bytes of a file of that size tell; `Unreadable` if it is no package, or not a whole one."""
+    """Parse the last bytes of a file of `size` bytes; raises `Unreadable` if it is not a complete package."""
     if len(data) != TRAILER_BYTES:
-        raise Unreadable("no package of turnlog's, or cut off")
+        raise Unreadable("not a turnlog package, or truncated")
     magic, length, form, *rest = _TRAILER_STRUCT.unpack(data)
-    told = PackageTrailer(*rest)
+    trailer = PackageTrailer(*rest)
     if (magic, length, form) != (_SKIPPABLE_FRAME_MAGIC, TRAILER_BYTES - 8, PACKAGE_FORMAT.encode()):
-        raise Unreadable("no package of turnlog's, or cut off")
-    if told.manifest + told.files + TRAILER_BYTES != size or told.manifest > MAX_MANIFEST_BYTES:
-        raise Unreadable("damaged: it is not as long as its end says")
-    return told
+        raise Unreadable("not a turnlog package, or truncated")
+    if trailer.manifest + trailer.files + TRAILER_BYTES != size or trailer.manifest > MAX_MANIFEST_BYTES:
+        raise Unreadable("damaged: its length is not the one given at its end")
+    return trailer
 
 
 def is_session_place(place: str, session_id: str, folder: str) -> bool:
-    """Whether a place below a config folder is one where files of a session lie; all are written as in a package."""
+    """Return whether a path below a config folder is one for files of a session; names are escaped as in a package."""
     top, _, rest = place.partition("/")
     if top == "projects":
         project, _, rest = rest.partition("/")
@@ -205,7 +206,7 @@ def is_session_place(place: str, session_id: str, folder: str) -> bool:
 
 
 def find_colliding_name(names: Iterable[str]) -> str | None:
-    """A name that some disks would not tell from another, or that is both file and folder; None if there is none."""
+    """Return a name that some disks can't tell from another, or that is both file and folder; None if none is."""
     seen: set[str] = set()
     folders: set[str] = set()
     for name in names:

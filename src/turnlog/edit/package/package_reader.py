@@ -1,8 +1,8 @@
-"""Reading a package that may come from a stranger: nothing is believed, and nothing more is read than it declares.
+"""Reads a package that may come from a stranger: trusts nothing, and reads no more than it declares.
 
-A file counts as read when its header, its bytes and its hash are exactly those of the manifest; there is no other order
-and nothing in between. So links, devices and second copies can't be in it, and no more can come out of it than the
-manifest says.
+A file is accepted only if its header, its bytes and its hash are exactly those of the manifest, in its order, with
+nothing in between. So a package can't contain links, devices or second copies, and can't unpack to more than the
+manifest declares.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ from turnlog.errors import Unreadable
 
 _PIECE_BYTES = 1 << 20
 _MAX_WINDOW_BYTES = 128 << 20
-"""How much memory unpacking may ask for; a stranger's file could ask for gigabytes."""
+"""How much memory decompression may use; a stranger's file could ask for gigabytes."""
 
 
 class PackageMember(NamedTuple):
-    """A file of a package, about to be read."""
+    """A file of a package that is about to be read."""
 
     file: PackedFile
     pieces: Iterator[bytes]
-    """Its bytes; raises behind the last one if they are not those that were packed. To be read to the end."""
+    """Its bytes, to be read to the end; raises after the last one if they are not those that were packed."""
 
 
 class Package:
-    """An open package; what it says of itself was read, its files were not."""
+    """An open package; its manifest was read, its files were not."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -72,7 +72,7 @@ class Package:
         self._file.close()
 
     def verify(self) -> str:
-        """Read everything and compare it with its checksums; gives the SHA-256 of the whole file."""
+        """Read everything and compare it with its checksums; returns the SHA-256 of the whole file."""
         whole = self._hash_file()
         for member in self.iterate_members():
             for _ in member.pieces:
@@ -80,7 +80,7 @@ class Package:
         return whole
 
     def iterate_members(self) -> Iterator[PackageMember]:
-        """The files in their order; each must be read before the next one."""
+        """Yield the files in order; each must be read before the next one."""
         with self._name_file_in_errors():
             self._file.seek(self._trailer.manifest)
             stream = _open_stream(_FileStretch(self._file, self._trailer.files))
@@ -91,7 +91,7 @@ class Package:
                 yield PackageMember(file, self._read_pieces(stream, file))
             self._expect_bytes(stream, TAR_END, "its end")
             if stream.read(1):
-                raise Unreadable("holds more than its manifest says")
+                raise Unreadable("contains more than its manifest declares")
 
     def _read_pieces(self, stream: IO[bytes], file: PackedFile) -> Iterator[bytes]:
         running, left = sha256(), file.size
@@ -105,11 +105,11 @@ class Package:
                 yield piece
             self._expect_bytes(stream, build_tar_padding(file.size), file.name)
             if running.hexdigest() != file.sha256:
-                raise Unreadable(f"damaged: {file.name!r} has another hash than when it was packed")
+                raise Unreadable(f"damaged: the hash of {file.name!r} is not the one in the manifest")
 
     def _expect_bytes(self, stream: IO[bytes], data: bytes, name: str) -> None:
         if _read_exactly(stream, len(data)) != data:
-            raise Unreadable(f"damaged, or not packed by turnlog: something else stands in the place of {name!r}")
+            raise Unreadable(f"damaged, or not packed by turnlog: there is something else in the place of {name!r}")
 
     def _read_trailer(self) -> PackageTrailer:
         self._file.seek(max(self.size - TRAILER_BYTES, 0))
@@ -123,11 +123,11 @@ class Package:
             raise Unreadable("damaged: its manifest is too long")
         data = _read_exactly(stream, size)
         if len(data) < size or _read_exactly(stream, TAR_BLOCK_BYTES) != build_tar_padding(size):
-            raise Unreadable("damaged: its manifest is not whole")
+            raise Unreadable("damaged: its manifest is incomplete")
         return decode_package_manifest(data)
 
     def _hash_file(self) -> str:
-        """The hash of the whole file, of which the trailer tells that of all before it."""
+        """Return the hash of the whole file; the trailer contains the hash of everything before itself."""
         running, left = sha256(), self.size - TRAILER_BYTES
         with self._name_file_in_errors():
             self._file.seek(0)
@@ -135,28 +135,28 @@ class Package:
                 running.update(piece)
                 left -= len(piece)
             if running.digest() != self._trailer.sha256:
-                raise Unreadable("damaged: its checksum is another")
+                raise Unreadable("damaged: its checksum is wrong")
             running.update(self._file.read(TRAILER_BYTES))
         return running.hexdigest()
 
     @contextlib.contextmanager
     def _name_file_in_errors(self) -> Iterator[None]:
-        """Tell every failure as one of this file."""
+        """Put the name of this file before every error."""
         try:
             yield
         except zstandard.ZstdError as error:
             raise Unreadable(f"{self.path}: damaged ({error})") from error
         except MemoryError as error:
-            raise Unreadable(f"{self.path}: asks for more memory than there is") from error
+            raise Unreadable(f"{self.path}: needs more memory than is available") from error
         except Unreadable as error:
-            words = str(error)
-            raise Unreadable(words if words.startswith(f"{self.path}: ") else f"{self.path}: {words}") from error
+            message = str(error)
+            raise Unreadable(message if message.startswith(f"{self.path}: ") else f"{self.path}: {message}") from error
         except OSError as error:
             raise Unreadable(f"{self.path}: {error.strerror or error}") from error
 
 
 class _FileStretch:
-    """A stretch of a file as a file of its own."""
+    """A section of a file, readable like a file of its own."""
 
     def __init__(self, file: IO[bytes], size: int) -> None:
         self._file = file
@@ -175,7 +175,7 @@ def _open_stream(part: _FileStretch) -> IO[bytes]:
 
 
 def _read_exactly(stream: IO[bytes], size: int) -> bytes:
-    """So many bytes; fewer only at the end."""
+    """Read `size` bytes; returns fewer only at the end."""
     parts = []
     while size and (part := stream.read(min(size, _PIECE_BYTES))):
         parts.append(part)

@@ -1,7 +1,7 @@
-"""Secrets out of a package: transcripts entry by entry, other files as texts.
+"""Removes secrets from a package: from transcripts entry by entry, from other files as texts.
 
-Everything is read twice: a secret that a rule finds once is then replaced wherever it stands in the package, also
-before. Values without secrets stay byte for byte as they are.
+Everything is read twice, so that a secret that a rule finds once is replaced everywhere in the package, also in
+earlier files. Values without secrets stay byte for byte as they are.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ _PIECE_BYTES = 1 << 20
 
 
 class PackageRedaction:
-    """Redacts the files of one package; the same secret gets the same mark in all of them."""
+    """Redacts the files of one package; the same secret gets the same placeholder in all of them."""
 
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
         self._mains: set[str] = set()
 
     def build_report(self) -> RedactionReport:
-        """What was replaced."""
+        """Report what was replaced."""
         return self._redactor.build_report()
 
     def redact_text(self, text: str) -> str:
-        """A short text, such as a title."""
+        """Redact a short text, such as a title, without counting it."""
         return self._redactor.make_rehearsal().redact_text(text)
 
-    def learn_secrets(self, chosen: list[SessionContents]) -> None:
-        """Take note of the secrets in all files."""
+    def learn_secrets(self, sessions: list[SessionContents]) -> None:
+        """Find the secrets in all files."""
         first = self._redactor.make_rehearsal()
-        for item in chosen:
+        for item in sessions:
             self._mains.add(item.main_name)
             with _open_draft(item.main) as draft:
                 redaction.learn_session_secrets(draft, (), first)
@@ -50,14 +50,14 @@ class PackageRedaction:
             _drain_pieces(_redact_pieces(first, "history.jsonl", [item.history]))
 
     @contextlib.contextmanager
-    def spool_redacted(self, name: str, looked: PackSource | bytes) -> Iterator[tuple[int, Iterator[bytes]]]:
-        """The redacted bytes of a file, and how many they are: that must be known before the first is packed."""
+    def spool_redacted(self, name: str, source: PackSource | bytes) -> Iterator[tuple[int, Iterator[bytes]]]:
+        """Provide the redacted bytes of a file, and their number, which is needed before the first byte is packed."""
         with tempfile.SpooledTemporaryFile(_MAX_MEMORY_BYTES) as file:
-            if isinstance(looked, PackSource) and name in self._mains:
-                with _open_draft(looked) as draft:
+            if isinstance(source, PackSource) and name in self._mains:
+                with _open_draft(source) as draft:
                     file.writelines(redaction.redact_draft(draft, self._redactor).without_torn_end().iterate_lines())
             else:
-                pieces = [looked] if isinstance(looked, bytes) else looked.read_pieces()
+                pieces = [source] if isinstance(source, bytes) else source.read_pieces()
                 file.writelines(_redact_pieces(self._redactor, name, pieces))
             size = file.tell()
             file.seek(0)
@@ -66,7 +66,7 @@ class PackageRedaction:
 
 @contextlib.contextmanager
 def _open_draft(main: PackSource) -> Iterator[Draft]:
-    """A transcript as far as it is packed."""
+    """Open the part of a transcript that is packed."""
     file = Transcript.open(main.path)
     try:
         draft = Draft.from_transcript(file)

@@ -1,15 +1,15 @@
-"""Files that are to appear in a config folder all together, or not at all.
+"""Files that appear in a config folder all together, or not at all.
 
-Everything is written, flushed, into a hidden folder of the config folder first. Then each file gets its name by a
-second link, which never replaces another file; transcripts come last, so that no session is seen before all of it is
-there. The hidden folder is the entry of a journal:
+Everything is first written to a hidden folder of the config folder and flushed. Then each file gets its name by a
+second link, which never replaces another file; transcripts come last, so that no session is visible before it is
+complete. The hidden folder is the entry of a journal:
 
     <config>/.turnlog-unpack-<random>/<number>     the new files
-                                     /plan.json    where each goes; on the disk before the first of them has its name
-                                     /ready        all but the transcripts are in their places
+                                     /plan.json    where each goes; on the disk before the first of them gets its name
+                                     /ready        everything except the transcripts is in place
 
-If a process was killed, the next one finishes the work if it was `ready`, and takes it back otherwise. Any other
-failure takes everything back at once.
+After a killed process, the next one finishes the work if it was `ready`, and reverses it otherwise. Any other
+failure reverses everything at once.
 """
 
 from __future__ import annotations
@@ -49,24 +49,24 @@ class StagedFile(msgspec.Struct, frozen=True):
 
     number: int
     place: str
-    """Below the config folder, written as in a package."""
+    """The path below the config folder, escaped as in a package."""
     sha256: str
     is_last: bool
-    """A transcript: it appears when all else is there."""
+    """Whether it is a transcript, which appears after everything else."""
 
 
 class StagingPlan(msgspec.Struct, frozen=True):
-    """What is to appear."""
+    """The files that are to appear."""
 
     items: tuple[StagedFile, ...]
     folders: tuple[str, ...]
-    """Folders that are made for them, the outer ones first."""
+    """Folders to create for them, the outer ones first."""
     history: int | None = None
     """The number of the file with lines for `history.jsonl`."""
 
 
 class StagedUnpacking(NamedTuple):
-    """An unpacking under way, or one that a killed process left."""
+    """An unpacking in progress, or one that a killed process left."""
 
     folder: Path
     plan: StagingPlan
@@ -82,16 +82,16 @@ class StagedUnpacking(NamedTuple):
         return self.folder.parent
 
     def get_staged_path(self, item: StagedFile) -> Path:
-        """Where a file waits."""
+        """Return where a file waits."""
         return self.folder / str(item.number)
 
     def get_goal(self, item: StagedFile) -> Path:
-        """Where a file goes."""
+        """Return where a file goes."""
         return self.config / unescape_path(item.place)
 
 
 class UnpackJournal(Journal[StagedUnpacking]):
-    """The journal of what is unpacked into a config folder."""
+    """The journal of unpacking into a config folder."""
 
     manifest_name = _PLAN_FILE_NAME
     removed_prefix = ".turnlog-unpacked-"
@@ -110,29 +110,29 @@ class UnpackJournal(Journal[StagedUnpacking]):
         return StagedUnpacking(folder, plan if is_safe else StagingPlan((), ()))
 
     def settle_unfinished(self) -> None:
-        """Finish or take back what killed processes left; refuses to go on over a plan that can't be read."""
+        """Finish or reverse what killed processes left; refuses to continue if a plan can't be read."""
         super().settle_unfinished()
         for reason in self.list_entries().unreadable:
             raise TurnlogError(reason)
 
     def settle_entry(self, entry: StagedUnpacking) -> None:
-        """Finish an unpacking that only lacks transcripts, unless a place was taken since; take back any other."""
+        """Finish an unpacking that only lacks transcripts, unless a path was taken since; reverse any other."""
         if self.read_state(entry.folder) == _STATE_READY:
             with contextlib.suppress(Changed):
                 _append_history(entry)
                 _publish_transcripts(entry)
                 self.remove_entry(entry.folder)
                 return
-        self._take_back(entry)
+        self._remove_published(entry)
 
     @contextlib.contextmanager
     def stage_files(self) -> Iterator[StagingArea]:
-        """Give an area for new files; those that are not published go in the end."""
+        """Provide an area for new files; those that are not published are removed at the end."""
         with self.add_entry(f"{_STAGING_FOLDER_PREFIX}{secrets.token_hex(6)}") as folder:
             yield StagingArea(self, folder)
 
     def carry_out(self, entry: StagedUnpacking) -> None:
-        """Give all files their names; on any failure none keeps it."""
+        """Give all files their names; after any failure none keeps it."""
         lines = b""
         try:
             for place in entry.plan.folders:
@@ -145,25 +145,25 @@ class UnpackJournal(Journal[StagedUnpacking]):
             lines = _append_history(entry)
             _publish_transcripts(entry)
         except BaseException:
-            self._take_back(entry)
-            _take_history_back(entry.config / _HISTORY_FILE_NAME, lines)
+            self._remove_published(entry)
+            _remove_history_lines(entry.config / _HISTORY_FILE_NAME, lines)
             raise
         self.remove_entry(entry.folder)
 
-    def _take_back(self, entry: StagedUnpacking) -> None:
-        """Remove what already has its name, if it is still what was written, and the folders that were made for it."""
+    def _remove_published(self, entry: StagedUnpacking) -> None:
+        """Remove files that already have their names, if unchanged, and the folders that were created for them."""
         for item in entry.plan.items:
             staged, goal = entry.get_staged_path(item), entry.get_goal(item)
             if is_same_file(staged, goal) if staged.exists() else _has_hash(goal, item.sha256):
                 goal.unlink()
         for place in reversed(entry.plan.folders):
-            with contextlib.suppress(OSError):  # somebody else has put something into it
+            with contextlib.suppress(OSError):  # another program has put something into it
                 (entry.config / unescape_path(place)).rmdir()
         self.remove_entry(entry.folder)
 
 
 class StagingArea:
-    """New files of a config folder that are not in their places yet."""
+    """New files of a config folder that are not in place yet."""
 
     def __init__(self, journal: UnpackJournal, folder: Path) -> None:
         self.folder = folder
@@ -174,13 +174,13 @@ class StagingArea:
         self._count = 0
 
     def add_file(self, goal: Path, pieces: Iterable[bytes], mode: int, *, is_last: bool = False) -> None:
-        """Write a file that will appear at a place below the config folder."""
+        """Write a file that will appear at a path below the config folder."""
         digest = self._write_staged(pieces, mode)
         place = escape_path(goal.relative_to(self._config).as_posix())
         self._items.append(StagedFile(self._count, place, digest, is_last))
 
     def add_history(self, data: bytes) -> None:
-        """Keep lines that will be added to the history, unless they are in it."""
+        """Keep lines that will be added to the history, unless it already contains them."""
         self._write_staged([data], 0o600)
         self._history = self._count
 
@@ -189,7 +189,7 @@ class StagingArea:
         return write_new_file(self.folder / str(self._count), pieces, mode).sha256 or ""
 
     def publish_files(self) -> None:
-        """Give all files their names; on any failure nothing of it stays."""
+        """Give all files their names; after any failure nothing remains."""
         items = tuple(sorted(self._items, key=lambda item: (item.is_last, item.place)))
         plan = StagingPlan(items, tuple(self._list_missing_folders(items)), self._history)
         for item in items:
@@ -198,15 +198,15 @@ class StagingArea:
         self._journal.carry_out(StagedUnpacking(self.folder, plan))
 
     def _list_missing_folders(self, items: tuple[StagedFile, ...]) -> Iterator[str]:
-        found: set[str] = set()
+        folders: set[str] = set()
         for item in items:
             parts = item.place.split("/")
-            found.update("/".join(parts[:count]) for count in range(1, len(parts)))
-        yield from (place for place in sorted(found) if not (self._config / unescape_path(place)).exists())
+            folders.update("/".join(parts[:count]) for count in range(1, len(parts)))
+        yield from (place for place in sorted(folders) if not (self._config / unescape_path(place)).exists())
 
 
 def _publish_transcripts(entry: StagedUnpacking) -> None:
-    """Let the transcripts appear; then their staged names go, so that none appears twice."""
+    """Publish the transcripts, then remove their staged names, so that none appears twice."""
     transcripts = [item for item in entry.plan.items if item.is_last]
     for item in transcripts:
         staged = entry.get_staged_path(item)
@@ -222,7 +222,7 @@ def _name_file(entry: StagedUnpacking, item: StagedFile) -> None:
     try:
         add_name(entry.get_staged_path(item), goal)
     except FileExistsError:
-        raise Changed(f"{goal}: appeared while it was being unpacked; nothing was written") from None
+        raise Changed(f"{goal}: appeared during unpacking; nothing was written") from None
 
 
 def _flush_goals(entry: StagedUnpacking) -> None:
@@ -235,7 +235,7 @@ def _has_hash(goal: Path, digest: str) -> bool:
 
 
 def _append_history(entry: StagedUnpacking) -> bytes:
-    """Add the lines to the history that it lacks; gives what was added."""
+    """Add those lines to the history that it lacks; returns what was added."""
     staged = entry.folder / str(entry.plan.history)
     if entry.plan.history is None or not staged.exists():
         return b""
@@ -252,8 +252,8 @@ def _append_history(entry: StagedUnpacking) -> bytes:
     return new
 
 
-def _take_history_back(path: Path, lines: bytes) -> None:
+def _remove_history_lines(path: Path, lines: bytes) -> None:
     if lines:
         whole = read_whole_file(path)
-        if whole.data.endswith(lines):  # else somebody has typed since, and the lines do no harm
+        if whole.data.endswith(lines):  # else the user has typed since, and the lines do no harm
             replace_session_file(path, whole.data[: -len(lines)], root=path.parent, expected=whole.checkpoint)

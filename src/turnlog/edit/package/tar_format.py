@@ -1,7 +1,7 @@
-"""The tar form of a package, in the one way in which it is written: POSIX, plain files only.
+"""The tar format of a package, in the only form that turnlog writes: POSIX, regular files only.
 
-A package is read by writing the expected header again and comparing: there is no parser that a stranger's archive
-could lead astray. Any `tar` reads what is written here.
+To read a package, turnlog writes the expected header again and compares: there is no parser that a stranger's
+archive could mislead. Any `tar` can read this form.
 """
 
 from __future__ import annotations
@@ -10,46 +10,46 @@ from turnlog.errors import Unreadable
 
 TAR_BLOCK_BYTES = 512
 TAR_END = bytes(2 * TAR_BLOCK_BYTES)
-"""What stands behind the last file."""
+"""The end of an archive."""
 _MAX_NAME_BYTES = 100
 _MAX_OCTAL_SIZE = 8**11 - 1
 
 
 def build_tar_header(name: str, size: int, mode: int, mtime: int) -> bytes:
-    """What stands before a file."""
+    """Build the header of a file."""
     raw = name.encode()
-    further = {}
+    extended = {}
     if len(raw) > _MAX_NAME_BYTES or not name.isascii():
-        further["path"] = raw
+        extended["path"] = raw
     if size > _MAX_OCTAL_SIZE:
-        further["size"] = str(size).encode()
+        extended["size"] = str(size).encode()
     before = b""
-    if further:
-        data = b"".join(_build_pax_record(key.encode(), value) for key, value in further.items())
+    if extended:
+        data = b"".join(_build_pax_record(key.encode(), value) for key, value in extended.items())
         before = _build_header_block(b"PaxHeader", len(data), 0o644, 0, b"x") + data + build_tar_padding(len(data))
-    short = raw if "path" not in further else raw[-_MAX_NAME_BYTES:].lstrip(b"/")
+    short = raw if "path" not in extended else raw[-_MAX_NAME_BYTES:].lstrip(b"/")
     return before + _build_header_block(
         short, min(size, _MAX_OCTAL_SIZE), mode, min(max(mtime, 0), _MAX_OCTAL_SIZE), b"0"
     )
 
 
 def build_tar_padding(size: int) -> bytes:
-    """What stands behind a file of that size."""
+    """Build the zero bytes after a file of that size."""
     return bytes(-size % TAR_BLOCK_BYTES)
 
 
 def read_declared_size(block: bytes, name: str) -> int:
-    """The size that the first header of a package tells; `Unreadable` unless it is a header of that name."""
+    """Return the size in the first header of a package; raises `Unreadable` unless the header has that name."""
     digits = block[124:135]
     is_ours = block[:_MAX_NAME_BYTES].rstrip(b"\0") == name.encode() and digits.isdigit()
     size = int(digits, 8) if is_ours and not set(digits) & set(b"89") else -1
     if size < 0 or block != build_tar_header(name, size, 0o644, 0):
-        raise Unreadable("no package of turnlog's")
+        raise Unreadable("not a turnlog package")
     return size
 
 
 def _build_pax_record(key: bytes, value: bytes) -> bytes:
-    """`<length> <key>=<value>` and a line end, where the length counts itself."""
+    """Build `<length> <key>=<value>` and a line end; the length counts itself."""
     rest = len(key) + len(value) + 3
     length = rest + len(str(rest))
     length = rest + len(str(length))

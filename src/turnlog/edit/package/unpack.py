@@ -1,8 +1,8 @@
-"""Unpacking a package into a config folder, so that the client resumes its sessions there.
+"""Unpacks a package into a config folder, so that Claude Code can resume its sessions there.
 
-Nothing is written before every checksum was found right and every place was looked at. Then everything appears, or
-nothing (`staging_area`). Nothing is overwritten. Files get the time of their unpacking: the client deletes by
-that time, and would delete an old session again when it starts next.
+Nothing is written before every checksum and every path was checked. Then everything appears, or nothing
+(`staging_area`). Nothing is overwritten. Files get the time of unpacking: the client deletes sessions by
+that time, and would delete an old one at its next start.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from turnlog.entries.layout import list_project_folders
 from turnlog.errors import Changed, TurnlogError, UsageError
 
 STATE_NEW, STATE_SAME, STATE_KEPT, STATE_DIFFERS = "new", "same", "kept", "differs"
-"""What a file of a package meets in its place: nothing, its equal, another plan (which stays), another file."""
-_NEW_IDS_REMEDY = "nothing was unpacked; --new-ids unpacks it as a session of its own"
-_PROJECT_REMEDY = "nothing was unpacked; give each project a folder of its own with --project OLD=NEW"
+"""What is already at the path of a packed file: nothing, an equal file, another plan (which stays), another file."""
+_NEW_IDS_REMEDY = "nothing was unpacked; --new-ids unpacks it as a separate session"
+_PROJECT_REMEDY = "nothing was unpacked; use --project OLD=NEW to give each project a folder of its own"
 _MODE_MASK = 0o755
-"""A stranger's package lets nobody but the owner write."""
+"""Only the owner may write to files of a stranger's package."""
 
 
 class UnpackGoal(NamedTuple):
@@ -51,7 +51,7 @@ class UnpackedSession(NamedTuple):
 
     @property
     def is_here(self) -> bool:
-        """Whether all of it was here already."""
+        """Whether all of it was already here."""
         return all(goal.state in (STATE_SAME, STATE_KEPT) for goal in self.goals)
 
 
@@ -59,16 +59,19 @@ def unpack_package(
     package: Package,
     config_dir: Path,
     *,
-    given: Mapping[str | None, Path] | None = None,
+    project_folders: Mapping[str | None, Path] | None = None,
     new_ids: bool = False,
     dry_run: bool = False,
 ) -> list[UnpackedSession]:
-    """Unpack all sessions of a package; `given` are the folders for its projects, where they are not those it names."""
+    """Unpack all sessions of a package; `project_folders` replaces the folders of its projects by others."""
     config = Path(os.path.realpath(config_dir))
     _check_disk_space(package, config)
     arrivals = [
         plan_arrival(
-            session, config, _choose_project(session, given or {}), create_uuid() if new_ids else session.session_id
+            session,
+            config,
+            _choose_project(session, project_folders or {}),
+            create_uuid() if new_ids else session.session_id,
         )
         for session in package.manifest.sessions
     ]
@@ -78,73 +81,73 @@ def unpack_package(
     journal = UnpackJournal(config)
     with _ensure_config_folder(config), journal.lock_journal():
         journal.settle_unfinished()
-        found = _plan_sessions(package, config, arrivals)
+        sessions = _plan_sessions(package, config, arrivals)
         try:
-            _write_sessions(package, journal, found)
+            _write_sessions(package, journal, sessions)
         except OSError as error:
             raise TurnlogError(f"{config}: {error.strerror or error}; nothing was unpacked") from error
-    return found
+    return sessions
 
 
-def _choose_project(session: PackedSession, given: Mapping[str | None, Path]) -> str:
-    """The working folder here."""
-    old, named = session.project, given.get(session.project)
+def _choose_project(session: PackedSession, folders: Mapping[str | None, Path]) -> str:
+    """Return the working directory here."""
+    old, named = session.project, folders.get(session.project)
     if named is not None:
         if not named.is_dir():
-            raise UsageError(f"--project {named}: no such folder; make it first")
+            raise UsageError(f"--project {named}: no such folder; create it first")
         return os.path.realpath(named)
     if old is None or not os.path.isabs(old) or not os.path.isdir(old):  # noqa: PTH112, PTH117 - Path raises for some
-        words = "names no working folder" if old is None else f"is of {old}, which is no folder here"
-        raise UsageError(f"session {session.session_id} {words}; say --project PATH, the folder to resume it in")
+        reason = "names no working directory" if old is None else f"belongs to {old}, which does not exist here"
+        raise UsageError(f"session {session.session_id} {reason}; add --project PATH, the folder to resume it in")
     return old
 
 
 def _check_disk_space(package: Package, config: Path) -> None:
-    """Refuse what the disk can't hold, before hours are spent with a file that claims to be endless."""
+    """Refuse a package that does not fit on the disk, before reading a file that claims to be endless."""
     folder = next(path for path in (config, *config.parents) if path.exists())
     free = shutil.disk_usage(folder).free
     if package.manifest.size > free:
-        words = f"its files take {package.manifest.size:,} bytes, and {folder} has room for {free:,}"
-        raise TurnlogError(f"{package.path}: {words}; nothing was unpacked")
+        problem = f"its files need {package.manifest.size:,} bytes, but {folder} has only {free:,} free"
+        raise TurnlogError(f"{package.path}: {problem}; nothing was unpacked")
 
 
 @contextlib.contextmanager
 def _ensure_config_folder(config: Path) -> Iterator[None]:
-    """See that there is a config folder; one that was made for nothing goes again."""
-    made = not config.exists()
+    """Create the config folder if necessary; removes it again after a failure."""
+    is_new = not config.exists()
     config.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
         yield
     except BaseException:
-        if made:
+        if is_new:
             with contextlib.suppress(OSError):
                 config.rmdir()
         raise
 
 
 def _plan_sessions(package: Package, config: Path, arrivals: list[ArrivingSession]) -> list[UnpackedSession]:
-    """What would go where; refuses (`Changed`) if anything of it were to be overwritten."""
-    by_id = {coming.session.session_id: coming for coming in arrivals}
+    """Plan where each file goes; raises `Changed` if anything would be overwritten."""
+    by_id = {arrival.session.session_id: arrival for arrival in arrivals}
     below = {file.name: by_id[file.session].get_place(file) for file in package.manifest.files if file.place}
-    if (twice := find_colliding_name(below.values())) is not None:
-        raise Changed(f"{package.path}: two of its files would come to lie at {twice}; {_PROJECT_REMEDY}")
+    if (duplicate := find_colliding_name(below.values())) is not None:
+        raise Changed(f"{package.path}: two of its files would go to {duplicate}; {_PROJECT_REMEDY}")
     places = {name: config / place for name, place in below.items()}
     for path in places.values():
         resolve_inside(path, config)
     states = _compare_files(package, by_id, places)
-    found = []
+    sessions = []
     packed = package.manifest.group_by_session()
-    for coming in arrivals:
-        files = [file for file in packed[coming.session.session_id] if file.place]
+    for arrival in arrivals:
+        files = [file for file in packed[arrival.session.session_id] if file.place]
         goals = tuple(UnpackGoal(file, places[file.name], states[file.name]) for file in files)
-        found.append(UnpackedSession(coming, config / coming.main, goals))
-        _refuse_overwrite(found[-1], config)
-    return found
+        sessions.append(UnpackedSession(arrival, config / arrival.main, goals))
+        _refuse_overwrite(sessions[-1], config)
+    return sessions
 
 
 def _compare_files(package: Package, by_id: dict[str, ArrivingSession], places: dict[str, Path]) -> dict[str, str]:
     taken = {name for name, path in places.items() if os.path.lexists(path)}
-    found = dict.fromkeys(places, STATE_NEW)
+    states = dict.fromkeys(places, STATE_NEW)
     for member in package.iterate_members() if taken else ():
         if member.file.name not in taken:
             _drain_pieces(member.pieces)
@@ -152,8 +155,8 @@ def _compare_files(package: Package, by_id: dict[str, ArrivingSession], places: 
         running = sha256()
         for piece in by_id[member.file.session].translate_content(member.file, member.pieces):
             running.update(piece)
-        found[member.file.name] = _compare_file(member.file, places[member.file.name], running.hexdigest())
-    return found
+        states[member.file.name] = _compare_file(member.file, places[member.file.name], running.hexdigest())
+    return states
 
 
 def _compare_file(file: PackedFile, path: Path, digest: str) -> str:
@@ -163,37 +166,37 @@ def _compare_file(file: PackedFile, path: Path, digest: str) -> str:
     return STATE_KEPT if is_file and (file.place or "").startswith("plans/") else STATE_DIFFERS
 
 
-def _refuse_overwrite(found: UnpackedSession, config: Path) -> None:
-    name = found.arrival.session_id
+def _refuse_overwrite(session: UnpackedSession, config: Path) -> None:
+    name = session.arrival.session_id
     for folder in list_project_folders(config):
         other = folder / f"{name}.jsonl"
-        if os.path.lexists(other) and os.path.realpath(other) != os.path.realpath(found.path):
-            raise Changed(f"{other}: the session is here already, in another project; {_NEW_IDS_REMEDY}")
-    differing = [goal.path for goal in found.goals if goal.state == STATE_DIFFERS]
-    if found.path in differing:
-        raise Changed(f"{found.path}: the session is here already, with other content; {_NEW_IDS_REMEDY}")
+        if os.path.lexists(other) and os.path.realpath(other) != os.path.realpath(session.path):
+            raise Changed(f"{other}: the session already exists in another project; {_NEW_IDS_REMEDY}")
+    differing = [goal.path for goal in session.goals if goal.state == STATE_DIFFERS]
+    if session.path in differing:
+        raise Changed(f"{session.path}: the session already exists with other content; {_NEW_IDS_REMEDY}")
     if differing:
         more = f" and {len(differing) - 1} more" if len(differing) > 1 else ""
-        raise Changed(f"{differing[0]}{more}: is here with other content; {_NEW_IDS_REMEDY}")
+        raise Changed(f"{differing[0]}{more}: already exists with other content; {_NEW_IDS_REMEDY}")
 
 
-def _write_sessions(package: Package, journal: UnpackJournal, found: list[UnpackedSession]) -> None:
+def _write_sessions(package: Package, journal: UnpackJournal, sessions: list[UnpackedSession]) -> None:
     for is_last in (False, True):
         with journal.stage_files() as staging:
-            history = _stage_files(package, staging, found)
-            if is_last or all(item.arrival.identity is None or item.arrival.identity.is_complete for item in found):
+            history = _stage_files(package, staging, sessions)
+            if is_last or all(item.arrival.identity is None or item.arrival.identity.is_complete for item in sessions):
                 _publish_staged(staging, history)
                 return
-        for item in found:  # an id appeared in a file before the one that it is an entry of
+        for item in sessions:  # an id appeared in a file before the one that it is an entry of
             if item.arrival.identity:
                 item.arrival.identity.reset_mistakes()
 
 
-def _stage_files(package: Package, staging: StagingArea, found: list[UnpackedSession]) -> bytes:
-    """Write all that is new; gives the lines for the history."""
-    goals = {goal.file.name: goal for item in found for goal in item.goals}
-    mains = {item.path for item in found}
-    arrivals = {item.arrival.session.session_id: item.arrival for item in found}
+def _stage_files(package: Package, staging: StagingArea, sessions: list[UnpackedSession]) -> bytes:
+    """Write all new files to the staging area; returns the lines for the history."""
+    goals = {goal.file.name: goal for item in sessions for goal in item.goals}
+    mains = {item.path for item in sessions}
+    arrivals = {item.arrival.session.session_id: item.arrival for item in sessions}
     history: list[bytes] = []
     for member in package.iterate_members():
         pieces = arrivals[member.file.session].translate_content(member.file, member.pieces)

@@ -64,8 +64,8 @@ def test_what_was_done_is_told_kind_by_kind(turnlog: Turnlog, machine: Machine) 
     lines = turnlog("repair", SESSION, "--dry-run").lines
     assert lines == [
         "kind               before  after   what was done",
-        "torn-line               1      0   the cut-off last line, 6 bytes, went; the source has it",
-        "missing-parent          1      0   hung behind what was written just before",
+        "torn-line               1      0   removed the cut-off last line, 6 bytes; the source has it",
+        "missing-parent          1      0   attached to what was written just before",
         "hidden-tail             1      0   gone with the other repairs",
         "before, after: in how many places the session has it",
         "Nothing was written: this was a dry run.",

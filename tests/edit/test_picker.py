@@ -101,7 +101,7 @@ def test_what_begins_with_a_sub_agent_is_not_listed(home: Home, opened: Opened) 
 
 
 def test_a_name_that_is_no_id_is_not_listed(home: Home, opened: Opened) -> None:
-    assert "no session id" in told(opened(home.write(base(), "notes")))["not-in-picker"].text
+    assert "not a session id" in told(opened(home.write(base(), "notes")))["not-in-picker"].text
 
 
 def test_a_session_of_a_worktree_is_listed_there(home: Home, opened: Opened) -> None:
@@ -179,7 +179,7 @@ def test_a_sound_state_file_is_no_symptom(tmp_path: Path) -> None:
     assert diagnose_state_file(folder) == []
 
 
-@pytest.mark.parametrize(("text", "words"), [("", "is empty"), ("{cut", "is no JSON"), ("[]", "holds no object")])
+@pytest.mark.parametrize(("text", "words"), [("", "is empty"), ("{cut", "is not JSON"), ("[]", "is not a JSON object")])
 def test_a_state_file_that_the_client_can_not_read_is_told_with_its_newest_copy(
     tmp_path: Path, text: str, words: str
 ) -> None:

@@ -328,7 +328,7 @@ def test_what_hangs_on_a_sub_agents_own_conversation_does_not_bring_that_in(tmp_
     (folder / "agent-a1234567.jsonl").write_bytes(inner.data())
     with Session.open(path) as session:
         found = repair_session(session)
-    assert told(found, "parent-in-agent").words == "1 hung behind what was written just before"
+    assert told(found, "parent-in-agent").words == "attached 1 to what was written just before"
     assert found.draft is not None
     assert said(Session(found.draft.file)) == BASE
 

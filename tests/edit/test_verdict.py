@@ -184,11 +184,11 @@ def without(kind: str) -> Verdict:
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
-        ("last-prompt", "the entry that says where to go on (last-prompt) is gone"),
-        ("permission-mode", "the last permission mode is gone"),
-        ("custom-title", "the title is gone"),
-        ("mode", "the last mode is gone"),
-        ("tag", "the tag is gone"),
+        ("last-prompt", "the entry that says where to continue (last-prompt) is missing"),
+        ("permission-mode", "the last permission mode is missing"),
+        ("custom-title", "the title is missing"),
+        ("mode", "the last mode is missing"),
+        ("tag", "the tag is missing"),
     ],
 )
 def test_losing_what_must_be_kept_is_worse(kind: str, words: str) -> None:
@@ -202,7 +202,7 @@ def test_losing_the_compaction_is_worse_unless_that_is_meant() -> None:
     build.boundary()
     build.summary()
     build.answer("on")
-    assert list_regressions(judged(build), judged(base())) == ["the last compaction is gone"]
+    assert list_regressions(judged(build), judged(base())) == ["the last compaction is missing"]
     assert list_regressions(judged(build), judged(base()), apart_from={"compaction"}) == []
 
 

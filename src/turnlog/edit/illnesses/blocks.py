@@ -1,4 +1,4 @@
-"""Illnesses of blocks that the API refuses: thinking, images, names of tools."""
+"""Illnesses of blocks that the API refuses: thinking, images, tool names."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from turnlog.session.resume.refusals import (
 # -- thinking
 
 
-def detect_bad_thinking(view: ResumeView, found: Symptoms) -> None:
-    """Thinking that the API refuses; that of another provider's model does no harm while that model answers."""
-    spoken = {_get_message_key(row) for row in view.thread if _says_more(row)}
+def detect_bad_thinking(view: ResumeView, symptoms: Symptoms) -> None:
+    """Find thinking that the API refuses; that of another provider's model does no harm while that model answers."""
+    answers = {_get_message_key(row) for row in view.thread if _says_more(row)}
     for row, path, block in _list_blocks(view, "assistant"):
         if (
             block.get("type") in THINKING_TYPES
-            and _get_message_key(row) in spoken
+            and _get_message_key(row) in answers
             and (fault := find_thinking_fault(block))
         ):
             model = row.message.model if row.message else None
             is_claude = model is None or model.startswith(("claude", "<"))
             text = fault if is_claude else f"{fault}, of another provider's model"
-            found.add("bad-thinking", "error" if is_claude else "info", text, [SymptomSpot(row, path)])
+            symptoms.add("bad-thinking", "error" if is_claude else "info", text, [SymptomSpot(row, path)])
 
 
 def _get_message_key(row: Entry) -> str:
@@ -43,7 +43,7 @@ def _get_message_key(row: Entry) -> str:
 
 
 def _says_more(row: Entry) -> bool:
-    """Whether an answer holds more than thinking: the client does not send one that stopped there."""
+    """Return whether an answer contains more than thinking; the client does not send one that stopped there."""
     return row.type == "assistant" and any(
         b.type not in THINKING_TYPES for b in (row.message.blocks if row.message else [])
     )
@@ -54,7 +54,7 @@ def repair_thinking(case: RepairCase) -> RepairAttempt:
     ill = {_get_message_key(entry) for entry in case.entries}
     entries = [entry for entry in case.session.entries if _get_message_key(entry) in ill and _has_thinking(entry)]
     emptied = case.drop_blocks(entries, lambda _, block: block.get("type") in THINKING_TYPES)
-    words = f"the thinking of {len(ill):,} answers went: its signature can't be made again"
+    words = f"removed the thinking of {len(ill):,} answers: its signature can't be recreated"
     return RepairAttempt(emptied.draft, emptied.blocks, words)
 
 
@@ -76,16 +76,16 @@ BAD_THINKING = Illness(
 # -- images
 
 
-def detect_bad_images(view: ResumeView, found: Symptoms) -> None:
-    """Images that the API refuses."""
-    shown = [(row, path, block) for row, path, block in _list_blocks(view, "user") if block.get("type") == "image"]
-    for row, path, block in shown:
-        if fault := find_image_fault(block, of_many=len(shown) > MANY_IMAGES):
-            found.add("bad-image", "error", fault, [SymptomSpot(row, path)])
+def detect_bad_images(view: ResumeView, symptoms: Symptoms) -> None:
+    """Find images that the API refuses."""
+    images = [(row, path, block) for row, path, block in _list_blocks(view, "user") if block.get("type") == "image"]
+    for row, path, block in images:
+        if fault := find_image_fault(block, of_many=len(images) > MANY_IMAGES):
+            symptoms.add("bad-image", "error", fault, [SymptomSpot(row, path)])
 
 
 def repair_images(case: RepairCase) -> RepairAttempt:
-    """Put a text in the place of each refused image."""
+    """Replace each refused image by a text."""
     reasons = {
         (spot.item.index, spot.blocks): symptom.text
         for symptom in case.symptoms
@@ -97,14 +97,12 @@ def repair_images(case: RepairCase) -> RepairAttempt:
         message = case.session.read_body(entry)["message"]
         content = [
             _replace_images(
-                block, (number,), {path: why for (index, path), why in reasons.items() if index == entry.index}
+                block, (number,), {path: reason for (index, path), reason in reasons.items() if index == entry.index}
             )
             for number, block in enumerate(message["content"])
         ]
         changes[case.places[entry.index]] = {"message": {**message, "content": content}}
-    return RepairAttempt(
-        case.draft.with_changes(changes), len(reasons), "a text that says what was there stands in its place"
-    )
+    return RepairAttempt(case.draft.with_changes(changes), len(reasons), "replaced by a text that says what was there")
 
 
 def _replace_images(block: Any, path: tuple[int, ...], reasons: dict[tuple[int, ...], str]) -> Any:
@@ -127,14 +125,14 @@ def _format_data_size(block: Any) -> str:
 BAD_IMAGE = Illness(
     "bad-image",
     "“API Error: 400 … Could not process image”, and every further prompt fails in the same way.",
-    "an image that is too large, damaged, or not of the kind it says (#13480, #16173, #34025, #55200)",
+    "an image is too large, damaged, or not of the type that it claims to be (#13480, #16173, #34025, #55200)",
     repair_images,
-    refused_blocks=frozenset({"image", "document", "tool_result"}),  # a result may hold pictures
+    refused_blocks=frozenset({"image", "document", "tool_result"}),  # a result may contain images
 )
 
 
 def _list_blocks(view: ResumeView, kind: str) -> Iterator[tuple[Entry, tuple[int, ...], Body]]:
-    """The blocks of the entries that would be resumed, including those inside results, each with its place."""
+    """Yield the blocks of the entries that would be resumed, including those inside results, each with its path."""
     wanted = THINKING_TYPES if kind == "assistant" else ("image", "tool_result")
     for row in view.thread:
         if row.type != kind or row.message is None or not any(block.type in wanted for block in row.message.blocks):
@@ -152,16 +150,16 @@ def _get_content(holder: object) -> list[Any]:
     return content if isinstance(content, list) else []
 
 
-# -- names of tools
+# -- tool names
 
 
-def detect_bad_tool_names(view: ResumeView, found: Symptoms) -> None:
-    """Names of tools that the API refuses."""
+def detect_bad_tool_names(view: ResumeView, symptoms: Symptoms) -> None:
+    """Find tool names that the API refuses."""
     for row in view.session.entries:
         for number, block in enumerate(row.message.blocks if row.message and row.type == "assistant" else []):
             if block.type == "tool_use" and (fault := find_tool_name_fault(block.name)):
                 severity: Severity = "error" if row.index in view.members else "info"
-                found.add("long-tool-name", severity, fault, [SymptomSpot(row, (number,), (block.name or "")[:200])])
+                symptoms.add("long-tool-name", severity, fault, [SymptomSpot(row, (number,), (block.name or "")[:200])])
 
 
 def repair_tool_names(case: RepairCase) -> RepairAttempt:
@@ -172,7 +170,7 @@ def repair_tool_names(case: RepairCase) -> RepairAttempt:
         message = case.session.read_body(entry)["message"]
         content = [_rename_tool(block, short) for block in message["content"]]
         changes[case.places[entry.index]] = {"message": {**message, "content": content}}
-    return RepairAttempt(case.draft.with_changes(changes), len(case.spots), "renamed in letters that the API takes")
+    return RepairAttempt(case.draft.with_changes(changes), len(case.spots), "renamed to names that the API accepts")
 
 
 def _rename_tool(block: Any, short: ApiNames) -> Any:
@@ -188,6 +186,6 @@ def _rename_tool(block: Any, short: ApiNames) -> Any:
 LONG_TOOL_NAME = Illness(
     "long-tool-name",
     "“API Error: 400 … tool_use.name: String should have at most 200 characters”",
-    "the model wrote something else in the place of a tool's name",
+    "the model wrote something else in place of a tool's name",
     repair_tool_names,
 )

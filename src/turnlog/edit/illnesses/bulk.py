@@ -1,4 +1,4 @@
-"""Illnesses of size: results of megabytes, and files that are mostly reports of progress."""
+"""Illnesses of size: results of megabytes, and files that consist mostly of progress reports."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from turnlog.entries.entry import Body
 from turnlog.session.graph import holds_result
 
 GIANT_RESULT_BYTES = 1 << 20
-"""A larger result, images aside, is giant."""
+"""The size from which a result, not counting images, is giant."""
 MIN_BLOAT_BYTES = 1 << 20
-"""Fewer bytes of progress than this are no trouble."""
+"""The size from which progress reports are a problem."""
 _KEPT_CHARS_STEPS = (100_000, 10_000, 500, 0)
-"""How many characters of each text stay: the first step that makes the result short enough."""
+"""How many characters of each text to keep: the first step that makes the result short enough."""
 _RESULT_COPY_KEY = "toolUseResult"
 
 
 # -- giant results
 
 
-def detect_giant_results(view: ResumeView, found: Symptoms) -> None:
-    """Results that make every resume slow."""
+def detect_giant_results(view: ResumeView, symptoms: Symptoms) -> None:
+    """Find results that make every resume slow."""
     for row in view.session.entries:
         if row.type == "user" and row.size > GIANT_RESULT_BYTES and holds_result(row):
             size = _count_letters(view.session.read_body(row))
             if size > GIANT_RESULT_BYTES:
                 text = "a result of more than a megabyte"
-                found.add(
+                symptoms.add(
                     "giant-result", "warning", text, [SymptomSpot(row, detail=f"{size / GIANT_RESULT_BYTES:.1f} MB")]
                 )
 
 
 def _count_text_letters(value: Any) -> int:
-    """How many characters the texts of a JSON value have, images aside."""
+    """Count the characters in the texts of a JSON value, not counting images."""
     total, todo = 0, [value]
     while todo:
         inner = todo.pop()
@@ -48,7 +48,7 @@ def _count_text_letters(value: Any) -> int:
 
 
 def shorten_giant_results(case: RepairCase) -> RepairAttempt:
-    """Keep the head and the tail of results that are too long, and of the client's own copies."""
+    """Shorten results that are too long, and the client's copies of them, to head and tail."""
     changes: dict[int, Body] = {}
     for entry in case.entries:
         body = case.session.read_body(entry)
@@ -70,11 +70,11 @@ def _shorten_body(body: Body, longest: int) -> Body:
 
     message: Any = body.get("message")
     content = [_shorten_block(block, longest) for block in message["content"]]
-    found: Body = {"message": {**message, "content": content}}
+    shortened: Body = {"message": {**message, "content": content}}
     return (
-        {**found, _RESULT_COPY_KEY: content_cut.cut_copy(body[_RESULT_COPY_KEY], longest)}
+        {**shortened, _RESULT_COPY_KEY: content_cut.cut_copy(body[_RESULT_COPY_KEY], longest)}
         if _RESULT_COPY_KEY in body
-        else found
+        else shortened
     )
 
 
@@ -85,7 +85,7 @@ def _shorten_block(block: Any, longest: int) -> Any:
 
 
 def _shorten_texts(content: Any, longest: int) -> Any:
-    """As `cut_content`, but keep images: they are not what is too long."""
+    """Shorten like `cut_content`, but keep images: they are not what is too long."""
     from turnlog.edit.strip import content_cut
 
     if not isinstance(content, list):
@@ -99,43 +99,45 @@ def _shorten_texts(content: Any, longest: int) -> Any:
 
 
 def _count_letters(body: Body) -> int:
-    """How many characters the message and the client's copy of its result have, images aside."""
+    """Count the characters of the message and of the client's copy of its result, not counting images."""
     return _count_text_letters(body.get("message")) + _count_text_letters(body.get(_RESULT_COPY_KEY))
 
 
 GIANT_RESULT = Illness(
     "giant-result",
-    "Resuming takes long or hangs; the context is full at once.",
-    "a tool gave megabytes, and the client kept them (#24118, #21120)",
+    "Resuming takes a long time or hangs; the context is full at once.",
+    "a tool returned megabytes, and the client kept them (#24118, #21120)",
     shorten_giant_results,
 )
 
 
-# -- reports of progress
+# -- progress reports
 
 
-def detect_progress_bloat(view: ResumeView, found: Symptoms) -> None:
-    """Files that consist mostly of reports of progress."""
+def detect_progress_bloat(view: ResumeView, symptoms: Symptoms) -> None:
+    """Find files that consist mostly of progress reports."""
     entries = view.session.file.entries
     rows = [entry for entry in entries if entry.type == "progress"]
     size, whole = sum(row.size for row in rows), sum(entry.size for entry in entries)
     if size >= MIN_BLOAT_BYTES and size * 2 >= whole:
-        text = f"{size / MIN_BLOAT_BYTES:.1f} of {whole / MIN_BLOAT_BYTES:.1f} MB are reports of progress"
-        found.add_items("progress-bloat", "warning", text, rows)
+        text = f"{size / MIN_BLOAT_BYTES:.1f} of {whole / MIN_BLOAT_BYTES:.1f} MB are progress reports"
+        symptoms.add_items("progress-bloat", "warning", text, rows)
 
 
 def drop_progress(case: RepairCase) -> RepairAttempt:
-    """Remove reports of progress; their children get the parent that they had."""
-    gone = {case.places[entry.index] for entry in case.entries}
+    """Remove progress reports; their children move to the reports' parents."""
+    removed = {case.places[entry.index] for entry in case.entries}
     size = sum(entry.size for entry in case.entries)
     return RepairAttempt(
-        case.draft.without_rows(gone), len(gone), f"reports of progress went, {size / GIANT_RESULT_BYTES:.1f} MB"
+        case.draft.without_rows(removed),
+        len(removed),
+        f"removed {size / GIANT_RESULT_BYTES:.1f} MB of progress reports",
     )
 
 
 PROGRESS_BLOAT = Illness(
     "progress-bloat",
-    "Resuming takes long though little was said.",
+    "Resuming takes a long time although the conversation is short.",
     "clients from 2.1.11 to 2.1.81 wrote every step of sub-agents and hooks into the file (#23373, #24457)",
     drop_progress,
 )

@@ -1,4 +1,4 @@
-"""Illnesses of calls and results: a call has no result, a result has no call, or something stands between the two."""
+"""Illnesses of calls and results: a call has no result, a result has no call, or something comes between the two."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ _ENVELOPE_KEYS = (
 # -- detection
 
 
-def detect_unmatched_calls(view: ResumeView, found: Symptoms) -> None:
-    """Calls without results, results without calls, and results that come too late."""
+def detect_unmatched_calls(view: ResumeView, symptoms: Symptoms) -> None:
+    """Find calls without results, results without calls, and results that come too late."""
     session = view.session
     last = session.messages[-1].key if session.messages else None
     for call in session.calls:
         if call.result is None and call.message != last:
             spot = SymptomSpot(call.line, _find_block_place(call.line, "tool_use", call.id), call.id)
-            found.add("unanswered-call", _choose_severity(view, call.line), "a call has no result", [spot])
+            symptoms.add("unanswered-call", _choose_severity(view, call.line), "a call has no result", [spot])
     for row in session.orphans:
-        found.add(
+        symptoms.add(
             "orphan-result",
             _choose_severity(view, row),
             "a result answers no call",
@@ -53,11 +53,11 @@ def detect_unmatched_calls(view: ResumeView, found: Symptoms) -> None:
     for call in session.calls:
         if call.id in late and call.result is not None:
             spot = SymptomSpot(call.result, _find_block_place(call.result, "tool_result", call.id), call.id)
-            found.add("late-result", "warning", "a result does not stand directly behind its call", [spot])
+            symptoms.add("late-result", "warning", "a result does not come directly after its call", [spot])
 
 
 def _choose_severity(view: ResumeView, row: Entry) -> Severity:
-    """None of this does harm on a branch that is not resumed."""
+    """Return the severity; none of this does harm on a branch that is not resumed."""
     return "warning" if row.index in view.members else "info"
 
 
@@ -76,7 +76,7 @@ def _list_orphaned_results(session: Session, row: Entry) -> Iterator[SymptomSpot
 
 
 def _find_late_calls(view: ResumeView) -> set[str]:
-    """Calls that would be sent without the result that the file has for them."""
+    """Find calls that would be sent without the result that the file has for them."""
     if not _is_disordered(view.thread):  # avoids building the whole conversation
         return set()
     results = {call.id: call.result for call in view.session.calls if call.result is not None}
@@ -97,7 +97,7 @@ def _find_late_calls(view: ResumeView) -> set[str]:
 
 
 def _is_disordered(rows: list[Entry]) -> bool:
-    """Whether something was said between a call and its result, or a result comes before its call."""
+    """Return whether something was said between a call and its result, or a result comes before its call."""
     waiting: set[str | None] = set()
     speaker: str | None = None
     for row in rows:
@@ -121,28 +121,28 @@ def _is_block_kind(block: Body, kind: str) -> bool:
 
 
 def answer_open_calls(case: RepairCase) -> RepairAttempt:
-    """Put an error directly behind each call that has no result."""
+    """Add an error directly after each call that has no result."""
     calls: dict[int, list[str]] = {}
     for spot in case.spots:
         if isinstance(spot.item, Entry) and spot.item.uuid and not spot.detail.startswith("@"):
             calls.setdefault(spot.item.index, []).append(spot.detail)
-    behind: dict[int, list[DraftRow]] = {}
+    new_rows: dict[int, list[DraftRow]] = {}
     for index in sorted(calls):
         call = case.session.file.entries[index]
         end = _find_end_of_answer(case.session, call)
-        behind.setdefault(end.index, []).append(
+        new_rows.setdefault(end.index, []).append(
             DraftRow(None, _build_lost_result(case.session.read_body(call), end, calls[index]))
         )
-    draft = _insert_rows(case.draft, behind)
+    draft = _insert_rows(case.draft, new_rows)
     count = sum(map(len, calls.values()))
-    words = "an error stands behind each: whether it was carried out is not known"
+    words = "added an error result to each: it is unknown whether the call ran"
     return RepairAttempt(draft, count, words if count else "the call, or its entry, has no id that a result could name")
 
 
 UNANSWERED_CALL = Illness(
     "unanswered-call",
     "“API Error: 400 … `tool_use` ids were found without `tool_result` blocks immediately after”",
-    "the client ended while a tool ran (#9346, #1894, #45286); new clients leave the call and its text out",
+    "the client ended while a tool ran (#9346, #1894, #45286); new clients leave out the call and its text",
     answer_open_calls,
 )
 
@@ -159,12 +159,12 @@ def drop_orphan_results(case: RepairCase) -> RepairAttempt:
 
     emptied = case.drop_blocks(case.entries, is_orphan)
     return RepairAttempt(
-        emptied.draft, emptied.blocks, "went: what they answer is not in the file; the source has them"
+        emptied.draft, emptied.blocks, "removed: what they answer is not in the file; the source has them"
     )
 
 
 def _get_answered_call(block: Body) -> str:
-    """The id of the call that a result answers; empty if it names none."""
+    """Return the id of the call that a result answers; empty if it names none."""
     identity = block.get("tool_use_id")
     return identity if isinstance(identity, str) else ""
 
@@ -172,13 +172,13 @@ def _get_answered_call(block: Body) -> str:
 ORPHAN_RESULT = Illness(
     "orphan-result",
     "“API Error: 400 … unexpected `tool_use_id` found in `tool_result` blocks”",
-    "the call was never written, or removed; client 2.0.76 sends the result all the same",
+    "the call was never written, or was removed; client 2.0.76 sends the result anyway",
     drop_orphan_results,
 )
 
 
 def move_late_results(case: RepairCase) -> RepairAttempt:
-    """Move results directly behind their calls."""
+    """Move results directly after their calls."""
     draft, count = case.draft, 0
     calls = {call.id: call.line for call in case.session.calls}
     for entry in case.entries:
@@ -187,7 +187,7 @@ def move_late_results(case: RepairCase) -> RepairAttempt:
         if call is not None and entry.uuid is not None:
             draft = _move_results(draft, entry, wanted, _find_end_of_answer(case.session, call))
             count += len(wanted)
-    return RepairAttempt(draft, count, "moved directly behind their calls")
+    return RepairAttempt(draft, count, "moved directly after their calls")
 
 
 LATE_RESULT = Illness(
@@ -200,7 +200,7 @@ LATE_RESULT = Illness(
 
 
 def _find_end_of_answer(session: Session, call: Entry) -> Entry:
-    """The last line of the answer that a call is part of, as far as these lines follow each other."""
+    """Return the last line of the answer that contains a call, as far as its lines follow each other."""
     identity, end = get_message_id(call), call
     seen = {call.index}
     while identity is not None:
@@ -230,19 +230,19 @@ def _build_lost_result(call: Body, end: Entry, calls: list[str]) -> Body:
     }
 
 
-def _insert_rows(draft: Draft, behind: dict[int, list[DraftRow]]) -> Draft:
-    """Insert rows behind some entries, and let other messages that continued those entries continue the new rows."""
+def _insert_rows(draft: Draft, new_rows: dict[int, list[DraftRow]]) -> Draft:
+    """Insert rows after some entries, and attach messages that continued those entries to the new rows."""
     places = draft.map_entry_places()
-    ends = {draft.get_uuid(draft.rows[places[index]]): index for index in behind}
+    ends = {draft.get_uuid(draft.rows[places[index]]): index for index in new_rows}
     rows: list[DraftRow] = []
     for row in draft.rows:
         index = ends.get(draft.get_parent_uuid(row))
         if index is not None and not _stays_on_answer(row, draft.rows[places[index]].entry):
-            row = _with_parent(row, draft.get_uuid(behind[index][-1]))
+            row = _with_parent(row, draft.get_uuid(new_rows[index][-1]))
         rows.append(row)
-        if row.entry is not None and row.entry.index in behind:
+        if row.entry is not None and row.entry.index in new_rows:
             last = draft.get_uuid(row)
-            for new in behind[row.entry.index]:
+            for new in new_rows[row.entry.index]:
                 rows.append(_with_parent(new, last))
                 last = draft.get_uuid(new)
     return draft._replace(rows=tuple(rows))
@@ -253,7 +253,7 @@ def _with_parent(row: DraftRow, uuid: str | None) -> DraftRow:
 
 
 def _stays_on_answer(row: DraftRow, end: Entry | None) -> bool:
-    """Whether a child of the end of an answer stays its child: a part of the answer, or a side chain."""
+    """Return whether a child of the end of an answer stays its child: a part of the answer, or a side chain."""
     if row.entry is None or end is None:
         return False
     identity = get_message_id(end)
@@ -261,7 +261,7 @@ def _stays_on_answer(row: DraftRow, end: Entry | None) -> bool:
 
 
 def _move_results(draft: Draft, entry: Entry, wanted: set[str], end: Entry) -> Draft:
-    """Move the results of an entry directly behind another one; the rest of it stays where it is."""
+    """Move the results of an entry directly after another one; the rest of it stays where it is."""
     at = draft.map_entry_places()[entry.index]
     row = draft.rows[at]
     results, rest = _split_results(draft.get_value(row, "message"), wanted)
@@ -269,21 +269,21 @@ def _move_results(draft: Draft, entry: Entry, wanted: set[str], end: Entry) -> D
         draft = draft.without_rows({at})
         return _insert_rows(draft, {end.index: [row]})
     message = draft.get_value(row, "message")
-    stays = {
+    remaining = {
         "message": {**message, "content": rest},
         "toolUseResult": REMOVE_KEY,
         "sourceToolAssistantUUID": REMOVE_KEY,
     }
     body = {**draft.get_body(row), "message": {**message, "content": results}, "uuid": create_uuid()}
-    return _insert_rows(draft.with_changes({at: stays}), {end.index: [DraftRow(None, body)]})
+    return _insert_rows(draft.with_changes({at: remaining}), {end.index: [DraftRow(None, body)]})
 
 
 def _split_results(message: Any, wanted: set[str]) -> tuple[list[Any], list[Any]]:
-    """The results of some calls in a message, and everything else."""
-    found: tuple[list[Any], list[Any]] = ([], [])
+    """Separate the results of some calls in a message from everything else."""
+    parts: tuple[list[Any], list[Any]] = ([], [])
     for block in message["content"]:
         is_result = (
             isinstance(block, dict) and block.get("type") == "tool_result" and _get_answered_call(block) in wanted
         )
-        found[0 if is_result else 1].append(block)
-    return found
+        parts[0 if is_result else 1].append(block)
+    return parts

@@ -1,4 +1,4 @@
-"""The catalogue of what can ail a session, and the diagnosis that looks for all of it.
+"""The catalogue of illnesses, and the diagnosis that searches for all of them.
 
 The names of illnesses never change: `turnlog repair --only KIND` and other programs use them. docs/doctor.md describes
 the illnesses in the same order, and docs/repair.md the repairs.
@@ -82,7 +82,7 @@ _REPAIR_ORDER = (
     *("giant-result", "progress-bloat"),
     *("not-in-picker", "title-not-in-tail"),
 )
-"""Lines, links, the end, calls, blocks, size, the list: a repair relies on what the earlier ones have mended."""
+"""Lines, links, the end, calls, blocks, size, the list: a repair relies on the earlier ones."""
 
 REPAIRS_BY_KIND: dict[str, Callable[[RepairCase], RepairAttempt]] = {
     kind: repair for kind in _REPAIR_ORDER if (repair := ILLNESSES[kind].repair) is not None
@@ -114,19 +114,19 @@ _DETECTORS: tuple[Callable[[ResumeView, Symptoms], None], ...] = (
     blocks.detect_bad_thinking,
     blocks.detect_bad_images,
 )
-"""What to look for in a session's file; symptoms of one severity are listed in this order."""
+"""The detectors for a session's file; symptoms of one severity are listed in this order."""
 
 
 def diagnose_session(session: Session) -> list[Symptom]:
-    """The symptoms that a session's own file shows, the most severe first."""
+    """Find the symptoms in a session's own file, the most severe first."""
     return diagnose_resume_view(ResumeView(session))
 
 
 def diagnose_resume_view(view: ResumeView) -> list[Symptom]:
-    """The same for a session of which it is known already what would be resumed."""
-    found = Symptoms()
-    files.detect_foreign_file(view, found)
-    if not found.list_symptoms():  # nothing else can be said about a file of another program
+    """Find the symptoms of a session whose resume is already known."""
+    symptoms = Symptoms()
+    files.detect_foreign_file(view, symptoms)
+    if not symptoms.list_symptoms():  # nothing else can be said about a file of another program
         for detect in _DETECTORS:
-            detect(view, found)
-    return found.list_symptoms()
+            detect(view, symptoms)
+    return symptoms.list_symptoms()

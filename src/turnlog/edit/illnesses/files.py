@@ -16,36 +16,36 @@ from turnlog.session.foreign_files import explain_foreign_file
 
 
 def describe_unreadable(error: TurnlogError) -> Symptom:
-    """The symptom of a session that can't be read."""
+    """Build the symptom of a session that can't be read."""
     return Symptom("unreadable", "error", str(error))
 
 
 UNREADABLE = Illness(
     "unreadable",
-    "The client says nothing, and does not list it.",
-    "the file or its folder may not be read, or is none",
-    remedy="see to it that {path} can be read",
-    alternative="see to it that the file can be read",
+    "Claude Code shows no error, and does not list the session.",
+    "the file or its folder can't be read, or is not a file",
+    remedy="make {path} readable",
+    alternative="make the file readable",
 )
 
 
-def detect_foreign_file(view: ResumeView, found: Symptoms) -> None:
-    """A file that is no session of Claude Code."""
+def detect_foreign_file(view: ResumeView, symptoms: Symptoms) -> None:
+    """Find a file that is not a session of Claude Code."""
     if reason := explain_foreign_file(view.session.file):
-        found.note("no-session", "error", reason)
+        symptoms.note("no-session", "error", reason)
 
 
 NO_SESSION = Illness(
     "no-session",
-    "The client does not know the file at all.",
+    "Claude Code ignores the file.",
     "another program wrote it",
-    remedy="none: it is no session of Claude Code",
+    remedy="none: it is not a session of Claude Code",
     alternative="another program wrote the file",
 )
 
 
 def diagnose_state_file(config_dir: Path) -> list[Symptom]:
-    """The symptom of a config folder whose state file the client can't read."""
+    """Find out whether the client can read its state file in a config folder."""
     path = find_state_file(config_dir)
     try:
         data = read_whole_file(path).data if path else b"{}"
@@ -55,7 +55,7 @@ def diagnose_state_file(config_dir: Path) -> list[Symptom]:
     if reason is None:
         return []
     newest = max(_list_backups(config_dir), key=lambda copy: copy.stat().st_mtime_ns, default=None)
-    copy = f"; the newest copy is {newest}" if newest else "; no copy of it was found"
+    copy = f"; the newest copy is {newest}" if newest else "; there is no copy of it"
     return [Symptom("broken-state-file", "error", f"{path} {reason}{copy}")]
 
 
@@ -65,8 +65,8 @@ def _explain_damage(data: bytes) -> str | None:
     try:
         value = msgspec.json.decode(data)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        return f"is no JSON ({error})"
-    return None if isinstance(value, dict) else "holds no object"
+        return f"is not JSON ({error})"
+    return None if isinstance(value, dict) else "is not a JSON object"
 
 
 def _list_backups(config_dir: Path) -> Iterator[Path]:
@@ -76,8 +76,8 @@ def _list_backups(config_dir: Path) -> Iterator[Path]:
 
 BROKEN_STATE_FILE = Illness(
     "broken-state-file",
-    "The client asks for sign-in and trust again, or does not start.",
-    "its state file was cut while two clients wrote it (#3117, #28888)",
-    remedy="take the newest copy from the client's backups folder: {path}",
-    alternative="it is the client's own file; take the newest copy that `turnlog doctor --all` names",
+    "Claude Code asks you to sign in and to trust folders again, or does not start.",
+    "the state file was cut off while two clients wrote it (#3117, #28888)",
+    remedy="restore the newest copy from the client's backups folder: {path}",
+    alternative="it is the client's own file; restore the newest copy that `turnlog doctor --all` names",
 )

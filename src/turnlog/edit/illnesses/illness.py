@@ -1,4 +1,4 @@
-"""The values that every illness is made of: its words, the symptoms it shows in a session, and the case for its repair.
+"""The values that every illness consists of: its description, its symptoms in a session, and the case for its repair.
 
 A module of this folder detects its illnesses into `Symptoms`, describes each as an `Illness`, and repairs a
 `RepairCase` into a `RepairAttempt`.
@@ -22,29 +22,29 @@ from turnlog.session.session import Session
 
 REPAIR_COMMAND = "turnlog repair {session} --only {kind}"
 TALK_TYPES = ("user", "assistant")
-"""The types of entries in which somebody says something."""
+"""The types of entries with prompts and answers."""
 
 
 class SymptomSpot(NamedTuple):
-    """One place that a symptom concerns."""
+    """One place that has a symptom."""
 
     item: EntryOrScrap
     """The entry or scrap."""
     blocks: tuple[int, ...] = ()
-    """Which block of its message: the index in the content, then the index inside a result."""
+    """The block of its message: the index in the content, then the index inside a result."""
     detail: str = ""
-    """The id of the call, the name, or whatever else identifies this place."""
+    """The id of the call, the name, or anything else that identifies this place."""
 
 
 class Symptom(Struct, frozen=True):
-    """An illness of the catalogue as one session has it."""
+    """An illness as it occurs in one session."""
 
     kind: str
     severity: Severity
     text: str
-    """What is wrong here, in plain words."""
+    """What is wrong here."""
     spots: tuple[SymptomSpot, ...] = ()
-    """All places; empty if it concerns the session as a whole."""
+    """All places; empty if it affects the session as a whole."""
 
     @property
     def count(self) -> int:
@@ -53,7 +53,7 @@ class Symptom(Struct, frozen=True):
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """The entries it concerns, each once, in the order of the file."""
+        """The affected entries, each once, in the order of the file."""
         found = {spot.item.index: spot.item for spot in self.spots if isinstance(spot.item, Entry)}
         return tuple(found[index] for index in sorted(found))
 
@@ -65,22 +65,22 @@ class Symptoms:
         self._found: dict[tuple[str, Severity, str], list[SymptomSpot]] = {}
 
     def add(self, kind: str, severity: Severity, text: str, spots: Iterable[SymptomSpot]) -> None:
-        """Note places, if there are any."""
+        """Record places, if there are any."""
         for spot in spots:
             self._found.setdefault((kind, severity, text), []).append(spot)
 
     def add_items(self, kind: str, severity: Severity, text: str, items: Iterable[EntryOrScrap]) -> None:
-        """Note whole entries or scraps, if there are any."""
+        """Record whole entries or scraps, if there are any."""
         self.add(kind, severity, text, (SymptomSpot(item) for item in items))
 
     def note(self, kind: str, severity: Severity, text: str) -> None:
-        """Note something about the session as a whole."""
+        """Record something about the session as a whole."""
         self._found.setdefault((kind, severity, text), [])
 
     def list_symptoms(self) -> list[Symptom]:
-        """The symptoms, the most severe first."""
-        found = [Symptom(*key, tuple(spots)) for key, spots in self._found.items()]
-        return sorted(found, key=lambda symptom: SEVERITIES.index(symptom.severity))
+        """Return the symptoms, the most severe first."""
+        symptoms = [Symptom(*key, tuple(spots)) for key, spots in self._found.items()]
+        return sorted(symptoms, key=lambda symptom: SEVERITIES.index(symptom.severity))
 
 
 class EmptiedDraft(NamedTuple):
@@ -98,7 +98,7 @@ class RepairCase:
         self.session = session
         self.symptoms = symptoms
         self.is_named = is_named
-        """Whether the user asked for this kind by its name."""
+        """Whether the user asked for this kind by name."""
 
     @cached_property
     def draft(self) -> Draft:
@@ -112,7 +112,7 @@ class RepairCase:
 
     @cached_property
     def places(self) -> dict[int, int]:
-        """The place of each entry's row, by the index of the entry."""
+        """The position of each entry's row, by the index of the entry."""
         return self.draft.map_entry_places()
 
     @property
@@ -122,13 +122,13 @@ class RepairCase:
 
     @property
     def entries(self) -> list[Entry]:
-        """The entries that are ill, each once, in the order of the file."""
+        """The affected entries, each once, in the order of the file."""
         found = {entry.index: entry for symptom in self.symptoms for entry in symptom.entries}
         return [found[index] for index in sorted(found)]
 
     @property
     def scraps(self) -> set[Scrap]:
-        """The scraps that are ill."""
+        """The affected scraps."""
         return {spot.item for spot in self.spots if isinstance(spot.item, Scrap)}
 
     def with_parents(self, pairs: Iterable[tuple[Entry, Entry | None]]) -> Draft:
@@ -139,7 +139,7 @@ class RepairCase:
         return self.draft.with_changes(changes)
 
     def _list_twin_places(self, entry: Entry) -> list[int]:
-        """The places of an entry and of its copies that name the same parent."""
+        """Return the positions of an entry and of its copies with the same parent."""
         file, uuid = self.session.file, entry.uuid or ""
         same = [entry.index, file.by_uuid.get(uuid, entry.index), *file.repeated.get(uuid, [])]
         return [self.places[index] for index in same if file.entries[index].parent_uuid == entry.parent_uuid]
@@ -164,7 +164,7 @@ class RepairCase:
 
 
 def _drop_result_copy(body: Body, left: list[Any]) -> dict[str, Any]:
-    """The client's own copy of a result is removed together with the last result."""
+    """Remove the client's own copy of a result together with the last result."""
     has_result = any(isinstance(block, dict) and block.get("type") == "tool_result" for block in left)
     return {"toolUseResult": REMOVE_KEY} if "toolUseResult" in body and not has_result else {}
 
@@ -179,29 +179,29 @@ class RepairAttempt(NamedTuple):
     words: str
     """What was done, or why nothing was."""
     left: int | None = None
-    """How many places are as ill as before, if a new diagnosis can't say."""
+    """How many places remain affected, if a new diagnosis can't tell."""
 
 
 class Illness(NamedTuple):
-    """One kind of trouble: what a person notices, where it comes from, and what cures it."""
+    """One kind of trouble: what the user notices, its cause, and its cure."""
 
     kind: str
     """Its name, which never changes: `turnlog repair --only KIND` and other programs use it."""
     notice: str
-    """What you would notice."""
+    """What the user notices."""
     cause: str
-    """Where it comes from, as far as that is known. Numbers in brackets are issues of anthropics/claude-code."""
+    """Its cause, as far as known. Numbers in brackets are issues of anthropics/claude-code."""
     repair: Callable[[RepairCase], RepairAttempt] | None = None
     """Repairs it in a session's file; None if no edit of that file can."""
     remedy: str = REPAIR_COMMAND
-    """The doctor's remedy: a command, or what to do; {session}, {kind}, {project} and {path} are filled in."""
+    """The doctor's remedy: a command or an instruction; {session}, {kind}, {project} and {path} are filled in."""
     alternative: str = ""
-    """Where there is no repair: what `turnlog repair` suggests instead."""
-    remedy_if_noted: str = "none is needed"
-    """What the doctor says before the repair where the illness is a mere note."""
+    """What `turnlog repair` suggests if there is no repair."""
+    remedy_if_noted: str = "no repair is needed"
+    """What the doctor says before the repair if the illness is only a note."""
     refused_blocks: frozenset[str] = frozenset()
-    """The types of blocks that its repair may remove unasked, because the API accepts no request that holds them."""
+    """The types of blocks that its repair may remove unasked, because the API refuses every request with them."""
 
     def describe_cure(self, session: str, path: str = "", project: str = "") -> str:
-        """The remedy for one session."""
+        """Return the remedy for one session."""
         return self.remedy.format(session=session, kind=self.kind, path=path, project=project)

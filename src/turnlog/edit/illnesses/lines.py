@@ -1,7 +1,7 @@
 """Illnesses of the lines themselves: cut off, broken, glued together, or full of control bytes.
 
-A repair makes lines readable where it can, and removes what is no entry. No client read what it removes; the source,
-or `turnlog undo`, still has it.
+A repair makes lines readable where it can, and removes what is not an entry. No client reads what it removes; the
+source, or `turnlog undo`, still has it.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _JSON_SPACE = b" \t\r\n"
 _STRING_PATTERN = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 _CONTROL_PATTERN = re.compile(rb"[\x00-\x1f]")
 _UNUSUAL_CONTROL_PATTERN = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
-"""Control bytes that no line break or tab explains."""
+"""Control bytes other than line breaks and tabs."""
 _SHORT_ESCAPES = {b"\n": b"\\n", b"\r": b"\\r", b"\t": b"\\t"}
 _MAX_JOINED_LINES = 50
-"""How many lines in a row are tried as one entry that line breaks inside of it have split."""
+"""How many consecutive lines are tried as one entry that line breaks inside it have split."""
 
 
 class _LinePiece(NamedTuple):
@@ -36,73 +36,73 @@ class _LinePiece(NamedTuple):
 class _MendedLine(NamedTuple):
     line: bytes
     used: int
-    """How many pieces it was made of."""
+    """How many pieces it consists of."""
 
 
-def detect_damaged_lines(view: ResumeView, found: Symptoms) -> None:
-    """Lines that are no entry, and entries that share a line."""
+def detect_damaged_lines(view: ResumeView, symptoms: Symptoms) -> None:
+    """Find lines that are not entries, and entries that share a line."""
     file = view.session.file
     for scrap in file.scraps:
         if scrap.kind == "torn":
-            found.add_items("torn-line", "warning", "the last line is cut off", [scrap])
+            symptoms.add_items("torn-line", "warning", "the last line is cut off", [scrap])
         elif scrap.kind == "broken":
-            _detect_broken_line(file, scrap, found)
+            _detect_broken_line(file, scrap, symptoms)
         elif scrap.kind == "padding":
-            found.add_items("control-bytes", "warning", "NUL bytes stand in the file", [scrap])
+            symptoms.add_items("control-bytes", "warning", "the file contains NUL bytes", [scrap])
         elif scrap.kind == "value":
-            found.add_items("broken-line", "warning", "a line holds JSON that is no entry", [scrap])
+            symptoms.add_items("broken-line", "warning", "a line contains JSON that is not an entry", [scrap])
     behind = [entry for entry in file.entries if entry.flaw == "behind"]
-    found.add_items(
-        "glued-line", "error", "an entry stands behind something else on its line, where no client reads it", behind
+    symptoms.add_items(
+        "glued-line", "error", "an entry follows something else on its line, where no client reads it", behind
     )
 
 
-def _detect_broken_line(file: Transcript, scrap: Scrap, found: Symptoms) -> None:
+def _detect_broken_line(file: Transcript, scrap: Scrap, symptoms: Symptoms) -> None:
     if _UNUSUAL_CONTROL_PATTERN.search(file.read_raw(scrap)):
-        found.add_items("control-bytes", "error", "control bytes make a line unreadable", [scrap])
+        symptoms.add_items("control-bytes", "error", "control bytes make a line unreadable", [scrap])
     else:
-        found.add_items("broken-line", "error", "a line is no JSON; no client reads it", [scrap])
+        symptoms.add_items("broken-line", "error", "a line is not JSON; no client reads it", [scrap])
 
 
 def drop_torn_line(case: RepairCase) -> RepairAttempt:
     """Remove a last line that is cut off."""
-    gone = [piece for piece in _list_pieces(case) if piece.is_ill]
-    size = sum(len(piece.raw) for piece in gone)
+    removed = [piece for piece in _list_pieces(case) if piece.is_ill]
+    size = sum(len(piece.raw) for piece in removed)
     draft = _read_draft(piece.raw for piece in _list_pieces(case) if not piece.is_ill)
-    return RepairAttempt(draft, len(gone), f"the cut-off last line, {size:,} bytes, went; the source has it")
+    return RepairAttempt(draft, len(removed), f"removed the cut-off last line, {size:,} bytes; the source has it")
 
 
 def split_glued_lines(case: RepairCase) -> RepairAttempt:
     """Put each entry on a line of its own."""
     pieces = list(_list_pieces(case))
     lines = [_end_piece(piece) for piece in pieces[:-1]] + [piece.raw for piece in pieces[-1:]]
-    return RepairAttempt(_read_draft(lines), len(case.spots), "each entry stands on a line of its own")
+    return RepairAttempt(_read_draft(lines), len(case.spots), "put each entry on a line of its own")
 
 
 def mend_broken_lines(case: RepairCase) -> RepairAttempt:
-    """Make lines readable that only control bytes or line breaks have broken, and remove the others."""
+    """Restore lines that only control bytes or line breaks have broken, and remove the others."""
     lines: list[bytes] = []
-    whole = gone = at = 0
+    restored = removed = at = 0
     pieces = list(_list_pieces(case))
     while at < len(pieces):
         mended = _join_pieces(pieces[at : at + _MAX_JOINED_LINES]) if pieces[at].is_ill else None
         if mended is not None:
             lines.append(b"\n" + mended.line if lines and not lines[-1].endswith(b"\n") else mended.line)
-            whole += mended.used
+            restored += mended.used
         elif pieces[at].is_ill:
             is_end = pieces[at].raw.endswith(b"\n") and bool(lines) and not lines[-1].endswith(b"\n")
             lines.append(b"\n" if is_end else b"")
-            gone += 1
+            removed += 1
         else:
             lines.append(pieces[at].raw)
         at += mended.used if mended is not None else 1
-    words = [f"{whole:,} made readable again"] if whole else []
-    words += [f"{gone:,} left out: only the source has what they held"] if gone else []
-    return RepairAttempt(_read_draft(lines), whole + gone, ", ".join(words))
+    words = [f"made {restored:,} readable again"] if restored else []
+    words += [f"left out {removed:,}: only the source has what they contained"] if removed else []
+    return RepairAttempt(_read_draft(lines), restored + removed, ", ".join(words))
 
 
 def _join_pieces(pieces: list[_LinePiece]) -> _MendedLine | None:
-    """The entry that the first pieces make, as few of them as possible; None if they make none."""
+    """Join the first pieces to an entry, as few of them as possible; None if they form none."""
     raw = b""
     for used, piece in enumerate(pieces, 1):
         if not piece.is_ill:
@@ -119,12 +119,12 @@ def _escape_controls(raw: bytes) -> bytes:
     """Remove NUL bytes, escape control characters in strings, and put everything on one line."""
     text = raw.replace(b"\0", b"").strip(_JSON_SPACE).removeprefix(BOM)
     return _CONTROL_PATTERN.sub(
-        b" ", _STRING_PATTERN.sub(lambda found: _CONTROL_PATTERN.sub(_escape_character, found[0]), text)
+        b" ", _STRING_PATTERN.sub(lambda match: _CONTROL_PATTERN.sub(_escape_character, match[0]), text)
     )
 
 
-def _escape_character(found: re.Match[bytes]) -> bytes:
-    return _SHORT_ESCAPES.get(found[0], b"\\u%04x" % found[0][0])
+def _escape_character(match: re.Match[bytes]) -> bytes:
+    return _SHORT_ESCAPES.get(match[0], b"\\u%04x" % match[0][0])
 
 
 def _list_pieces(case: RepairCase) -> Iterator[_LinePiece]:
@@ -134,7 +134,7 @@ def _list_pieces(case: RepairCase) -> Iterator[_LinePiece]:
 
 
 def _end_piece(piece: _LinePiece) -> bytes:
-    """A piece on a line of its own; a byte order mark belongs to the line behind it."""
+    """Return a piece on a line of its own; a byte order mark belongs to the line after it."""
     is_mark = isinstance(piece.item, Scrap) and piece.item.kind == "bom"
     return piece.raw if is_mark or piece.raw.endswith(b"\n") else piece.raw + b"\n"
 
@@ -145,25 +145,25 @@ def _read_draft(lines: Iterable[bytes]) -> Draft:
 
 TORN_LINE = Illness(
     "torn-line",
-    "The last thing that was said is missing, and an old client may swallow the next one too.",
-    "the client or the machine stopped in the middle of a line; clients up to 2.1.45 write behind it",
+    "The end of the conversation is missing, and an old client may lose the next message too.",
+    "the client or the machine stopped in the middle of a line; clients up to 2.1.45 append to it",
     drop_torn_line,
 )
 BROKEN_LINE = Illness(
     "broken-line",
-    "A part of the conversation is missing without a word.",
-    "a line was cut, overwritten or edited by hand; clients pass over what is no JSON",
+    "Part of the conversation is missing without any message.",
+    "a line was cut off, overwritten or edited by hand; clients skip what is not JSON",
     mend_broken_lines,
 )
 GLUED_LINE = Illness(
     "glued-line",
-    "A prompt or answer is missing, and what followed from it hangs in the air.",
+    "A prompt or answer is missing, and what followed it has lost its parent.",
     "two entries share a line, because the line before was torn or two processes wrote at once (#52387)",
     split_glued_lines,
 )
 CONTROL_BYTES = Illness(
     "control-bytes",
-    "A part of the conversation is missing, or editors call the file binary.",
-    "a crash of the machine left NUL bytes, or control characters were written unescaped",
+    "Part of the conversation is missing, or editors call the file binary.",
+    "a crash of the machine left NUL bytes, or a program wrote control characters unescaped",
     mend_broken_lines,
 )

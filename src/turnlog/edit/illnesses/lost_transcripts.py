@@ -1,7 +1,7 @@
-"""Sessions whose transcript is gone: what is left of them, and a new session made from what was typed.
+"""Sessions without a transcript: finds what is left of them, and builds a new session from the prompts.
 
-Typed prompts, copies of files, sub-agents and large outputs may be left. A salvaged session holds the prompts as they
-were, and a note in place of each answer; nothing else in it is made up.
+Typed prompts, copies of files, sub-agents and large outputs may be left. A salvaged session contains the original
+prompts, and a note in place of each answer; nothing else in it is invented.
 """
 
 from __future__ import annotations
@@ -48,44 +48,44 @@ _MAX_PROMPT_CHARS = 200
 
 
 class TypedText(NamedTuple):
-    """Something that was typed in a session; pasted texts are filled in as far as they were kept."""
+    """Something that the user typed in a session; pasted texts are filled in as far as they were kept."""
 
     text: str
     time: datetime | None
 
 
 class Leftover(NamedTuple):
-    """A session whose transcript is gone."""
+    """A session that has lost its transcript."""
 
     session_id: str
     config_dir: Path
     project: str | None
-    """The working folder, if the history names it."""
+    """The working directory, if the history names it."""
     project_dir: Path | None
-    """The project folder that it was in, if that is known."""
+    """The project folder that it was in, if known."""
     typed: tuple[TypedText, ...]
-    """In the order of the history."""
+    """What the user typed, in the order of the history."""
     rest: Belongings
 
     @property
     def file_count(self) -> int:
-        """How many files are left, apart from what was typed."""
+        """How many files are left, apart from the prompt history."""
         rest = self.rest
         parts = (rest.subagents, rest.loose_agents, rest.tool_results, rest.workflows, rest.file_history)
         return sum(map(len, (*parts, rest.todos, rest.tasks, rest.other)))
 
     @property
     def last_typed_at(self) -> datetime | None:
-        """When something was last typed in it."""
+        """When the user last typed something in it."""
         return max((item.time for item in self.typed if item.time), default=None)
 
 
 def list_leftovers(config_dir: Path) -> list[Leftover]:
-    """The sessions of a config folder that left something behind but no transcript, the newest first."""
+    """List the sessions of a config folder that left something behind but no transcript, the newest first."""
     survey = Survey()
-    there = {item.session_id.lower() for item in list_session_files(config_dir, survey)}
-    # Copies that a killed turnlog left behind are no sessions: the next clone removes them.
-    there |= {
+    existing = {item.session_id.lower() for item in list_session_files(config_dir, survey)}
+    # Copies that a killed turnlog left behind are not sessions: the next clone removes them.
+    existing |= {
         identity.lower() for folder in list_project_folders(config_dir) for identity in list_unfinished_ids(folder)
     }
     typed = _group_history_by_session(config_dir)
@@ -93,33 +93,33 @@ def list_leftovers(config_dir: Path) -> list[Leftover]:
     ids = [
         identity
         for identity in dict.fromkeys((*typed, *folders, *_list_named_ids(config_dir)))
-        if identity not in there
+        if identity not in existing
     ]
     loose: dict[Path, AgentsBySession] = {}
-    found = [
+    leftovers = [
         _build_leftover(config_dir, identity, typed.get(identity, []), folders.get(identity), loose) for identity in ids
     ]
-    shown = [item for item in found if (item.typed or item.file_count) and not _is_hidden(item, survey)]
-    return sorted(shown, key=lambda item: item.last_typed_at or datetime.min.replace(tzinfo=UTC), reverse=True)
+    visible = [item for item in leftovers if (item.typed or item.file_count) and not _is_hidden(item, survey)]
+    return sorted(visible, key=lambda item: item.last_typed_at or datetime.min.replace(tzinfo=UTC), reverse=True)
 
 
 def describe_leftover(item: Leftover) -> Symptom:
-    """The symptom of one session whose transcript is gone."""
+    """Build the symptom of one session that has lost its transcript."""
     text = f"{format_count(len(item.typed), 'prompt')} and {format_count(item.file_count, 'file')} are left of it"
     return Symptom("transcript-gone", "error", text)
 
 
 def diagnose_leftovers(config_dir: Path) -> list[Symptom]:
-    """The symptom of a config folder of which typed prompts are left without their transcripts."""
-    gone = [item for item in list_leftovers(config_dir) if item.typed]
-    if not gone:
+    """Find out whether prompts of a config folder are left without their transcripts."""
+    lost = [item for item in list_leftovers(config_dir) if item.typed]
+    if not lost:
         return []
-    text = f"{config_dir}: of {format_count(len(gone), 'session')} the typed prompts are left, and no transcript"
-    return [Symptom("transcript-gone", "info", text)]
+    text = f"{config_dir}: {format_count(len(lost), 'session')} left typed prompts but no transcript"
+    return [Symptom("transcript-lost", "info", text)]
 
 
 def _is_hidden(item: Leftover, survey: Survey) -> bool:
-    """Whether the transcript may exist in a folder that can't be listed."""
+    """Return whether the transcript may exist in a folder that can't be listed."""
     place = item.project_dir or item.config_dir / "projects" / "-"
     return survey.hides(str(place / f"{item.session_id}.jsonl"))
 
@@ -137,13 +137,13 @@ def _build_leftover(
 
 
 def _group_history_by_session(config_dir: Path) -> dict[str, list[dict[str, Any]]]:
-    """The lines of the history by session."""
-    found: dict[str, list[dict[str, Any]]] = {}
+    """Group the lines of the history by session."""
+    rows_by_session: dict[str, list[dict[str, Any]]] = {}
     for row in read_history(config_dir):
         identity = row.get("sessionId")
         if isinstance(identity, str) and is_session_id(identity) and isinstance(row.get("display"), str):
-            found.setdefault(identity.lower(), []).append(row)
-    return found
+            rows_by_session.setdefault(identity.lower(), []).append(row)
+    return rows_by_session
 
 
 def _read_typed_text(row: dict[str, Any]) -> TypedText:
@@ -154,28 +154,28 @@ def _read_typed_text(row: dict[str, Any]) -> TypedText:
         else {}
     )
 
-    def whole(mark: re.Match[str]) -> str:
+    def fill_in(mark: re.Match[str]) -> str:
         text = texts.get(mark[1])
         return text if isinstance(text, str) else mark[0]
 
-    return TypedText(_PASTED_TEXT.sub(whole, str(row["display"])), parse_timestamp(row.get("timestamp")))
+    return TypedText(_PASTED_TEXT.sub(fill_in, str(row["display"])), parse_timestamp(row.get("timestamp")))
 
 
 def _map_project_folders(config_dir: Path) -> dict[str, Path]:
-    """The project folder of each session that has a folder of its own, or loose sub-agents."""
-    found: dict[str, Path] = {}
+    """Map each session with a folder of its own, or with loose sub-agents, to its project folder."""
+    folders: dict[str, Path] = {}
     for project in list_project_folders(config_dir):
         for item in scan_folder(project):
             if is_session_id(item.name) and item.is_dir(follow_symlinks=False):
-                found.setdefault(item.name.lower(), project)
+                folders.setdefault(item.name.lower(), project)
         for identity, agents in list_loose_agents(project).items():
             if is_session_id(identity) and any(agent.kind != "warm-up" for agent in agents):
-                found.setdefault(identity.lower(), project)
-    return found
+                folders.setdefault(identity.lower(), project)
+    return folders
 
 
 def _list_named_ids(config_dir: Path) -> Iterator[str]:
-    """The ids that files and folders of the client are named after."""
+    """Yield the ids in the names of the client's files and folders."""
     for folder in _FOLDERS_BY_ID:
         for item in scan_folder(config_dir / folder):
             if name := _ID_IN_NAME.fullmatch(item.name):
@@ -183,15 +183,15 @@ def _list_named_ids(config_dir: Path) -> Iterator[str]:
 
 
 class KinSession(NamedTuple):
-    """A session that has entries of another one, copied when it was forked."""
+    """A session with entries of another one, copied when it was forked."""
 
     path: Path
     entries: int
 
 
 def find_kin_sessions(session_id: str, files: Iterable[SessionFile]) -> list[KinSession]:
-    """The sessions among some files that hold entries of a session, or name it as their origin; reads them all."""
-    wanted, found = session_id.encode(), []
+    """Find the sessions among some files that contain entries of a session, or name it as origin; reads them all."""
+    wanted, kin = session_id.encode(), []
     for item in files:
         try:
             if wanted not in item.path.read_bytes():
@@ -203,8 +203,8 @@ def find_kin_sessions(session_id: str, files: Iterable[SessionFile]) -> list[Kin
                 _is_from_session(session, entry.index, session_id) for entry in session.file.entries if entry.uuid
             )
         if count:
-            found.append(KinSession(item.path, count))
-    return sorted(found, key=lambda one: -one.entries)
+            kin.append(KinSession(item.path, count))
+    return sorted(kin, key=lambda one: -one.entries)
 
 
 def _is_from_session(session: Session, index: int, session_id: str) -> bool:
@@ -219,38 +219,43 @@ def _is_from_session(session: Session, index: int, session_id: str) -> bool:
 
 
 class SalvageOrigin(NamedTuple):
-    """The session that is gone."""
+    """The session that has lost its transcript."""
 
     session_id: str
     cwd: str
 
 
 def select_prompts(typed: Sequence[TypedText]) -> list[TypedText]:
-    """What was said to the model, the oldest first: no commands of the client, no empty lines."""
-    said = [item for item in typed if item.text.strip() and not _COMMAND_PATTERN.match(item.text)]
-    return sorted(said, key=lambda item: item.time or datetime.min.replace(tzinfo=UTC))
+    """Select what was said to the model, the oldest first: no commands of the client, no empty lines."""
+    prompts = [item for item in typed if item.text.strip() and not _COMMAND_PATTERN.match(item.text)]
+    return sorted(prompts, key=lambda item: item.time or datetime.min.replace(tzinfo=UTC))
 
 
 def rebuild_session(
     origin: SalvageOrigin, typed: Sequence[TypedText], session_id: str, new_id: Callable[[], str]
 ) -> list[Json]:
-    """The rows of the new session; empty if nothing was said to the model."""
-    said = select_prompts(typed)
+    """Build the rows of the new session; empty if nothing was said to the model."""
+    prompts = select_prompts(typed)
     rows: list[Json] = []
     parent: str | None = None
-    for item, time in zip(said, _choose_times(said), strict=True):
-        asked, answered = new_id(), new_id()
+    for item, time in zip(prompts, _choose_times(prompts), strict=True):
+        prompt_id, answer_id = new_id(), new_id()
         shared = {"isSidechain": False, "userType": "external", "cwd": origin.cwd, "sessionId": session_id}
         message: Json = {"role": "user", "content": item.text}
-        rows.append(_build_row(shared, "user", asked, parent, time, message))
+        rows.append(_build_row(shared, "user", prompt_id, parent, time, message))
         note = LOST_ANSWER_NOTE.format(session=origin.session_id)
         rows.append(
             _build_row(
-                shared, "assistant", answered, asked, time + timedelta(milliseconds=1), _build_answer(note, new_id())
+                shared,
+                "assistant",
+                answer_id,
+                prompt_id,
+                time + timedelta(milliseconds=1),
+                _build_answer(note, new_id()),
             )
         )
-        parent = answered
-    return rows + list(_build_tail(said, parent, session_id))
+        parent = answer_id
+    return rows + list(_build_tail(prompts, parent, session_id))
 
 
 def _build_row(shared: Json, kind: str, uuid: str, parent: str | None, time: datetime, message: Json) -> Json:
@@ -265,7 +270,7 @@ def _build_row(shared: Json, kind: str, uuid: str, parent: str | None, time: dat
 
 
 def _build_answer(text: str, identity: str) -> Json:
-    """A message as the client writes one that comes from no model."""
+    """Build a message as the client writes one that comes from no model."""
     return {
         "id": identity,
         "type": "message",
@@ -278,27 +283,27 @@ def _build_answer(text: str, identity: str) -> Json:
     }
 
 
-def _choose_times(said: list[TypedText]) -> Iterator[datetime]:
-    """The time of each prompt, always later than the one before: old clients go by time."""
+def _choose_times(prompts: list[TypedText]) -> Iterator[datetime]:
+    """Yield the time of each prompt, always later than the one before: old clients sort by time."""
     last = datetime(2025, 1, 1, tzinfo=UTC)
-    for item in said:
+    for item in prompts:
         last = max(item.time or last, last + timedelta(milliseconds=2))
         yield last
 
 
-def _build_tail(said: list[TypedText], leaf: str | None, session_id: str) -> Iterator[Json]:
-    """The entries that the client looks for at the end: a title, and which entry to continue."""
+def _build_tail(prompts: list[TypedText], leaf: str | None, session_id: str) -> Iterator[Json]:
+    """Yield the entries that the client expects at the end: a title, and which entry to continue."""
     if leaf is not None:
-        title = " ".join(said[0].text.split())[:_MAX_TITLE_CHARS]
+        title = " ".join(prompts[0].text.split())[:_MAX_TITLE_CHARS]
         yield {"type": "custom-title", "customTitle": f"Salvaged: {title}", "sessionId": session_id}
-        last = {"lastPrompt": said[-1].text[:_MAX_PROMPT_CHARS], "leafUuid": leaf}
+        last = {"lastPrompt": prompts[-1].text[:_MAX_PROMPT_CHARS], "leafUuid": leaf}
         yield {"type": "last-prompt", **last, "sessionId": session_id}
 
 
 TRANSCRIPT_GONE = Illness(
     "transcript-gone",
     "Prompts that you typed are in the history, but their sessions are not in any list.",
-    "the client deletes sessions after some weeks, and keeps other traces (#62476, #29923)",
+    "Claude Code deletes sessions after some weeks, and keeps other traces (#62476, #29923)",
     remedy="turnlog salvage {session}",
     alternative="`turnlog salvage` lists what is left",
 )

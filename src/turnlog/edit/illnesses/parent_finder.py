@@ -1,10 +1,10 @@
-"""Which parent an entry should have that has lost its own: the one that the client would have meant.
+"""Finds a parent for an entry that has lost its own: the one that the client would have meant.
 
 1. A result belongs to its call, and a further line of an answer to the line before it.
 2. Where the newest client finds a parent by itself (rule 15 of docs/format.md), that one.
 3. Otherwise the entry that was written just before it.
 
-The parent is never one of the entry's own descendants, and never a side chain, a report of progress or an entry that
+The parent is never one of the entry's own descendants, and never a side chain, a progress report or an entry that
 no client reads.
 """
 
@@ -22,7 +22,7 @@ _PARENT_TYPES = GRAPH_TYPES - {"progress"}
 
 
 class ParentFinder:
-    """Finds parents for entries of one session; it remembers those that it has found."""
+    """Finds parents for entries of one session, and remembers them."""
 
     def __init__(self, case: RepairCase) -> None:
         self._calls = {call.id: call.line for call in case.session.calls}
@@ -30,22 +30,22 @@ class ParentFinder:
         self._entries, self._first = case.session.file.entries, case.session.file.by_uuid
         self._rows = [row for row in case.session.graph.rows if row.type in _PARENT_TYPES and not row.is_lost]
         time = case.view.rows.read_time_ms
-        self._time = {row.index: found for row in self._rows if (found := time(row)) is not None}
-        self._timed = sorted((found, index) for index, found in self._time.items())
+        self._time = {row.index: moment for row in self._rows if (moment := time(row)) is not None}
+        self._timed = sorted((moment, index) for index, moment in self._time.items())
         self._answers: dict[str, list[Entry]] = {}
         for row in self._rows:
             if identity := get_message_id(row):
                 self._answers.setdefault(identity, []).append(row)
-        self._given: dict[int, int] = {}
+        self._assigned: dict[int, int] = {}
         self._may_turn = not case.session.file.is_in_order
-        """Whether a parent may be written behind its child, so that ancestors have to be walked to rule out a ring."""
+        """Whether a parent may come after its child in the file, so that ancestors must be checked for a ring."""
 
     def find_parent(self, row: Entry, since: int = 0) -> Entry | None:
-        """The parent for an entry, not written before the index `since`; None if there is none."""
-        row = self._entries[self._first.get(row.uuid or "", row.index)]  # its copies are written behind its children
+        """Return the parent for an entry, not before the index `since`; None if there is none."""
+        row = self._entries[self._first.get(row.uuid or "", row.index)]  # its copies come after its children
         for home in self._list_candidates(row):
             if home.index >= since and home.uuid is not None and not self._is_below(home, row):
-                self._given[row.index] = home.index
+                self._assigned[row.index] = home.index
                 self._may_turn = self._may_turn or home.index > row.index
                 return home
         return None
@@ -56,13 +56,13 @@ class ParentFinder:
             yield self._bridged[row.index]
         own = self._time.get(row.index)
         if own is not None:
-            for _, index in reversed(self._timed[: bisect_right(self._timed, own, key=lambda found: found[0])]):
+            for _, index in reversed(self._timed[: bisect_right(self._timed, own, key=lambda item: item[0])]):
                 if index < row.index:
                     yield self._entries[index]
         yield from reversed(self._rows[: bisect_left(self._rows, row.index, key=lambda other: other.index)])
 
     def _list_own_candidates(self, row: Entry) -> Iterator[Entry]:
-        """The call that a result answers, or the lines before of the same answer."""
+        """Yield the call that a result answers, or the earlier lines of the same answer."""
         if row.type == "user" and row.message:
             calls = (self._calls.get(block.tool_use_id or "") for block in row.message.blocks)
             yield from (call for call in calls if call is not None)
@@ -70,7 +70,7 @@ class ParentFinder:
         yield from (other for other in reversed(before) if other.index < row.index)
 
     def _is_below(self, one: Entry, other: Entry) -> bool:
-        """Whether an entry is another one, or descends from it."""
+        """Return whether an entry is another one, or descends from it."""
         if not self._may_turn and one.index < other.index:
             return False
         index, seen = one.index, set[int]()
@@ -78,5 +78,5 @@ class ParentFinder:
             if index == other.index:
                 return True
             seen.add(index)
-            index = self._given.get(index, self._entries[index].parent)
+            index = self._assigned.get(index, self._entries[index].parent)
         return False

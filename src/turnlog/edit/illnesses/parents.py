@@ -1,8 +1,7 @@
 """Illnesses of the links between entries: a parent is missing, empty, in a sub-agent's file, or a descendant.
 
-Some clients wrote lines of the main conversation into a sub-agent's file; the repair brings those back. A line that
-leads to the beginning of the sub-agent's own conversation is none of these: its child then continues what was written
-just before.
+Some clients wrote lines of the main conversation into a sub-agent's file; the repair copies those back. A line that
+belongs to the sub-agent's own conversation is not one of them: its child then continues what was written just before.
 """
 
 from __future__ import annotations
@@ -16,15 +15,15 @@ from turnlog.session.check import Severity
 from turnlog.session.graph import get_message_id, is_boundary, is_said
 from turnlog.session.session import Session
 
-REWIND_REMEDY = "none, if you rewound or cleared it"
-LOST_LINK_CAUSE = "the client named an entry that it never wrote, or a tool removed it (#21617, #22526, #46603)"
+REWIND_REMEDY = "none, if you rewound or cleared the conversation"
+LOST_LINK_CAUSE = "the client named an entry that it never wrote, or a tool removed the entry (#21617, #22526, #46603)"
 
 
 # -- detection
 
 
-def detect_missing_parents(view: ResumeView, found: Symptoms) -> None:
-    """Entries whose parent is not in the file."""
+def detect_missing_parents(view: ResumeView, symptoms: Symptoms) -> None:
+    """Find entries whose parent is not in the file."""
     session = view.session
     elsewhere = session.find_parents_elsewhere()
     snapshots = _list_snapshot_ids(session) if session.graph.rows_missing_parent else set()
@@ -34,40 +33,40 @@ def detect_missing_parents(view: ResumeView, found: Symptoms) -> None:
         if row is session.graph.rows[0]:  # nothing before it could be lost
             severity = "info"
         if row.parent_uuid in elsewhere:
-            found.add_items("parent-in-agent", severity, "the parent stands in a sub-agent's file only", [row])
+            symptoms.add_items("parent-in-agent", severity, "the parent is only in a sub-agent's file", [row])
         elif row.parent_uuid in snapshots:
-            found.add_items("snapshot-id", severity, "the parent was never written, only its file snapshot", [row])
+            symptoms.add_items("snapshot-id", severity, "the parent was never written, only its file snapshot", [row])
         else:
-            found.add_items("missing-parent", severity, "the parent of an entry is not in the file", [row])
+            symptoms.add_items("missing-parent", severity, "the parent of an entry is not in the file", [row])
 
 
 def _list_snapshot_ids(session: Session) -> set[str]:
-    """The ids of the messages that snapshots of files belong to."""
+    """Return the ids of the messages that file snapshots belong to."""
     kinds = ("file-history-snapshot", "file-history-delta")
     named = (session.read_body(entry).get("messageId") for entry in session.file.entries if entry.type in kinds)
     return {uuid for uuid in named if isinstance(uuid, str)}
 
 
-def detect_rings(view: ResumeView, found: Symptoms) -> None:
-    """Entries that are their own ancestors."""
+def detect_rings(view: ResumeView, symptoms: Symptoms) -> None:
+    """Find entries that are their own ancestors."""
     for ring in view.session.graph.cycles:
-        found.add_items("cycle", "error", "entries are their own ancestors", ring)
+        symptoms.add_items("cycle", "error", "entries are their own ancestors", ring)
 
 
-def detect_extra_roots(view: ResumeView, found: Symptoms) -> None:
-    """Entries without a parent, other than the first one and compactions."""
+def detect_extra_roots(view: ResumeView, symptoms: Symptoms) -> None:
+    """Find entries without a parent, other than the first one and compactions."""
     graph = view.session.graph
-    begun = [(row, _find_first_said(view.session, row)) for row in graph.roots if not is_boundary(row)]
-    for row, said in [(row, said) for row, said in begun if said is not None][1:]:
+    openings = [(row, _find_first_said(view.session, row)) for row in graph.roots if not is_boundary(row)]
+    for row, said in [(row, said) for row, said in openings if said is not None][1:]:
         if said.type == "user":
-            text = "a further prompt begins anew: a rewind to the beginning, a cleared context, or a lost link"
-            found.add_items("several-roots", "info", text, [row])
+            text = "another prompt starts over: a rewind to the beginning, a cleared context, or a lost link"
+            symptoms.add_items("several-roots", "info", text, [row])
         else:
-            found.add_items("several-roots", "warning", "an entry in the middle has no parent", [row])
+            symptoms.add_items("several-roots", "warning", "an entry in the middle has no parent", [row])
 
 
 def _find_first_said(session: Session, root: Entry) -> Entry | None:
-    """The first prompt or answer at or below a root."""
+    """Return the first prompt or answer at or below a root."""
     rows = session.file.entries
     return next(
         (rows[index] for index in sorted(session.graph.list_descendants(root.index)) if is_said(rows[index])), None
@@ -77,13 +76,13 @@ def _find_first_said(session: Session, root: Entry) -> Entry | None:
 # -- repair
 
 
-def hang_orphans(case: RepairCase) -> RepairAttempt:
-    """Let entries without a parent continue what was written just before them."""
+def attach_orphans(case: RepairCase) -> RepairAttempt:
+    """Attach entries without a parent to what was written just before them."""
     finder = ParentFinder(case)
-    found = [(row, finder.find_parent(row)) for row in case.entries]
-    hung = [(row, home) for row, home in found if home is not None or row.parent_uuid is not None]
-    words = "hung behind what was written just before" if hung else "nothing stands before it"
-    return RepairAttempt(case.with_parents(hung), len(hung), words)
+    pairs = [(row, finder.find_parent(row)) for row in case.entries]
+    attached = [(row, home) for row, home in pairs if home is not None or row.parent_uuid is not None]
+    words = "attached to what was written just before" if attached else "nothing comes before it"
+    return RepairAttempt(case.with_parents(attached), len(attached), words)
 
 
 def cut_rings(case: RepairCase) -> RepairAttempt:
@@ -91,12 +90,12 @@ def cut_rings(case: RepairCase) -> RepairAttempt:
     finder = ParentFinder(case)
     firsts = [min(ring, key=lambda row: row.index) for ring in case.session.graph.cycles]
     draft = case.with_parents((first, finder.find_parent(first)) for first in firsts)
-    return RepairAttempt(draft, len(firsts), "cut where an entry led to a later one")
+    return RepairAttempt(draft, len(firsts), "cut where an entry named a later one as its parent")
 
 
-def bring_in_agent_entries(case: RepairCase) -> RepairAttempt:
+def copy_agent_entries(case: RepairCase) -> RepairAttempt:
     """Copy the entries from the sub-agent's file into the main conversation."""
-    finder, rows, hung = ParentFinder(case), list[DraftRow](), 0
+    finder, rows, attached = ParentFinder(case), list[DraftRow](), 0
     known = set(case.session.file.by_uuid)
     wanted = {entry.index: entry for entry in case.entries}
     for row in case.draft.rows:
@@ -107,16 +106,16 @@ def bring_in_agent_entries(case: RepairCase) -> RepairAttempt:
             known |= {body["uuid"] for body in bodies}
             if not bodies and (home := finder.find_parent(child)) is not None:
                 row = row._replace(changed={**row.changed, "parentUuid": home.uuid})
-                hung += 1
+                attached += 1
         rows.append(row)
     count = len(rows) - len(case.draft.rows)
-    words = [f"{count:,} brought in from the sub-agent's file"] if count else []
-    words += [f"{hung:,} hung behind what was written just before"] if hung else []
-    return RepairAttempt(case.draft._replace(rows=tuple(rows)), count + hung, ", ".join(words))
+    words = [f"copied {count:,} from the sub-agent's file"] if count else []
+    words += [f"attached {attached:,} to what was written just before"] if attached else []
+    return RepairAttempt(case.draft._replace(rows=tuple(rows)), count + attached, ", ".join(words))
 
 
 def _collect_ancestors(uuid: str, session: Session, known: set[str]) -> list[Body]:
-    """The entries from a known ancestor down to a given one, with all lines of their messages; [] if none is known."""
+    """Return the entries from a known ancestor down to a given one, with all lines of their messages; or []."""
     agent = _find_holder(session, uuid)
     entries, chain = agent.file.entries, dict[int, Entry]()
     index = agent.file.by_uuid[uuid]
@@ -127,12 +126,12 @@ def _collect_ancestors(uuid: str, session: Session, known: set[str]) -> list[Bod
         return []
     messages = {get_message_id(entry) for entry in chain.values()} - {None}
     beside = [entry for entry in entries if get_message_id(entry) in messages and entry.uuid not in known]
-    found = {entry.index: entry for entry in [*chain.values(), *beside] if entry.uuid}
-    return [_to_own_entry(agent.file.read_body(found[at])) for at in sorted(found)]
+    entries_by_index = {entry.index: entry for entry in [*chain.values(), *beside] if entry.uuid}
+    return [_to_own_entry(agent.file.read_body(entries_by_index[at])) for at in sorted(entries_by_index)]
 
 
 def _find_holder(session: Session, uuid: str) -> Session:
-    """The sub-agent's session that has an entry."""
+    """Return the sub-agent's session that contains an entry."""
     files = (session.open_agent_session(agent) for agent in session.agents if agent.path is not None)
     return next(inner for inner in files if uuid in inner.file.by_uuid)
 
@@ -143,21 +142,21 @@ def _to_own_entry(body: Body) -> Body:
 
 MISSING_PARENT = Illness(
     "missing-parent",
-    "Resume shows only the last few messages though the file is whole.",
+    "Resuming shows only the last few messages although the file is complete.",
     LOST_LINK_CAUSE,
-    hang_orphans,
+    attach_orphans,
 )
 PARENT_IN_AGENT = Illness(
     "parent-in-agent",
-    "Resume shows only the last few messages though the file is whole.",
-    "some clients (2.1.23 – 2.1.45) wrote lines of the conversation into the file of a sub-agent only (#23375)",
-    bring_in_agent_entries,
+    "Resuming shows only the last few messages although the file is complete.",
+    "some clients (2.1.23 – 2.1.45) wrote lines of the conversation only into a sub-agent's file (#23375)",
+    copy_agent_entries,
 )
 SNAPSHOT_ID = Illness(
     "snapshot-id",
-    "Resume shows only the last message though the file is whole.",
-    "a snapshot of files was written for a message that itself never was (#24304, #36583)",
-    hang_orphans,
+    "Resuming shows only the last message although the file is complete.",
+    "a file snapshot was written for a message that itself never was (#24304, #36583)",
+    attach_orphans,
 )
 CYCLE = Illness(
     "cycle",
@@ -167,8 +166,8 @@ CYCLE = Illness(
 )
 SEVERAL_ROOTS = Illness(
     "several-roots",
-    "Resume shows only what came after some point.",
+    "Resuming shows only what came after some point.",
     "a rewind to the beginning or a cleared context, which is fine; or a link that was written empty",
-    hang_orphans,
+    attach_orphans,
     remedy_if_noted=REWIND_REMEDY,
 )

@@ -1,4 +1,4 @@
-"""Illnesses of a session in its place: its folder, its name, and what keeps it out of the client's list of sessions."""
+"""Illnesses of a session's place: its folder, its name, and what keeps it out of Claude Code's list of sessions."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from turnlog.session.session import Session
 INDEX_FILE_NAME = "sessions-index.json"
 _WORKTREE_PATH = re.compile(r"[/\\]\.claude[/\\]worktrees[/\\]")
 HIDDEN_ENTRYPOINTS = ("sdk-cli", "sdk-ts", "sdk-py")
-"""The list of client 2.1.325 leaves these out; the first entry decides."""
+"""Client 2.1.325 leaves these out of its list; the first entry decides."""
 _PROGRAM_REASON = "a program wrote it"
 _AGENT_REASON = "it begins with entries of a sub-agent"
-_ELSEWHERE_REASON = "it lies in the folder of another project"
-"""The reasons that the repair tells apart, as the symptoms word them."""
+_ELSEWHERE_REASON = "it is in the folder of another project"
+"""The reasons that the repair distinguishes, as the symptoms state them."""
 
 
 def diagnose_surroundings(session: Session) -> list[Symptom]:
-    """The symptoms that the place of a session shows; none for a file outside of any project folder."""
-    found = Symptoms()
+    """Find the symptoms of a session's place; none for a file outside of any project folder."""
+    symptoms = Symptoms()
     path = session.path
     if path is None or path.parent.parent.name != "projects":
         return []
@@ -41,57 +41,59 @@ def diagnose_surroundings(session: Session) -> list[Symptom]:
     except OSError:
         return []
     if not ends.junk:
-        _detect_unlisted(session, path, ends, found)
-        _detect_index_gap(path, found)
-        _detect_late_title(session, path, found)
-        _detect_missing_folder(session, found)
-    return found.list_symptoms()
+        _detect_unlisted(session, path, ends, symptoms)
+        _detect_index_gap(path, symptoms)
+        _detect_late_title(session, path, symptoms)
+        _detect_missing_folder(session, symptoms)
+    return symptoms.list_symptoms()
 
 
 # -- the client's list
 
 
-def _detect_unlisted(session: Session, path: Path, ends: Peek, found: Symptoms) -> None:
-    """Why the client's list leaves it out."""
+def _detect_unlisted(session: Session, path: Path, ends: Peek, symptoms: Symptoms) -> None:
+    """Find out why the client's list leaves the session out."""
     if not is_session_id(path.stem):
-        found.note("not-in-picker", "warning", "the name of the file is no session id")
+        symptoms.note("not-in-picker", "warning", "the name of the file is not a session id")
     if ends.is_sidechain:
-        found.note("not-in-picker", "warning", _AGENT_REASON)
+        symptoms.note("not-in-picker", "warning", _AGENT_REASON)
     if ends.entrypoint in HIDDEN_ENTRYPOINTS:
-        found.note("not-in-picker", "info", f"{_PROGRAM_REASON}, not a person (entrypoint {ends.entrypoint})")
+        symptoms.note("not-in-picker", "info", f"{_PROGRAM_REASON}, not a person (entrypoint {ends.entrypoint})")
     first = next((entry for entry in session.entries if entry.type in TALK_TYPES), None)
     if first is not None and session.read_body(first).get("teamName"):
-        found.note("not-in-picker", "info", "it belongs to a team of agents")
-    if session.folders and not any(_fits_folder(path.parent.name, folder) for folder in session.folders):
+        symptoms.note("not-in-picker", "info", "it belongs to a team of agents")
+    if session.folders and not any(_matches_folder(path.parent.name, folder) for folder in session.folders):
         text = f"{_ELSEWHERE_REASON} than the one it was written in, {session.folders[0]}"
-        found.note("not-in-picker", "warning", text)
+        symptoms.note("not-in-picker", "warning", text)
     elif any(map(_WORKTREE_PATH.search, session.folders[:1])):
-        found.note("not-in-picker", "info", f"it belongs to a git worktree, {session.folders[0]}: listed there")
+        symptoms.note(
+            "not-in-picker", "info", f"it belongs to a git worktree, {session.folders[0]}, and is listed there"
+        )
 
 
-def _fits_folder(name: str, folder: str) -> bool:
-    """Whether a project folder is that of a working directory, or of one above it."""
+def _matches_folder(name: str, folder: str) -> bool:
+    """Return whether a project folder is that of a working directory, or of one above it."""
     kind = PureWindowsPath if "\\" in folder else PurePosixPath
     path = kind(folder)
     return any(make_slug(str(above)).casefold() == name.casefold() for above in (path, *path.parents))
 
 
 def make_listable(case: RepairCase) -> RepairAttempt:
-    """Change what keeps a file out of the list; the result names the reasons that no edit changes."""
+    """Change what keeps a file out of the list; the result names the reasons that no edit can change."""
     draft, words, left = case.draft, list[str](), 0
     for symptom in case.symptoms:
         if symptom.text.startswith(_PROGRAM_REASON):
             draft = _mark_as_typed(case, draft)
-            words.append("its entries say that a person began it (entrypoint cli)")
+            words.append("its entries now say that a person began it (entrypoint cli)")
         elif symptom.text.startswith(_AGENT_REASON):
             draft, change = _put_main_first(case, draft)
             words.append(change)
         else:
             left += 1
             remedy = (
-                "`turnlog move` brings it home"
+                "`turnlog move` moves it to its own"
                 if symptom.text.startswith(_ELSEWHERE_REASON)
-                else "no edit changes that"
+                else "no edit can change that"
             )
             words.append(f"{symptom.text}; {remedy}")
     return RepairAttempt(draft, len(case.symptoms) - left, "; ".join(words), left)
@@ -116,19 +118,19 @@ def _put_main_first(case: RepairCase, draft: Draft) -> tuple[Draft, str]:
     before = [row for row in draft.rows[: main[0]] if row.entry and row.entry.is_sidechain]
     others = [row for row in draft.rows[: main[0]] if not (row.entry and row.entry.is_sidechain)]
     rows = (*others, draft.rows[main[0]], *before, *draft.rows[main[0] + 1 :])
-    return draft._replace(rows=rows), "the first entry of the conversation stands before those of sub-agents"
+    return draft._replace(rows=rows), "put the first entry of the conversation before those of sub-agents"
 
 
 NOT_IN_PICKER = Illness(
     "not-in-picker",
-    "The client's list of sessions does not have it.",
-    "the list only has sessions of people, by their folder and name",
+    "Claude Code's list of sessions does not show it.",
+    "the list only shows sessions that people began, by folder and file name",
     make_listable,
 )
 
 
-def _detect_index_gap(path: Path, found: Symptoms) -> None:
-    """Whether it is missing in the list that some older clients keep."""
+def _detect_index_gap(path: Path, symptoms: Symptoms) -> None:
+    """Find out whether it is missing in the list that some older clients keep."""
     try:
         data = (path.parent / INDEX_FILE_NAME).read_bytes()
     except OSError:
@@ -136,69 +138,69 @@ def _detect_index_gap(path: Path, found: Symptoms) -> None:
     try:
         rows = msgspec.json.decode(data)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        found.note("stale-index", "info", f"{INDEX_FILE_NAME} of its project is no JSON")
+        symptoms.note("stale-index", "info", f"{INDEX_FILE_NAME} of its project is not JSON")
         return
     entries: Any = rows.get("entries") if isinstance(rows, dict) else None
     known = [row for row in entries if isinstance(row, dict)] if isinstance(entries, list) else []
     own = [row for row in known if row.get("sessionId") == path.stem]
     if not own:
-        found.note("stale-index", "info", f"{INDEX_FILE_NAME} of its project does not have it")
+        symptoms.note("stale-index", "info", f"{INDEX_FILE_NAME} of its project does not contain it")
 
 
 STALE_INDEX = Illness(
     "stale-index",
-    "The list of sessions of clients around 2.1.30 does not have it, or shows old titles.",
-    "the project's sessions-index.json was not kept up to date (#25032, #21610)",
-    remedy="move {project}/sessions-index.json away; the client writes it anew",
-    alternative="move the project's sessions-index.json away; the client writes it anew",
+    "Clients around 2.1.30 do not list it, or show old titles.",
+    "the project's sessions-index.json is out of date (#25032, #21610)",
+    remedy="move {project}/sessions-index.json away; the client writes a new one",
+    alternative="move the project's sessions-index.json away; the client writes a new one",
 )
 
 
-def _detect_late_title(session: Session, path: Path, found: Symptoms) -> None:
-    """Whether the title that a person gave is where the client's list does not look for it."""
+def _detect_late_title(session: Session, path: Path, symptoms: Symptoms) -> None:
+    """Find out whether the user's title is where the client's list does not look for it."""
     size = max((item.end for item in session.file.items), default=0)
-    named = [
+    titled = [
         entry
         for entry in session.entries
         if entry.type == "custom-title" and session.read_body(entry).get("customTitle")
     ]
-    far = [entry for entry in named[-1:] if entry.end > MAX_END_BYTES and entry.offset < size - MAX_END_BYTES]
+    far = [entry for entry in titled[-1:] if entry.end > MAX_END_BYTES and entry.offset < size - MAX_END_BYTES]
     if far and not read_custom_title(path.with_suffix("") / "custom-title.json"):
-        found.add_items("title-not-in-tail", "warning", "the title that you gave stands in the middle of the file", far)
+        symptoms.add_items("title-not-in-tail", "warning", "your title is in the middle of the file", far)
 
 
 def repeat_title(case: RepairCase) -> RepairAttempt:
-    """Write the title that a person gave once more, at the end."""
-    named = str(case.session.read_body(case.entries[-1])["customTitle"])
-    draft = case.draft.with_added_lines(*build_title_entries(named, case.session.session_id or ""))
-    return RepairAttempt(draft, 1, "the title stands at the end too")
+    """Repeat the user's title at the end."""
+    title = str(case.session.read_body(case.entries[-1])["customTitle"])
+    draft = case.draft.with_added_lines(*build_title_entries(title, case.session.session_id or ""))
+    return RepairAttempt(draft, 1, "repeated the title at the end")
 
 
 TITLE_NOT_IN_TAIL = Illness(
     "title-not-in-tail",
-    "The title that you gave is not shown in the client's list.",
-    "the list looks at both ends of a file only, and the title stands between (#28249, #47550)",
+    "Claude Code's list does not show the title that you gave.",
+    "the list reads only both ends of a file, and the title is between them (#28249, #47550)",
     repeat_title,
     remedy="turnlog rename {session} TITLE",
 )
 
 
-# -- its working folder
+# -- its working directory
 
 
-def _detect_missing_folder(session: Session, found: Symptoms) -> None:
-    """Whether the folder in which it would be resumed is missing; a folder of another system is not looked for."""
+def _detect_missing_folder(session: Session, symptoms: Symptoms) -> None:
+    """Find out whether the folder to resume it in is missing; skips paths of another operating system."""
     folder = session.folders[0] if session.folders else None
     if folder is None or not os.path.isabs(folder) or os.path.isdir(folder):  # noqa: PTH112, PTH117
         return
-    what = "its git worktree" if _WORKTREE_PATH.search(folder) else "its working folder"
-    found.note("missing-cwd", "info", f"{what} does not exist: {folder}")
+    subject = "its git worktree" if _WORKTREE_PATH.search(folder) else "its working directory"
+    symptoms.note("missing-cwd", "info", f"{subject} does not exist: {folder}")
 
 
 MISSING_CWD = Illness(
     "missing-cwd",
     "The session can't be resumed from the list: its folder does not exist.",
     "the project was moved, renamed or deleted, or its git worktree removed (#83146, #84209, #76446)",
-    remedy="turnlog move OLD NEW, if the project has a new place",
-    alternative="`turnlog move OLD NEW`, if the project has a new place",
+    remedy="turnlog move OLD NEW, if the project has moved",
+    alternative="`turnlog move OLD NEW`, if the project has moved",
 )

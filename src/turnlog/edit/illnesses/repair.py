@@ -1,14 +1,14 @@
-"""Repairing a session: everything that the diagnosis finds, one kind after the other, in a fixed order.
+"""Repairs a session: everything that the diagnosis finds, one kind after the other, in a fixed order.
 
 Each repair works on the result of the one before it, and the session is examined again after each: a repair that does
-not cure is undone, and the outcome says so. What a repair brings back into the conversation may be ill itself, so the
-rounds go on while something is done. The result must be no worse than the source (`verdict`). If it is, everything is
-done once more in small steps, none of which may make anything worse.
+not cure is dropped, and the outcome says so. What a repair brings back into the conversation may be ill itself, so the
+rounds continue while something is done. The result must be no worse than the source (`verdict`). If it is, everything
+is repaired again in small steps, none of which may make anything worse.
 
 Notes (symptoms of severity `info`) are left alone unless the user names their kind: a rewind looks like a lost link.
 
-A repair may reorder blocks, add blocks and bring hidden ones back, but what the client would send must not shrink. Only
-the blocks that the API refuses (`Illness.refused_blocks`) may be removed unasked: no request with them gets an answer.
+A repair may reorder blocks, add blocks and bring back hidden ones, but what the client would send must not shrink.
+Only the blocks that the API refuses (`Illness.refused_blocks`) may be removed unasked: requests with them always fail.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ _BLOCK_ILLNESSES = (
     "bad-thinking",
     "bad-image",
 )
-"""Illnesses of a part of the conversation that a repair shows again."""
+"""Illnesses that may come with a part of the conversation that a repair brings back."""
 REVEALED_ILLNESSES = (*REPAIRS_BY_KIND, *SHAPE_RULES, "no-time")
 """Illnesses that a further repair may cure."""
 SentBlocks = Counter[tuple[str, bytes]]
-"""How often each block is sent, by its type and a hash of its content."""
+"""How many times each block is sent, by its type and a hash of its content."""
 
 
 class Treatment(Struct, frozen=True):
@@ -59,7 +59,7 @@ class Treatment(Struct, frozen=True):
     done: int
     """How many places the repair changed."""
     left: int
-    """How many places have it afterwards."""
+    """How many places still have it."""
     words: str
     """What was done, or why nothing was, and what to do instead."""
 
@@ -70,13 +70,13 @@ class RepairOutcome(NamedTuple):
     treatments: list[Treatment]
     """One for each kind that was found, in the order of the repairs."""
     draft: Draft | None
-    """The session afterwards; None where nothing changed."""
+    """The session afterwards; None if nothing changed."""
     revealed: list[str]
-    """Kinds that nobody asked for and that more places have now: what is shown again may be ill too."""
+    """Kinds that were not asked for and that more places have now: what is shown again may be ill too."""
 
     @property
     def is_cured(self) -> bool:
-        """Whether everything that was to be repaired is."""
+        """Whether everything that should be repaired was."""
         return not any(treatment.left for treatment in self.treatments)
 
 
@@ -97,18 +97,18 @@ class RepairCourse:
         self._sent: SentBlocks | None = None
         self._treatments: dict[str, Treatment] = {}
         self._reported_left: dict[str, int] = {}
-        """How many places a repair itself says that it left, by kind."""
+        """How many places a repair itself reports as left, by kind."""
         self._given_up: set[str] = set()
 
     def _select_repairable(self, symptoms: list[Symptom]) -> dict[str, tuple[Symptom, ...]]:
-        """The symptoms that are to be repaired, by kind."""
-        found: dict[str, tuple[Symptom, ...]] = {}
+        """Return the symptoms to repair, by kind."""
+        repairable: dict[str, tuple[Symptom, ...]] = {}
         for symptom in symptoms:
             if symptom.kind in self._only if self._only else symptom.severity != "info":
-                found[symptom.kind] = (*found.get(symptom.kind, ()), symptom)
-        if found and "torn-line" not in found:  # anything written behind a cut-off line would be lost with it
-            found |= {symptom.kind: (symptom,) for symptom in symptoms if symptom.kind == "torn-line"}
-        return found
+                repairable[symptom.kind] = (*repairable.get(symptom.kind, ()), symptom)
+        if repairable and "torn-line" not in repairable:  # anything written after a cut-off line would be lost with it
+            repairable |= {symptom.kind: (symptom,) for symptom in symptoms if symptom.kind == "torn-line"}
+        return repairable
 
     def run(self) -> RepairOutcome:
         """Treat all kinds, round after round, while something is done."""
@@ -123,7 +123,7 @@ class RepairCourse:
         return self._source is None or self._verdict is None or not list_regressions(self._source, self._verdict)
 
     def _run_round(self) -> bool:
-        """Treat each kind once; return whether anything was done."""
+        """Treat each kind once; returns whether anything was done."""
         done = False
         for kind in REPAIRS_BY_KIND:
             if kind not in self._given_up and (symptoms := self._select_repairable(self._symptoms).get(kind)):
@@ -152,9 +152,9 @@ class RepairCourse:
             self._sent = count_sent_blocks(self._session)
         data = b"".join(attempt.draft.iterate_lines())
         after = Session(Transcript(BytesSource(data), self._session.path))
-        judged, symptoms = judge_session(after), [*diagnose_session(after), *diagnose_surroundings(after)]
-        shows_more = judged.messages > self._verdict.messages
-        reasons = list_regressions(self._verdict, judged, apart_from=self._list_tolerated_kinds(kind, shows_more))
+        verdict, symptoms = judge_session(after), [*diagnose_session(after), *diagnose_surroundings(after)]
+        shows_more = verdict.messages > self._verdict.messages
+        reasons = list_regressions(self._verdict, verdict, apart_from=self._list_tolerated_kinds(kind, shows_more))
         left = _count_places(self._select_repairable(symptoms).get(kind, ())) if attempt.left is None else attempt.left
         sent = count_sent_blocks(after)
         if kind not in self._only and (loss := find_sent_loss(self._sent, sent, kind)) is not None:
@@ -164,12 +164,12 @@ class RepairCourse:
             return f"not done: {reasons[0]}" if reasons else "not done: it would not help"
         if self._data is not None:
             self._session.close()
-        self._session, self._data, self._verdict, self._symptoms = after, data, judged, symptoms
+        self._session, self._data, self._verdict, self._symptoms = after, data, verdict, symptoms
         self._sent = sent
         return None
 
     def _list_tolerated_kinds(self, kind: str, shows_more: bool) -> Collection[str]:
-        """Kinds that may become worse: entries that can be read or are shown again bring their own illnesses."""
+        """Return the kinds that may become worse: entries that are shown again bring their own illnesses."""
         if kind in _LINE_ILLNESSES:
             return REVEALED_ILLNESSES
         return {*self._passing, *_BLOCK_ILLNESSES} if shows_more else self._passing
@@ -185,7 +185,7 @@ class RepairCourse:
         sick, after = self._select_repairable(self._symptoms), _count_by_kind(self._symptoms)
         for kind, symptoms in self._first.items():
             if kind not in self._treatments:
-                words = ALTERNATIVES_BY_KIND.get(kind, "gone with the other repairs")
+                words = ALTERNATIVES_BY_KIND.get(kind, "cured by the other repairs")
                 self._treatments[kind] = Treatment(kind, _count_places(symptoms), 0, 0, words)
         order = [*REPAIRS_BY_KIND, *ALTERNATIVES_BY_KIND]
         treatments = [
@@ -204,33 +204,33 @@ def _count_places(symptoms: Iterable[Symptom]) -> int:
 
 
 def _count_by_kind(symptoms: Iterable[Symptom]) -> Counter[str]:
-    """How many places have each kind, not counting notes."""
-    found: Counter[str] = Counter()
+    """Count the places of each kind, without notes."""
+    counts: Counter[str] = Counter()
     for symptom in symptoms:
         if symptom.severity != "info":
-            found[symptom.kind] += symptom.count
-    return found
+            counts[symptom.kind] += symptom.count
+    return counts
 
 
 def check_illness_kinds(kinds: Iterable[str]) -> None:
-    """Refuse words that name no kind of illness."""
+    """Refuse an unknown kind of illness."""
     if unknown := [kind for kind in kinds if kind not in ILLNESSES]:
-        raise UsageError(f"--only {unknown[0]}: there is no such kind; the kinds are {', '.join(ILLNESSES)}")
+        raise UsageError(f"--only {unknown[0]}: there is no such kind; choose from {', '.join(ILLNESSES)}")
 
 
 def repair_session(session: Session, only: Collection[str] = ()) -> RepairOutcome:
     """Repair a session as far as possible: all kinds, or only those that are named."""
     check_illness_kinds(only)
-    bold = RepairCourse(session, only, REVEALED_ILLNESSES)
-    found = bold.run()
-    return found if bold.is_no_worse else RepairCourse(session, only, ()).run()
+    course = RepairCourse(session, only, REVEALED_ILLNESSES)
+    outcome = course.run()
+    return outcome if course.is_no_worse else RepairCourse(session, only, ()).run()
 
 
 # -- what the client would send
 
 
 def count_sent_blocks(session: Session) -> SentBlocks:
-    """The blocks that the newest client would send; none if it would not resume the session."""
+    """Count the blocks that the newest client would send; none if it would not resume the session."""
     try:
         messages = session.conversation().messages
     except Refused:
@@ -239,17 +239,17 @@ def count_sent_blocks(session: Session) -> SentBlocks:
 
 
 def find_sent_loss(before: SentBlocks, after: SentBlocks, kind: str) -> str | None:
-    """What the client would no longer send after a repair, in words; None if nothing that must stay."""
+    """Return what the client would no longer send after a repair; None if nothing that must stay is lost."""
     exempt = ILLNESSES[kind].refused_blocks
     lost = Counter(name for name, _ in (before - after).elements() if name not in exempt)
     if not lost:
         return None
     blocks = ", ".join(f"{number:,} {name}" for name, number in sorted(lost.items()))
-    return f"the client sends blocks that would go ({blocks}); `--only {kind}` does it all the same"
+    return f"Claude Code sends blocks that would be removed ({blocks}); `--only {kind}` removes them anyway"
 
 
 def _fingerprint_block(role: str, block: dict[str, Any]) -> tuple[str, bytes]:
-    """The type and the hash of a block, apart from what a repair may change: a tool's name, and hints for caches."""
-    said = {key: value for key, value in block.items() if key not in ("name", "cache_control")}
-    digest = blake2b(encode_json_line({"role": role, **said}), digest_size=16).digest()
+    """Return the type and the hash of a block without what a repair may change: a tool's name, and cache hints."""
+    content = {key: value for key, value in block.items() if key not in ("name", "cache_control")}
+    digest = blake2b(encode_json_line({"role": role, **content}), digest_size=16).digest()
     return str(block.get("type")), digest

@@ -52,13 +52,13 @@ class ResumeView:
         if parent is None:
             return "root"
         above = self.rows.rows.get(parent)
-        if above is None:  # of a large file, what was before a compaction is not even read
+        if above is None:  # of a large file, the client does not even read what was before a compaction
             return "compaction" if parent in self.session.file.by_uuid else "missing"
         return "compaction" if is_boundary(above) else "cycle"
 
     @cached_property
     def hidden_before(self) -> list[Entry]:
-        """Prompts and answers before the first entry that is shown, since the last compaction, that are not shown."""
+        """Prompts and answers since the last compaction that come before the first shown entry and are not shown."""
         if self.walk_end not in ("root", "missing"):
             return []
         top = self.chain[0]
@@ -67,7 +67,7 @@ class ResumeView:
 
     @cached_property
     def hidden_after(self) -> list[Entry]:
-        """Prompts and answers behind the last entry that is shown."""
+        """Prompts and answers after the last entry that is shown."""
         last = max(self.members, default=-1)
         return [row for row in self._hidden_rows if row.index > last >= 0]
 

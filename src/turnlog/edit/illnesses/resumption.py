@@ -1,4 +1,4 @@
-"""Illnesses of a resume: the client refuses the session, or shows less of the conversation than the file holds."""
+"""Illnesses of a resume: the client refuses the session, or shows less of the conversation than the file contains."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from turnlog.edit.closing_entries import build_leaf_entry, find_last_prompt
 from turnlog.edit.draft import Draft
 from turnlog.edit.illnesses.illness import TALK_TYPES, Illness, RepairAttempt, RepairCase, Symptoms, SymptomSpot
 from turnlog.edit.illnesses.parent_finder import ParentFinder
-from turnlog.edit.illnesses.parents import LOST_LINK_CAUSE, REWIND_REMEDY, hang_orphans
+from turnlog.edit.illnesses.parents import LOST_LINK_CAUSE, REWIND_REMEDY, attach_orphans
 from turnlog.edit.illnesses.resume_view import ResumeView
 from turnlog.entries.entry import Body, Entry
 from turnlog.entries.patch import REMOVE_KEY
@@ -20,64 +20,66 @@ from turnlog.session.graph import is_said
 # -- detection
 
 
-def detect_refusal(view: ResumeView, found: Symptoms) -> None:
-    """Whether the client refuses it; nobody expects it to resume a sub-agent's file or a file of titles alone."""
+def detect_refusal(view: ResumeView, symptoms: Symptoms) -> None:
+    """Find out whether the client refuses it; only a note for a sub-agent's file or a file with nothing but titles."""
     if view.refusal is not None:
         talks = any(row.type in TALK_TYPES and not row.is_sidechain for row in view.session.file.entries)
-        found.note("refused", "error" if talks else "info", view.refusal)
+        symptoms.note("refused", "error" if talks else "info", view.refusal)
 
 
-def detect_hidden_beginning(view: ResumeView, found: Symptoms) -> None:
-    """A resume that shows only the tail of the conversation."""
+def detect_hidden_beginning(view: ResumeView, symptoms: Symptoms) -> None:
+    """Find a resume that shows only the end of the conversation."""
     lost = len(view.hidden_before)
     if not lost:
         return
     top = view.chain[0]
     if view.walk_end == "missing" or not (top.type == "user" and is_said(top)):
-        text = f"{lost:,} prompts and answers before this entry are not shown: the way up ends here"
-        found.add("hidden-tail", "error", text, [SymptomSpot(top, detail=top.parent_uuid or "")])
+        text = f"{lost:,} prompts and answers before this entry are not shown: the chain of parents ends here"
+        symptoms.add("hidden-tail", "error", text, [SymptomSpot(top, detail=top.parent_uuid or "")])
     else:
-        text = f"{lost:,} prompts and answers before this prompt are not shown: it begins anew"
-        found.add_items("hidden-tail", "info", text, [top])
+        text = f"{lost:,} prompts and answers before this prompt are not shown: it starts over"
+        symptoms.add_items("hidden-tail", "info", text, [top])
 
 
-def detect_hidden_end(view: ResumeView, found: Symptoms) -> None:
-    """A resume that continues before what was said last."""
-    text = "said later than the entry that a resume goes on from, and not shown"
-    found.add_items("hidden-end", "warning", text, view.hidden_after)
+def detect_hidden_end(view: ResumeView, symptoms: Symptoms) -> None:
+    """Find a resume that continues before what was said last."""
+    text = "said after the entry that a resume continues from, and not shown"
+    symptoms.add_items("hidden-end", "warning", text, view.hidden_after)
 
 
-def detect_hidden_answers(view: ResumeView, found: Symptoms) -> None:
-    """Answers whose sibling, a line of the client, was continued instead of them."""
+def detect_hidden_answers(view: ResumeView, symptoms: Symptoms) -> None:
+    """Find answers whose sibling, a line of the client, was continued instead of them."""
     for above, row in pairwise(view.chain):
         if row.type in ("system", "attachment"):
             beside = (view.rows.rows[key] for key in view.rows.children.get(above.uuid, []))
             hidden = [other for other in beside if _is_hidden_answer(view, other)]
-            text = "an answer stands beside a line of the client, and the conversation went on from that"
-            found.add("hidden-answer", "warning", text, [SymptomSpot(other, detail=row.uuid or "") for other in hidden])
+            text = "an answer is beside a line of the client, and the conversation continued from that line"
+            symptoms.add(
+                "hidden-answer", "warning", text, [SymptomSpot(other, detail=row.uuid or "") for other in hidden]
+            )
 
 
 def _is_hidden_answer(view: ResumeView, row: Entry) -> bool:
     return row.type == "assistant" and row.index not in view.members and not row.is_api_error_message
 
 
-def detect_stale_parent(view: ResumeView, found: Symptoms) -> None:
-    """An entry behind the last compaction that continues what was before it."""
+def detect_stale_parent(view: ResumeView, symptoms: Symptoms) -> None:
+    """Find an entry after the last compaction that continues what was before it."""
     place, boundary = view.rows.place, view.rows.boundary
     for above, row in pairwise(view.chain):
         if place[above.uuid] < boundary < place[row.uuid] and not _is_cut(view, boundary):
-            text = "an entry goes on from before the last compaction"
-            found.add("stale-parent", "warning", text, [SymptomSpot(row, detail=above.uuid or "")])
+            text = "an entry continues from before the last compaction"
+            symptoms.add("stale-parent", "warning", text, [SymptomSpot(row, detail=above.uuid or "")])
 
 
 def _is_cut(view: ResumeView, boundary: int) -> bool:
-    """Whether the client leaves out what was before the last compaction, except for what that kept."""
+    """Return whether the client leaves out what was before the last compaction, except for what that kept."""
     last = next(row for row in view.rows.rows.values() if view.rows.place[row.uuid] == boundary)
     return any(row.index < last.index and row.uuid not in view.rows.rows for row in view.session.graph.rows)
 
 
-def detect_lost_preserved(view: ResumeView, found: Symptoms) -> None:
-    """Messages that the last compaction kept and that are not in the file: the client then shows none it kept."""
+def detect_lost_preserved(view: ResumeView, symptoms: Symptoms) -> None:
+    """Find messages that the last compaction kept and that are not in the file: the client then shows none it kept."""
     session = view.session
     for boundary in session.graph.compactions[-1:]:
         metadata = session.read_body(boundary).get("compactMetadata")
@@ -86,19 +88,19 @@ def detect_lost_preserved(view: ResumeView, found: Symptoms) -> None:
         named = map(str, uuids) if isinstance(uuids, list) else ()
         lost = [uuid for uuid in named if uuid not in session.file.by_uuid]
         text = "the last compaction kept a message that is not in the file; the client then shows none of those it kept"
-        found.add("lost-preserved", "error", text, [SymptomSpot(boundary, detail=uuid) for uuid in lost])
+        symptoms.add("lost-preserved", "error", text, [SymptomSpot(boundary, detail=uuid) for uuid in lost])
 
 
-def detect_bad_last_prompt(view: ResumeView, found: Symptoms) -> None:
-    """A mark of the last entry that names nothing in the file."""
+def detect_bad_last_prompt(view: ResumeView, symptoms: Symptoms) -> None:
+    """Find a mark of the last entry that names nothing in the file."""
     session = view.session
-    named = [entry for entry in session.file.entries if entry.type == "last-prompt"]
-    for entry in reversed(named):
+    marks = [entry for entry in session.file.entries if entry.type == "last-prompt"]
+    for entry in reversed(marks):
         uuid = session.read_body(entry).get("leafUuid")
         if isinstance(uuid, str):
             if uuid not in session.file.by_uuid and uuid.strip("0-"):
                 text = "the client's mark of the last entry names one that is not in the file"
-                found.add("lost-leaf", "info", text, [SymptomSpot(entry, detail=uuid)])
+                symptoms.add("lost-leaf", "info", text, [SymptomSpot(entry, detail=uuid)])
             return
 
 
@@ -106,41 +108,41 @@ def detect_bad_last_prompt(view: ResumeView, found: Symptoms) -> None:
 
 
 def repair_refusal(case: RepairCase) -> RepairAttempt:
-    """Mend what hides the conversation: side chains only, no valid times, or a mark inside a side chain."""
+    """Repair what hides the conversation: side chains only, no valid times, or a mark inside a side chain."""
     main = [row for row in case.session.file.entries if row.type in TALK_TYPES and not row.is_sidechain and row.message]
     if not main:
         return _adopt_agent_file(case)
-    changes = _make_up_times(case)
+    changes = _invent_times(case)
     draft = case.draft.with_changes(changes)
-    words = [f"{len(changes):,} entries without a valid time have one"] if changes else []
+    words = [f"gave {len(changes):,} entries a valid time"] if changes else []
     named = case.session.file.by_uuid.get(_find_marked_entry(case) or "", -1)
     if named >= 0 and case.session.file.entries[named].is_sidechain and main[-1].uuid:
         draft = draft.with_added_lines(build_leaf_entry(main[-1].uuid, None, case.session.session_id or ""))
-        words.append("it goes on from the last entry outside of side chains")
+        words.append("it continues from the last entry outside of side chains")
     return RepairAttempt(draft, len(words), ", ".join(words) or "nothing in it is a prompt or an answer")
 
 
 def _find_marked_entry(case: RepairCase) -> str | None:
-    """The entry that the client's mark names."""
+    """Return the entry that the client's mark names."""
     prompts = (entry for entry in reversed(case.session.file.entries) if entry.type == "last-prompt")
-    found = next((uuid for entry in prompts if (uuid := case.session.read_body(entry).get("leafUuid"))), None)
-    return found if isinstance(found, str) else None
+    marked = next((uuid for entry in prompts if (uuid := case.session.read_body(entry).get("leafUuid"))), None)
+    return marked if isinstance(marked, str) else None
 
 
 def _adopt_agent_file(case: RepairCase) -> RepairAttempt:
     """Turn a sub-agent's file into a conversation of its own."""
     rows = [row for row in case.session.file.entries if row.is_sidechain]
     changes = {case.places[row.index]: {"isSidechain": False, "agentId": REMOVE_KEY} for row in rows}
-    said = [row for row in rows if row.type in TALK_TYPES and row.message]
-    if not said:
+    messages = [row for row in rows if row.type in TALK_TYPES and row.message]
+    if not messages:
         return RepairAttempt(case.draft, 0, "nothing in it is a prompt or an answer")
     return RepairAttempt(
-        case.draft.with_changes(changes), len(changes), "the sub-agent's entries are a conversation of its own"
+        case.draft.with_changes(changes), len(changes), "turned the sub-agent's entries into a conversation of its own"
     )
 
 
-def _make_up_times(case: RepairCase) -> dict[int, dict[str, Any]]:
-    """Times for entries without a valid one: just behind the entry before, or before the first valid time, or now.
+def _invent_times(case: RepairCase) -> dict[int, dict[str, Any]]:
+    """Choose times for entries without a valid one: just after the entry before, before the first valid time, or now.
 
     Old clients continue the entry with the newest time, and of two equal ones the first.
     """
@@ -158,14 +160,14 @@ def _make_up_times(case: RepairCase) -> dict[int, dict[str, Any]]:
 REFUSED = Illness(
     "refused",
     "“No conversation found with session ID …”",
-    "nothing in the file is a prompt or answer with a time, outside of sub-agents",
+    "nothing outside of sub-agents in the file is a prompt or answer with a time",
     repair_refusal,
 )
 HIDDEN_TAIL = Illness(
     "hidden-tail",
-    "Resume shows only the tail of the conversation though the file is whole.",
+    "Resuming shows only the end of the conversation although the file is complete.",
     LOST_LINK_CAUSE,
-    hang_orphans,
+    attach_orphans,
     remedy_if_noted=REWIND_REMEDY,
 )
 
@@ -179,14 +181,14 @@ def repair_end(case: RepairCase) -> RepairAttempt:
     graph, rows = case.session.graph, case.session.file.entries
     below = [rows[index] for index in graph.list_descendants(last.index) if rows[index].type != "progress"]
     leaf = max(below, key=lambda row: row.index)
-    return RepairAttempt(_mark_leaf(case, leaf), len(case.entries), "it goes on from what was said last now")
+    return RepairAttempt(_mark_leaf(case, leaf), len(case.entries), "it now continues from what was said last")
 
 
 def repair_leaf_mark(case: RepairCase) -> RepairAttempt:
     """Mark the entry that the client continues anyway."""
     if case.view.refusal is not None:
         return RepairAttempt(case.draft, 0, case.view.refusal)
-    return RepairAttempt(_mark_leaf(case, case.session.find_leaf()), 1, "the entry that it goes on from is named again")
+    return RepairAttempt(_mark_leaf(case, case.session.find_leaf()), 1, "named the entry that it continues from again")
 
 
 def _mark_leaf(case: RepairCase, leaf: Entry) -> Draft:
@@ -198,25 +200,25 @@ def _mark_leaf(case: RepairCase, leaf: Entry) -> Draft:
 
 HIDDEN_END = Illness(
     "hidden-end",
-    "Resume goes back: what was said last is not shown.",
-    "something was added to the file without telling the client where to go on (`last-prompt`)",
+    "Resuming goes back in time: what was said last is not shown.",
+    "something was added to the file without a mark of where to continue (`last-prompt`)",
     repair_end,
 )
 LOST_LEAF = Illness(
     "lost-leaf",
-    "Nothing, as long as the last line of the file is where you want to go on.",
+    "Nothing, as long as you want to continue from the last line of the file.",
     "the entry that the client's mark names was removed",
     repair_leaf_mark,
 )
 
 
-# -- repair: what the client passes over
+# -- repair: what the client skips
 
 
-def move_behind_answers(case: RepairCase) -> RepairAttempt:
-    """Move a line of the client behind the answer beside it, unless a prompt follows that answer."""
+def move_after_answers(case: RepairCase) -> RepairAttempt:
+    """Move a line of the client after the answer beside it, unless a prompt follows that answer."""
     graph, rows = case.session.graph, case.session.file.entries
-    hung: dict[int, Entry] = {}
+    attached: dict[int, Entry] = {}
     branches = 0
     for spot in case.spots:
         beside = case.session.file.by_uuid.get(spot.detail)
@@ -226,60 +228,60 @@ def move_behind_answers(case: RepairCase) -> RepairAttempt:
         if any(row.type == "user" and is_said(row) for row in line):
             branches += 1
         else:
-            hung[beside] = line[-1]
-    words = ["what stood beside the answer comes behind it now"] if hung else []
+            attached[beside] = line[-1]
+    words = ["moved what was beside the answer after it"] if attached else []
     words += [f"{branches:,} with a conversation below stay branches: `turnlog fork --at leaf:K`"] if branches else []
-    draft = case.with_parents((rows[at], home) for at, home in hung.items())
-    return RepairAttempt(draft, len(hung), "; ".join(words))
+    draft = case.with_parents((rows[at], home) for at, home in attached.items())
+    return RepairAttempt(draft, len(attached), "; ".join(words))
 
 
 HIDDEN_ANSWER = Illness(
     "hidden-answer",
-    "An answer that you have read is gone after a resume, and the model does not know of it.",
-    "a line of the client was hung beside the answer, a moment later, and all else below that line (#88597)",
-    move_behind_answers,
+    "An answer that you have read is missing after a resume, and the model does not know about it.",
+    "a line of the client was attached beside the answer, and everything later below that line (#88597)",
+    move_after_answers,
 )
 
 
 def repair_stale_parents(case: RepairCase) -> RepairAttempt:
-    """Let entries that continue from before the last compaction continue what came after it."""
+    """Attach entries that continue from before the last compaction to what came after it."""
     finder, since = ParentFinder(case), case.session.graph.compactions[-1].index
-    hung = [(row, home) for row in case.entries if (home := finder.find_parent(row, since)) is not None]
-    return RepairAttempt(case.with_parents(hung), len(hung), "goes on from what came after the last compaction now")
+    attached = [(row, home) for row in case.entries if (home := finder.find_parent(row, since)) is not None]
+    return RepairAttempt(case.with_parents(attached), len(attached), "now continues from after the last compaction")
 
 
 STALE_PARENT = Illness(
     "stale-parent",
     "After a resume the model remembers what was compacted, and has forgotten what came after.",
-    "the client went on from an entry before the last compaction",
+    "the client continued from an entry before the last compaction",
     repair_stale_parents,
 )
 
 
 def repair_preserved(case: RepairCase) -> RepairAttempt:
-    """Take the missing messages off the list of what the compaction kept: one of them makes the client drop all."""
+    """Remove missing messages from the list of what the compaction kept: one of them makes the client drop all."""
     lost = {spot.detail for spot in case.spots}
     boundary = case.entries[0]
-    facts = case.session.read_body(boundary)["compactMetadata"]
-    messages = facts["preservedMessages"]
+    metadata = case.session.read_body(boundary)["compactMetadata"]
+    messages = metadata["preservedMessages"]
     lists = {
         key: [uuid for uuid in value if str(uuid) not in lost]
         for key, value in messages.items()
         if isinstance(value, list)
     }
-    left: Body = {key: value for key, value in facts.items() if key not in ("preservedMessages", "preservedSegment")}
+    left: Body = {key: value for key, value in metadata.items() if key not in ("preservedMessages", "preservedSegment")}
     if lists.get("uuids"):
         left["preservedMessages"] = {**messages, **lists}
     draft = case.draft.with_changes({case.places[boundary.index]: {"compactMetadata": left}})
     kept = len(lists.get("uuids", []))
     return RepairAttempt(
-        draft, len(lost), f"no longer named by the compaction, which still has {kept:,} of what it kept"
+        draft, len(lost), f"removed from the compaction's list, which still has {kept:,} of the messages it kept"
     )
 
 
 LOST_PRESERVED = Illness(
     "lost-preserved",
-    "After a resume the messages that the last compaction kept are gone.",
+    "After a resume the messages that the last compaction kept are missing.",
     "one of them was removed from the file; the client then keeps none",
     repair_preserved,
 )

@@ -1,7 +1,7 @@
-"""Whether a session can be resumed: a verdict that compares a session before and after an edit.
+"""Judges whether a session can be resumed, and compares a session before and after an edit.
 
 A rule is either a symptom of the file (`catalogue`) or a rule of the API (`session.resume.api_shape`). A verdict also
-holds what a session has that an edit must not lose: sessions without a single broken link did not resume without it.
+records what an edit must not lose: sessions without a single broken link failed to resume without it.
 """
 
 from __future__ import annotations
@@ -26,28 +26,28 @@ from turnlog.session.resume.api_shape import SHAPE_RULES, Breach, find_breaches
 from turnlog.session.session import Session
 
 PORTABLE_LOSSES = frozenset({"compaction", "user", "assistant"})
-"""What the portable form of a session may lack: it holds no more than what would be resumed."""
+"""What the portable form of a session may lack: it contains only what would be resumed."""
 _MILD_SEVERITIES: dict[str, Severity] = {
     "api-same-role": "info",
     "api-first": "warning",
     "api-late-thinking": "warning",
 }
 _ALLOWED_IN_LAST_MESSAGE = ("api-unanswered", "api-last-thinking")
-"""The client mends these by itself in the last message, which may be unfinished."""
+"""The client repairs these by itself in the last message, which may be unfinished."""
 _EQUIVALENT_RULES = {"parent-in-agent": "missing-parent", "snapshot-id": "missing-parent", "torn-line": "broken-line"}
-"""Which kind a lost parent is depends on files that a result doesn't have yet; an edit ends a torn line."""
+"""The kind of a lost parent depends on files that a result doesn't have yet; an edit completes a torn line."""
 _FIELDS_TO_KEEP = {
-    "last-prompt": ("leafUuid", "the entry that says where to go on (last-prompt)"),
+    "last-prompt": ("leafUuid", "the entry that says where to continue (last-prompt)"),
     "permission-mode": ("permissionMode", "the last permission mode"),
     "mode": ("mode", "the last mode"),
     "custom-title": ("customTitle", "the title"),
-    "ai-title": ("aiTitle", "the title that the model gave"),
+    "ai-title": ("aiTitle", "the title that the model generated"),
     "tag": ("tag", "the tag"),
 }
 
 LAST_LOSSY_VERSION = "2.1.45"
 LAST_VERSION_LOSING_PROGRESS = "2.0.76"
-"""The newest clients that were seen to lose something that the newest one resumes."""
+"""The newest clients that are known to lose something that the newest one resumes."""
 
 
 class Loss(Struct, frozen=True):
@@ -55,7 +55,7 @@ class Loss(Struct, frozen=True):
 
     kind: str
     version: str
-    """The newest client that was seen to do so."""
+    """The newest client that is known to do so."""
     text: str
     count: int
 
@@ -68,7 +68,7 @@ class BrokenRule(Struct, frozen=True):
     text: str
     count: int
     uuids: tuple[str, ...] = ()
-    """The entries it concerns, as far as they have a uuid."""
+    """The affected entries, as far as they have a uuid."""
 
 
 class Verdict(Struct, frozen=True):
@@ -77,14 +77,14 @@ class Verdict(Struct, frozen=True):
     resumes: bool
     """Whether the client resumes it at all."""
     broken: tuple[BrokenRule, ...]
-    """The rules that are broken, the most severe first."""
+    """The broken rules, the most severe first."""
     kept: dict[str, str]
-    """What the session has apart from its conversation: the last value of each, by name."""
+    """What the session has besides its conversation: the last value of each, by name."""
     users: int
     assistants: int
     """Entries outside side chains."""
     messages: int
-    """Messages that would be sent."""
+    """The number of messages that would be sent."""
     roots: int
     compactions: int
     old_clients: tuple[Loss, ...]
@@ -97,7 +97,6 @@ class Verdict(Struct, frozen=True):
 
 
 def judge_session(session: Session) -> Verdict:
-    """Judge whether a session can be resumed."""
     view = ResumeView(session)
     messages = [] if view.refusal is not None else session.conversation(as_sent=True).messages
     rules = [*_to_rules(diagnose_resume_view(view)), *_check_api_shape(messages), *_check_file(view)]
@@ -115,10 +114,10 @@ def judge_session(session: Session) -> Verdict:
     )
 
 
-def _to_rules(found: list[Symptom]) -> list[BrokenRule]:
-    """The symptoms as rules, one for each kind and severity."""
+def _to_rules(symptoms: list[Symptom]) -> list[BrokenRule]:
+    """Convert symptoms to rules, one for each kind and severity."""
     rules: dict[tuple[str, Severity], BrokenRule] = {}
-    for symptom in found:
+    for symptom in symptoms:
         key = symptom.kind, symptom.severity
         before = rules.get(key, BrokenRule(symptom.kind, symptom.severity, symptom.text, 0))
         uuids = tuple(entry.uuid for entry in symptom.entries if entry.uuid)
@@ -127,8 +126,8 @@ def _to_rules(found: list[Symptom]) -> list[BrokenRule]:
 
 
 def _check_api_shape(messages: list[dict[str, Any]]) -> list[BrokenRule]:
-    found = [breach for breach in find_breaches(messages) if not _is_unfinished(breach, len(messages))]
-    counts = Counter(breach.rule for breach in found)
+    breaches = [breach for breach in find_breaches(messages) if not _is_unfinished(breach, len(messages))]
+    counts = Counter(breach.rule for breach in breaches)
     return [
         BrokenRule(name, _MILD_SEVERITIES.get(name, "error"), SHAPE_RULES[name], number)
         for name, number in counts.items()
@@ -140,11 +139,11 @@ def _is_unfinished(breach: Breach, count: int) -> bool:
 
 
 def _check_file(view: ResumeView) -> list[BrokenRule]:
-    """The rules for the file as a whole."""
+    """Check the rules for the file as a whole."""
     path, rules = view.session.path, []
     if path is not None and not is_session_id(path.stem):
         rules.append(
-            BrokenRule("file-name", "warning", "the name of the file is no session id; the client finds it by none", 1)
+            BrokenRule("file-name", "warning", "the name of the file is not a session id; the client can't find it", 1)
         )
     dateless = [row for row in view.thread if to_epoch_milliseconds(row.timestamp) is None]
     if dateless:
@@ -153,37 +152,37 @@ def _check_file(view: ResumeView) -> list[BrokenRule]:
             BrokenRule("no-time", "warning", "an entry that would be resumed has no valid time", len(dateless), uuids)
         )
     if view.refusal is None and not any(row.type == "assistant" for row in view.thread):
-        rules.append(BrokenRule("no-answer", "info", "nothing in what would be resumed is an answer", 1))
+        rules.append(BrokenRule("no-answer", "info", "what would be resumed contains no answer", 1))
     return rules
 
 
 def _read_kept_values(session: Session, entries: list[Entry]) -> dict[str, str]:
-    found = {}
+    values = {}
     for entry in entries:
         if entry.type in _FIELDS_TO_KEEP:
             value = session.read_body(entry).get(_FIELDS_TO_KEEP[entry.type][0])
             if isinstance(value, str) and value:
-                found[entry.type] = value
-            elif entry.type in found and value in ("", None):
-                del found[entry.type]
-    return found
+                values[entry.type] = value
+            elif entry.type in values and value in ("", None):
+                del values[entry.type]
+    return values
 
 
 def list_regressions(before: Verdict, after: Verdict, *, apart_from: Collection[str] = ()) -> list[str]:
-    """How an edit made a session worse, one sentence for each way; empty if it did not.
+    """Describe how an edit made a session worse, one sentence for each way; empty if it did not.
 
-    `apart_from` names rules, or things kept, that the edit is meant to change; `compaction`, `user` and `assistant`
-    are among them.
+    `apart_from` names rules, or values to keep, that the edit is meant to change; `compaction`, `user` and `assistant`
+    are possible too.
     """
     losses = []
     if before.resumes and not after.resumes:
-        losses.append("the client would not resume it any more")
-    losses += [words for name, words in _find_increased_rules(before, after) if name not in apart_from]
-    for name, (_, words) in _FIELDS_TO_KEEP.items():
+        losses.append("the client would no longer resume it")
+    losses += [text for name, text in _find_increased_rules(before, after) if name not in apart_from]
+    for name, (_, text) in _FIELDS_TO_KEEP.items():
         if name in before.kept and name not in after.kept and name not in apart_from:
-            losses.append(f"{words} is gone")
+            losses.append(f"{text} is missing")
     if before.compactions and not after.compactions and "compaction" not in apart_from:
-        losses.append("the last compaction is gone")
+        losses.append("the last compaction is missing")
     for name, had, has in (("user", before.users, after.users), ("assistant", before.assistants, after.assistants)):
         if had and not has and name not in apart_from:
             losses.append(f"no {name} entry is left")
@@ -191,28 +190,28 @@ def list_regressions(before: Verdict, after: Verdict, *, apart_from: Collection[
 
 
 def _find_increased_rules(before: Verdict, after: Verdict) -> list[tuple[str, str]]:
-    """The rules that are broken more often than before."""
+    """Return the rules that are broken more often than before."""
     had, has = _count_rules(before), _count_rules(after)
-    words: dict[str, BrokenRule] = {}
+    rules: dict[str, BrokenRule] = {}
     for rule in after.broken:
-        words.setdefault(_EQUIVALENT_RULES.get(rule.name, rule.name), rule)
+        rules.setdefault(_EQUIVALENT_RULES.get(rule.name, rule.name), rule)
     return [
-        (name, f"{words[name].text} ({number:,} instead of {had[name]:,}) [{words[name].name}]")
+        (name, f"{rules[name].text} ({number:,} instead of {had[name]:,}) [{rules[name].name}]")
         for name, number in has.items()
         if number > had[name]
     ]
 
 
-def _count_rules(found: Verdict) -> Counter[str]:
+def _count_rules(verdict: Verdict) -> Counter[str]:
     counts: Counter[str] = Counter()
-    for rule in found.broken:
+    for rule in verdict.broken:
         if rule.severity != "info":
             counts[_EQUIVALENT_RULES.get(rule.name, rule.name)] += rule.count
     return counts
 
 
 def check_resumes(source: Session, draft: Draft, apart_from: Collection[str] = ()) -> None:
-    """Refuse a result, to be written as a new session, that the client would resume worse than its source.
+    """Refuse a result, about to be written as a new session, that the client would resume worse than its source.
 
     `apart_from` names what the edit is meant to change (see `list_regressions`).
     """
@@ -227,7 +226,7 @@ def check_resumes(source: Session, draft: Draft, apart_from: Collection[str] = (
 
 
 def list_losses(view: ResumeView) -> Iterator[Loss]:
-    """What older clients would not show of what the newest one resumes."""
+    """Yield what older clients would not show of what the newest one resumes."""
     if lost := _list_answered_calls(view.thread) - _list_answered_calls(view.chain):
         yield Loss("parallel-calls", LAST_LOSSY_VERSION, "parallel calls with their results", len(lost))
     if unknown := [row for row in view.chain if _find_parent_type(view, row) not in (None, *GRAPH_TYPES)]:
@@ -235,25 +234,23 @@ def list_losses(view: ResumeView) -> Iterator[Loss]:
             "unknown-type", LAST_LOSSY_VERSION, "entries of an unknown type, above which nothing is shown", len(unknown)
         )
     if progress := [row for row in view.chain if _find_parent_type(view, row) == "progress"]:
-        text = "reports of progress between entries, above which nothing is shown"
+        text = "progress reports between entries, above which nothing is shown"
         yield Loss("progress", LAST_VERSION_LOSING_PROGRESS, text, len(progress))
     if texts := [row for row in view.thread if row.type == "assistant" and _is_text(row)]:
-        yield Loss(
-            "text-answer", LAST_LOSSY_VERSION, "answers that are a plain text, on which resuming fails", len(texts)
-        )
+        yield Loss("text-answer", LAST_LOSSY_VERSION, "answers in plain text, on which resuming fails", len(texts))
     if other := _count_newer_elsewhere(view):
         yield Loss("newest-time", LAST_LOSSY_VERSION, "a later time on another branch, which is resumed instead", other)
 
 
 def _list_answered_calls(rows: list[Entry]) -> set[str]:
-    """The calls among some entries whose results are among them too."""
+    """Return the calls among some entries whose results are among them too."""
     blocks = [block for row in rows if row.message for block in row.message.blocks]
     results = {block.tool_use_id for block in blocks if block.type == "tool_result"}
     return {block.id for block in blocks if block.type == "tool_use" and block.id and block.id in results}
 
 
 def _find_parent_type(view: ResumeView, row: Entry) -> str | None:
-    """The type of an entry's own parent."""
+    """Return the type of an entry's own parent."""
     return view.session.file.entries[row.parent].type or "" if row.parent >= 0 else None
 
 
@@ -262,7 +259,7 @@ def _is_text(row: Entry) -> bool:
 
 
 def _count_newer_elsewhere(view: ResumeView) -> int:
-    """How many entries of other branches are later than all that is resumed: these clients go by time."""
+    """Count the entries of other branches that are later than all that is resumed: these clients go by time."""
     shown = max((row.timestamp for row in view.thread if row.timestamp), default=None)
     if shown is None:
         return 0

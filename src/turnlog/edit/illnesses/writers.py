@@ -1,11 +1,11 @@
-"""Illnesses of a file that was written more than once: repeated uuids, entries of another session, two clients.
+"""Illnesses of a file with several writers: repeated uuids, entries of another session, two clients.
 
 How copies of a uuid are separated:
 
 the same entry again            one stays
-an entry written anew           the last one stays, as the newest client shows it, in the place of the first; an
+an entry rewritten              the last one stays, as the newest client shows it, in the place of the first; an
                                 earlier text that differs stays beside it, as a branch
-two entries that share a uuid   the later one gets a new uuid; entries written behind it that name the uuid mean it
+two entries that share a uuid   the later one gets a new uuid; later entries that name the uuid mean it
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from turnlog.session.graph import Branch, get_message_id, is_said
 from turnlog.session.session import Session
 
 _MIN_BRANCH_SWITCHES = 3
-"""How often two branches must alternate in the file: a rewind is one switch, a late answer of the old branch two."""
+"""How many times two branches must alternate in the file: a rewind is one switch, a late answer two."""
 
 
 # -- detection
 
 
-def detect_copies(view: ResumeView, found: Symptoms) -> None:
-    """Uuids that are written more than once; equal copies do no harm."""
+def detect_copies(view: ResumeView, symptoms: Symptoms) -> None:
+    """Find uuids that are written more than once; equal copies do no harm."""
     file = view.session.file
     for row in view.session.graph.duplicates:
         first = file.entries[file.by_uuid[row.uuid or ""]]
         if (row.parent_uuid, row.type) == (first.parent_uuid, first.type):
-            found.add_items("duplicate-uuid", "info", "an entry is written twice, with the same parent", [row])
+            symptoms.add_items("duplicate-uuid", "info", "an entry is written twice, with the same parent", [row])
         else:
-            found.add_items("duplicate-uuid", "warning", "two different entries have one uuid", [first, row])
+            symptoms.add_items("duplicate-uuid", "warning", "two different entries have one uuid", [first, row])
 
 
-def detect_strangers(view: ResumeView, found: Symptoms) -> None:
-    """Entries of another session, other than ancestors of its own entries: a fork copies those."""
+def detect_strangers(view: ResumeView, symptoms: Symptoms) -> None:
+    """Find entries of another session, except ancestors of its own entries, which a fork copies."""
     session, own = view.session, view.session.session_id
     kept = {entry.index for entry in session.entries if entry.session_id == own and entry.uuid}
     if not kept:
@@ -52,21 +52,21 @@ def detect_strangers(view: ResumeView, found: Symptoms) -> None:
             kept.add(above)
             above = session.file.entries[above].parent
     others = [entry for entry in session.graph.rows if entry.session_id not in (None, own) and entry.index not in kept]
-    found.add_items("other-session", "warning", "an entry of another session stands among its own", others)
+    symptoms.add_items("other-session", "warning", "an entry of another session is among its own", others)
 
 
-def detect_parallel_writers(view: ResumeView, found: Symptoms) -> None:
-    """Branches that grew at the same time."""
+def detect_parallel_writers(view: ResumeView, symptoms: Symptoms) -> None:
+    """Find branches that grew at the same time."""
     for branch in view.session.graph.branches:
         rows = list(_list_said_by_branch(view.session, branch))
         switches = [later for earlier, later in pairwise(rows) if earlier[0] != later[0]]
         if len(switches) >= _MIN_BRANCH_SWITCHES:
             text = "two branches grew at the same time"
-            found.add_items("two-writers", "warning", text, [branch.fork, *(row for _, row in switches)])
+            symptoms.add_items("two-writers", "warning", text, [branch.fork, *(row for _, row in switches)])
 
 
 def _list_said_by_branch(session: Session, branch: Branch) -> Iterator[tuple[int, Entry]]:
-    """The prompts and answers below a fork in the order of the file, each with the number of its branch."""
+    """Yield the prompts and answers below a fork in the order of the file, each with the number of its branch."""
     fork, rows = get_message_id(branch.fork), session.file.entries
     starts = {start.index for start in branch.starts}
     below = [
@@ -84,10 +84,10 @@ def _list_said_by_branch(session: Session, branch: Branch) -> Iterator[tuple[int
 
 def separate_copies(case: RepairCase) -> RepairAttempt:
     """Give every entry a uuid of its own."""
-    found = _CopySeparator(case.draft)
+    separator = _CopySeparator(case.draft)
     for uuid in dict.fromkeys(entry.uuid for entry in case.entries if entry.uuid):
-        found.separate_uuid(uuid)
-    return RepairAttempt(found.build_draft(), found.gone + found.renamed, found.words)
+        separator.separate_uuid(uuid)
+    return RepairAttempt(separator.build_draft(), separator.removed + separator.renamed, separator.words)
 
 
 class _CopySeparator:
@@ -100,17 +100,17 @@ class _CopySeparator:
             if row.entry is not None and row.entry.uuid and not row.entry.is_sidechain:
                 self._at.setdefault(row.entry.uuid, []).append(at)
         self._naming = self._find_references()
-        self.gone = self.renamed = 0
+        self.removed = self.renamed = 0
 
     @property
     def words(self) -> str:
-        """A sentence about the changes."""
-        words = [f"{self.gone:,} written again went"] if self.gone else []
-        words += [f"{self.renamed:,} got a uuid of their own"] if self.renamed else []
+        """What was changed, for the user."""
+        words = [f"removed {self.removed:,} repeated"] if self.removed else []
+        words += [f"gave {self.renamed:,} a uuid of their own"] if self.renamed else []
         return ", ".join(words)
 
     def build_draft(self) -> Draft:
-        """The session with one row for each uuid."""
+        """Build the session with one row for each uuid."""
         return self._draft._replace(rows=tuple(row for rows in self._rows for row in rows))
 
     def separate_uuid(self, uuid: str) -> None:
@@ -119,7 +119,7 @@ class _CopySeparator:
         for at in self._at[uuid]:
             if any(self._get_body(at) == self._get_body(other) for other in places):
                 self._rows[at] = []
-                self.gone += 1
+                self.removed += 1
             else:
                 places.append(at)
         if len(places) > 1:
@@ -140,7 +140,7 @@ class _CopySeparator:
             if last.entry and get_message_id(last.entry)
             else [_change_row(row, "uuid", create_uuid()) for row in earlier]
         )
-        self.gone += len(earlier) - len(beside)
+        self.removed += len(earlier) - len(beside)
         self.renamed += len(beside)
         for at in places:
             self._rows[at] = []
@@ -157,19 +157,19 @@ class _CopySeparator:
                     self._rows[place] = [_change_row(row, key, new) for row in self._rows[place]]
 
     def _find_references(self) -> dict[str, list[tuple[int, str]]]:
-        """The rows, and their keys, that name a uuid that is written more than once."""
+        """Find the rows and keys that name a uuid that is written more than once."""
         wanted = {uuid for uuid, places in self._at.items() if len(places) > 1}
-        found: dict[str, list[tuple[int, str]]] = {}
+        references: dict[str, list[tuple[int, str]]] = {}
         for at, row in enumerate(self._draft.rows):
             if row.entry is None:
                 continue
             if row.entry.parent_uuid in wanted:
-                found.setdefault(row.entry.parent_uuid or "", []).append((at, "parentUuid"))
+                references.setdefault(row.entry.parent_uuid or "", []).append((at, "parentUuid"))
             body = self._draft.file.read_body(row.entry) if row.entry.type != "progress" else {}
             for key in LINK_KEYS[1:]:
                 if isinstance(uuid := body.get(key), str) and uuid in wanted:
-                    found.setdefault(uuid, []).append((at, key))
-        return found
+                    references.setdefault(uuid, []).append((at, key))
+        return references
 
 
 def _change_row(row: DraftRow, key: str, value: str) -> DraftRow:
@@ -179,18 +179,18 @@ def _change_row(row: DraftRow, key: str, value: str) -> DraftRow:
 def drop_strangers(case: RepairCase) -> RepairAttempt:
     """Remove entries of another session; those that the client sends only if the user named the illness."""
     sent = [] if case.is_named else [entry for entry in case.entries if entry.index in case.view.members]
-    going = [entry for entry in case.entries if entry not in sent]
-    if not going:
+    removed = [entry for entry in case.entries if entry not in sent]
+    if not removed:
         return RepairAttempt(case.draft, 0, _explain_sent_entries(len(sent)))
-    words = f"entries of {_list_sessions(going)} went; the source has them"
+    words = f"removed entries of {_list_sessions(removed)}; the source has them"
     if sent:
         words += f"; {_explain_sent_entries(len(sent))}"
-    gone = {case.places[entry.index] for entry in going}
-    return RepairAttempt(case.draft.without_rows(gone), len(gone), words)
+    places = {case.places[entry.index] for entry in removed}
+    return RepairAttempt(case.draft.without_rows(places), len(places), words)
 
 
 def _explain_sent_entries(number: int) -> str:
-    return f"{number:,} stay because the client sends them; `--only other-session` takes them out"
+    return f"{number:,} stay because Claude Code sends them; `--only other-session` removes them"
 
 
 def _list_sessions(entries: list[Entry]) -> str:
@@ -212,7 +212,7 @@ OTHER_SESSION = Illness(
 )
 TWO_WRITERS = Illness(
     "two-writers",
-    "Every resume shows one half of the conversation, now this one, now the other.",
+    "Every resume shows another half of the conversation.",
     "two clients had the session open at the same time (#39151, #80427)",
     alternative="both halves are real; `turnlog fork SESSION --at leaf:K` makes a session of each",
 )

@@ -56,7 +56,7 @@ def test_a_session_is_archived_deleted_and_restored(machine: Machine, turnlog: T
 
 def test_an_empty_machine_and_an_empty_archive_say_so(turnlog: Turnlog, data: Path) -> None:
     assert turnlog("archive", "run").lines == [
-        "There are no Claude Code sessions on this machine; there is nothing to archive."
+        "There are no Claude Code sessions on this machine, so there is nothing to archive."
     ]
     assert "The archive is empty" in turnlog("archive", "list").err
     assert turnlog("archive", "verify").status == 0
@@ -82,8 +82,8 @@ def test_status_tells_what_is_not_archived_and_deleted_soon(machine: Machine, tu
     found = turnlog("archive", "status", "--json").json
     assert (found["on_disk"], found["not_archived"], found["deleted_soon"]) == (2, 2, 1)
     shown = turnlog("archive", "status").out
-    assert "The archive is off; `turnlog archive on` turns it on." in shown
-    assert "Not archived, and deleted within a week: 1 session, from 20" in shown
+    assert "The archive is off; turn it on with `turnlog archive on`." in shown
+    assert "Not archived, and due for deletion within a week: 1 session, starting with 20" in shown
     assert "30 days after the last write" in shown
     turnlog("archive", "run")
     assert turnlog("archive", "status", "--json").json["deleted_soon"] == 0
@@ -92,7 +92,7 @@ def test_status_tells_what_is_not_archived_and_deleted_soon(machine: Machine, tu
 
 def test_status_gives_no_date_for_what_may_be_deleted_any_time(machine: Machine, turnlog: Turnlog, data: Path) -> None:
     add(machine, age=45)
-    assert "1 session, from the client's next start on." in turnlog("archive", "status").out
+    assert "1 session, starting with the next start of Claude Code." in turnlog("archive", "status").out
 
 
 def test_sessions_are_listed_by_the_time_that_is_shown(machine: Machine, turnlog: Turnlog, data: Path) -> None:
@@ -165,7 +165,7 @@ def test_a_restored_file_that_differs_is_refused_and_forced(machine: Machine, tu
     assert "--force" in refused.err
     forced = turnlog("archive", "restore", "aaaa", "--force")
     assert "1 replaced" in forced.out
-    assert "it is kept as" in forced.out
+    assert "a copy is in" in forced.out
 
 
 def test_a_session_is_restored_elsewhere_as_it_was_earlier(
@@ -198,7 +198,7 @@ def test_damage_is_told_with_exit_status_1_and_repaired_from_disk(
 ) -> None:
     add(machine)
     turnlog("archive", "run")
-    assert turnlog("archive", "verify").lines[-1] == "Everything is as it was archived."
+    assert turnlog("archive", "verify").lines[-1] == "Everything matches its hash."
     (blob,) = (data / "archive" / "blobs").rglob("*.zst")
     blob.write_bytes(b"damaged")
     done = turnlog("archive", "verify")
@@ -214,8 +214,8 @@ def test_prune_says_what_it_would_do_and_does_it_with_yes(machine: Machine, turn
         add(machine, text=text)
         turnlog("archive", "run")
     done = turnlog("archive", "prune", "--keep", "1")
-    assert "Would drop 2 generations" in done.out
-    assert done.lines[-1] == "Nothing was done; --yes does it."
+    assert "Would remove 2 generations" in done.out
+    assert done.lines[-1] == "Nothing was changed; use --yes to make the changes."
     assert turnlog("archive", "list", "--json").json["sessions"][0]["generations"] == [1, 2, 3]
     assert "Dropped 2 generations" in turnlog("archive", "prune", "--keep", "1", "--yes").out
     assert turnlog("archive", "list", "--json").json["sessions"][0]["generations"] == [3]

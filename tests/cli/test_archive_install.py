@@ -116,7 +116,7 @@ def test_hooks_are_written_only_with_yes_and_a_copy_is_kept(machine: Machine, tu
     asked = turnlog("archive", "install", "--hook")
     assert "add hooks to" in asked.out
     assert hook_command() in asked.out
-    assert asked.err == "Nothing was done; --yes does it.\n"
+    assert asked.err == "Nothing was changed; use --yes to make the changes.\n"
     assert path.read_text() == '{"model": "opus"}\n'
     turnlog("archive", "install", "--hook", "--yes")
     settings = json.loads(path.read_text())
@@ -126,7 +126,7 @@ def test_hooks_are_written_only_with_yes_and_a_copy_is_kept(machine: Machine, tu
         assert path.stat().st_mode & 0o777 == 0o640
     (copy,) = (data / "archive" / "backups").iterdir()
     assert copy.read_text() == '{"model": "opus"}\n'
-    assert turnlog("archive", "install", "--hook", "--yes").err == "There is nothing to do.\n"
+    assert turnlog("archive", "install", "--hook", "--yes").err == "Nothing to do.\n"
     turnlog("archive", "install", "--hook", "--remove", "--yes")
     assert json.loads(path.read_text()) == {"model": "opus"}
 
@@ -196,7 +196,7 @@ def test_a_line_for_cron_is_added_once_and_taken_out(
     table.write_text("# mine\n0 1 * * * backup\n")
     turnlog("archive", "install", "--cron", "--yes")
     assert table.read_text() == f"# mine\n0 1 * * * backup\n{cron_line()}\n"
-    assert turnlog("archive", "install", "--cron", "--yes").err == "There is nothing to do.\n"
+    assert turnlog("archive", "install", "--cron", "--yes").err == "Nothing to do.\n"
     turnlog("archive", "install", "--cron", "--remove", "--yes")
     assert table.read_text() == "# mine\n0 1 * * * backup\n"
 
@@ -224,7 +224,7 @@ def test_programs_that_are_missing_are_told(
     monkeypatch.setenv("PATH", str(tmp_path))
     assert "no systemd" in turnlog("archive", "install", "--systemd").err
     assert "no cron" in turnlog("archive", "install", "--cron").err
-    assert turnlog("archive", "install", "--remove").err == "There is nothing to do.\n"
+    assert turnlog("archive", "install", "--remove").err == "Nothing to do.\n"
 
 
 def test_one_kind_must_be_named(machine: Machine, turnlog: Turnlog, data: Path) -> None:

@@ -148,7 +148,7 @@ def test_no_name_is_a_wrong_call(turnlog: Turnlog) -> None:
 def test_recorded_requests_prove_our_messages(turnlog: Turnlog) -> None:
     done = turnlog("check", "bee7dbd3", "--requests")
     assert done.status == 0
-    assert "Requests: 14; 28 of 28 recorded messages resolved, 2 of them written whole." in done.lines
+    assert "Requests: 14; 28 of 28 recorded messages resolved, 2 of them recorded in full." in done.lines
     (file,) = turnlog("check", "bee7dbd3", "--requests", "--json").json["files"]
     assert file["requests"]["messages"] == file["requests"]["rebuilt"] + file["requests"]["blobs"] == 28
     assert file["requests"]["unresolved"] == []
@@ -156,7 +156,7 @@ def test_recorded_requests_prove_our_messages(turnlog: Turnlog) -> None:
 
 def test_a_file_without_recorded_requests_says_so(turnlog: Turnlog, tmp_path: Path) -> None:
     done = turnlog("check", sound().write(tmp_path), "--requests")
-    assert "Requests: none recorded; the newest clients write them down." in done.lines
+    assert "Requests: none recorded; only the newest versions of Claude Code record them." in done.lines
 
 
 def test_a_message_that_we_do_not_know_is_a_warning(turnlog: Turnlog, tmp_path: Path) -> None:
@@ -209,14 +209,14 @@ def test_a_file_that_the_api_would_refuse_fails_though_nothing_in_it_is_broken(
     assert turnlog("check", path).status == 0
     done = turnlog("check", path, "--resumable")
     assert done.status == 1
-    assert f"{SESSION}.jsonl can be resumed, but not as it should: 4 messages would be sent" in done.lines
+    assert f"{SESSION}.jsonl can be resumed, with losses: 4 messages would be sent" in done.lines
     assert "  error: thinking without a signature (2 times)  [bad-thinking]" in done.lines
 
 
 def test_a_file_that_the_client_refuses_and_what_old_clients_lose_are_told(turnlog: Turnlog) -> None:
     done = turnlog("check", variant("minimum-without-timestamp"), "--resumable")
     assert done.status == 1
-    assert "minimum-without-timestamp.jsonl is refused: 0 messages would be sent" in done.lines
+    assert "minimum-without-timestamp.jsonl can't be resumed: 0 messages would be sent" in done.lines
     done = turnlog("check", variant("assistant-content-is-a-string"), "--resumable")
-    text = "  clients up to 2.1.45 lose answers that are a plain text, on which resuming fails (1)  [text-answer]"
+    text = "  Claude Code up to 2.1.45 loses answers that are a plain text, on which resuming fails (1)  [text-answer]"
     assert text in done.lines

@@ -97,13 +97,13 @@ def test_a_preset_of_ones_own_is_read_from_the_settings(
     assert turnlog("strip", SESSION, "--preset", "mine", "--json").json["preset"] == "mine"
     assert turnlog("strip", SESSION, "--preset", "light").status == 0, "one of that name goes before ours"
     for bad, complaint in (
-        ('[presets.mine]\nbase = "nonsense"', "no preset is called 'nonsense'"),
+        ('[presets.mine]\nbase = "nonsense"', "no preset is named 'nonsense'"),
         ('[presets.mine]\ntool = "remove"', "[presets.mine]: unknown key 'tool'"),
         ("[presets.mine]\nnoise = 3", "[presets.mine]: noise = 3: expected true or false"),
-        ("[presets.mine]\ntools = [3]", "expected a text or a list of texts"),
+        ("[presets.mine]\ntools = [3]", "expected a string or a list of strings"),
         ('[presets.mine]\nthinking = "x"', "keep-last=N"),
         ("presets = 3", "expected tables such as [presets.mine]"),
-        ('[presets.mine]\nbase = "mine"', "no preset is called 'mine'"),
+        ('[presets.mine]\nbase = "mine"', "no preset is named 'mine'"),
     ):
         file.write_text(bad)
         done = turnlog("clone", "last", "--preset", "mine")
@@ -115,7 +115,7 @@ def test_a_preset_of_ones_own_is_read_from_the_settings(
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["--preset", "nonsense"], "no preset is called 'nonsense'; there are light, standard, heavy, extreme"),
+        (["--preset", "nonsense"], "no preset is named 'nonsense'; use one of light, standard, heavy, extreme"),
         (["--tools", "nonsense"], "expected one of keep=N"),
         (["--tools", "keep=1", "--tools", "keep=2"], "keep=N is given 2 times"),
         (["--thinking", "some"], "keep-last=N"),
@@ -124,11 +124,11 @@ def test_a_preset_of_ones_own_is_read_from_the_settings(
         (["--compress", "turns=1..2", "--compress", "turns=2..3"], "overlap at turn 2"),
         (["--compress", "oldest=140%"], "at most 100%"),
         (["--compress", "oldest=50%", "--to", "140%"], "140%"),
-        (["--to", "35%"], "belong to --compress"),
+        (["--to", "35%"], "require --compress"),
         (["--compact", "somehow"], "--compact offline"),
         (["--compact", "offline", "--keep", "99"], "turns"),
-        (["--keep", "3"], "belongs to --compact"),
-        (["--with-model", "x"], "belongs to --compress and --compact"),
+        (["--keep", "3"], "requires --compact"),
+        (["--with-model", "x"], "requires --compress or --compact"),
         (["--compress", "oldest=50%"], "set ANTHROPIC_API_KEY"),
         (["--title", ""], "the title is empty"),
     ],
@@ -193,22 +193,22 @@ def test_compressing_says_how_many_texts_became_shorter_and_why_others_did_not(
     def told(session: str, turns: str) -> str:
         return turnlog("clone", session, "-n", "--compress", f"turns={turns},offline").lines[0]
 
-    assert told(SESSION, "1") == "None of 1 text of 1 turn was made shorter: all are short already."
+    assert told(SESSION, "1") == "None of 1 text in 1 turn was shortened: all are already short."
     shorter = told(SESSION, "2..3")
-    assert shorter.startswith("2 of 2 texts of 2 turns made shorter, without a model: sentences were left out: ")
+    assert shorter.startswith("Shortened 2 of 2 texts in 2 turns by leaving out sentences: ")
     once = turnlog("clone", SESSION, "--compress", "turns=2,offline", "--json").json["made"]["session_id"]
     assert told(once, "2..3").endswith("; 1 could not be, and stayed as it was.")
-    assert told(once, "1..2") == "None of 2 texts of 2 turns was made shorter: 1 could not be."
+    assert told(once, "1..2") == "None of 2 texts in 2 turns was shortened: 1 could not be."
 
 
 def test_a_dry_run_says_what_would_be_made(turnlog: Turnlog, session: Path) -> None:
-    assert turnlog("clone", "last", "-n").lines[0].startswith("Would make: Clone of question 0  (")
+    assert turnlog("clone", "last", "-n").lines[0].startswith("Would create: Clone of question 0  (")
     agent = session.with_suffix("") / "subagents" / "agent-1.jsonl"
     agent.parent.mkdir(parents=True)
     agent.write_text("{}\n")
     told = turnlog("clone", "last", "-n", "--title", "Mine").lines[0]
-    assert told.startswith("Would make: Mine  (")
-    assert told.endswith(" KB, with 1 file that belongs to it)")
+    assert told.startswith("Would create: Mine  (")
+    assert told.endswith(" KB, with 1 other file)")
 
 
 def test_the_demo_can_be_tried_in_a_dry_run_only(turnlog: Turnlog) -> None:
@@ -224,7 +224,7 @@ def test_texts_are_made_shorter_by_a_model_that_is_named_before_anything_is_sent
         monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test-000")
         done = turnlog("clone", "last", "--compress", "oldest=25%", "--with-model", "claude-small", "--json")
         asked = list(server.requests)
-    assert f"Texts of the session are sent to claude-small at {server.url}" in done.err
+    assert f"Sending texts of the session to claude-small at {server.url}" in done.err
     assert asked
     assert done.json["edits"]["compress"]["model"] == "claude-small"
     assert made(done).conversation().messages
@@ -248,7 +248,7 @@ def test_a_model_writes_the_summary_of_older_turns(
         (asked,) = server.requests
     assert "question 0" in json.dumps(asked)
     assert f"at {server.url}" in done.err
-    assert "3 turns summed up, 1 kept word for word" in done.lines[0]
+    assert "Summarized 3 turns, kept 1 word for word" in done.lines[0]
     assert done.lines[0].endswith("; a summary by claude-haiku-5-5.")
     (new,) = [path for path in session.parent.glob("*.jsonl") if path != session]
     assert "They counted cents." in json.dumps(Session.from_bytes(new.read_bytes()).conversation().messages[0])
@@ -291,7 +291,7 @@ def test_strip_tells_the_savings_of_context_and_writes_nothing(turnlog: Turnlog,
         assert (found["tokens_before"], found["tokens_after"]) == (preset["before"], preset["after"])
     done = turnlog("strip", "last")
     assert done.lines[0] == "Preset standard."
-    assert done.lines[-1].startswith(f"Nothing was written: `turnlog clone {session.stem} --preset standard`")
+    assert done.lines[-1].startswith(f"Nothing was written. `turnlog clone {session.stem} --preset standard`")
     assert [path.name for path in session.parent.iterdir()] == [session.name]
 
 

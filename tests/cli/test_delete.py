@@ -41,7 +41,7 @@ def test_a_deleted_session_is_gone_from_the_list_and_comes_back(turnlog: Turnlog
     done = turnlog("delete", "1111", "--yes")
     assert done.status == 0
     assert done.out == f"Deleted {SESSION} u1 text (2 files, {len(before) / 1000:.0f} KB)\n"
-    assert "`turnlog undelete` brings it back." in done.err
+    assert "`turnlog undelete` restores it." in done.err
     assert SESSION[:8] not in turnlog("ls").out
     assert not session.with_suffix("").exists()
     assert turnlog("undelete", "1111").out == f"Brought back {SESSION} u1 text (2 files)\n"
@@ -52,7 +52,7 @@ def test_without_a_terminal_nothing_is_deleted_unless_told(turnlog: Turnlog, ses
     for words in (("delete", SESSION), ("delete", "--empty-trash")):
         done = turnlog(*words)
         assert done.status == 2
-        assert "nobody can be asked here; say --yes, or --dry-run" in done.err
+        assert "can't ask for confirmation without a terminal; use --yes, or --dry-run" in done.err
     assert session.exists()
 
 
@@ -93,7 +93,7 @@ def test_a_dry_run_lists_all_that_would_go_and_deletes_nothing(turnlog: Turnlog,
     assert done.status == 0
     assert f"  {path}" in done.lines
     assert "0 lines of history.jsonl" in done.lines[0]
-    assert done.lines[-1].endswith("calm-fox.md stays: another session uses it")
+    assert done.lines[-1].endswith("calm-fox.md is kept: another session uses it")
     assert path.exists()
 
 
@@ -146,9 +146,11 @@ def test_the_trash_is_listed_and_emptied(turnlog: Turnlog, session: Path, data: 
     assert line.endswith("u1 text")
     (entry,) = turnlog("undelete", "--json").json["deleted"]
     assert (entry["session_id"], entry["files"], entry["complete"]) == (SESSION, 2, True)
-    assert turnlog("delete", "--empty-trash", "--older-than", "1", "--yes").out.startswith("Removed 0 sessions")
+    assert turnlog("delete", "--empty-trash", "--older-than", "1", "--yes").out.startswith(
+        "Permanently removed 0 sessions"
+    )
     assert turnlog("delete", "--empty-trash", "--dry-run").lines == [f"{entry['name']}  u1 text"]
-    assert turnlog("delete", "--empty-trash", "--yes").out.startswith("Removed 1 session for good")
+    assert turnlog("delete", "--empty-trash", "--yes").out.startswith("Permanently removed 1 session")
     assert turnlog("undelete", SESSION).status == 1
     assert [path.name for path in (data / "trash").iterdir()] == [".lock"]
 
@@ -157,10 +159,10 @@ def test_what_is_no_longer_in_the_trash_is_told(turnlog: Turnlog, session: Path,
     turnlog("delete", SESSION, "--yes")
     (agent,) = data.glob("trash/*/files/**/agent-*.jsonl")
     agent.unlink()
-    assert turnlog("undelete").lines[0].endswith("[interrupted: some of it is still in its place]")
+    assert turnlog("undelete").lines[0].endswith("[interrupted: some files were not deleted]")
     done = turnlog("undelete", "--last")
     assert done.status == 1
-    assert "agent-a1b2c3d.jsonl: is not in the trash any more." in done.err
+    assert "agent-a1b2c3d.jsonl: is no longer in the trash." in done.err
     assert session.exists()
 
 
@@ -189,7 +191,7 @@ def test_what_a_client_wrote_in_the_place_meanwhile_is_told(turnlog: Turnlog, se
     session.write_bytes(b'{"type":"custom-title","customTitle":"On"}\n')
     done = turnlog("undelete", SESSION)
     assert done.status == 0
-    assert "a client went on with it; what it wrote since follows the original." in done.err
+    assert "Claude Code continued it; its new lines follow the original." in done.err
     assert session.read_bytes().startswith(original)
 
 
@@ -198,5 +200,5 @@ def test_what_stands_in_the_way_is_set_aside_by_force(turnlog: Turnlog, session:
     session.write_bytes(b"{}\n")
     done = turnlog("undelete", SESSION, "--force")
     assert done.status == 0
-    assert "stood in the way, and was set aside there." in done.err
+    assert "holds a file that was in the way." in done.err
     assert turnlog("undelete", "--force").status == 2

@@ -38,7 +38,7 @@ def test_a_healthy_session_is_told_so_and_what_was_looked_at(turnlog: Turnlog, m
     assert (done.status, done.err) == (0, "")
     assert done.lines[:2] == [f"{SESSION}  u1 text", str(path)]
     assert done.lines[-1].startswith("Healthy: none of the ")
-    assert "looked at 6 entries and 0 calls, 6 entries would be resumed" in done.lines[-1]
+    assert "examined 6 entries and 0 calls, 6 entries would be resumed" in done.lines[-1]
 
 
 def test_each_illness_is_told_with_notice_case_cause_and_remedy(turnlog: Turnlog, machine: Machine) -> None:
@@ -96,7 +96,7 @@ def test_over_all_sessions_each_sick_one_has_a_line_and_the_healthy_are_counted(
         assert done.status == 1
         assert done.lines[0] == "22222222    2   0  hidden-tail, missing-parent  u1 text"
         assert "       1  error: hidden-tail" in done.lines
-        assert done.lines[-1] == "2 sessions looked at: 1 sick, 1 healthy; 1 file without a conversation not looked at"
+        assert done.lines[-1] == "2 sessions examined: 1 sick, 1 healthy; 1 file without a conversation skipped"
 
 
 def test_a_machine_without_sessions_looks_at_the_demo_which_is_healthy(turnlog: Turnlog, machine: Machine) -> None:

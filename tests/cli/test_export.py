@@ -49,7 +49,7 @@ def test_a_session_becomes_a_page_that_is_named_by_its_title(turnlog: Turnlog, h
     done = turnlog("export", "bee7dbd3")
     assert done.status == 0
     assert names(here) == {"fix-cent-rounding-in-the-cart-bee7dbd3.html"}
-    assert done.out.startswith("Written to fix-cent-rounding-in-the-cart-bee7dbd3.html (")
+    assert done.out.startswith("Wrote fix-cent-rounding-in-the-cart-bee7dbd3.html (")
     assert "<h1>Fix cent rounding in the cart</h1>" in (here / names(here).pop()).read_text()
 
 
@@ -113,7 +113,7 @@ def test_documents_of_the_demo_read_well(
 def test_standard_output_gets_the_document_and_nothing_else(turnlog: Turnlog, here: Path) -> None:
     done = turnlog("export", "bee7dbd3", "-f", "json", "-o", "-", "--redact")
     assert done.json["session"]["session_id"].startswith("bee7dbd3")
-    assert "Secrets replaced by marks: never" in done.err
+    assert "Secrets replaced with placeholders: never" in done.err
     assert names(here) == set()
 
 
@@ -171,16 +171,16 @@ def test_a_branch_is_chosen_by_its_number(turnlog: Turnlog, machine: Machine) ->
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        ([], "give a SESSION"),
-        (["last", "--all"], "not both"),
+        ([], "use SESSION, --project P or --all"),
+        (["last", "--all"], "only one of them"),
         (["--all", "--turns", "1"], "belong to one SESSION"),
         (["--all", "-f", "pdf"], "pdf is for one SESSION"),
-        (["--all", "-o", "-"], "for one SESSION"),
-        (["last", "-f", "parquet", "-o", "-"], "name of a folder"),
+        (["--all", "-o", "-"], "requires one SESSION"),
+        (["last", "-f", "parquet", "-o", "-"], "name a folder instead"),
         (["last", "-f", "parquet", "--turns", "1"], "whole sessions"),
-        (["last", "-o", "-", "--json"], "leave out --output -"),
+        (["last", "-o", "-", "--json"], "--json and --output - both write to standard output"),
         (["last", "-f", "openai", "--turns", "1"], "--branch K"),
-        (["last", "--share", "--meta"], "--meta does not go with it"),
+        (["last", "--share", "--meta"], "--share can't be combined with --meta"),
         (["last", "--turns", "x"], "such as 2..5"),
         (["last", "--turns", "999"], "the turns of this session"),
         (["last", "--branch", "999"], "the branches of this session"),
@@ -200,7 +200,7 @@ def test_a_project_becomes_a_small_site(turnlog: Turnlog, machine: Machine, here
     machine.add("cccccccc-0000-4000-8000-000000000003", talk("third", cwd="/home/dana/other"))
     done = turnlog("export", "--project", "shop", "-o", "site")
     assert done.status == 0
-    assert done.out.startswith("Written to site (2 sessions, ")
+    assert done.out.startswith("Wrote site (2 sessions, ")
     assert names(here / "site") == {".turnlog-export", "index.html", "first-aaaaaaaa.html", "second-bbbbbbbb.html"}
     assert "third" not in (here / "site" / "index.html").read_text()
     assert turnlog("export", "--project", "shop", "-o", "site").status == 2
@@ -257,7 +257,7 @@ def test_secrets_are_replaced_and_counted(turnlog: Turnlog, machine: Machine, he
     path = machine.add(ONE, talk(f"use {secret}", f"{secret} again"))
     done = turnlog("export", path, "-o", "a.html", "--redact")
     assert secret not in (here / "a.html").read_text()
-    assert "Secrets replaced by marks: " in done.out
+    assert "Secrets replaced with placeholders: " in done.out
     assert "github " in done.out
     assert secret in path.read_text()
     turnlog("export", path, "-o", "b.html")

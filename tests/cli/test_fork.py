@@ -35,7 +35,7 @@ def test_a_fork_is_a_new_session_and_the_old_one_stays_byte_for_byte(turnlog: Tu
     assert done.status == 0, done.err
     (new,) = made(session.parent)
     assert done.lines[-1] == f"Resume it with: claude --resume {new.stem}"
-    assert done.lines[0] == "It goes on just before compaction 1 of 1."
+    assert done.lines[0] == "The fork continues just before compaction 1 of 1."
     assert (session.read_bytes(), session.stat().st_mtime_ns) == before
     with Session.open(new) as found:
         assert said(found) == ["U one", "A ONE"]
@@ -53,7 +53,7 @@ def test_json_says_what_was_made_and_where_it_goes_on(turnlog: Turnlog, session:
 
 def test_a_dry_run_says_where_it_would_go_on_and_writes_nothing(turnlog: Turnlog, session: Path) -> None:
     done = turnlog("fork", SESSION, "--at", "1", "--dry-run")
-    assert done.lines == ["It would go on after turn 1.", "Nothing was written: this was a dry run."]
+    assert done.lines == ["The fork would continue after turn 1.", "Nothing was written: this was a dry run."]
     assert turnlog("fork", SESSION, "--at", "1", "-n", "--json").json["made"] is None
     assert not made(session.parent)
 

@@ -38,19 +38,19 @@ def test_it_is_installed_for_all_projects_and_says_what_is_missing(
     path = machine.folder / "settings.json"
     path.write_text('{"model": "opus"}\n')
     done = turnlog("hook", "install")
-    assert done.lines[0] == f"{path}: the hook is installed."
-    assert done.lines[1] == f"The settings as they were before are in {path}.before-turnlog."
+    assert done.lines[0] == f"{path}: hook installed."
+    assert done.lines[1] == f"The previous settings are in {path}.before-turnlog."
     assert done.lines[2].startswith("No target is configured yet: set OTEL_EXPORTER_OTLP_ENDPOINT")
     settings = json.loads(path.read_text())
     assert settings["model"] == "opus"
     assert tuple(settings["hooks"]) == HOOK_EVENTS
     assert settings["hooks"]["Stop"][0]["hooks"][0]["timeout"] == 10
     again = turnlog("hook", "install")
-    assert again.err == f"{path}: there is nothing to do.\n"
+    assert again.err == f"{path}: nothing to do.\n"
     gone = turnlog("hook", "uninstall")
     assert gone.lines == [f"{path}: the hook is taken out."]
     assert path.read_text() == '{"model": "opus"}\n'
-    assert turnlog("hook", "uninstall").err == f"{path}: there is nothing to do.\n"
+    assert turnlog("hook", "uninstall").err == f"{path}: nothing to do.\n"
 
 
 @pytest.mark.parametrize(("option", "name"), [("--project", "settings.json"), ("--local", "settings.local.json")])
@@ -71,7 +71,7 @@ def test_what_would_be_done_is_shown_and_not_done(machine: Machine, turnlog: Tur
     before = path.read_bytes()
     done = turnlog("hook", "install", "--dry-run")
     assert '+  "hooks": {' in done.lines
-    assert done.err == "Nothing was done; without --dry-run it is.\n"
+    assert done.err == "Nothing was written: this was a dry run.\n"
     assert path.read_bytes() == before
     assert [item.name for item in machine.folder.iterdir() if item.is_file()] == ["settings.json"]
 
@@ -83,7 +83,7 @@ def test_targets_are_told_without_their_secrets(
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20hush-hush")
     done = turnlog("hook", "install")
     assert done.lines[-2].startswith("Spans go to otel (")
-    assert "keep OTEL_* variables from their hooks" in done.lines[-1]
+    assert "hide OTEL_* variables from hooks" in done.lines[-1]
     assert "hush" not in done.out + (machine.folder / "settings.json").read_text()
 
 
@@ -91,7 +91,7 @@ def test_a_target_that_is_not_known_here_may_be_known_to_the_client(
     machine: Machine, turnlog: Turnlog, data: Path
 ) -> None:
     done = turnlog("hook", "install", "--target", "team")
-    assert "As things are here, nothing would be sent: there is no target 'team'" in done.lines[-1]
+    assert "With the current settings, nothing would be sent: there is no target 'team'" in done.lines[-1]
     assert "--target team" in (machine.folder / "settings.json").read_text()
 
 
@@ -127,7 +127,7 @@ def test_status_sees_a_hook_of_another_turnlog(machine: Machine, turnlog: Turnlo
     assert turnlog("hook", "status", "--json").json["settings"][0]["current"] is True
     path.write_text(path.read_text().replace(json.dumps(sys.executable)[1:-1], "/gone/python"))
     assert turnlog("hook", "status", "--json").json["settings"][0]["current"] is False
-    assert "`turnlog hook install` puts that right" in turnlog("hook", "status").out
+    assert "run `turnlog hook install` to fix that" in turnlog("hook", "status").out
     turnlog("hook", "install")
     assert turnlog("hook", "status", "--json").json["settings"][0]["current"] is True
 

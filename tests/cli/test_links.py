@@ -124,7 +124,7 @@ def test_a_move_names_the_session_files_that_it_did_not_change(turnlog: Turnlog,
     relocated(session, tmp_path / "away" / "precious.jsonl")
     done = turnlog(*words("move", tmp_path), "--json")
     assert json.loads(done.out)["links"] == [str(session)]
-    assert f"{session}: is a link and was not followed; what it leads to keeps the old paths." in done.err
+    assert f"{session}: is a link and was not followed; the files behind it keep the old paths." in done.err
 
 
 @pytest.mark.parametrize("below", ["", "subagents", "subagents/agent-a1b2c3d.jsonl"])

@@ -47,7 +47,7 @@ def test_the_sessions_of_a_folder_follow_it_and_come_back(turnlog: Turnlog, proj
         f"  {project.session.parent} -> {make_slug(str(project.new))} (1 session)",
         "1 line changed in 1 file",
     ]
-    assert "`turnlog undo` takes it back." in done.err
+    assert "`turnlog undo` reverts it." in done.err
     assert json.loads(project.moved.read_bytes())["cwd"] == str(project.new)
     assert turnlog("undo").status == 0
     assert project.session.read_bytes() == before

@@ -103,9 +103,12 @@ def test_each_of_several_projects_can_be_given_its_folder(turnlog: Turnlog, mach
 def test_a_redacted_package_counts_what_was_replaced(turnlog: Turnlog, machine: Machine, tmp_path: Path) -> None:
     machine.add(SESSION, conversation(text=f"use {TOKEN}"), mtime=1)
     done = turnlog("pack", "last", "-o", tmp_path / "p", "--redact")
-    assert "Secrets replaced by marks: 1 time (github 1); look yourself before you share it" in done.lines
+    assert (
+        "Secrets replaced with placeholders: 1 time (github 1); check the package yourself before you share it"
+        in done.lines
+    )
     assert TOKEN not in done.out
-    assert turnlog("unpack", tmp_path / "p", "--list").lines[-1].endswith("secrets replaced by marks")
+    assert turnlog("unpack", tmp_path / "p", "--list").lines[-1].endswith("secrets replaced with placeholders")
 
 
 def test_wrong_words_are_told(turnlog: Turnlog, machine: Machine, tmp_path: Path) -> None:
@@ -151,11 +154,11 @@ def test_a_plan_that_stays_is_told(turnlog: Turnlog, machine: Machine, tmp_path:
     (tmp_path / "there" / "plans").mkdir(parents=True)
     (tmp_path / "there" / "plans" / "x.md").write_text("mine")
     done = turnlog("unpack", path, "--config", tmp_path / "there", "--project", project)
-    assert "another plan of that name is here, and stays" in done.err
+    assert "a different plan with that name already exists and is kept" in done.err
 
 
 def test_a_line_that_is_being_written_is_told(turnlog: Turnlog, machine: Machine, tmp_path: Path) -> None:
     machine.add(SESSION, conversation() + b'{"type"')
     done = turnlog("pack", SESSION, "-o", tmp_path / "p")
-    assert "just being written" in done.err
+    assert "still being written" in done.err
     assert turnlog("pack", SESSION, "-o", tmp_path / "q", "--json").json["sessions"][0]["bytes_left_out"] == 7

@@ -45,7 +45,7 @@ def test_a_clone_is_without_the_secret(turnlog: Turnlog, session: Path) -> None:
 def test_a_transcript_is_written_to_a_file_and_never_over_one(turnlog: Turnlog, session: Path, tmp_path: Path) -> None:
     goal = tmp_path / "shared.jsonl"
     done = turnlog("redact", "last", "-o", goal)
-    assert (done.status, done.lines[-1]) == (0, f"Written to {goal}.")
+    assert (done.status, done.lines[-1]) == (0, f"Wrote {goal}.")
     assert len(goal.read_bytes().splitlines()) == len(session.read_bytes().splitlines())
     assert SECRET not in goal.read_text()
     again = turnlog("redact", "last", "-o", goal)
@@ -71,8 +71,8 @@ def test_more_is_found_on_request_and_less_too(turnlog: Turnlog, session: Path) 
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (("--clone", "-o", "x"), "choose one"),
-        (("--title", "x"), "belongs to --clone"),
+        (("--clone", "-o", "x"), "use either --clone"),
+        (("--title", "x"), "requires --clone"),
         (("--pattern", "x"), "NAME=EXPRESSION"),
         (("--without", "nonsense"), "no rule is called"),
     ],
@@ -102,8 +102,8 @@ def test_many_places_are_counted_and_thinking_that_goes_is_told(turnlog: Turnlog
     done = turnlog("redact", "last")
     assert "(2 times)" in done.out
     assert "… and 6 more places" in done.out
-    assert "1 block of thinking with a secret would go" in done.out
-    assert "1 block of thinking with a secret went" in turnlog("redact", "last", "--clone").out
+    assert "A copy leaves out 1 block of thinking with a secret" in done.out
+    assert "Removed 1 block of thinking with a secret" in turnlog("redact", "last", "--clone").out
 
 
 def test_what_belongs_to_the_session_is_looked_at_too(turnlog: Turnlog, session: Path) -> None:

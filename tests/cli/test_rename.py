@@ -24,7 +24,7 @@ def last(path: Path) -> dict[str, str]:
 
 def test_a_renamed_session_is_listed_and_found_by_its_title(turnlog: Turnlog, session: Path) -> None:
     done = turnlog("rename", "11111111", "Fix cent rounding")
-    assert (done.status, done.out, done.err) == (0, f"{SESSION} is now called 'Fix cent rounding'\n", "")
+    assert (done.status, done.out, done.err) == (0, f"{SESSION} is now titled 'Fix cent rounding'\n", "")
     assert turnlog("ls").lines[0].endswith("Fix cent rounding")
     assert turnlog("rename", "fix cent rounding", "Other").status == 0
     assert turnlog("show", "Other", "--json").json["title"] == "Other"
@@ -33,7 +33,7 @@ def test_a_renamed_session_is_listed_and_found_by_its_title(turnlog: Turnlog, se
 def test_a_tag_is_given_and_taken_away(turnlog: Turnlog, session: Path) -> None:
     assert turnlog("tag", SESSION, "#urgent").out == f"{SESSION} is now tagged #urgent\n"
     assert last(session) == {"type": "tag", "tag": "urgent", "sessionId": SESSION}
-    assert turnlog("tag", SESSION, "--remove").out == f"{SESSION} has no tag any more\n"
+    assert turnlog("tag", SESSION, "--remove").out == f"{SESSION} no longer has a tag\n"
     assert last(session)["tag"] == ""
 
 

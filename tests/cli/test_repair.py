@@ -67,7 +67,7 @@ def test_what_was_done_is_told_kind_by_kind(turnlog: Turnlog, machine: Machine) 
         "torn-line               1      0   removed the cut-off last line, 6 bytes; the source has it",
         "missing-parent          1      0   attached to what was written just before",
         "hidden-tail             1      0   gone with the other repairs",
-        "before, after: in how many places the session has it",
+        "before, after: number of places in the session that have the problem",
         "Nothing was written: this was a dry run.",
     ]
     assert not others(machine)
@@ -132,7 +132,7 @@ def test_a_sound_session_is_left_alone(turnlog: Turnlog, machine: Machine) -> No
     for words in ([], ["--in-place"], ["--dry-run"]):
         done = turnlog("repair", SESSION, *words)
         assert (done.status, done.out.startswith("Nothing to repair")) == (0, True)
-    assert turnlog("repair", SESSION, "--only", "cycle").lines == ["Nothing to repair: it has no cycle."]
+    assert turnlog("repair", SESSION, "--only", "cycle").lines == ["Nothing to repair: the session has no cycle."]
     assert not others(machine)
 
 
@@ -165,7 +165,7 @@ def test_what_is_left_is_told_and_is_a_failure(turnlog: Turnlog, machine: Machin
     assert "not repaired: not done: no user entry is left" in done.out
     assert done.lines[-2:] == [
         "1 kind not cured: orphan-result.",
-        "Nothing could be repaired, and nothing was written.",
+        "Nothing could be repaired; nothing was written.",
     ]
     assert not others(machine)
 

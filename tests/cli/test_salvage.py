@@ -42,12 +42,16 @@ def test_sessions_that_are_gone_are_listed_with_what_is_left(turnlog: Turnlog, h
     assert done.lines[0].startswith("aaaaaaaa  ")
     assert "3 prompts  1 file" in done.lines[0]
     assert done.lines[0].endswith("Fix the cart")
-    assert done.lines[2].startswith("Newest first. Prompts: lines of history.jsonl")
+    assert done.lines[2].startswith("Newest first. prompts: lines in history.jsonl")
 
 
 def test_without_any_that_is_said(turnlog: Turnlog, machine: Machine) -> None:
     done = turnlog("salvage")
-    assert (done.status, done.out, done.err) == (0, "", "No session is gone that left anything behind.\n")
+    assert (done.status, done.out, done.err) == (
+        0,
+        "",
+        "Nothing to salvage: no lost session left any files or prompts.\n",
+    )
 
 
 def test_the_parts_of_one_session_are_shown(turnlog: Turnlog, home: Machine) -> None:
@@ -60,7 +64,7 @@ def test_the_parts_of_one_session_are_shown(turnlog: Turnlog, home: Machine) -> 
     assert "copies of files: 1" in out
     assert any(line.endswith(f"{SESSION}.jsonl  (1 entry)") for line in out)
     assert f"{SESSION}.jsonl` (1 entry)\n" in turnlog("salvage", "aaaa", "-o", "-").out
-    assert out[-1].endswith("--session makes a session of 2 prompts.")
+    assert out[-1].endswith("--session creates a session with 2 prompts.")
 
 
 def test_an_id_that_fits_none_or_several_is_refused(turnlog: Turnlog, home: Machine) -> None:

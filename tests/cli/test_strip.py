@@ -151,8 +151,8 @@ def test_an_own_preset_may_build_on_another() -> None:
 @pytest.mark.parametrize(
     ("preset", "words"),
     [
-        ({"base": "nothing"}, "no preset is called 'nothing'"),
-        ({"base": "mine"}, "no preset is called 'mine'"),
+        ({"base": "nothing"}, "no preset is named 'nothing'"),
+        ({"base": "mine"}, "no preset is named 'mine'"),
         ({"colour": 1}, r"\[presets.mine\]: unknown key 'colour'"),
         ({"noise": "yes"}, r"\[presets.mine\]: noise = 'yes': expected true or false"),
         ({"tools": 5}, r"\[presets.mine\]: tools = 5: expected a text or a list"),
@@ -219,7 +219,7 @@ def test_a_size_that_means_nothing_is_refused(turnlog: Turnlog, tmp_path: Path, 
 def test_fit_chooses_alone(turnlog: Turnlog, tmp_path: Path) -> None:
     done = turnlog("strip", work(3).write(tmp_path), "--fit", "50%", "--preset", "light")
     assert done.status == 2
-    assert "--fit chooses what to strip" in done.err
+    assert "--fit chooses the options itself" in done.err
 
 
 def test_a_share_of_an_unknown_window_is_refused(turnlog: Turnlog, tmp_path: Path) -> None:

@@ -136,7 +136,7 @@ def test_what_a_server_does_not_take_waits_and_is_sent_by_flush(
     backend.default = 503
     done = turnlog("trace", "backfill", "--all")
     assert done.status == 1
-    assert "4 wait in the outbox" in done.out
+    assert "4 are waiting in the outbox" in done.out
     backend.default = 200
     assert turnlog("trace", "flush").status == 0
     assert len(backend.spans) == 4

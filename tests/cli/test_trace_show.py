@@ -49,7 +49,7 @@ def test_a_turn_that_is_not_there_is_told(turnlog: Turnlog, machine: Machine) ->
     done = turnlog("trace", "show", session(machine), "--turn", "9")
     assert (done.status, done.err) == (
         1,
-        f"turnlog: turn 9 has no trace; `turnlog trace show {SESSION}` shows all\n",
+        f"turnlog: turn 9 has no trace; `turnlog trace show {SESSION}` shows all turns\n",
     )
 
 

@@ -58,7 +58,7 @@ def test_without_a_target_it_is_said_how_to_have_one_and_nothing_is_made(
     done = turnlog("trace", "status")
     assert (done.status, done.err) == (0, "")
     assert done.lines[0].startswith(
-        "Nothing is traced: there is no target. To have one, set OTEL_EXPORTER_OTLP_ENDPOINT"
+        "Nothing is traced: no target is configured. To add one, set OTEL_EXPORTER_OTLP_ENDPOINT"
     )
     assert turnlog("trace", "status", "--json").json["targets"] == []
     assert not (tmp_path / "home").exists()
@@ -82,7 +82,7 @@ def test_the_table_has_every_number_and_says_what_is_counted(turnlog: Turnlog, p
     assert lines[0].split() == "target sent pending quarantined repeated oldest pending last success".split()
     shown = place.target.display_name
     assert lines[1].replace(shown, "").split() == "4 4 4 4 just now just now".split()
-    remedy = "when the cause is removed, `turnlog trace flush --quarantined` tries again"
+    remedy = "fix the cause, then run `turnlog trace flush --quarantined`"
     assert f"{shown}: 1 request refused (400: broken); {remedy}" in lines
     assert any("1 request accepted only in part, the last just now: 1 span rejected: too old" in x for x in lines)
     assert any(line.startswith("Numbers are spans; each counts once a target.") for line in lines)
@@ -92,7 +92,7 @@ def test_a_server_that_is_left_alone_is_said_with_when_it_is_asked_again(turnlog
     place.put(1)
     with Outbox.open(place.path) as outbox:
         outbox.postpone_batch(place.begun(outbox), "503: busy", time.time() + 500)
-    assert "failed just now: 503: busy (1 failure in a row; asked again in 8 min" in turnlog("trace", "status").out
+    assert "failed just now: 503: busy (1 failure in a row; next attempt in 8 min" in turnlog("trace", "status").out
     (found,) = turnlog("trace", "status", "--json").json["targets"]
     assert (found["last_error"], found["fails"], found["failed"] < found["next_attempt"]) == ("503: busy", 1, True)
 
@@ -100,7 +100,7 @@ def test_a_server_that_is_left_alone_is_said_with_when_it_is_asked_again(turnlog
 def test_spans_that_are_held_back_are_said_with_the_reason(turnlog: Turnlog, place: Place) -> None:
     with Outbox.open(place.path, cap_bytes=10) as outbox, pytest.raises(OutboxFull):
         outbox.put(place.target.key, [made(1)])
-    assert "new spans are held back since " in turnlog("trace", "status").out
+    assert "new spans have been held back since " in turnlog("trace", "status").out
     assert "the limit is 10" in turnlog("trace", "status", "--json").json["targets"][0]["held_back"]
 
 
@@ -109,7 +109,7 @@ def test_a_target_that_is_no_longer_configured_is_shown_with_what_waits_for_it(
 ) -> None:
     place.put(1)
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
-    assert "is not configured, so what is pending stays here" in turnlog("trace", "status").out
+    assert "is not configured; its pending spans stay in the outbox" in turnlog("trace", "status").out
     assert [item["configured"] for item in turnlog("trace", "status", "--json").json["targets"]] == [False, True]
     done = turnlog("trace", "flush")
     assert (done.status, place.recorder.requests) == (0, [])
@@ -121,7 +121,7 @@ def test_settings_that_are_off_hide_nothing(turnlog: Turnlog, place: Place, monk
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "ftp://nowhere")
     done = turnlog("trace", "status")
     assert done.status == 0
-    assert done.lines[0].startswith("The settings are off: ")
+    assert done.lines[0].startswith("The settings are invalid: ")
     assert turnlog("trace", "status", "--json").json["targets"][0]["pending_spans"] == 1
     assert turnlog("trace", "flush").status == 2
 

@@ -95,7 +95,7 @@ def test_a_rehearsal_says_what_would_come_back_and_what_speaks_against_it(turnlo
     before = session.read_bytes()
     lines = turnlog("undo", "--dry-run").lines
     assert lines[0].startswith("Would undo: ")
-    assert lines[1] == f"  {session}: the original comes back"
+    assert lines[1] == f"  {session}: the original is restored"
     assert lines[2] == f"  but {session}: was written since (--force)"
     assert session.read_bytes() == before
 
@@ -110,19 +110,19 @@ def test_by_force_the_original_comes_back_and_what_was_there_is_kept(turnlog: Tu
     done = turnlog("undo", "--force")
     assert session.read_bytes() == before
     assert done.status == 0
-    folder = Path(done.err.partition("is kept in ")[2].rstrip(".\n"))
+    folder = Path(done.err.partition("are kept in ")[2].rstrip(".\n"))
     assert (folder / "0").read_bytes() == b"written since\n"
 
 
 def test_changes_are_listed_with_their_state_and_size(turnlog: Turnlog, session: Path) -> None:
-    assert "turnlog has changed nothing" in turnlog("undo", "--list").err
+    assert "There are no changes to undo." in turnlog("undo", "--list").err
     size = len(session.read_bytes())
     name = change(session)
     row = turnlog("undo", "--list").lines[0]
     assert row.startswith(name)
     assert row.endswith("made smaller")
     assert "  done  1 file  " in row
-    assert turnlog("undo", "--list").lines[-1].startswith("kept: bytes of the originals")
+    assert turnlog("undo", "--list").lines[-1].startswith("kept: size of the originals")
     (described,) = turnlog("undo", "--list", "--json").json["changes"]
     assert (described["name"], described["state"], described["kept_size"]) == (name, "done", size)
     assert described["sessions"] == [SESSION]
@@ -132,7 +132,7 @@ def test_changes_are_listed_with_their_state_and_size(turnlog: Turnlog, session:
 
 def test_old_changes_are_pruned(turnlog: Turnlog, session: Path) -> None:
     change(session)
-    assert turnlog("undo", "--prune", "1").err == "There is no change as old as that.\n"
+    assert turnlog("undo", "--prune", "1").err == "No change is that old.\n"
     told = turnlog("undo", "--prune", "0", "--dry-run")
     assert "Would free" in told.err
     assert len(turnlog("undo", "--list").lines) == 2

@@ -113,10 +113,10 @@ def move_project(
     """
     from turnlog.edit.move.move import list_moved_targets, rehearse_move
     from turnlog.edit.move.move import move_project as move_sessions
-    from turnlog.edit.move.move_plan import links
+    from turnlog.edit.move.move_plan import list_moved_links
 
     plan = _plan_move(str(old_path), _to_real_path(str(new_path)), config or load_config())
-    not_followed = tuple(path for folder in plan.folders for path in links(folder))
+    not_followed = tuple(path for folder in plan.folders for path in list_moved_links(folder))
     if dry_run:
         done = rehearse_move(plan, text=text)
     else:

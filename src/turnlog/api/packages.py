@@ -173,7 +173,7 @@ def unpack_sessions(
         words = [str(project)] if project is not None else []
         words += [f"{old}={new}" for old, new in projects.items()] if isinstance(projects, Mapping) else list(projects)
         chosen = _parse_project_folders(words, package.manifest)
-        found = unpack_package(package, folder, given=chosen, new_ids=new_ids, dry_run=dry_run)
+        found = unpack_package(package, folder, project_folders=chosen, new_ids=new_ids, dry_run=dry_run)
         path = package.path
     sessions = tuple(
         ArrivedSession(

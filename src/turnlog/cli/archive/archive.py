@@ -1,4 +1,4 @@
-"""`turnlog archive`: copies of sessions that outlive the client's clean-up."""
+"""`turnlog archive`: keep copies of sessions that Claude Code would delete."""
 
 from __future__ import annotations
 
@@ -16,55 +16,53 @@ _JSON_OPTION = click.option("--json", "as_json", is_flag=True, help="Print JSON 
 
 @click.group()
 def archive() -> None:
-    """Keep sessions that the client would delete.
+    """Keep sessions that Claude Code would delete.
 
-    The client deletes sessions that were not used for 30 days (its setting cleanupPeriodDays). The archive keeps
-    compressed copies of them with everything that belongs to them, in turnlog's own data folder, and puts them
-    back byte for byte, so that the client resumes them.
+    Claude Code deletes sessions that were not used for 30 days (its setting cleanupPeriodDays). The archive keeps
+    compressed copies of sessions and everything that belongs to them in turnlog's own data folder. It restores them
+    byte for byte, so that Claude Code can resume them.
 
     \b
     Examples:
-      turnlog archive on                keep everything from now on
-      turnlog archive list --gone       what only the archive has
-      turnlog archive restore bee7dbd3  put a session back
+      turnlog archive on                archive everything from now on
+      turnlog archive list --gone       list sessions that only the archive has
+      turnlog archive restore bee7dbd3  restore a session
       turnlog archive install --hook    archive a session whenever it ends
     """
 
 
 @archive.command()
 @click.option("--every", metavar="HOURS", type=click.IntRange(1, 744), default=6, show_default=True,
-              help="How often the archive is brought up to date.")  # fmt: skip
+              help="Hours between archive runs.")  # fmt: skip
 def on(every: int) -> None:
-    """Archive all sessions now and then, from now on.
+    """Archive all sessions regularly from now on.
 
-    Whenever turnlog is used and HOURS have passed, a run is started in the background; nobody waits for it. The first
-    one starts now. If turnlog is seldom used, `turnlog archive install` adds a timer or a hook of the client.
+    Whenever you use turnlog and HOURS have passed, it starts a run in the background. The first run starts now. If you
+    rarely use turnlog, `turnlog archive install` adds a timer or a Claude Code hook.
     """
     from turnlog.api.archives import schedule_archive
     from turnlog.cli.output import print_lines
 
     schedule_archive(every)
-    print_lines(
-        [f"The archive is on: every {every} hours, beside other commands. The first run has started in the background."]
-    )
+    print_lines([f"The archive is on and runs every {every} hours when you use turnlog. The first run has started."])
 
 
 @archive.command()
 def off() -> None:
-    """Archive no more beside other commands; what is archived stays."""
+    """Stop archiving regularly; archived sessions are kept."""
     from turnlog.api.archives import schedule_archive
     from turnlog.cli.output import print_lines
 
     schedule_archive(None)
     print_lines(
-        ["The archive is off; what it holds stays. Timers and hooks are removed by `turnlog archive install --remove`."]
+        ["The archive is off; archived sessions are kept. `turnlog archive install --remove` removes timers and hooks."]
     )
 
 
 @archive.command()
 @_JSON_OPTION
 def status(as_json: bool) -> None:
-    """Say what the archive holds, and what the client will delete."""
+    """Show what the archive holds, and what Claude Code will delete."""
     from turnlog.api.archives import read_archive_status
     from turnlog.api.documents import to_document
     from turnlog.cli.archive.view import render_archive_status
@@ -78,16 +76,16 @@ def status(as_json: bool) -> None:
 
 
 @archive.command()
-@click.option("--session", "sessions", metavar="ID", multiple=True, help="Only this session; may be repeated.")
-@click.option("--hook", is_flag=True, help="Only the session that the client names on standard input.")
-@click.option("-q", "--quiet", is_flag=True, help="Say nothing unless something fails.")
+@click.option("--session", "sessions", metavar="ID", multiple=True, help="Archive only this session; can be repeated.")
+@click.option("--hook", is_flag=True, help="Archive only the session that Claude Code names on standard input.")
+@click.option("-q", "--quiet", is_flag=True, help="Print only errors.")
 @click.option("--background", is_flag=True, hidden=True)
 @_JSON_OPTION
 def run(sessions: tuple[str, ...], hook: bool, quiet: bool, background: bool, as_json: bool) -> int:
-    """Archive what is new, once.
+    """Archive new and changed sessions once.
 
-    A session that did not change costs a look at its files; one that grew stores what was added. The exit status is 1
-    if a file could not be read; everything else is archived all the same.
+    For a session that grew, only the added data is stored. The exit status is 1 if a file could not be read; everything
+    else is archived anyway.
 
     \b
     Examples:
@@ -100,15 +98,15 @@ def run(sessions: tuple[str, ...], hook: bool, quiet: bool, background: bool, as
     from turnlog.cli.output import print_json, print_lines, print_remark
     from turnlog.cli.progress import show_progress
 
-    hooked = _read_hook_session_id() if hook else None
-    if hook and hooked is None:
+    hook_session = _read_hook_session_id() if hook else None
+    if hook and hook_session is None:
         return 0
     if background and hasattr(os, "nice"):
         os.nice(10)
     watched = not (quiet or as_json or background)
     done = archive_sessions(
         sessions,
-        ids=[hooked] if hooked else (),
+        ids=[hook_session] if hook_session else (),
         progress=show_progress("archiving {done:,} of {total:,} …") if watched else None,
     )
     if as_json:
@@ -121,7 +119,7 @@ def run(sessions: tuple[str, ...], hook: bool, quiet: bool, background: bool, as
 
 
 def _read_hook_session_id() -> str | None:
-    """Read the session that the client names to its hooks on standard input."""
+    """Read the session id that Claude Code passes to its hooks on standard input."""
     import msgspec
 
     from turnlog.entries.layout import is_session_id
@@ -130,13 +128,13 @@ def _read_hook_session_id() -> str | None:
     try:
         value = msgspec.json.decode(text)
     except msgspec.MsgspecError:
-        raise UsageError("--hook: standard input holds no JSON; it is for hooks of the client") from None
+        raise UsageError("--hook: standard input is not JSON; this option is for Claude Code hooks") from None
     name = value.get("session_id") if isinstance(value, dict) else None
     return name if isinstance(name, str) and is_session_id(name) else None
 
 
 @archive.command(name="list")
-@click.option("--gone", is_flag=True, help="Only sessions that are no longer on disk.")
+@click.option("--gone", is_flag=True, help="List only sessions that are no longer on disk.")
 @_JSON_OPTION
 def list_sessions(gone: bool, as_json: bool) -> None:
     """List the archived sessions, newest first."""
@@ -160,20 +158,24 @@ def list_sessions(gone: bool, as_json: bool) -> None:
 
 @archive.command()
 @click.argument("names", metavar="SESSION...", nargs=-1, required=True)
-@click.option("--to", metavar="DIR", help="Below this config folder instead of the one it came from.")
-@click.option("--at", metavar="DATE|N", help="The generation of that time, or that number (`archive list --json`).")
-@click.option("--force", is_flag=True, help="Also over files that differ; a copy of them is kept.")
-@click.option("--keep-times", is_flag=True, help="With the old times of the files; the client deletes by these.")
-@click.option("--present", is_flag=True, help="Without files that had vanished before the session did.")
+@click.option("--to", metavar="DIR", help="Config folder to restore into (default: the original one).")
+@click.option(
+    "--at", metavar="DATE|N", help="Generation of that time, or with that number (see `archive list --json`)."
+)
+@click.option("--force", is_flag=True, help="Replace files that differ, and keep a copy of them.")
+@click.option(
+    "--keep-times", is_flag=True, help="Restore the old file times; Claude Code may then delete the session again."
+)
+@click.option("--present", is_flag=True, help="Skip files that were deleted before the session was.")
 @_JSON_OPTION
 def restore(
     names: tuple[str, ...], to: str | None, at: str | None, force: bool, keep_times: bool, present: bool, as_json: bool
 ) -> None:
-    """Put archived sessions back, byte for byte, so that the client resumes them.
+    """Restore archived sessions, byte for byte, so that Claude Code can resume them.
 
-    SESSION is an id, the start of one, or a title. Files get the current time: the client deletes sessions by the time
-    of their files, and would delete an old one again at its next start. A file that is there with other content is not
-    touched.
+    SESSION is an id, the start of one, or a title. Files get the current time: Claude Code deletes sessions by their
+    file times, and would otherwise delete an old session at its next start. An existing file with different content is
+    not changed.
 
     \b
     Examples:
@@ -194,14 +196,14 @@ def restore(
 
 
 @archive.command()
-@click.option("--repair", is_flag=True, help="Move what is damaged away, and rebuild manifests from blobs.")
+@click.option("--repair", is_flag=True, help="Move damaged blobs away, and rebuild damaged manifests.")
 @_JSON_OPTION
 def verify(repair: bool, as_json: bool) -> int:
-    """Read everything in the archive again and compare it with its hashes.
+    """Read everything in the archive and compare it with its hashes.
 
-    The exit status is 1 if anything is damaged. With --repair, damaged blobs are moved away, and the next run stores
-    anew what is still on disk. Of a session that is gone, a damaged manifest is rebuilt from the blobs that hold its
-    lines; what is lost is listed.
+    The exit status is 1 if anything is damaged. --repair moves damaged blobs away, and the next run stores them again
+    if the session is still on disk. If the session is gone, --repair rebuilds a damaged manifest from the blobs that
+    hold its lines, and lists what is lost.
     """
     from turnlog.api.archive_upkeep import verify_archive
     from turnlog.api.documents import to_document
@@ -220,16 +222,18 @@ def verify(repair: bool, as_json: bool) -> int:
 
 @archive.command()
 @click.option("--keep", metavar="N", type=click.IntRange(1), help="Keep at most N generations of a session.")
-@click.option("--older-than", metavar="AGE", help="Generations older than this: 90d, 12w, 2y or a date.")
-@click.option("--max-size", metavar="SIZE", help="Until the archive is smaller than this: 500MB, 2GB.")
-@click.option("--gone", is_flag=True, help="Also the last copy of sessions that are no longer on disk.")
-@click.option("--yes", is_flag=True, help="Do it; without this, say what would be done.")
+@click.option("--older-than", metavar="AGE", help="Remove generations older than this: 90d, 12w, 2y or a date.")
+@click.option(
+    "--max-size", metavar="SIZE", help="Remove generations until the archive is smaller than this: 500MB, 2GB."
+)
+@click.option("--gone", is_flag=True, help="Also remove the last copy of sessions that are no longer on disk.")
+@click.option("--yes", is_flag=True, help="Make the changes (default: only show them).")
 @_JSON_OPTION
 def prune(keep: int | None, older_than: str | None, max_size: str | None, gone: bool, yes: bool, as_json: bool) -> None:
-    """Make the archive smaller.
+    """Remove old generations from the archive.
 
-    The newest generation of a session is kept, unless the session is gone from disk and --gone is given. What nothing
-    needs any more is removed in any case.
+    The newest generation of a session is kept, unless the session is no longer on disk and you use --gone. Data that no
+    generation uses is always removed.
 
     \b
     Examples:
@@ -243,7 +247,7 @@ def prune(keep: int | None, older_than: str | None, max_size: str | None, gone: 
     from turnlog.cli.output import print_json, print_lines
 
     if gone and older_than is None and max_size is None:
-        raise click.UsageError("--gone needs --older-than or --max-size, which say what may go.")
+        raise click.UsageError("--gone requires --older-than or --max-size.")
     done = prune_archive(keep=keep, older_than=older_than, max_size=max_size, gone=gone, dry_run=not yes)
     if as_json:
         print_json(to_document(done))
@@ -252,18 +256,20 @@ def prune(keep: int | None, older_than: str | None, max_size: str | None, gone: 
 
 
 @archive.command()
-@click.option("--systemd", "kind", flag_value="systemd", help="A timer of systemd for this user.")
-@click.option("--cron", "kind", flag_value="cron", help="A line in this user's crontab.")
-@click.option("--hook", "kind", flag_value="hook", help="Hooks in the client's settings.json: SessionEnd, PreCompact.")
-@click.option("--remove", is_flag=True, help="Undo it; of all three kinds if none is named.")
-@click.option("--config-dir", metavar="DIR", help="With --hook: the config folder whose settings are meant.")
-@click.option("--yes", is_flag=True, help="Do it; without this, say what would be done.")
+@click.option("--systemd", "kind", flag_value="systemd", help="Install a systemd timer for this user.")
+@click.option("--cron", "kind", flag_value="cron", help="Add a line to this user's crontab.")
+@click.option(
+    "--hook", "kind", flag_value="hook", help="Add SessionEnd and PreCompact hooks to Claude Code's settings.json."
+)
+@click.option("--remove", is_flag=True, help="Remove the timer, line or hooks (default: all of them).")
+@click.option("--config-dir", metavar="DIR", help="With --hook: config folder that holds settings.json.")
+@click.option("--yes", is_flag=True, help="Make the changes (default: only show them).")
 def install(kind: str | None, remove: bool, config_dir: str | None, yes: bool) -> None:
-    """Have something else than turnlog start the archive: a timer, or the client itself.
+    """Run the archive from a timer or from Claude Code itself.
 
     \b
     Examples:
-      turnlog archive install --systemd         what it would do
+      turnlog archive install --systemd         show what would be done
       turnlog archive install --hook --yes
       turnlog archive install --remove --yes
     """
@@ -271,13 +277,13 @@ def install(kind: str | None, remove: bool, config_dir: str | None, yes: bool) -
     from turnlog.cli.output import print_lines, print_remark
 
     if kind is None and not remove:
-        raise click.UsageError("name one of --systemd, --cron and --hook.")
-    todo = plan_install_steps(kind, remove, config_dir)
-    for step in todo:
+        raise click.UsageError("use one of --systemd, --cron and --hook.")
+    steps = plan_install_steps(kind, remove, config_dir)
+    for step in steps:
         print_lines(step.words)
         if yes:
             step.act()
-    if not todo:
-        print_remark("There is nothing to do.")
+    if not steps:
+        print_remark("Nothing to do.")
     elif not yes:
-        print_remark("Nothing was done; --yes does it.")
+        print_remark("Nothing was changed; use --yes to make the changes.")

@@ -1,4 +1,4 @@
-"""The archive in words."""
+"""The output of the archive commands for people."""
 
 from __future__ import annotations
 
@@ -21,33 +21,33 @@ _MAX_LISTED = 20
 
 
 def render_archive_status(found: ArchiveStatus) -> Iterator[str]:
-    """The same in words."""
     if found.on:
-        yield f"The archive is on: every {found.every_hours} hours, beside other commands."
+        yield f"The archive is on and runs every {found.every_hours} hours when you use turnlog."
     else:
-        yield "The archive is off; `turnlog archive on` turns it on."
+        yield "The archive is off; turn it on with `turnlog archive on`."
     amount = f"{time_format.format_size(found.bytes)} in {time_format.format_size(found.bytes_stored)}"
     yield f"Holds {format_count(found.sessions, 'session')}, {found.gone} of them no longer on disk: {amount}."
-    yield (f"On disk: {format_count(found.on_disk, 'session')}; not archived as they are now: {found.not_archived}.")
+    yield (
+        f"On disk: {format_count(found.on_disk, 'session')}; not archived in their current state: {found.not_archived}."
+    )
     for row in found.cleanup:
         days = "deletes no session" if row.days is None else f"deletes sessions {row.days:g} days after the last write"
-        yield f"The client {days} ({make_visible(str(row.config_dir))}, cleanupPeriodDays)."
+        yield f"Claude Code {days} ({make_visible(str(row.config_dir))}, cleanupPeriodDays)."
     if found.deleted_from is not None:
         is_late = found.deleted_from < (time_format.to_json_time(time.time()) or "")
-        begin = "the client's next start" if is_late else time_format.format_client_time(found.deleted_from)
+        begin = "the next start of Claude Code" if is_late else time_format.format_client_time(found.deleted_from)
         many = format_count(found.deleted_soon, "session")
-        yield f"Not archived, and deleted within a week: {many}, from {begin} on."
+        yield f"Not archived, and due for deletion within a week: {many}, starting with {begin}."
     if found.last_run:
         yield f"The last run ended {time_format.format_client_time(found.last_run)}" + (
             f": {to_visible_line(str(found.last_error))}" if found.last_error else "."
         )
-    yield f"It lies in {make_visible(str(found.folder))}"
+    yield f"Folder: {make_visible(str(found.folder))}"
 
 
 def render_archive_run(found: ArchiveRun) -> Iterator[str]:
-    """What a run did."""
     if not found.sessions:
-        yield "There are no Claude Code sessions on this machine; there is nothing to archive."
+        yield "There are no Claude Code sessions on this machine, so there is nothing to archive."
         return
     yield (
         f"{found.archived} of {found.sessions} sessions were new or had changed: "
@@ -55,11 +55,11 @@ def render_archive_run(found: ArchiveRun) -> Iterator[str]:
         f"added to the archive."
     )
     if found.generations:
-        yield f"{found.generations} of them had been rewritten; what they were before is kept as a generation."
+        yield f"{found.generations} of them had been rewritten; their previous state is kept as a generation."
 
 
 def render_archive_list(found: ArchiveList, screen: TerminalScreen) -> Iterator[str]:
-    """The same as lines: id, last word, project, size, title."""
+    """Render one line per session: id, last activity, project, size, place, title."""
     rows = found.sessions
     ids = shorten_ids([row.session_id for row in rows])
     cells = [
@@ -82,23 +82,22 @@ def _format_title(row: ArchivedSession) -> str:
 
 
 def render_restored_sessions(done: RestoredSessions, elsewhere: str | None = None) -> Iterator[str]:
-    """What was put back, and how to go on; elsewhere: a config folder that was named for it."""
+    """Render the restored files and the command to resume; `elsewhere` is the config folder of --to."""
     for session in done.sessions:
-        what = [file.what for file in session.files]
-        counts = {"written": "written", "same": "there already", "replaced": "replaced"}
-        told = ", ".join(f"{what.count(word)} {words}" for word, words in counts.items() if word in what)
-        yield f"{session.session_id}: {told} ({format_count(len(what), 'file')})"
+        states = [file.what for file in session.files]
+        labels = {"written": "written", "same": "unchanged", "replaced": "replaced"}
+        summary = ", ".join(f"{states.count(state)} {text}" for state, text in labels.items() if state in states)
+        yield f"{session.session_id}: {summary} ({format_count(len(states), 'file')})"
         for file in session.files:
             if file.copy:
-                yield f"  {make_visible(str(file.path))} was replaced; it is kept as {make_visible(str(file.copy))}"
+                yield f"  {make_visible(str(file.path))} was replaced; a copy is in {make_visible(str(file.copy))}"
         folder = f"cd {make_visible(quote(session.cwd))} && " if session.cwd else ""
         place = f"CLAUDE_CONFIG_DIR={make_visible(quote(elsewhere))} " if elsewhere else ""
         yield f"  {folder}{place}claude --resume {session.session_id}"
 
 
 def render_verification(found: ArchiveVerification) -> Iterator[str]:
-    """The same in words."""
-    amount = f"{time_format.format_size(found.bytes)} read again from {found.blobs} blobs"
+    amount = f"{time_format.format_size(found.bytes)} read from {found.blobs} blobs"
     yield f"{found.manifests} generations, {found.files} files, {amount}."
     for reason in found.manifests_damaged:
         yield f"damaged: {to_visible_line(reason)}"
@@ -110,23 +109,23 @@ def render_verification(found: ArchiveVerification) -> Iterator[str]:
     if len(found.damaged) > _MAX_LISTED:
         yield f"… and {len(found.damaged) - _MAX_LISTED} more; --json lists all"
     if found.sound:
-        yield "Everything is as it was archived."
+        yield "Everything matches its hash."
     else:
         yield (
-            "`turnlog archive verify --repair` rebuilds manifests; with `turnlog archive run` it stores anew what is"
-            " still on disk."
+            "`turnlog archive verify --repair` rebuilds manifests; `turnlog archive run` then stores what is still on"
+            " disk again."
         )
 
 
 def render_pruning(done: ArchivePruning) -> Iterator[str]:
-    """Say what was dropped, or would be."""
+    """List what was removed, or would be."""
     for item in done.dropped:
         where = "no longer on disk" if item.gone else "on disk"
         archived = time_format.format_client_time(item.archived)
         title = to_visible_line(item.title or "") or "(no title)"
         yield f"{item.session_id} generation {item.generation}, archived {archived}, {where}: {title}"
-    verb = "Dropped" if done.done else "Would drop"
+    verb = "Removed" if done.done else "Would remove"
     freed, left = time_format.format_size(done.bytes_freed), time_format.format_size(done.bytes_left)
-    yield f"{verb} {len(done.dropped)} generations, {freed}; {left} stay."
+    yield f"{verb} {len(done.dropped)} generations, {freed}; {left} remain."
     if not done.done and (done.dropped or done.bytes_freed):
-        yield "Nothing was done; --yes does it."
+        yield "Nothing was changed; use --yes to make the changes."

@@ -1,4 +1,4 @@
 """The commands that write sessions: `clone`, `fork`, `redact`, `rename`, `delete`, `move`, `pack`, `undo` and the like.
 
-`repair` and `salvage` stand in `health/`.
+`repair` and `salvage` are in `health/`.
 """

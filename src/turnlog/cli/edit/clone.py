@@ -1,4 +1,4 @@
-"""`turnlog clone`: a new session from another, as it is or edited on the way."""
+"""`turnlog clone`: create a new session from another, unchanged or edited."""
 
 from __future__ import annotations
 
@@ -16,40 +16,44 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("session")
-@click.option("--title", help="The title of the new session; else `Clone of …`.")
+@click.option("--title", help="Title of the clone (default: `Clone of …`).")
 @add_strip_options
 @click.option(
     "--for-model",
     metavar="MODEL",
-    help="Leave out what this model would refuse; other-provider: any that is not Anthropic's.",
+    help="Remove what this model would refuse; `other-provider` means any model that is not from Anthropic.",
 )
-@click.option("--compress", multiple=True, metavar="TURNS", help="Make texts shorter: turns=A..B, oldest=P%, offline.")
-@click.option("--to", "to", metavar="PERCENT", help="How short --compress makes them; 35% if not given.")
-@click.option("--prompts", is_flag=True, help="--compress also makes your own prompts shorter.")
-@click.option("--compress-log", metavar="FILE", help="Write each text before and after into a Markdown file.")
+@click.option("--compress", multiple=True, metavar="TURNS", help="Shorten texts: turns=A..B, oldest=P%, offline.")
+@click.option("--to", "to", metavar="PERCENT", help="Length of the shortened texts (default: 35%).")
+@click.option("--prompts", is_flag=True, help="Make --compress shorten your own prompts too.")
+@click.option(
+    "--compress-log", metavar="FILE", help="Write each text before and after --compress to this Markdown file."
+)
 @click.option(
     "--compact",
     is_flag=False,
     flag_value="model",
     metavar="[offline]",
-    help="Put a summary in the place of older turns, as /compact does; goes behind SESSION.",
+    help="Replace older turns with a summary, as /compact does. Put this option after SESSION.",
 )
 @click.option(
-    "--keep", type=click.IntRange(min=0), metavar="N", help="--compact keeps the last N turns; 2 if not given."
+    "--keep", type=click.IntRange(min=0), metavar="N", help="Number of last turns that --compact keeps (default: 2)."
 )
-@click.option("--with-model", metavar="MODEL", help="The model that --compress and --compact ask.")
-@click.option("--portable", is_flag=True, help="Write it so that every version of the client resumes all of it.")
-@click.option("-n", "--dry-run", is_flag=True, help="Only say what would be made; no model is asked.")
+@click.option("--with-model", metavar="MODEL", help="Model that --compress and --compact use.")
+@click.option(
+    "--portable", is_flag=True, help="Write the clone so that every version of Claude Code can resume all of it."
+)
+@click.option("-n", "--dry-run", is_flag=True, help="Show what would be created, without calling a model.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
 def clone(session: str, title: str | None, dry_run: bool, as_json: bool, **options: Any) -> None:
-    """Make a new session from another: to try another way, or to get context back.
+    """Create a new session from another, to try a different approach or to free context.
 
-    Everything gets new ids and all that belongs to the session is copied; branches stay branches, and the client
-    resumes the clone like any other session. With options it is edited on the way: calls, results, thinking, images and
-    noise stripped (docs/strip.md), older turns made shorter or summed up (docs/compress.md). The session itself is not
-    changed. SESSION is a path, an id or the start of one, a title, or `last`.
+    The clone gets new ids, and copies of all files that belong to the session. It keeps all branches, and Claude Code
+    resumes it like any other session. Options edit the clone: they strip calls, results, thinking, images and noise
+    (docs/strip.md), or shorten or summarize older turns (docs/compress.md). The original session is not changed.
+    SESSION is a path, an id or the start of one, a title, or `last`.
 
-    Only --compress and --compact ask a model, at ANTHROPIC_BASE_URL with ANTHROPIC_API_KEY; with `offline` they
+    Only --compress and --compact call a model, at ANTHROPIC_BASE_URL with ANTHROPIC_API_KEY. With `offline` they
     don't.
 
     \b
@@ -70,7 +74,7 @@ def clone(session: str, title: str | None, dry_run: bool, as_json: bool, **optio
     config = load_config()
     compress, compact = _parse_compress_options(options), _parse_compact_options(options)
     if options["with_model"] and not compress and not compact:
-        raise UsageError("--with-model belongs to --compress and --compact")
+        raise UsageError("--with-model requires --compress or --compact")
     result = clone_session(
         session,
         title=title,
@@ -105,17 +109,17 @@ def _parse_compress_options(options: dict[str, Any]) -> CompressOptions | None:
             None if log is None else Path(log),
         )
     if options["to"] or options["prompts"] or options["compress_log"]:
-        raise UsageError("--to, --prompts and --compress-log belong to --compress")
+        raise UsageError("--to, --prompts and --compress-log require --compress")
     return None
 
 
 def _parse_compact_options(options: dict[str, Any]) -> CompactOptions | None:
     from turnlog.api.clones import CompactOptions
 
-    if (how := options["compact"]) is not None:
-        if how not in ("model", "offline"):
-            raise UsageError(f"--compact {how}: it is --compact, or --compact offline")
-        return CompactOptions(how == "offline", options["keep"], options["with_model"])
+    if (mode := options["compact"]) is not None:
+        if mode not in ("model", "offline"):
+            raise UsageError(f"--compact {mode}: use --compact or --compact offline")
+        return CompactOptions(mode == "offline", options["keep"], options["with_model"])
     if options["keep"] is not None:
-        raise UsageError("--keep belongs to --compact; `--tools keep=N` keeps calls")
+        raise UsageError("--keep requires --compact; to keep calls, use `--tools keep=N`")
     return None

@@ -1,4 +1,4 @@
-"""`turnlog delete`: sessions into the trash, and the trash emptied."""
+"""`turnlog delete`: move sessions to the trash, or empty the trash."""
 
 from __future__ import annotations
 
@@ -17,12 +17,21 @@ _MAX_TITLE_CHARS = 200
 
 @click.command()
 @click.argument("sessions", nargs=-1, metavar="[SESSION]...")
-@click.option("-y", "--yes", is_flag=True, help="Don't ask; needed where nobody can be asked.")
-@click.option("-n", "--dry-run", is_flag=True, help="Only list what would go.")
-@click.option("--history", is_flag=True, help="Also take out of history.jsonl what was typed in it.")
-@click.option("--force", is_flag=True, help="Even if a client may have it open; never if it surely has.")
-@click.option("--empty-trash", is_flag=True, help="Remove for good what was deleted.")
-@click.option("--older-than", metavar="DAYS", type=click.FloatRange(min=0), help="Only what was deleted so long ago.")
+@click.option("-y", "--yes", is_flag=True, help="Skip the confirmation; required without a terminal.")
+@click.option("-n", "--dry-run", is_flag=True, help="List what would be deleted, and delete nothing.")
+@click.option("--history", is_flag=True, help="Also remove the session's prompts from history.jsonl.")
+@click.option(
+    "--force",
+    is_flag=True,
+    help="Delete a session that may be open in Claude Code. One that is certainly open is never deleted.",
+)
+@click.option("--empty-trash", is_flag=True, help="Permanently remove the sessions in the trash.")
+@click.option(
+    "--older-than",
+    metavar="DAYS",
+    type=click.FloatRange(min=0),
+    help="With --empty-trash: only sessions deleted at least DAYS ago.",
+)
 def delete(
     sessions: tuple[str, ...],
     yes: bool,
@@ -32,12 +41,12 @@ def delete(
     empty_trash: bool,
     older_than: float | None,
 ) -> int:
-    """Delete sessions with everything that belongs to them, into the trash.
+    """Move sessions and everything that belongs to them to the trash.
 
-    That is sub-agents, large outputs, copies of files, to-dos, tasks, logs, and plans that no other session uses.
-    `turnlog undelete` brings all of it back as it was. A session that is open in a client is not deleted. Old clients
-    do not say what they have open: where one runs in the session's folder you are asked, and a script needs --force.
-    SESSION is a path, an id or the start of one, a title, or `last`.
+    This includes sub-agents, large outputs, file copies, to-dos, tasks, logs, and plans that no other session uses.
+    `turnlog undelete` restores all of it. A session that is open in Claude Code is not deleted. Old versions of Claude
+    Code don't record which sessions they have open: if one is running in the session's folder, turnlog asks first, and
+    a script needs --force. SESSION is a path, an id or the start of one, a title, or `last`.
 
     \b
     Examples:
@@ -49,7 +58,7 @@ def delete(
     if empty_trash is bool(sessions):
         raise UsageError("name sessions to delete, or use --empty-trash")
     if older_than is not None and not empty_trash:
-        raise UsageError("--older-than belongs to --empty-trash")
+        raise UsageError("--older-than requires --empty-trash")
     if empty_trash:
         return _empty_trash(older_than or 0, yes=yes, dry_run=dry_run)
     return _delete_sessions(sessions, yes=yes, dry_run=dry_run, history=history, force=force)
@@ -61,7 +70,7 @@ def _delete_sessions(names: tuple[str, ...], *, yes: bool, dry_run: bool, histor
 
     def confirm(plan: Deletions) -> bool:
         summaries = [_format_summary(item, history) for item in plan.sessions]
-        return _ask_agreement([*summaries, *(f"Perhaps it is open: {words}." for words in plan.doubts)], "Delete?")
+        return _ask_agreement([*summaries, *(f"The session may be open: {doubt}." for doubt in plan.doubts)], "Delete?")
 
     done = delete_sessions(
         names,
@@ -78,7 +87,7 @@ def _delete_sessions(names: tuple[str, ...], *, yes: bool, dry_run: bool, histor
         print_remark("Nothing was deleted.")
         return 1
     print_lines(f"Deleted {_format_summary(item, history)}" for item in done.sessions)
-    print_remark(f"`turnlog undelete` brings {'it' if len(done.sessions) == 1 else 'them'} back.")
+    print_remark(f"`turnlog undelete` restores {'it' if len(done.sessions) == 1 else 'them'}.")
     return 0
 
 
@@ -94,29 +103,32 @@ def _empty_trash(days: float, *, yes: bool, dry_run: bool) -> int:
             for item in empty_trash(days, dry_run=True).sessions
         )
         return 0
-    what = "the trash" if not days else f"from the trash what was deleted {days:g} days ago or earlier"
-    if not yes and not _ask_agreement([f"{'Empties' if not days else 'Removes'} {what}, for good."], "Go on?"):
+    scope = "all sessions in the trash" if not days else f"sessions that were deleted {days:g} days ago or earlier"
+    if not yes and not _ask_agreement([f"This permanently removes {scope}."], "Continue?"):
         print_remark("Nothing was removed.")
         return 1
     done = empty_trash(days)
-    print_lines([f"Removed {format_count(len(done.sessions), 'session')} for good, {format_size(done.bytes_freed)}"])
+    count = format_count(len(done.sessions), "session")
+    print_lines([f"Permanently removed {count}, {format_size(done.bytes_freed)}"])
     return 0
 
 
-def _ask_agreement(words: list[str], question: str) -> bool:
-    """Ask whether the user wants it; refused where nobody can be asked."""
+def _ask_agreement(lines: list[str], question: str) -> bool:
+    """Ask the user to confirm; fail without a terminal."""
     from turnlog.cli.edit.doubts import can_ask
     from turnlog.cli.output import print_remark
 
     if not can_ask():
-        raise UsageError("nobody can be asked here; say --yes, or --dry-run to see what would go")
-    for text in words:
+        raise UsageError(
+            "can't ask for confirmation without a terminal; use --yes, or --dry-run to see what would be deleted"
+        )
+    for text in lines:
         print_remark(text)
     return click.confirm(question, default=False, err=True)
 
 
 def _format_summary(item: SessionDeletion, history: bool) -> str:
-    """Describe a session in one line: id, title, and how much goes with it."""
+    """Describe a session in one line: id, title, and the amount of data."""
     from turnlog.cli.terminal import to_visible_line
     from turnlog.render.figures import format_count, format_size
 
@@ -133,4 +145,4 @@ def _list_paths(item: SessionDeletion, history: bool) -> Iterator[str]:
     for path in item.paths:
         yield "  " + to_visible_line(str(path))
     for path in item.shared_plans:
-        yield "  " + to_visible_line(f"{path} stays: another session uses it")
+        yield "  " + to_visible_line(f"{path} is kept: another session uses it")

@@ -1,4 +1,4 @@
-"""Asking the user what turnlog can't see: whether a client that runs has a session open."""
+"""Questions to the user about what turnlog can't know: whether Claude Code has a session open."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from turnlog.cli.output import print_remark
 
 
 def can_ask() -> bool:
-    """Whether a person sits at the terminal."""
+    """Return whether a person can answer at a terminal."""
     return bool(sys.stdin and sys.stdin.isatty() and sys.stderr and sys.stderr.isatty())
 
 
 def agrees_to(doubts: Sequence[str], question: str) -> bool:
-    """Whether the user was told of some doubts and goes on; False where there are none, or nobody can be asked."""
+    """Print the doubts and ask whether to continue; False if there are none, or without a terminal."""
     if not doubts or not can_ask():
         return False
     for text in doubts:
-        print_remark(f"Perhaps a session is open: {text}.")
+        print_remark(f"A session may be open: {text}.")
     return click.confirm(question, default=False, err=True)

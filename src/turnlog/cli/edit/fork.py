@@ -1,4 +1,4 @@
-"""`turnlog fork`: a new session that goes on from any point of another."""
+"""`turnlog fork`: create a new session that continues from any point of another."""
 
 from __future__ import annotations
 
@@ -7,22 +7,24 @@ import click
 
 @click.command()
 @click.argument("session")
-@click.option("--at", "at", required=True, metavar="POINT", help="The last thing that is kept (see above).")
-@click.option("--portable", is_flag=True, help="Write it so that every version of the client resumes all of it.")
-@click.option("--title", help="The title of the new session; else `Fork of …`.")
-@click.option("-n", "--dry-run", is_flag=True, help="Only say where it would go on.")
+@click.option("--at", "at", required=True, metavar="POINT", help="Last point to keep (see above).")
+@click.option(
+    "--portable", is_flag=True, help="Write the fork so that every version of Claude Code can resume all of it."
+)
+@click.option("--title", help="Title of the fork (default: `Fork of …`).")
+@click.option("-n", "--dry-run", is_flag=True, help="Show where the fork would continue, and write nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
 def fork(session: str, at: str, portable: bool, title: str | None, dry_run: bool, as_json: bool) -> None:
-    """Make a new session that goes on from any message, any branch, or just before a compaction.
+    """Create a new session that continues from any message, any branch, or just before a compaction.
 
-    What leads to the point is kept, with what belongs to it; what came after it and other branches are left out. Before
-    a compaction the whole earlier conversation is back, word for word. The session itself is not changed. SESSION is a
-    path, an id or the start of one, a title, or `last`.
+    The fork keeps everything up to POINT, and leaves out later messages and other branches. A fork before a compaction
+    has the whole earlier conversation, word for word. The original session is not changed. SESSION is a path, an id or
+    the start of one, a title, or `last`.
 
     \b
-    The point is
+    POINT is one of
       7              the end of turn 7, as `turnlog show` numbers them
-      3f2a09c1       the entry whose uuid begins so, with the results of its calls
+      3f2a09c1       the entry whose uuid starts with this, with the results of its calls
       compaction:2   just before the second compaction; compaction:last before the last one
       leaf:2         the end of the second branch, as `turnlog show --branch` numbers them
 

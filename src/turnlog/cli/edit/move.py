@@ -1,4 +1,4 @@
-"""`turnlog move`: a project's folder was renamed, and its sessions follow."""
+"""`turnlog move`: update the sessions of a project whose folder was renamed."""
 
 from __future__ import annotations
 
@@ -17,18 +17,22 @@ _MAX_LISTED_FOLDERS = 20
 @click.command()
 @click.argument("old_path")
 @click.argument("new_path")
-@click.option("--text", is_flag=True, help="Also in what was said: prompts, answers, inputs and results of tools.")
-@click.option("--merge", is_flag=True, help="Into a project that has sessions already.")
-@click.option("--force", is_flag=True, help="Even if a client may have a session open; never if it surely has.")
-@click.option("-n", "--dry-run", is_flag=True, help="Only say what would be changed.")
+@click.option("--text", is_flag=True, help="Also change paths in texts: prompts, answers, tool inputs and results.")
+@click.option("--merge", is_flag=True, help="Move into a project that already has sessions.")
+@click.option(
+    "--force",
+    is_flag=True,
+    help="Move sessions that may be open in Claude Code. Sessions that are certainly open are never moved.",
+)
+@click.option("-n", "--dry-run", is_flag=True, help="Show what would change, and change nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
 def move(old_path: str, new_path: str, text: bool, merge: bool, force: bool, dry_run: bool, as_json: bool) -> None:
-    """Let the sessions of a project follow when its folder was renamed or moved.
+    """Move the sessions of a project whose folder was renamed or moved.
 
-    Everything that the client keeps of OLD_PATH and of folders below it gets the new path: the folders of its
-    sessions, working folders and files in each entry, sub-agents, the prompt history, the client's own lists and its
-    state. Then `claude --resume` in NEW_PATH finds them. What was said stays as it is, unless --text. The project's
-    folder itself is not moved: do that before or afterwards. `turnlog undo` takes everything back.
+    Everything that Claude Code keeps for OLD_PATH and folders below it gets the new path: session folders, working
+    folders and file paths in each entry, sub-agents, the prompt history, and the state of Claude Code. Afterwards
+    `claude --resume` in NEW_PATH finds the sessions. Texts of the conversation don't change, unless you use --text. The
+    project folder itself is not moved: do that before or after. `turnlog undo` reverts everything.
 
     \b
     Examples:
@@ -50,7 +54,7 @@ def move(old_path: str, new_path: str, text: bool, merge: bool, force: bool, dry
         merge=merge,
         force=force,
         dry_run=dry_run,
-        confirm=lambda doubts: agrees_to(doubts, "Move them all the same?"),
+        confirm=lambda doubts: agrees_to(doubts, "Move them anyway?"),
         notify=remarks.append,
         progress=show_progress("moving, step {done:,} of {total:,} …"),
     )
@@ -70,7 +74,7 @@ def _render_move(result: ProjectMove) -> Iterator[str]:
     count = sum(len(folder.sessions) for folder in result.folders)
     yield to_visible_line(f"{verb} {format_count(count, 'session')}: {result.old_path} {now} {result.new_path}")
     for folder in result.folders[:_MAX_LISTED_FOLDERS]:
-        into = f" -> {folder.new.name}" if folder.new != folder.old else " stays, with new paths in it"
+        into = f" -> {folder.new.name}" if folder.new != folder.old else " keeps its name and gets new paths"
         yield "  " + to_visible_line(f"{folder.old}{into}  ({format_count(len(folder.sessions), 'session')})")
     if len(result.folders) > _MAX_LISTED_FOLDERS:
         yield f"  and {len(result.folders) - _MAX_LISTED_FOLDERS} more folders"
@@ -80,7 +84,7 @@ def _render_move(result: ProjectMove) -> Iterator[str]:
 
 def _list_link_remarks(result: ProjectMove) -> Iterator[str]:
     for path in result.links[:_MAX_LISTED_FOLDERS]:
-        yield f"{path}: is a link and was not followed; what it leads to keeps the old paths."
+        yield f"{path}: is a link and was not followed; the files behind it keep the old paths."
     if len(result.links) > _MAX_LISTED_FOLDERS:
         yield f"and {len(result.links) - _MAX_LISTED_FOLDERS:,} more links"
 
@@ -89,7 +93,7 @@ def _list_next_steps(result: ProjectMove) -> Iterator[str]:
     if result.dry_run:
         yield "Nothing was written: this was a dry run."
         return
-    yield "`turnlog undo` takes it back."
+    yield "`turnlog undo` reverts it."
     old, new = result.old_path, result.new_path
     if os.path.isdir(old) and not os.path.lexists(new):  # noqa: PTH112 - it may be a path of another system
         yield f"The folder itself is still {old}; move it to {new} now."

@@ -1,4 +1,4 @@
-"""`turnlog pack`: sessions into one file."""
+"""`turnlog pack`: pack sessions into one file."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _MAX_TITLE_CHARS = 200
 
 @click.command()
 @click.argument("sessions", nargs=-1, required=True, metavar="SESSION...")
-@click.option("-o", "--output", required=True, metavar="FILE", help="The package to write, such as shop.tar.zst.")
+@click.option("-o", "--output", required=True, metavar="FILE", help="Package to write, such as shop.tar.zst.")
 @click.option("--redact", is_flag=True, help="Replace API keys, tokens and passwords with placeholders.")
-@click.option("--force", is_flag=True, help="Replace FILE if it is there.")
+@click.option("--force", is_flag=True, help="Replace FILE if it exists.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
 def pack(sessions: tuple[str, ...], output: str, redact: bool, force: bool, as_json: bool) -> None:
     """Pack sessions with everything that belongs to them into one file.
 
-    `turnlog unpack` puts them into their places on another machine, in another folder, where the client resumes them.
-    The file is a tar archive compressed with zstd, with the SHA-256 of every file in its manifest. Sessions may be
-    packed while they are open: the transcript is then packed up to its last whole line. SESSION is a path, an id or the
-    start of one, a title, or `last`.
+    `turnlog unpack` restores them on another machine or in another folder, where Claude Code can resume them. The
+    package is a tar archive compressed with zstd; its manifest holds the SHA-256 of every file. You can pack a session
+    while it is open: its transcript is packed up to the last complete line. SESSION is a path, an id or the start of
+    one, a title, or `last`.
 
     \b
     Examples:
@@ -36,33 +36,35 @@ def pack(sessions: tuple[str, ...], output: str, redact: bool, force: bool, as_j
     from turnlog.api.packages import pack_sessions
     from turnlog.cli.output import print_json, print_lines, print_remark
 
-    made = pack_sessions(sessions, output, redact=redact, force=force, notify=print_remark)
+    package = pack_sessions(sessions, output, redact=redact, force=force, notify=print_remark)
     if as_json:
-        print_json(to_document(made))
+        print_json(to_document(package))
         return
-    print_lines(_render_package(made))
-    if any(item.bytes_left_out for item in made.sessions):
-        print_remark("A line that was just being written was left out.")
+    print_lines(_render_package(package))
+    if any(item.bytes_left_out for item in package.sessions):
+        print_remark("The last line was still being written and was left out.")
 
 
-def _render_package(made: PackedSessions) -> Iterator[str]:
+def _render_package(package: PackedSessions) -> Iterator[str]:
     from turnlog.cli.terminal import make_visible, to_visible_line
     from turnlog.render.figures import format_count, format_size
 
-    yield from render_packed_sessions(made.sessions)
-    amount = f"{format_count(made.files, 'file')}, {format_size(made.bytes)} in {format_size(made.size)}"
-    yield f"Packed {format_count(len(made.sessions), 'session')} into {make_visible(str(made.path))}: {amount}"
-    yield f"SHA-256 {made.sha256}"
-    if made.redaction is not None:
-        rules = ", ".join(f"{item.rule} {item.times:,}" for item in made.redaction.rules)
-        times = f"{format_count(made.redaction.found, 'time')} ({rules})" if rules else "never"
-        yield to_visible_line(f"Secrets replaced by marks: {times}; look yourself before you share it")
-    for path in made.left_out:
+    yield from render_packed_sessions(package.sessions)
+    amount = f"{format_count(package.files, 'file')}, {format_size(package.bytes)} in {format_size(package.size)}"
+    yield f"Packed {format_count(len(package.sessions), 'session')} into {make_visible(str(package.path))}: {amount}"
+    yield f"SHA-256 {package.sha256}"
+    if package.redaction is not None:
+        rules = ", ".join(f"{item.rule} {item.times:,}" for item in package.redaction.rules)
+        times = f"{format_count(package.redaction.found, 'time')} ({rules})" if rules else "never"
+        yield to_visible_line(
+            f"Secrets replaced with placeholders: {times}; check the package yourself before you share it"
+        )
+    for path in package.left_out:
         yield "Left out " + make_visible(str(path))
 
 
 def render_packed_sessions(sessions: Iterable[SessionInPackage]) -> Iterator[str]:
-    """Render the sessions of a package, one a line."""
+    """Render the sessions of a package, one per line."""
     from turnlog.cli.terminal import make_visible, to_visible_line
     from turnlog.render.figures import format_count, format_size
 

@@ -1,4 +1,4 @@
-"""`turnlog redact`: find secrets in a session, and make a copy without them."""
+"""`turnlog redact`: find secrets in a session and create a copy without them."""
 
 from __future__ import annotations
 
@@ -9,17 +9,21 @@ from turnlog.errors import UsageError
 
 @click.command()
 @click.argument("session")
-@click.option("--clone", "as_clone", is_flag=True, help="Make a new session without the secrets.")
+@click.option("--clone", "as_clone", is_flag=True, help="Create a new session without the secrets.")
 @click.option(
-    "-o", "--output", metavar="FILE", help="Write the transcript without them to a file; - is standard output."
+    "-o", "--output", metavar="FILE", help="Write the transcript without the secrets to a file (- for standard output)."
 )
-@click.option("--emails", is_flag=True, help="Also e-mail addresses.")
-@click.option("--homes", is_flag=True, help="Also user names in paths of home folders.")
+@click.option("--emails", is_flag=True, help="Also find e-mail addresses.")
+@click.option("--homes", is_flag=True, help="Also find user names in home folder paths.")
 @click.option(
-    "--pattern", "patterns", multiple=True, metavar="NAME=REGEX", help="Also what this finds; may be repeated."
+    "--pattern",
+    "patterns",
+    multiple=True,
+    metavar="NAME=REGEX",
+    help="Also find what this pattern matches; can be repeated.",
 )
-@click.option("--without", "without", multiple=True, metavar="RULE", help="Leave a rule out; may be repeated.")
-@click.option("--title", help="With --clone: the title of the new session; else `Clone of …`.")
+@click.option("--without", "without", multiple=True, metavar="RULE", help="Skip this rule; can be repeated.")
+@click.option("--title", help="Title of the clone (default: `Clone of …`).")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
 def redact(
     session: str,
@@ -32,13 +36,13 @@ def redact(
     title: str | None,
     as_json: bool,
 ) -> int:
-    """Find API keys, tokens, passwords and private keys in a session, and make a copy without them.
+    """Find API keys, tokens, passwords and private keys in a session, and create a copy without them.
 
-    Every string of every entry is looked at, and every file that belongs to the session: sub-agents, large outputs,
-    copies of files. A secret is replaced by a mark such as [secret:github:1], the same one everywhere. Without --clone
-    or -o nothing is written, and you are told what there is: rules, counts and places, never the secret. The session
-    itself is not changed: `turnlog delete` removes it. Exit status 1 if anything was found and nothing written.
-    SESSION is a path, an id or the start of one, a title, or `last`.
+    This searches every string of every entry, and every file that belongs to the session: sub-agents, large outputs,
+    file copies. Each secret is replaced with a placeholder such as [secret:github:1], the same one everywhere. Without
+    --clone or -o nothing is written, and the output lists the rules, counts and places, never the secrets. The original
+    session is not changed: `turnlog delete` removes it. The exit status is 1 if a secret was found and nothing was
+    written. SESSION is a path, an id or the start of one, a title, or `last`.
 
     \b
     Examples:
@@ -53,9 +57,9 @@ def redact(
     from turnlog.cli.terminal import to_visible_line
 
     if as_clone and output is not None:
-        raise UsageError("choose one: --clone makes a session, -o writes a file")
+        raise UsageError("use either --clone, which creates a session, or -o, which writes a file")
     if title is not None and not as_clone:
-        raise UsageError("--title belongs to --clone")
+        raise UsageError("--title requires --clone")
     result = redact_session(
         session,
         clone=as_clone,
@@ -79,5 +83,5 @@ def redact(
         if result.made is not None:
             print_lines(describe_copy(result.made))
         elif output is not None:
-            print_lines([to_visible_line(f"Written to {output}.")])
+            print_lines([to_visible_line(f"Wrote {output}.")])
     return 1 if result.found and not result.is_written else 0

@@ -9,11 +9,11 @@ import click
 @click.argument("session")
 @click.argument("title")
 def rename(session: str, title: str) -> None:
-    """Give a session a title, the way the client does, so that its own list shows it.
+    """Give a session a title that Claude Code shows in its own list.
 
-    The title is appended; nothing that stands in the file is changed. SESSION is a path, an id or the start of one,
-    its title, or `last`. A client that has the session open may bring its old title back; use /rename in it.
-    `turnlog undo` takes the title away again, as long as nothing else was written.
+    The title is appended to the file; existing lines don't change. SESSION is a path, an id or the start of one, a
+    title, or `last`. If the session is open, Claude Code may write its old title again; use /rename there instead.
+    `turnlog undo` removes the title, as long as nothing else was written to the file.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""`turnlog strip`: what could be taken out of a session, without writing anything."""
+"""`turnlog strip`: show what stripping a session would save, without writing anything."""
 
 from __future__ import annotations
 
@@ -18,18 +18,22 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("session")
 @add_strip_options
-@click.option("--fit", metavar="SIZE", help="Choose the mildest options that fit 60% of the window, or 120k tokens.")
+@click.option(
+    "--fit",
+    metavar="SIZE",
+    help="Choose the mildest options that reach this size, such as 60% (of the context window) or 120k (tokens).",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
 def strip(session: str, fit: str | None, as_json: bool, **options: Any) -> None:
-    """Say what stripping a session would save; nothing is written. `turnlog clone` with the same options does it.
+    """Show what stripping a session would save. Nothing is written: `turnlog clone` with the same options does it.
 
-    Without options the preset `standard` is tried. Pairs stay pairs: a call goes with its result. What people and the
-    model said is never touched. SESSION is a path, an id or the start of one, a title, or `last`.
+    The default is the preset `standard`. A call and its result are always removed together. The texts of the user and
+    the model never change. SESSION is a path, an id or the start of one, a title, or `last`.
 
     \b
     Examples:
       turnlog strip last
-      turnlog strip last --fit 60%            prints the command that makes the clone
+      turnlog strip last --fit 60%            print the command that creates the clone
       turnlog strip last --preset heavy --protect Bash
       turnlog strip last --tools keep=5 --thinking keep-last=2 --images keep=3
       turnlog strip last --tools 'truncate=500:Bash,mcp__*' --noise --json
@@ -44,7 +48,7 @@ def strip(session: str, fit: str | None, as_json: bool, **options: Any) -> None:
     config = load_config()
     chosen = parse_strip_options(config, options)
     if fit is not None and chosen is not None:
-        raise UsageError("--fit chooses what to strip: only --protect goes with it")
+        raise UsageError("--fit chooses the options itself: you can combine it only with --protect")
     with spell_flags("fit"):
         preview = strip_session(
             session, chosen, fit=fit, protect=options["protect"], config=config, notify=print_remark
@@ -67,11 +71,11 @@ def _describe_next_step(
     from turnlog.cli.terminal import to_visible_line
 
     if preview.fit:
-        yield f"Fits {preview.fit.target:,} tokens with these options. Nothing was written. To make that session:"
+        yield f"Fits {preview.fit.target:,} tokens with these options. Nothing was written. To create the session, run:"
         yield to_visible_line(f"  {preview.fit.command}")
     elif has_options:
-        yield "Nothing was written: `turnlog clone SESSION` with the same options makes a session like that."
+        yield "Nothing was written. `turnlog clone SESSION` with the same options creates the stripped session."
     else:
         words = ["turnlog", "clone", choose_pasteable_name(name, preview.session), "--preset", DEFAULT_PRESET]
         command = shlex.join([*words, *(word for tool in protect for word in ("--protect", tool))])
-        yield to_visible_line(f"Nothing was written: `{command}` makes a session like that.")
+        yield to_visible_line(f"Nothing was written. `{command}` creates the stripped session.")

@@ -1,4 +1,4 @@
-"""`turnlog tag`: give a session a tag, or take it away."""
+"""`turnlog tag`: give a session a tag, or remove it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from turnlog.errors import UsageError
 @click.command()
 @click.argument("session")
 @click.argument("tag", required=False)
-@click.option("--remove", is_flag=True, help="Take the tag away.")
+@click.option("--remove", is_flag=True, help="Remove the tag.")
 def tag(session: str, tag: str | None, remove: bool) -> None:
-    """Give a session a tag, the way the client does: its own list shows it as #TAG.
+    """Give a session a tag that Claude Code shows as #TAG in its own list.
 
-    A session has one tag; a new one takes the place of the old one. SESSION is a path, an id or the start of one, a
-    title, or `last`. `turnlog undo` takes it back, as long as nothing else was written.
+    A session has one tag; a new tag replaces the old one. SESSION is a path, an id or the start of one, a title, or
+    `last`. `turnlog undo` reverts the change, as long as nothing else was written to the file.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""`turnlog undelete`: bring a session back from the trash."""
+"""`turnlog undelete`: restore a session from the trash."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _MAX_TITLE_CHARS = 200
 
 @click.command()
 @click.argument("session", required=False)
-@click.option("--last", is_flag=True, help="The session that was deleted last.")
-@click.option("--force", is_flag=True, help="Set files aside that stand in the way.")
+@click.option("--last", is_flag=True, help="Restore the session that was deleted last.")
+@click.option("--force", is_flag=True, help="Move aside files that are in the way.")
 @click.option("--list", "listing", is_flag=True, help="List the deleted sessions.")
 @click.option("--json", "as_json", is_flag=True, help="With --list: print JSON (docs/json.md).")
 def undelete(session: str | None, last: bool, force: bool, listing: bool, as_json: bool) -> int:
-    """Bring back a deleted session with everything that belonged to it, exactly as it was.
+    """Restore a deleted session and everything that belonged to it, exactly as it was.
 
-    SESSION is an id or the start of one, a title, or the name that --list shows. Nothing is overwritten. Lines that a
-    client went on to write in the old place follow the original; another file there is set aside with --force, else
-    nothing is brought back. Without a word, the deleted sessions are listed.
+    SESSION is an id or the start of one, a title, or the name that --list shows. Nothing is overwritten. If Claude Code
+    continued the session after you deleted it, its new lines follow the original ones. If another file is in the way,
+    nothing is restored, unless --force moves it aside. Without arguments, this lists the deleted sessions.
 
     \b
     Examples:
@@ -39,9 +39,9 @@ def undelete(session: str | None, last: bool, force: bool, listing: bool, as_jso
     from turnlog.cli.output import print_json, print_lines, print_remark
 
     if sum((session is not None, last, listing)) > 1 or (as_json and (last or session is not None)):
-        raise UsageError("give a session, --last or --list, only one of them; --json goes with --list")
+        raise UsageError("use only one of SESSION, --last and --list; --json requires --list")
     if force and session is None and not last:
-        raise UsageError("--force goes with a session or --last")
+        raise UsageError("--force requires a session or --last")
     if session is not None or last:
         return _print_undeletion(undelete_session(session, force=force))
     found = list_trash()
@@ -49,8 +49,8 @@ def undelete(session: str | None, last: bool, force: bool, listing: bool, as_jso
         print_json(to_document(found))
         return 0
     print_lines(_render_trash_table(found.deleted))
-    for words in found.unreadable:
-        print_remark(f"Not listed: {words}")
+    for reason in found.unreadable:
+        print_remark(f"Not listed: {reason}")
     if not found.deleted:
         print_remark("The trash is empty.")
     return 0
@@ -62,15 +62,15 @@ def _print_undeletion(done: Undeletion) -> int:
     from turnlog.render.figures import format_count
 
     for path in done.joined:
-        print_remark(f"{path}: a client went on with it; what it wrote since follows the original.")
+        print_remark(f"{path}: Claude Code continued it; its new lines follow the original.")
     for path in done.aside:
-        print_remark(f"{path}: stood in the way, and was set aside there.")
+        print_remark(f"{path}: holds a file that was in the way.")
     for place in done.altered:
-        print_remark(f"{place}: changed while it was in the trash; brought back as it is now.")
+        print_remark(f"{place}: was changed in the trash; restored as it is now.")
     for place in done.lost:
-        print_remark(f"{place}: is not in the trash any more.")
+        print_remark(f"{place}: is no longer in the trash.")
     files = format_count(done.files, "file")
-    print_lines([to_visible_line(f"Brought back {done.session.session_id}  {_shorten_title(done.session)}  ({files})")])
+    print_lines([to_visible_line(f"Restored {done.session.session_id}  {_shorten_title(done.session)}  ({files})")])
     return 1 if done.lost else 0
 
 
@@ -88,7 +88,7 @@ def _build_cells(item: TrashedSession) -> tuple[str, str, str, str, str]:
     from turnlog.cli.terminal import to_visible_line
 
     project = to_visible_line((item.project or "–").replace("\\", "/").rstrip("/").rsplit("/", 1)[-1])
-    mark = "" if item.complete else "  [interrupted: some of it is still in its place]"
+    mark = "" if item.complete else "  [interrupted: some files were not deleted]"
     return (
         to_visible_line(item.session_id),
         time_format.format_client_time(item.deleted),

@@ -1,4 +1,4 @@
-"""`turnlog undo`: take back what turnlog has changed."""
+"""`turnlog undo`: revert changes that turnlog made."""
 
 from __future__ import annotations
 
@@ -15,26 +15,31 @@ if TYPE_CHECKING:
 _MAX_WORDS_CHARS = 200
 _STATE_WORDS = {"begun": "interrupted", "undone": "undone"}
 _LATER_WORDS = {
-    "returned": "was written there since, and stays",
-    "joined": "a client went on with it; what it wrote since follows the original",
-    "aside": "was written there since, and is set aside with the change",
+    "returned": "was written since, and is kept",
+    "joined": "Claude Code continued it; its new lines follow the original",
+    "aside": "was written since, and is moved to the folder of the change",
 }
-_DEFINITION = "kept: bytes of the originals that turnlog keeps for the change, or of its result once it was undone"
+_DEFINITION = "kept: size of the originals that turnlog keeps for a change, or of its result after an undo"
 
 
 @click.command()
 @click.argument("change", required=False)
-@click.option("--list", "listing", is_flag=True, help="List what was changed, and what can be undone.")
-@click.option("-n", "--dry-run", is_flag=True, help="Only say what would be put back, and what speaks against it.")
-@click.option("--force", is_flag=True, help="Also where a file was written since; what is there now is kept.")
-@click.option("--prune", type=click.FloatRange(0), metavar="DAYS", help="Free the space of changes older than DAYS.")
+@click.option("--list", "listing", is_flag=True, help="List the changes that can be undone.")
+@click.option("-n", "--dry-run", is_flag=True, help="Show what would be restored and what prevents it; change nothing.")
+@click.option("--force", is_flag=True, help="Undo even if a file was written since; its current content is kept.")
+@click.option(
+    "--prune",
+    type=click.FloatRange(0),
+    metavar="DAYS",
+    help="Remove the originals of changes older than DAYS to free space.",
+)
 @click.option("--json", "as_json", is_flag=True, help="With --list: print JSON (docs/json.md).")
 def undo(change: str | None, listing: bool, dry_run: bool, force: bool, prune: float | None, as_json: bool) -> None:
-    """Take back the last change that turnlog made to your files, byte for byte, with modes and times.
+    """Undo the last change that turnlog made to your files, byte for byte, with modes and times.
 
-    CHANGE is a name that --list shows, or the start of one, or a session's id: then its last change. Before turnlog
-    changes a file in place it keeps the original; nothing of that goes until you say --prune. A file that was written
-    since is not put back, unless by force. Deleted sessions come back with `turnlog undelete`.
+    CHANGE is a name that --list shows or the start of one, or a session's id, which means its last change. turnlog
+    keeps the original of every file that it changes in place, until you use --prune. A file that was written since
+    the change is not restored, unless you use --force. To restore deleted sessions, use `turnlog undelete`.
 
     \b
     Examples:
@@ -48,9 +53,9 @@ def undo(change: str | None, listing: bool, dry_run: bool, force: bool, prune: f
     from turnlog.cli.output import print_json
 
     if listing + (prune is not None) + (change is not None) > 1:
-        raise UsageError("give a change, --list or --prune DAYS, only one of them")
+        raise UsageError("use only one of CHANGE, --list and --prune DAYS")
     if as_json and not listing:
-        raise UsageError("--json belongs to --list")
+        raise UsageError("--json requires --list")
     if prune is not None:
         _prune_changes(prune, dry_run=dry_run)
     elif as_json:
@@ -71,7 +76,7 @@ def _undo_change(name: str | None, *, dry_run: bool, force: bool) -> None:
         name,
         force=force,
         dry_run=dry_run,
-        confirm=lambda doubts: agrees_to(doubts, "Undo it all the same?"),
+        confirm=lambda doubts: agrees_to(doubts, "Undo it anyway?"),
     )
     if dry_run:
         print_lines(_describe_plan(done))
@@ -80,7 +85,7 @@ def _undo_change(name: str | None, *, dry_run: bool, force: bool) -> None:
     for file in done.later_files:
         print_remark(f"{file.path}: {_LATER_WORDS[file.fate]}.")
     if done.replaced is not None:
-        print_remark(f"What was there before is kept in {done.replaced}.")
+        print_remark(f"The replaced files are kept in {done.replaced}.")
 
 
 def _describe_plan(plan: UndoResult) -> Iterator[str]:
@@ -88,14 +93,14 @@ def _describe_plan(plan: UndoResult) -> Iterator[str]:
 
     yield to_visible_line(f"Would undo: {_format_summary(plan.change)}")
     for item in plan.change.files:
-        words = {
-            "rewrite": f"{item.path}: the original comes back",
-            "create": f"{item.path}: goes",
-            "remove": f"{item.path}: comes back",
+        effects = {
+            "rewrite": f"{item.path}: the original is restored",
+            "create": f"{item.path}: is removed",
+            "remove": f"{item.path}: is restored",
             "rename": f"{item.to}: becomes {item.path}",
-            "append": f"{item.path}: what was added to its end goes",
+            "append": f"{item.path}: the lines added at its end are removed",
         }
-        yield "  " + to_visible_line(words[item.kind])
+        yield "  " + to_visible_line(effects[item.kind])
     for file in plan.later_files:
         forced = " (--force)" if file.needs_force else ""
         yield "  " + to_visible_line(f"{file.path}: {_LATER_WORDS[file.fate]}{forced}")
@@ -111,11 +116,11 @@ def _prune_changes(days: float, *, dry_run: bool) -> None:
 
     done = prune_changes(days, dry_run=dry_run)
     if not done.changes:
-        print_remark("There is no change as old as that.")
+        print_remark("No change is that old.")
         return
     print_lines(to_visible_line(_format_summary(item)) for item in done.changes)
     verb, count = "Would free" if dry_run else "Freed", format_count(len(done.changes), "change")
-    print_remark(f"{verb} {format_size(done.bytes_freed)}; {count} can't be undone any more.")
+    print_remark(f"{verb} {format_size(done.bytes_freed)}; {count} can no longer be undone.")
 
 
 def _format_summary(change: Change) -> str:
@@ -137,9 +142,9 @@ def _print_changes() -> None:
     if found.changes:
         print_lines(screen.wrap_prose(_DEFINITION, "dim"))
     else:
-        print_remark("turnlog has changed nothing that could be undone.")
-    for words in found.unreadable:
-        print_remark(f"Not listed: {words}")
+        print_remark("There are no changes to undo.")
+    for reason in found.unreadable:
+        print_remark(f"Not listed: {reason}")
 
 
 def _build_cells(change: Change) -> tuple[str, str, str, str, str, str]:

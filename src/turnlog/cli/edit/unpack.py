@@ -1,4 +1,4 @@
-"""`turnlog unpack`: sessions out of a package into their places."""
+"""`turnlog unpack`: restore the sessions of a package on this machine."""
 
 from __future__ import annotations
 
@@ -18,11 +18,13 @@ _MAX_TITLE_CHARS = 200
 @click.command()
 @click.argument("file", metavar="FILE")
 @click.option("--project", "projects", multiple=True, metavar="PATH",
-              help="The folder to resume the sessions in; OLD=NEW for one of several projects.")  # fmt: skip
-@click.option("--config", "config_dir", metavar="DIR", help="The client's config folder; else the usual one.")
-@click.option("--list", "listing", is_flag=True, help="Only list what the package says it holds.")
-@click.option("-n", "--dry-run", is_flag=True, help="Check the package, and only say what would go where.")
-@click.option("--new-ids", is_flag=True, help="Unpack as new sessions, beside those with the same ids.")
+              help="Folder to resume the sessions in; OLD=NEW for one of several projects.")  # fmt: skip
+@click.option("--config", "config_dir", metavar="DIR", help="Config folder of Claude Code (default: the usual one).")
+@click.option("--list", "listing", is_flag=True, help="List the contents of the package, and unpack nothing.")
+@click.option(
+    "-n", "--dry-run", is_flag=True, help="Check the package and show what would be written where; write nothing."
+)
+@click.option("--new-ids", is_flag=True, help="Unpack as new sessions, next to existing ones with the same ids.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
 def unpack(
     file: str,
@@ -33,12 +35,12 @@ def unpack(
     new_ids: bool,
     as_json: bool,
 ) -> None:
-    """Put the sessions of a package into their places, so that the client resumes them.
+    """Unpack the sessions of a package, so that Claude Code can resume them.
 
-    Every checksum is compared before anything is written; then all of it appears, or nothing. The project's folder
-    is the one that the package names, if it is here, else say --project: paths in it are translated. Nothing is
-    overwritten: a session that is here already, as it is in the package, stays; if it differs, nothing is
-    unpacked. `turnlog delete` takes an unpacked session away again.
+    All checksums are verified before anything is written, and either all files are written or none. The project folder
+    is the one that the package names, if it exists here; otherwise use --project, which also changes the paths in the
+    sessions. Nothing is overwritten: a session that already exists here with the same content is kept, and if the
+    content differs, nothing is unpacked. `turnlog delete` removes an unpacked session.
 
     \b
     Examples:
@@ -51,7 +53,7 @@ def unpack(
     from turnlog.cli.output import print_json, print_lines, print_remark, spell_flags
 
     if listing and (projects or config_dir or dry_run or new_ids):
-        raise UsageError("--list only reads what the package says; leave out what is for unpacking")
+        raise UsageError("--list can't be combined with options for unpacking")
     if listing:
         contents = list_package(file)
         if as_json:
@@ -66,9 +68,9 @@ def unpack(
         return
     print_lines(_render_unpacked(done))
     for item in done.sessions:
-        for goal in item.files:
-            if goal.state == "kept":
-                print_remark(f"{goal.path}: another plan of that name is here, and stays.")
+        for target in item.files:
+            if target.state == "kept":
+                print_remark(f"{target.path}: a different plan with that name already exists and is kept.")
 
 
 def _render_contents(found: PackageContents) -> Iterator[str]:
@@ -78,7 +80,7 @@ def _render_contents(found: PackageContents) -> Iterator[str]:
 
     yield from render_packed_sessions(found.sessions)
     yield from (f"  {format_size(item.bytes):>8}  {make_visible(item.name)}" for item in found.contents)
-    redacted = ", secrets replaced by marks" if found.redacted else ""
+    redacted = ", secrets replaced with placeholders" if found.redacted else ""
     yield f"{format_count(found.files, 'file')}, {format_size(found.bytes)} in {format_size(found.size)}{redacted}"
 
 
@@ -91,10 +93,10 @@ def _render_unpacked(done: UnpackedSessions) -> Iterator[str]:
         if item.already_here:
             yield f"Already here: {item.session_id}  {title}"
             continue
-        count = sum(goal.state == "new" for goal in item.files)
+        count = sum(target.state == "new" for target in item.files)
         verb = "Would unpack" if done.dry_run else "Unpacked"
         yield f"{verb} {item.session_id}  {title}  ({format_count(count, 'file')})"
         if done.dry_run:
-            yield from (f"  {goal.state:<5} {make_visible(str(goal.path))}" for goal in item.files)
+            yield from (f"  {target.state:<5} {make_visible(str(target.path))}" for target in item.files)
         else:
             yield f"Resume it in {make_visible(item.project)} with: claude --resume {item.session_id}"

@@ -1,4 +1,4 @@
-"""`turnlog export`: sessions for others, in eight formats and those of other packages."""
+"""`turnlog export`: export sessions in eight formats, and in those that plugins add."""
 
 from __future__ import annotations
 
@@ -18,19 +18,17 @@ EXPORT_FORMATS = ("html", "md", "txt", "pdf", "json", "messages", "openai", "par
 
 
 class ExportFormatChoice(click.Choice[str]):
-    """The built-in formats, and those of other packages, which are looked up only if they matter."""
+    """The built-in formats and those of plugins, which are looked up only when needed."""
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
-        """Name all formats."""
         return _list_all_formats().get_metavar(param, ctx)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Accept a built-in format without looking for others."""
+        """Accept a built-in format without looking for plugins."""
         known: click.Choice[str] = self if value in EXPORT_FORMATS else _list_all_formats()
         return click.Choice.convert(known, value, param, ctx)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Complete all formats."""
         return _list_all_formats().shell_complete(ctx, param, incomplete)
 
 
@@ -47,41 +45,58 @@ def _list_all_formats() -> click.Choice[str]:
     "--format",
     "form",
     type=ExportFormatChoice(EXPORT_FORMATS),
-    help="How to write it; without it, by the ending of FILE, or html.",
+    help="Format of the export (default: from the extension of FILE, or html).",
 )
 @click.option(
     "-o",
     "--output",
     metavar="FILE|-",
-    help="Where to write it; - is standard output. Without it, a file here, named by the title.",
+    help="File to write, or - for standard output (default: a file in this folder, named after the title).",
 )
-@click.option("-t", "--turns", metavar="N|A..B", help="Only this turn or range of turns, counted from 1.")
-@click.option("--branch", metavar="K|UUID|all", help="Branch, by its number or last entry; `all` shows all.")
-@click.option("--no-tools", is_flag=True, help="Without tool calls, and so without sub-agents.")
-@click.option("--no-thinking", is_flag=True, help="Without what the model thought.")
-@click.option("--no-agents", is_flag=True, help="Without the transcripts of sub-agents.")
-@click.option("--images/--no-images", default=None, help="With images and documents; with --share only on request.")
-@click.option("--meta", is_flag=True, help="Also the client's own book-keeping.")
-@click.option("--details", is_flag=True, help="In Markdown: fold calls and thinking away, in HTML that GitHub knows.")
-@click.option("--redact/--no-redact", default=None, help="Replace API keys, tokens and passwords with placeholders.")
+@click.option("-t", "--turns", metavar="N|A..B", help="Only this turn or range of turns, numbered from 1.")
 @click.option(
-    "--share", is_flag=True, help="For strangers: --redact, also e-mails and names in home folders, and --no-images."
+    "--branch",
+    metavar="K|UUID|all",
+    help="Branch with this number, the branch that ends with this entry, or all branches.",
+)
+@click.option("--no-tools", is_flag=True, help="Leave out tool calls, and with them sub-agents.")
+@click.option("--no-thinking", is_flag=True, help="Leave out thinking.")
+@click.option("--no-agents", is_flag=True, help="Leave out transcripts of sub-agents.")
+@click.option(
+    "--images/--no-images", default=None, help="Include images and documents (default: yes, but not with --share)."
+)
+@click.option("--meta", is_flag=True, help="Include Claude Code's own metadata.")
+@click.option(
+    "--details", is_flag=True, help="In Markdown: fold calls and thinking with HTML tags that GitHub supports."
 )
 @click.option(
-    "-p", "--project", metavar="P", help="Folder or name of a project: all its sessions, and those of folders below it."
+    "--redact/--no-redact",
+    default=None,
+    help="Replace API keys, tokens and passwords with placeholders (default: only with --share).",
 )
-@click.option("-a", "--all", "everything", is_flag=True, help="All sessions of this machine.")
-@click.option("--one-file", is_flag=True, help="Never several HTML pages, however long the session is.")
-@click.option("--browser", metavar="PROGRAM", help="The Chromium or Chrome that prints PDF.")
-@click.option("--force", is_flag=True, help="Replace what is there.")
-@click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON (docs/json.md).")
-def export(session: str | None, **words: Any) -> None:
-    """Write a session for others: as a page, a document, or data.
+@click.option(
+    "--share",
+    is_flag=True,
+    help="Prepare for strangers: --redact, also for e-mails and names in home folders, and --no-images.",
+)
+@click.option(
+    "-p",
+    "--project",
+    metavar="P",
+    help="All sessions of the project with this name, or of this folder and those below it.",
+)
+@click.option("-a", "--all", "everything", is_flag=True, help="All sessions on this machine.")
+@click.option("--one-file", is_flag=True, help="Write a single HTML page, however long the session is.")
+@click.option("--browser", metavar="PROGRAM", help="Chromium or Chrome program that prints the PDF.")
+@click.option("--force", is_flag=True, help="Replace existing files.")
+@click.option("--json", "as_json", is_flag=True, help="Print the list of written files as JSON (docs/json.md).")
+def export(session: str | None, **values: Any) -> None:
+    """Export a session as a page, a document, or data.
 
-    HTML is one file that works anywhere, without a network and without scripts; a long session becomes several pages.
-    With --project or --all, HTML is a small site with an index, Parquet one set of tables, and the other formats a
-    folder with a file for each session. The session itself is never changed. SESSION is a path, an id or the start of
-    one, a title, or `last`. What each format holds and leaves out: docs/export.md.
+    HTML is one file that works offline and without scripts; a long session becomes several pages. With --project or
+    --all, HTML becomes a small site with an index, Parquet one set of tables, and any other format a folder with one
+    file per session. The session itself never changes. SESSION is a path, an id or the start of one, a title, or
+    `last`. docs/export.md describes what each format includes.
 
     \b
     Examples:
@@ -103,12 +118,12 @@ def export(session: str | None, **words: Any) -> None:
     from turnlog.cli.output import StandardOutput, print_json, print_remark
     from turnlog.cli.progress import show_progress
 
-    project, everything, as_json = words.pop("project"), words.pop("everything"), words.pop("as_json")
-    form, output, force = words.pop("form"), words.pop("output"), words.pop("force")
+    project, everything, as_json = values.pop("project"), values.pop("everything"), values.pop("as_json")
+    form, output, force = values.pop("form"), values.pop("output"), values.pop("force")
     for name in ("tools", "thinking", "agents"):
-        words[name] = not words.pop(f"no_{name}")
-    options, form, is_many = ExportOptions(**words), choose_format(form, output), everything or project is not None
-    _check_words(session, form, output, is_many=is_many, as_json=as_json)
+        values[name] = not values.pop(f"no_{name}")
+    options, form, is_many = ExportOptions(**values), choose_format(form, output), everything or project is not None
+    _check_arguments(session, form, output, is_many=is_many, as_json=as_json)
     check_export_options(options, form, many=is_many, prefix="--")
     progress = show_progress("exporting: {done:,} of {total:,} …")
     if session is None:
@@ -126,14 +141,14 @@ def export(session: str | None, **words: Any) -> None:
         _print_result(done, options, is_many=is_many)
 
 
-def _check_words(session: str | None, form: str, output: str | None, *, is_many: bool, as_json: bool) -> None:
-    """Refuse words of the command line that don't go together."""
+def _check_arguments(session: str | None, form: str, output: str | None, *, is_many: bool, as_json: bool) -> None:
+    """Refuse arguments that can't be combined."""
     if is_many == (session is not None):
-        raise UsageError("give a SESSION, or --project P, or --all" + (", and not both" if session else ""))
+        raise UsageError("use SESSION, --project P or --all" + (", only one of them" if session else ""))
     if output == "-" and (is_many or form == "parquet"):
-        raise UsageError("--output - is for one SESSION in a format of one file; give the name of a folder")
+        raise UsageError("--output - requires one SESSION and a format that is a single file; name a folder instead")
     if output == "-" and as_json:
-        raise UsageError("--json tells what was written and can't go where the export goes; leave out --output -")
+        raise UsageError("--json and --output - both write to standard output; use only one of them")
 
 
 def _print_result(done: ExportResult, options: ExportOptions, *, is_many: bool) -> None:

@@ -1,1 +1,1 @@
-"""What ails a session: `check`, `doctor`, `repair`, `salvage`."""
+"""Commands that find and fix damage: `check`, `doctor`, `repair`, `salvage`; also `plugins`."""

@@ -1,4 +1,4 @@
-"""`turnlog check`: what is broken, unusual or new in session files."""
+"""`turnlog check`: list what is broken, unusual or new in session files."""
 
 from __future__ import annotations
 
@@ -7,19 +7,22 @@ import click
 
 @click.command()
 @click.argument("names", metavar="SESSION|FILE|DIR...", nargs=-1, required=True)
-@click.option("--requests", is_flag=True, help="Prove our messages by the requests that the file records.")
-@click.option("--resumable", is_flag=True, help="Judge whether the client and the API would go on with it.")
+@click.option("--requests", is_flag=True, help="Compare the rebuilt messages with the requests that the file records.")
+@click.option(
+    "--resumable", is_flag=True, help="Check whether Claude Code and the API would accept the resumed session."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
 def check(names: tuple[str, ...], requests: bool, resumable: bool, as_json: bool) -> int:
-    """Say what is broken, unusual or new in session files.
+    """List what is broken, unusual or new in session files.
 
-    Errors are what the client or turnlog can't read or resume; warnings what looks damaged; notes what is good
-    to know. Types and fields that this version has not heard of are listed as news of the format. In a folder,
-    all .jsonl files below it are checked, sub-agents too. The exit status is 1 if there is any error.
+    An error is something that Claude Code or turnlog can't read or resume. A warning is something that looks damaged,
+    and a note is good to know. Types and fields that this version of turnlog doesn't know are listed as new in the
+    format. For a folder, all .jsonl files below it are checked, including sub-agents. The exit status is 1 if there is
+    an error.
 
-    With --resumable, what would be resumed is judged by the rules of the client and of the Messages API: links,
-    calls with their results, thinking, images, and what older clients would lose. `turnlog doctor` explains the same
-    in other words, with remedies.
+    --resumable checks the resumed conversation against the rules of Claude Code and the Messages API: links, calls and
+    their results, thinking, images, and what older versions of Claude Code would lose. `turnlog doctor` explains the
+    same problems and how to fix them.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""What `turnlog doctor` prints for people."""
+"""The output of `turnlog doctor` for people."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MAX_LISTED_LINES = 5
 
 
 def render_diagnosis_report(report: DiagnosisReport, screen: TerminalScreen, *, alone: bool) -> Iterator[str]:
-    """Render everything about one session, or a line for each sick one."""
+    """Render everything about one session, or one line for each sick session."""
     if alone:
         for session in report.sessions:
             yield from _render_session(session, screen)
@@ -34,7 +34,7 @@ def render_diagnosis_report(report: DiagnosisReport, screen: TerminalScreen, *, 
     if sick:
         yield ""
         yield from screen.wrap_prose(
-            "Each line: the session, how many errors and warnings, and the kinds of what ails it."
+            "Each line: the session, the number of errors and warnings, and the kinds of problems."
         )
         yield "`turnlog doctor SESSION` explains one."
     yield from _count_kinds(report.sessions)
@@ -42,7 +42,7 @@ def render_diagnosis_report(report: DiagnosisReport, screen: TerminalScreen, *, 
 
 
 def _count_kinds(sessions: list[DiagnosedSession]) -> Iterator[str]:
-    """Say how many sessions have each kind, notes too."""
+    """Count the sessions that have each kind of symptom, including notes."""
     found: Counter[tuple[str, Severity]] = Counter()
     for session in sessions:
         found.update({(symptom.kind, symptom.severity) for symptom in session.symptoms})
@@ -58,9 +58,9 @@ def _count_kinds(sessions: list[DiagnosedSession]) -> Iterator[str]:
 def _summarize_sessions(report: DiagnosisReport) -> str:
     summary = report.summary
     junk = summary.without_conversation
-    left_out = f"; {format_count(junk, 'file')} without a conversation not looked at" if junk else ""
+    left_out = f"; {format_count(junk, 'file')} without a conversation skipped" if junk else ""
     total = format_count(summary.sessions, "session")
-    return f"{total} looked at: {summary.sick:,} sick, {summary.healthy:,} healthy{left_out}"
+    return f"{total} examined: {summary.sick:,} sick, {summary.healthy:,} healthy{left_out}"
 
 
 def _render_table(sick: list[DiagnosedSession], screen: TerminalScreen) -> Iterator[str]:
@@ -84,7 +84,7 @@ def _render_session(session: DiagnosedSession, screen: TerminalScreen) -> Iterat
         yield from _render_symptom(symptom, screen)
     yield ""
     if session.healthy:
-        looked = f"looked at {session.entries:,} entries and {format_count(session.calls, 'call')}"
+        looked = f"examined {session.entries:,} entries and {format_count(session.calls, 'call')}"
         notes = session.count_symptoms("info")
         none = (
             f"{format_count(notes, 'note')} and nothing worse" if notes else f"none of the {len(ILLNESSES)} illnesses"
@@ -97,10 +97,10 @@ def _render_session(session: DiagnosedSession, screen: TerminalScreen) -> Iterat
 
 
 def _render_symptom(symptom: SymptomReport, screen: TerminalScreen) -> Iterator[str]:
-    """Render one symptom in words: notice, case, cause, remedy."""
+    """Render one symptom: what the user notices, what is wrong here, the cause, and the remedy."""
     here = symptom.text + _format_places(symptom)
     details = {"cause": symptom.cause, "remedy": symptom.remedy}
-    if symptom.severity == "info":  # nobody may have noticed anything
+    if symptom.severity == "info":  # the user may not have noticed anything
         head = here
     else:
         head, details = symptom.notice, {"here": here, **details}

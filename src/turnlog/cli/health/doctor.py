@@ -1,4 +1,4 @@
-"""`turnlog doctor`: what ails a session, in the words of whoever has it."""
+"""`turnlog doctor`: explain what is wrong with a session."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import click
 
 @click.command()
 @click.argument("session", required=False)
-@click.option("--all", "everyone", is_flag=True, help="All sessions of this machine; so without SESSION.")
+@click.option("--all", "everything", is_flag=True, help="All sessions on this machine (default without SESSION).")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
-def doctor(session: str | None, everyone: bool, as_json: bool) -> int:
-    """Say what ails a session: what you would notice, what the case is, where it comes from, and the remedy.
+def doctor(session: str | None, everything: bool, as_json: bool) -> int:
+    """Explain what is wrong with a session: what you notice, what happened, the cause, and the remedy.
 
-    Looks for every illness of the catalogue in docs/doctor.md: damaged lines, lost links, a resume that shows only a
-    part, what the API refuses, bloat, and why the client's list does not have a session. Nothing is changed; `turnlog
-    repair` does that. Over all sessions, each sick one has a line. The exit status is 1 if there is an error.
-    SESSION is a path, an id or the start of one, a title, or `last`.
+    The doctor looks for every problem in docs/doctor.md: damaged lines, lost links, a resume that shows only part of
+    the session, content that the API refuses, bloat, and sessions that are missing from Claude Code's list. It changes
+    nothing; `turnlog repair` does. With --all, each sick session gets one line. The exit status is 1 if there is an
+    error. SESSION is a path, an id or the start of one, a title, or `last`.
 
     \b
     Examples:
@@ -32,8 +32,8 @@ def doctor(session: str | None, everyone: bool, as_json: bool) -> int:
     from turnlog.cli.terminal import detect_screen
     from turnlog.errors import UsageError
 
-    if everyone and session is not None:
-        raise UsageError("name a session, or say --all: not both")
+    if everything and session is not None:
+        raise UsageError("use either SESSION or --all")
     config = load_config()
     if session is not None:
         report = diagnose_session(session, config=config, notify=print_remark)

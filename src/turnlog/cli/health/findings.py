@@ -1,4 +1,4 @@
-"""What `turnlog check` prints for people."""
+"""The output of `turnlog check` for people."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ _SEVERITY_STYLES = {"error": "red", "warning": "yellow", "info": "dim"}
 _SEVERITY_TITLES = {"error": "Errors", "warning": "Warnings", "info": "Notes"}
 _MAX_LISTED_LINES = 5
 _SEPARATE_KINDS = {"drift", "requests"}
-"""These have a table or a line of their own."""
+"""Kinds that have their own table or line in the report."""
 
 
 def render_check_report(report: CheckReport, screen: TerminalScreen, requests: bool = False) -> Iterator[str]:
-    """Render the report for people."""
     if len(report.files) == 1:
         yield from _render_one(report.files[0], screen)
     else:
@@ -33,7 +32,7 @@ def render_check_report(report: CheckReport, screen: TerminalScreen, requests: b
         yield _describe_proofs(file.requests for file in report.files)
     if report.drift:
         yield ""
-        yield screen.paint("News of the format: what this version of turnlog has not heard of", "bold")
+        yield screen.paint("New in the format: types and fields that this version of turnlog does not know", "bold")
         yield from _render_table([_build_news_row(item) for item in report.drift], "rl")
     yield ""
     yield _render_verdict(report, screen)
@@ -73,7 +72,7 @@ def _render_verdict(report: CheckReport, screen: TerminalScreen) -> str:
 
 
 def _render_one(file: CheckedFile, screen: TerminalScreen) -> Iterator[str]:
-    """The findings of one file, the gravest first."""
+    """Render the findings of one file, the most severe first."""
     yield screen.paint(to_visible_line(file.path), "bold")
     for severity, title in _SEVERITY_TITLES.items():
         findings = [f for f in file.findings if f.severity == severity and f.kind not in _SEPARATE_KINDS]
@@ -95,32 +94,30 @@ def _render_finding(finding: Finding) -> str:
 
 
 def _render_resumability(file: CheckedFile, found: ResumeCheck, screen: TerminalScreen) -> Iterator[str]:
-    """Whether a file can be resumed, and what stands against it."""
-    said = "can be resumed" if found.ok else "can be resumed, but not as it should" if found.resumes else "is refused"
+    """Render whether a file can be resumed, and what prevents it."""
+    verdict = "can be resumed" if found.ok else "can be resumed, with losses" if found.resumes else "can't be resumed"
     style = "green" if found.ok else "red"
     yield ""
-    yield screen.paint(
-        f"{to_visible_line(PurePath(file.path).name)} {said}: {format_count(found.messages, 'message')} would be sent",
-        style,
-    )
+    messages = format_count(found.messages, "message")
+    yield screen.paint(f"{to_visible_line(PurePath(file.path).name)} {verdict}: {messages} would be sent", style)
     for rule in found.broken:
         times = f" ({rule.count:,} times)" if rule.count > 1 else ""
         yield screen.paint(
             f"  {rule.severity}: {to_visible_line(rule.text)}{times}  [{rule.name}]", _SEVERITY_STYLES[rule.severity]
         )
     for loss in found.old_clients:
-        yield f"  clients up to {loss.version} lose {loss.text} ({loss.count:,})  [{loss.kind}]"
+        yield f"  Claude Code up to {loss.version} loses {loss.text} ({loss.count:,})  [{loss.kind}]"
 
 
 def _describe_proofs(proofs: Iterable[RequestCheck | None]) -> str:
     known = [proof for proof in proofs if proof is not None]
     requests, total = sum(proof.requests for proof in known), sum(proof.messages for proof in known)
     if not requests:
-        return "\nRequests: none recorded; the newest clients write them down."
+        return "\nRequests: none recorded; only the newest versions of Claude Code record them."
     share = f"{sum(proof.rebuilt + proof.blobs for proof in known):,} of {total:,} recorded messages resolved"
     whole, altered = sum(proof.blobs for proof in known), sum(proof.altered for proof in known)
-    changed = f" {altered:,} are written whole, but their text was changed since." if altered else ""
-    return f"\nRequests: {requests:,}; {share}, {whole:,} of them written whole.{changed}"
+    changed = f" {altered:,} are recorded in full, but their text was changed later." if altered else ""
+    return f"\nRequests: {requests:,}; {share}, {whole:,} of them recorded in full.{changed}"
 
 
 def _build_file_row(file: CheckedFile) -> tuple[str, ...]:
@@ -133,7 +130,7 @@ def _build_news_row(item: FormatNews) -> tuple[str, ...]:
 
 
 def _render_table(rows: list[tuple[str, ...]], sides: str) -> Iterator[str]:
-    """Rows in columns; `sides` says which columns stand to the right."""
+    """Render rows in columns; `r` in `sides` aligns a column to the right."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for row in rows:
         cells = [

@@ -1,4 +1,4 @@
-"""`turnlog plugins`: which other packages extend turnlog, and whether what they bring can be used."""
+"""`turnlog plugins`: list the packages that extend turnlog, and check that their plugins work."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--check", is_flag=True, help="Also try each plugin with hostile input; this takes some seconds.")
+@click.option("--check", is_flag=True, help="Also test each plugin with hostile input; this takes a few seconds.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
 def plugins(check: bool, as_json: bool) -> int:
-    """List the tool cards, exporters and redaction rules that other installed packages bring.
+    """List the tool cards, exporters and redaction rules of other installed packages.
 
-    Each one is loaded, so this says whether it can be used. A broken card or exporter is skipped; a broken
-    redaction rule stops every command that redacts. The exit status is 1 if one can't be used. How to write a plugin:
-    docs/extending.md.
+    Each plugin is loaded to check that it works. Other commands skip a broken card or exporter, but a broken redaction
+    rule stops every command that redacts. The exit status is 1 if a plugin doesn't work. docs/extending.md explains how
+    to write a plugin.
 
     \b
     Examples:
@@ -38,7 +38,7 @@ def plugins(check: bool, as_json: bool) -> int:
 
 
 class PluginState(NamedTuple):
-    """A plugin, and what is wrong with it."""
+    """A plugin and the problem with it, if any."""
 
     plugin: InstalledPlugin
     problem: str | None
@@ -64,7 +64,7 @@ def _inspect_plugin(plugin: InstalledPlugin, check: bool) -> PluginState:
 
 
 def _load_plugin(plugin: InstalledPlugin, check: bool) -> None:
-    """Load a plugin as the commands that use it do; raises if something is wrong."""
+    """Load a plugin as the commands that use it do; raise if something is wrong."""
     from turnlog.conformance import check_card, check_exporter, check_redaction_rule
     from turnlog.export.formats import EXPORT_FORMATS
     from turnlog.export.plugin_exporters import load_exporter

@@ -1,4 +1,4 @@
-"""`turnlog repair`: make well what the doctor finds."""
+"""`turnlog repair`: fix what the doctor finds."""
 
 from __future__ import annotations
 
@@ -9,22 +9,27 @@ from turnlog.errors import UsageError
 
 @click.command()
 @click.argument("session")
-@click.option("--only", multiple=True, metavar="KIND", help="Only this kind of illness, notes too; may be repeated.")
-@click.option("--in-place", is_flag=True, help="Change the session itself; `turnlog undo` brings the original back.")
-@click.option("-n", "--dry-run", is_flag=True, help="Only say what would be done.")
-@click.option("--force", is_flag=True, help="With --in-place: also a session that was written just now.")
-@click.option("--title", help="The title of the new session; else `Repair of …`.")
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="KIND",
+    help="Repair only this kind of problem, even if it is only a note; can be repeated.",
+)
+@click.option("--in-place", is_flag=True, help="Change the session itself; `turnlog undo` restores the original.")
+@click.option("-n", "--dry-run", is_flag=True, help="Show what would be repaired, and write nothing.")
+@click.option("--force", is_flag=True, help="With --in-place: change a session even if it was written just now.")
+@click.option("--title", help="Title of the new session (default: `Repair of …`).")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
 def repair(
     session: str, only: tuple[str, ...], in_place: bool, dry_run: bool, force: bool, title: str | None, as_json: bool
 ) -> int:
-    """Repair what ails a session, as a new session or in its place.
+    """Repair a session, as a new session or in place.
 
-    Every kind that `turnlog doctor` finds is repaired, one after the other (docs/repair.md says how); what the doctor
-    only notes is left alone unless --only names it, and so is every repair after which the client would send less.
-    Each result is examined again, and a repair that would make anything worse is not done. The output says what could
-    not be repaired, and what to do instead. Exit status 1 if something of that is left.
-    SESSION is a path, an id or the start of one, a title, or `last`.
+    This repairs each kind of problem that `turnlog doctor` finds, one after the other (see docs/repair.md). It skips
+    notes, and repairs after which Claude Code would send less, unless --only names them. Each result is examined again,
+    and a repair that would make anything worse is not applied. The output lists what could not be repaired, and what to
+    do instead. The exit status is 1 if a problem is left. SESSION is a path, an id or the start of one, a title, or
+    `last`.
 
     \b
     Examples:
@@ -39,9 +44,9 @@ def repair(
     from turnlog.cli.output import print_json, print_lines, print_remark
 
     if in_place and title is not None:
-        raise UsageError("--title is for a new session; `turnlog rename` gives another one a title")
+        raise UsageError("--title can't be combined with --in-place; use `turnlog rename` to change the title")
     if force and not in_place:
-        raise UsageError("--force belongs to --in-place")
+        raise UsageError("--force requires --in-place")
     result = repair_session(
         session, only=only, in_place=in_place, title=title, force=force, dry_run=dry_run, notify=print_remark
     )

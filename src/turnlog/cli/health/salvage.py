@@ -1,4 +1,4 @@
-"""`turnlog salvage`: what is left of sessions whose transcript is gone, and what can be made of it."""
+"""`turnlog salvage`: list and save what is left of sessions whose transcript is gone."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ if TYPE_CHECKING:
 
 _MAX_PROMPT_CHARS = 300
 _DEFINITION = (
-    "Newest first. Prompts: lines of history.jsonl; files: what else carries the session's id. trash, archive: the"
-    " whole session is still there, and `turnlog undelete` or `turnlog archive restore` brings it back."
+    "Newest first. prompts: lines in history.jsonl; files: other files with the session's id. trash, archive: the"
+    " whole session still exists there, and `turnlog undelete` or `turnlog archive restore` restores it."
 )
 
 
 @click.command()
 @click.argument("session", metavar="[ID]", required=False)
-@click.option("-o", "--output", metavar="FILE", help="Write what is left as Markdown; - for standard output.")
-@click.option("--session", "as_session", is_flag=True, help="Write a new session with the prompts that were typed.")
+@click.option("-o", "--output", metavar="FILE", help="Write what is left to a Markdown file (- for standard output).")
+@click.option("--session", "as_session", is_flag=True, help="Create a new session with the prompts.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
 def salvage(session: str | None, output: str | None, as_session: bool, as_json: bool) -> int:
-    """List what is left of sessions whose transcript is gone: prompts, copies of files, sub-agents, outputs.
+    """List what is left of sessions whose transcript is gone: prompts, file copies, sub-agents, outputs.
 
-    The client deletes transcripts after some weeks and keeps other traces. With an ID, the parts of one session are
-    shown. If the trash or the archive still has the transcript, that is said: then `turnlog undelete` or `turnlog
-    archive restore` brings back all of it. A session made with --session holds the prompts and, in place of each
-    answer, a note that it is lost. Nothing is ever overwritten.
+    Claude Code deletes old transcripts but keeps other traces of them. With an ID, this lists the parts of one session.
+    It also shows whether the trash or the archive still has the transcript; if so, `turnlog undelete` or `turnlog
+    archive restore` restores all of it. A session created with --session holds the prompts and, instead of each answer,
+    a note that it is lost. Nothing is ever overwritten.
 
     \b
     Examples:
@@ -52,9 +52,9 @@ def salvage(session: str | None, output: str | None, as_session: bool, as_json: 
     from turnlog.errors import UsageError
 
     if session is None and (output or as_session):
-        raise UsageError("name the session that is gone; `turnlog salvage` lists them")
+        raise UsageError("name the lost session; `turnlog salvage` lists them")
     if sum((bool(output), as_session, as_json)) > 1:
-        raise UsageError("give one of -o, --session and --json")
+        raise UsageError("use only one of -o, --session and --json")
     config = load_config()
     screen = detect_screen(config.color)
     if session is None:
@@ -64,7 +64,7 @@ def salvage(session: str | None, output: str | None, as_session: bool, as_json: 
         elif found.sessions:
             print_lines(_render_table(found.sessions, screen))
         else:
-            print_remark("No session is gone that left anything behind.")
+            print_remark("Nothing to salvage: no lost session left any files or prompts.")
     elif as_session:
         _write_session(session, config)
     elif as_json:
@@ -77,7 +77,7 @@ def salvage(session: str | None, output: str | None, as_session: bool, as_json: 
 
 
 def _render_table(sessions: list[LostSession], screen: TerminalScreen) -> Iterator[str]:
-    """Render one line for each session that is gone."""
+    """Render one line for each lost session."""
     from turnlog.api.lookup import shorten_ids
 
     ids = shorten_ids([session.session_id for session in sessions])
@@ -90,17 +90,17 @@ def _render_table(sessions: list[LostSession], screen: TerminalScreen) -> Iterat
 def _build_cells(session: LostSession, short: str) -> tuple[str, str, str, str, str, str]:
     time = time_format.format_client_time(session.last) if session.last else "–"
     typed = session.first_prompt
-    first = "(nothing that was typed)" if typed is None else to_visible_line(typed[:_MAX_PROMPT_CHARS])
+    first = "(no prompts)" if typed is None else to_visible_line(typed[:_MAX_PROMPT_CHARS])
     amounts = format_count(session.prompts, "prompt"), format_count(session.files, "file")
     return short, time, *amounts, session.better or "", first
 
 
 def _render_remains(remains: SessionRemains, screen: TerminalScreen) -> Iterator[str]:
-    """Render the parts of one session that is gone."""
+    """Render the parts of one lost session."""
     from turnlog.api.salvage import describe_whole_copy
 
     yield screen.paint(to_visible_line(remains.session_id), "bold")
-    yield to_visible_line(f"project: {remains.project or remains.project_dir or 'not known'}")
+    yield to_visible_line(f"project: {remains.project or remains.project_dir or 'unknown'}")
     if hint := describe_whole_copy(remains.session_id, remains.better):
         yield screen.paint(to_visible_line(hint), "green")
     for typed in remains.typed:
@@ -110,12 +110,12 @@ def _render_remains(remains: SessionRemains, screen: TerminalScreen) -> Iterator
         yield f"{kind}: {len(paths):,}"
         yield from (f"  {to_visible_line(path)}" for path in paths)
     if remains.kin:
-        yield "sessions with entries of it:"
-        yield from (f"  {to_visible_line(kin.path)}  ({_count_entries(kin)})" for kin in remains.kin)
+        yield "sessions that contain entries of it:"
+        yield from (f"  {to_visible_line(related.path)}  ({_count_entries(related)})" for related in remains.kin)
     count = remains.resumable_prompts
-    further = f"; --session makes a session of {format_count(count, 'prompt')}" if count else ""
+    further = f"; --session creates a session with {format_count(count, 'prompt')}" if count else ""
     yield ""
-    yield f"`turnlog salvage {remains.session_id} -o FILE` writes this down{further}."
+    yield f"`turnlog salvage {remains.session_id} -o FILE` writes this to a file{further}."
 
 
 def _format_typed_time(typed: TypedPrompt) -> str:
@@ -127,12 +127,11 @@ def _group_parts(remains: SessionRemains) -> Iterator[tuple[str, list[str]]]:
         yield kind, [part.path for part in parts]
 
 
-def _count_entries(kin: RelatedSession) -> str:
-    return format_count(kin.entries, "entry", "entries")
+def _count_entries(related: RelatedSession) -> str:
+    return format_count(related.entries, "entry", "entries")
 
 
 def _write_markdown(remains: SessionRemains, output: str) -> None:
-    """Write down what is left."""
     from pathlib import Path
 
     from turnlog.cli.output import print_lines, write_raw
@@ -155,8 +154,8 @@ def _write_markdown(remains: SessionRemains, output: str) -> None:
 def _render_markdown(remains: SessionRemains) -> Iterator[str]:
     yield f"# What is left of session {remains.session_id}"
     yield ""
-    project = remains.project or remains.project_dir or "not known"
-    yield f"Project: {project}. The transcript is gone, and with it the answers."
+    project = remains.project or remains.project_dir or "unknown"
+    yield f"Project: {project}. The transcript and its answers are lost."
     for number, typed in enumerate(remains.typed, 1):
         time = _format_typed_time(typed)
         yield f"\n## {number}{f' · {time}' if time else ''}\n"
@@ -165,12 +164,11 @@ def _render_markdown(remains: SessionRemains) -> Iterator[str]:
         yield f"\n## {kind.capitalize()}\n"
         yield from (f"- `{path}`" for path in paths)
     if remains.kin:
-        yield "\n## Sessions with entries of it\n"
-        yield from (f"- `{kin.path}` ({_count_entries(kin)})" for kin in remains.kin)
+        yield "\n## Sessions that contain entries of it\n"
+        yield from (f"- `{related.path}` ({_count_entries(related)})" for related in remains.kin)
 
 
 def _write_session(session: str, config: Config) -> None:
-    """Write a new session with what was typed."""
     from turnlog.api.salvage import salvage_session
     from turnlog.cli.output import print_lines
 

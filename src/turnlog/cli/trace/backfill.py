@@ -1,4 +1,4 @@
-"""`turnlog trace backfill`: send what was never sent of sessions that are there already."""
+"""`turnlog trace backfill`: send existing sessions to the tracing backends."""
 
 from __future__ import annotations
 
@@ -16,26 +16,33 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("session", required=False)
 @click.option(
-    "-p", "--project", metavar="P", help="Folder or name of a project: all its sessions, and those of folders below it."
+    "-p",
+    "--project",
+    metavar="P",
+    help="All sessions of the project with this name, or of this folder and those below it.",
 )
-@click.option("--since", metavar="DAY", help="Only sessions that were at work since then: 2026-11-03, yesterday, 30d.")
-@click.option("-a", "--all", "everything", is_flag=True, help="All sessions of this machine.")
-@click.option("-t", "--target", "names", metavar="NAME", multiple=True, help="Only to this target; may be repeated.")
+@click.option(
+    "--since", metavar="DAY", help="Only sessions that were active since this day: 2026-11-03, yesterday, 30d."
+)
+@click.option("-a", "--all", "everything", is_flag=True, help="All sessions on this machine.")
+@click.option(
+    "-t", "--target", "names", metavar="NAME", multiple=True, help="Send only to this target; can be repeated."
+)
 @click.option(
     "--content",
     type=click.Choice(("full", "redacted", "none")),
-    help="How much of texts is sent; without it, what the target's settings say, or redacted.",
+    help="How much text to send (default: the target's setting, or redacted).",
 )
-@click.option("--nest", is_flag=True, help="Put calls under the generation that made them, not beside it.")
-@click.option("--dry-run", is_flag=True, help="Send nothing; print what would be sent as JSON.")
-@click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON (docs/json.md).")
-def backfill(session: str | None, **words: Any) -> int:
-    """Send sessions that are there already to the tracing backends.
+@click.option("--nest", is_flag=True, help="Place calls below the generation that made them, not next to it.")
+@click.option("--dry-run", is_flag=True, help="Print what would be sent as JSON, and send nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON (docs/json.md).")
+def backfill(session: str | None, **options: Any) -> int:
+    """Send existing sessions to the tracing backends.
 
-    It is the work of the hook, over the whole history: each span is sent once, when it is final, to every target
-    (docs/trace.md says how targets are named). It may be interrupted and repeated: nothing is sent twice. SESSION is a
-    path, an id or the start of one, a title, or `last`. The exit status is 1 if something was not sent, or if the
-    server refused it. --dry-run needs no target.
+    This does for past sessions what the hook does for new turns: it sends each final span once to every target (see
+    docs/trace.md for how to configure targets). You can interrupt and repeat it: nothing is sent twice. SESSION is a
+    path, an id or the start of one, a title, or `last`. The exit status is 1 if something was not sent or was refused
+    by the server. --dry-run needs no target.
 
     \b
     Examples:
@@ -48,10 +55,12 @@ def backfill(session: str | None, **words: Any) -> int:
     from turnlog.cli.output import print_json, print_lines, print_remark
     from turnlog.cli.progress import show_progress
 
-    if (session is not None) == (words["project"] is not None or words["since"] is not None or words["everything"]):
-        raise UsageError("which sessions? Give one, or --project, --since or --all")
-    dry_run, as_json = words.pop("dry_run"), words.pop("as_json")
-    options = {"targets": words.pop("names"), **words}
+    if (session is not None) == (
+        options["project"] is not None or options["since"] is not None or options["everything"]
+    ):
+        raise UsageError("which sessions? Use SESSION, or --project, --since or --all")
+    dry_run, as_json = options.pop("dry_run"), options.pop("as_json")
+    options["targets"] = options.pop("names")
     if dry_run:
         print_json(to_document(preview_traces(session, **options, notify=print_remark)))
         return 0
@@ -60,7 +69,7 @@ def backfill(session: str | None, **words: Any) -> int:
         report = backfill_traces(session, **options, notify=print_remark, progress=progress)
     finally:
         if progress:
-            progress(0, 0)  # the line goes, however far it was
+            progress(0, 0)  # clear the progress line, also after an interruption
     if as_json:
         print_json(to_document(report))
     else:
@@ -76,7 +85,7 @@ def _mention_refused(item: TargetBackfill) -> None:
     if item.refused_spans:
         remedy = "; `turnlog trace flush --quarantined` sends them again" if item.quarantined else ""
         spans = "1 span was" if item.refused_spans == 1 else f"{item.refused_spans:,} spans were"
-        print_remark(f"{item.target}: {spans} refused by the server ({item.refusal or 'without a reason'}){remedy}")
+        print_remark(f"{item.target}: {spans} refused by the server ({item.refusal or 'no reason given'}){remedy}")
 
 
 def _render_targets(targets: Iterable[TargetBackfill]) -> Iterator[str]:
@@ -87,13 +96,13 @@ def _render_targets(targets: Iterable[TargetBackfill]) -> Iterator[str]:
         amounts = f"{format_count(item.sessions, 'session')}, {format_count(item.spans, 'new span')}"
         yield f"{to_visible_line(item.target)}: {amounts}"
         notes = [
-            (item.known, "were sent, or put into the outbox, before"),
+            (item.known, "were already sent or in the outbox"),
             (item.not_final, "are not final yet"),
-            (item.pending, "wait in the outbox"),
+            (item.pending, "are waiting in the outbox"),
             (item.quarantined, "are in quarantine: the server refused them"),
             (item.rejected, "were dropped by the server"),
         ]
-        yield from (f"  {number:,} {words}" for number, words in notes if number)
+        yield from (f"  {number:,} {text}" for number, text in notes if number)
         if item.unreadable_lines:
             yield f"  {format_count(item.unreadable_lines, 'line')} could not be read"
         if item.pending and item.last_error:

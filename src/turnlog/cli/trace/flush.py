@@ -1,4 +1,4 @@
-"""`turnlog trace flush`: send now what waits in the outbox."""
+"""`turnlog trace flush`: send what is waiting in the outbox now."""
 
 from __future__ import annotations
 
@@ -12,22 +12,24 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("-t", "--target", "names", metavar="NAME", multiple=True, help="Only to this target; may be repeated.")
-@click.option("--quarantined", is_flag=True, help="Also what the server refused before.")
+@click.option(
+    "-t", "--target", "names", metavar="NAME", multiple=True, help="Send only to this target; can be repeated."
+)
+@click.option("--quarantined", is_flag=True, help="Also send what the server refused before.")
 @click.option("--wait", metavar="SECONDS", type=click.FloatRange(0, 86_400), default=10, show_default=True,
-              help="Keep trying for so long if the server does not take it.")  # fmt: skip
+              help="Seconds to keep trying if the server does not accept it.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
 def flush(names: tuple[str, ...], quarantined: bool, wait: float, as_json: bool) -> int:
-    """Send now what waits in the outbox.
+    """Send what is waiting in the outbox now.
 
-    A server that failed is asked at once, whenever it would have been asked again. The exit status is 1 if something
-    could not be sent; it stays in the outbox.
+    A server that failed is tried again at once, without waiting for the next scheduled attempt. The exit status is 1 if
+    something could not be sent; it stays in the outbox.
 
     \b
     Examples:
       turnlog trace flush
       turnlog trace flush --target phoenix --wait 60
-      turnlog trace flush --quarantined      when the target's settings were wrong
+      turnlog trace flush --quarantined      after you fixed the target's settings
     """
     from turnlog.api.documents import to_document
     from turnlog.api.trace_outbox import flush_traces
@@ -39,7 +41,7 @@ def flush(names: tuple[str, ...], quarantined: bool, wait: float, as_json: bool)
         report = flush_traces(names, wait=wait, quarantined=quarantined, notify=print_remark, progress=progress)
     finally:
         if progress:
-            progress(0, 0)  # the line goes, however far it was
+            progress(0, 0)  # clear the progress line, also after an interruption
     if as_json:
         print_json(to_document(report))
     else:
@@ -52,11 +54,11 @@ def _render_report(report: FlushReport) -> Iterator[str]:
     from turnlog.render.figures import format_count
 
     for item in report.targets:
-        why = _format_reason(item.refusal)
+        reason = _format_reason(item.refusal)
         notes = [
             f"{format_count(item.sent_spans, 'span')} sent in {format_count(item.sent_batches, 'request')}",
-            f"{format_count(item.refused_batches, 'request')} refused{why}" if item.refused_batches else "",
-            f"{format_count(item.rejected_spans, 'span')} dropped by the server{why}" if item.rejected_spans else "",
+            f"{format_count(item.refused_batches, 'request')} refused{reason}" if item.refused_batches else "",
+            f"{format_count(item.rejected_spans, 'span')} dropped by the server{reason}" if item.rejected_spans else "",
             f"{format_count(item.pending_spans, 'span')} still pending{_format_reason(item.error)}"
             if item.pending_spans
             else "",
@@ -65,7 +67,7 @@ def _render_report(report: FlushReport) -> Iterator[str]:
         yield f"{to_visible_line(item.target)}: {', '.join(filter(None, notes))}"
 
 
-def _format_reason(words: str | None) -> str:
+def _format_reason(reason: str | None) -> str:
     from turnlog.cli.terminal import to_visible_line
 
-    return f" ({to_visible_line(words)})" if words else ""
+    return f" ({to_visible_line(reason)})" if reason else ""

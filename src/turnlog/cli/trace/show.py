@@ -1,4 +1,4 @@
-"""`turnlog trace show`: the span tree of a session."""
+"""`turnlog trace show`: draw the span tree of a session."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ import click
 
 @click.command()
 @click.argument("session")
-@click.option("-t", "--turn", metavar="N", type=click.IntRange(1), help="Only the trace of this turn.")
-@click.option("--nest", is_flag=True, help="Put calls under the generation that made them, not beside it.")
+@click.option("-t", "--turn", metavar="N", type=click.IntRange(1), help="Show only the trace of this turn.")
+@click.option("--nest", is_flag=True, help="Place calls below the generation that made them, not next to it.")
 @click.option(
     "--content",
     type=click.Choice(("full", "redacted", "none")),
     default="redacted",
     show_default=True,
-    help="How much of texts --json shows.",
+    help="How much text --json includes.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the spans with all that would be sent (docs/json.md).")
+@click.option("--json", "as_json", is_flag=True, help="Print the spans with all attributes as JSON (docs/json.md).")
 def show(session: str, turn: int | None, nest: bool, content: str, as_json: bool) -> None:
-    """Draw the spans of a session, a tree for each turn, as a tracing backend would show it.
+    """Draw the spans of a session as a tracing backend would show them, one tree per turn.
 
-    Nothing is sent, and no target is needed. Every span is drawn, whether it was sent or not. SESSION is a path, an id
-    or the start of one, a title, or `last`.
+    This sends nothing and needs no target. It draws every span, sent or not. SESSION is a path, an id or the start of
+    one, a title, or `last`.
 
     \b
     Examples:

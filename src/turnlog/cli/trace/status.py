@@ -1,4 +1,4 @@
-"""`turnlog trace status`: what was sent to each tracing backend, and what waits."""
+"""`turnlog trace status`: show what was sent to each tracing backend, and what is waiting."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from turnlog.cli.terminal import TerminalScreen
 
 _DEFINITION = (
-    "Numbers are spans; each counts once a target. Sent: the server has accepted it. Pending: it waits in the outbox."
-    " Quarantined: the server refused it. Repeated: it was sent again, for it was not known whether it had arrived."
+    "Numbers are spans, counted once per target. Sent: accepted by the server. Pending: waiting in the outbox."
+    " Quarantined: refused by the server. Repeated: sent again because it was unknown whether they had arrived."
 )
 _TABLE_HEAD = ("target", "sent", "pending", "quarantined", "repeated", "oldest pending", "last success")
 
@@ -22,10 +22,10 @@ _TABLE_HEAD = ("target", "sent", "pending", "quarantined", "repeated", "oldest p
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
 def status(as_json: bool) -> None:
-    """Say what was sent to each target, and what waits.
+    """Show what was sent to each target, and what is waiting.
 
-    What a server does not take now is tried again later, by the next turn's hook or by `turnlog trace flush`. What it
-    refuses stays in quarantine, with the server's words, until `turnlog trace flush --quarantined`.
+    If a server can't be reached, the next turn's hook or `turnlog trace flush` tries again. Spans that a server refuses
+    stay in quarantine, with the server's message, until you run `turnlog trace flush --quarantined`.
 
     \b
     Examples:
@@ -47,18 +47,17 @@ def status(as_json: bool) -> None:
 
 
 def _render_status(state: TraceStatus, screen: TerminalScreen) -> Iterator[str]:
-    """The same for people."""
     from turnlog.cli import time_format
     from turnlog.cli.rows import render_table_rows
     from turnlog.cli.terminal import to_visible_line
     from turnlog.trace.targets.targets import NO_TARGET_REMEDY
 
     if state.problem:
-        yield f"The settings are off: {to_visible_line(state.problem)}"
+        yield f"The settings are invalid: {to_visible_line(state.problem)}"
     if state.trouble:
         yield (f"In the background, {_format_ago(state.trouble.time)}: {to_visible_line(state.trouble.words)}")
     if not state.targets:
-        yield from screen.wrap_prose(f"Nothing is traced: there is no target. To have one, {NO_TARGET_REMEDY}.")
+        yield from screen.wrap_prose(f"Nothing is traced: no target is configured. To add one, {NO_TARGET_REMEDY}.")
         return
     yield from render_table_rows(_TABLE_HEAD, map(_build_cells, state.targets), screen, numbers=range(1, 5))
     for item in state.targets:
@@ -81,19 +80,19 @@ def _build_cells(item: TargetState) -> tuple[str, ...]:
 
 
 def _list_notes(item: TargetState) -> Iterator[str]:
-    """What is to be known beside the numbers."""
+    """Describe what the numbers don't show."""
     from turnlog.cli import time_format
     from turnlog.render.figures import format_count
 
     if not item.configured and item.pending_batches:
-        yield "is not configured, so what is pending stays here"
+        yield "is not configured; its pending spans stay in the outbox"
     if item.held_back and item.held_since is not None:
-        yield f"new spans are held back since {time_format.format_client_time(item.held_since)}: {item.held_back}"
+        yield f"new spans have been held back since {time_format.format_client_time(item.held_since)}: {item.held_back}"
     if item.last_error and item.failed is not None and item.pending_batches:
         yield f"failed {_format_ago(item.failed)}: {item.last_error}{_describe_retry(item)}"
     if item.quarantined_batches:
         refused = f"{format_count(item.quarantined_batches, 'request')} refused ({item.refusal})"
-        yield f"{refused}; when the cause is removed, `turnlog trace flush --quarantined` tries again"
+        yield f"{refused}; fix the cause, then run `turnlog trace flush --quarantined`"
     if item.warning and item.warned is not None:
         partials = format_count(item.partials, "request")
         yield f"{partials} accepted only in part, the last {_format_ago(item.warned)}: {item.warning}"
@@ -107,7 +106,7 @@ def _describe_retry(item: TargetState) -> str:
         return ""
     wait = max(_to_seconds(item.next_attempt) - time.time(), 0)
     return (
-        f" ({format_count(item.fails, 'failure')} in a row; asked again in "
+        f" ({format_count(item.fails, 'failure')} in a row; next attempt in "
         f"{time_format.format_milliseconds(wait * 1000)} at the earliest)"
     )
 

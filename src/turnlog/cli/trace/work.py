@@ -1,4 +1,4 @@
-"""`turnlog trace work`: what the hook starts in the background."""
+"""`turnlog trace work`: the worker that the hook starts in the background."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import click
 
 @click.command(hidden=True)
 def work() -> None:
-    """Serve what the hook has left, and deliver what is in the outbox.
+    """Handle the hook's requests, and deliver the outbox.
 
-    Nobody reads what this says; what goes wrong is shown by `turnlog hook status`.
+    The worker has no terminal; `turnlog hook status` shows its errors.
     """
     import os
 
@@ -17,8 +17,7 @@ def work() -> None:
     from turnlog.trace import trouble
     from turnlog.trace.hook import hash_surroundings
     from turnlog.trace.targets.targets import list_configured_targets
-    from turnlog.trace.worker import WorkerJob
-    from turnlog.trace.worker import run_worker as serve
+    from turnlog.trace.worker import WorkerJob, run_worker
 
     if hasattr(os, "nice"):
         os.nice(10)
@@ -30,7 +29,7 @@ def work() -> None:
             hash_surroundings(dict(os.environ)),
             lambda names: list_configured_targets(config.trace, os.environ, names),
         )
-        report = serve(job)
+        report = run_worker(job)
     except Exception as error:
         trouble.write_trouble(folder, trouble.describe_error(error))
         raise

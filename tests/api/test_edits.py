@@ -118,7 +118,7 @@ def test_an_export_and_a_redacted_copy_go_into_an_open_file(shop: Path) -> None:
         (lambda: turnlog.build_strip_options(thinking="some"), "^thinking some: expected keep"),
         (lambda: turnlog.strip_session(DEMO, fit="much"), "^fit much: expected a share"),
         (lambda: turnlog.strip_session(DEMO, "light", fit="60%"), "fit or the options"),
-        (lambda: turnlog.strip_session(DEMO, "unheard-of"), "no preset is called 'unheard-of'"),
+        (lambda: turnlog.strip_session(DEMO, "unheard-of"), "no preset is named 'unheard-of'"),
         (lambda: turnlog.export_session(DEMO, format="exe"), "^format exe: there are html"),
         (lambda: turnlog.export_session(DEMO, options=turnlog.ExportOptions(turns="x")), "^turns x: give a number"),
         (lambda: turnlog.export_session(DEMO, io.BytesIO(), format="parquet"), "^format parquet is a folder"),

@@ -102,7 +102,7 @@ def test_a_fork_at_an_item_keeps_the_whole_message(client: TestClient, place: Ma
     told = post(client, ref, "fork", {"item": answer.key})
     last = kept.read_excerpt([answer]).find_item_at(answer.lines[-1].offset)
     assert f"--at={last.uuid}" in shlex.split(told["command"])  # type: ignore[union-attr]
-    assert "would go on" in told["words"]
+    assert "would continue" in told["words"]
 
 
 @pytest.mark.parametrize(
@@ -259,7 +259,7 @@ def test_flags_stand_before_the_session_and_words_behind_it() -> None:
         ["--no-noise", "--protect=A", "--protect=B"],
         [],
     )
-    with pytest.raises(UsageError, match="is no option"):
+    with pytest.raises(UsageError, match="unknown option"):
         build_arguments(VERBS["clone"], {"x": 1})
 
 
@@ -310,7 +310,7 @@ def test_an_action_that_takes_too_long_goes_on_and_the_page_is_told() -> None:
         go_on.wait()
         ended.set()
 
-    with pytest.raises(Busy, match="goes on in the background"):
+    with pytest.raises(Busy, match="continues in the background"):
         anyio.run(wait_for_thread, work, 0.01)
     assert not ended.is_set()
     go_on.set()

@@ -128,7 +128,7 @@ class TestActions:
         expect(dialog.locator("#action .failed")).to_contain_text("--at 999: ")
         expect(dialog.locator("#action .confirm")).to_be_disabled()
         dialog.get_by_label("Point").fill("1")
-        expect(dialog.locator("#action .words")).to_contain_text("It would go on after turn 1.")
+        expect(dialog.locator("#action .words")).to_contain_text("The fork would continue after turn 1.")
         expect(dialog.locator("#action .failed")).to_be_hidden()
         complaints.clear()
 

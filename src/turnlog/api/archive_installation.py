@@ -1,4 +1,4 @@
-"""What `turnlog archive install` does: a timer of systemd, a line for cron, or hooks of the client."""
+"""Installs what starts the archive: a systemd timer, a crontab line, or Claude Code hooks."""
 
 from __future__ import annotations
 
@@ -29,27 +29,27 @@ _CARRIED_VARIABLES = ("TURNLOG_HOME", "TURNLOG_CONFIG", "TURNLOG_CONFIG_DIRS", "
 
 
 class InstallStep(NamedTuple):
-    """One thing to do: how it is told, and how it is done."""
+    """One step of an installation: its description, and the function that carries it out."""
 
     words: list[str]
     act: Callable[[], None]
 
 
 def plan_install_steps(kind: str | None, remove: bool, config_dir: str | None) -> list[InstallStep]:
-    """What is to be done; nothing if it is done already."""
+    """List the steps to install or remove something; empty if nothing is left to do."""
     found: list[InstallStep] = []
-    for one in (kind,) if kind else INSTALL_KINDS:
-        if one == "systemd":
+    for name in (kind,) if kind else INSTALL_KINDS:
+        if name == "systemd":
             found += _plan_systemd_steps(remove)
-        elif one == "cron":
-            found += _plan_cron_steps(remove, is_asked_for=kind is not None)
+        elif name == "cron":
+            found += _plan_cron_steps(remove, is_requested=kind is not None)
         else:
             found += _plan_hook_steps(remove, config_dir)
     return found
 
 
 def build_unit_files() -> dict[Path, str]:
-    """The files of a timer, by their paths."""
+    """Build the systemd service and timer, by path."""
     base = os.environ.get("XDG_CONFIG_HOME") or ""
     folder = (Path(base) if os.path.isabs(base) else Path.home() / ".config") / "systemd" / "user"  # noqa: PTH117
     environment = "".join(f"Environment={_quote_unit_word(pair)}\n" for pair in _read_carried_environment())
@@ -69,52 +69,50 @@ def build_unit_files() -> dict[Path, str]:
 
 
 def cron_line() -> str:
-    """The line for cron."""
     words = shlex.join([*_build_env_words(), *build_start_command(), "archive", "run", "--quiet"])
     return f"17 */6 * * * {words.replace('%', chr(92) + '%')} {_CRON_MARK}"
 
 
 def hook_command() -> str:
-    """What the client runs when a session ends or is about to be compacted."""
+    """Build the command that Claude Code runs when a session ends or is about to be compacted."""
     if sys.platform == "win32":
         return subprocess.list2cmdline([*build_start_command(), *_HOOK_MARK.split()])
-    carried = [
-        pair for pair in _read_carried_environment() if not pair.startswith("CLAUDE_")
-    ]  # the client hands on its own
+    # Claude Code passes its own variables to hooks.
+    carried = [pair for pair in _read_carried_environment() if not pair.startswith("CLAUDE_")]
     words = shlex.join([*(["env", *carried] if carried else []), *build_start_command(), *_HOOK_MARK.split()])
-    # An archive that can't be reached must not keep the client from what it is about to do.
+    # An archive that can't be reached must not stop Claude Code.
     return f"{words} || :"
 
 
 def add_archive_hooks(text: str, command: str) -> str:
-    """The client's settings with hooks that run a command; unchanged where they are there already."""
-    there = {event for event, _ in iter_our_hooks(parse_client_settings(text), lambda other: other == command)}
+    """Add hooks that run a command to the text of settings.json; existing ones are not added again."""
+    present = {event for event, _ in iter_our_hooks(parse_client_settings(text), lambda other: other == command)}
     hook = {"type": "command", "command": command}
-    return add_client_hooks(text, {event: hook for event in HOOK_EVENTS if event not in there})
+    return add_client_hooks(text, {event: hook for event in HOOK_EVENTS if event not in present})
 
 
 def remove_archive_hooks(text: str) -> str:
-    """The client's settings without hooks that archive."""
+    """Remove the archive hooks from the text of settings.json."""
     return remove_client_hooks(text, lambda command: _HOOK_MARK in command)
 
 
 def _plan_systemd_steps(remove: bool) -> list[InstallStep]:
     if not remove:
         if not shutil.which("systemctl"):
-            raise TurnlogError("systemctl: not found; this machine has no systemd, --cron or --hook may do")
+            raise TurnlogError("systemctl: not found; this machine has no systemd, try --cron or --hook")
         found = [_build_write_step(path, text) for path, text in build_unit_files().items()]
         return [
             *found,
             _build_systemctl_step("daemon-reload"),
             _build_systemctl_step("enable", "--now", f"{_UNIT_NAME}.timer"),
         ]
-    there = [path for path in build_unit_files() if path.exists()]
-    if not there:
+    units = [path for path in build_unit_files() if path.exists()]
+    if not units:
         return []
-    gone = [InstallStep([f"remove {make_visible(str(path))}"], path.unlink) for path in there]
+    removals = [InstallStep([f"remove {make_visible(str(path))}"], path.unlink) for path in units]
     return [
         _build_systemctl_step("disable", "--now", f"{_UNIT_NAME}.timer", may_fail=True),
-        *gone,
+        *removals,
         _build_systemctl_step("daemon-reload", may_fail=True),
     ]
 
@@ -134,25 +132,25 @@ def _build_systemctl_step(*words: str, may_fail: bool = False) -> InstallStep:
             done = subprocess.CompletedProcess(command, 1, "", str(error))
         if done.returncode and not may_fail:
             reason = " ".join(done.stderr.split())
-            raise TurnlogError(f"{shlex.join(command)}: {reason}; the files are written, run it where your systemd is")
+            raise TurnlogError(
+                f"{shlex.join(command)}: {reason}; the files were written, run this command in a session with systemd"
+            )
 
     return InstallStep([f"run {shlex.join(command)}"], act)
 
 
-def _plan_cron_steps(remove: bool, is_asked_for: bool) -> list[InstallStep]:
+def _plan_cron_steps(remove: bool, is_requested: bool) -> list[InstallStep]:
     if not shutil.which("crontab"):
-        if remove and not is_asked_for:
+        if remove and not is_requested:
             return []
-        raise TurnlogError("crontab: not found; this machine has no cron, --systemd or --hook may do")
-    there = _read_crontab()
-    others = [line for line in there if not line.endswith(_CRON_MARK)]
+        raise TurnlogError("crontab: not found; this machine has no cron, try --systemd or --hook")
+    lines = _read_crontab()
+    others = [line for line in lines if not line.endswith(_CRON_MARK)]
     wanted = others if remove else [*others, cron_line()]
-    if wanted == there:
+    if wanted == lines:
         return []
     words = (
-        ["take the line of turnlog out of the crontab"]
-        if remove
-        else [f"add to the crontab: {make_visible(cron_line())}"]
+        ["remove turnlog's line from the crontab"] if remove else [f"add to the crontab: {make_visible(cron_line())}"]
     )
     return [InstallStep(words, lambda: _write_crontab(wanted))]
 
@@ -194,10 +192,10 @@ def _find_settings_folders(remove: bool, config_dir: str | None) -> list[Path]:
         if not named.is_dir():
             raise UsageError(f"{named}: no such folder")
         return [named]
-    there = list_config_folders(load_config())
-    if not there and not remove:
-        raise TurnlogError("there is no config folder of the client on this machine; name one with --config-dir DIR")
-    return there if remove else there[:1]
+    folders = list_config_folders(load_config())
+    if not folders and not remove:
+        raise TurnlogError("Claude Code has no config folder on this machine; name one with --config-dir DIR")
+    return folders if remove else folders[:1]
 
 
 def _build_settings_step(path: Path, before: bytes, after: bytes, remove: bool) -> InstallStep:
@@ -206,17 +204,17 @@ def _build_settings_step(path: Path, before: bytes, after: bytes, remove: bool) 
     def act() -> None:
         now = path.read_bytes() if path.exists() else b""
         if now != before:
-            raise TurnlogError(f"{path}: was changed meanwhile; nothing was written, try again")
+            raise TurnlogError(f"{path}: was changed in the meantime; nothing was written, try again")
         if before:
             durable_write.write_durably(copy, before)
         mode = path.stat().st_mode & 0o777 if path.exists() else None
         durable_write.write_durably(path, after, mode)
 
-    what = "take the hooks of turnlog out of" if remove else "add hooks to"
+    what = "remove turnlog's hooks from" if remove else "add hooks to"
     words = [f"{what} {make_visible(str(path))}"]
     if not remove:
         words += [f"    {', '.join(HOOK_EVENTS)}: {make_visible(hook_command())}"]
-    return InstallStep([*words, *([f"    a copy is kept as {make_visible(str(copy))}"] if before else [])], act)
+    return InstallStep([*words, *([f"    keep a copy as {make_visible(str(copy))}"] if before else [])], act)
 
 
 def _read_carried_environment() -> list[str]:
@@ -229,6 +227,6 @@ def _build_env_words() -> list[str]:
 
 
 def _quote_unit_word(word: str) -> str:
-    """A word of a unit file: quoted, and without what systemd would expand."""
+    """Quote a word for a unit file, and escape what systemd would expand."""
     text = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
     return f'"{text}"'

@@ -1,4 +1,4 @@
-"""Upkeep of the archive: everything read again and compared, and old generations dropped."""
+"""Maintenance of the archive: verify its content and remove old generations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ _SIZE_PATTERN = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?", re.IGNORECASE)
 
 
 def open_archive() -> Archive:
-    """Open the archive of this machine."""
     return Archive(data_dir())
 
 
@@ -31,12 +30,12 @@ class DamagedCopy(Struct, frozen=True):
     session_id: str
     generation: int
     path: str
-    """Below the config folder."""
+    """Relative to the config folder."""
     reason: str
 
 
 class ArchiveVerification(Struct, frozen=True):
-    """What was read again, and what is damaged."""
+    """The result of a verification: what was read, and what is damaged."""
 
     sound: bool
     manifests: int
@@ -47,11 +46,11 @@ class ArchiveVerification(Struct, frozen=True):
     damaged: tuple[DamagedCopy, ...]
     manifests_damaged: list[str]
     mended: list[str]
-    """What became of each of these, if they were to be repaired."""
+    """The outcome of each repair of a damaged manifest."""
 
 
 class PrunedGeneration(Struct, frozen=True):
-    """A generation that is dropped."""
+    """A generation that was removed, or would be."""
 
     session_id: str
     generation: int
@@ -61,7 +60,7 @@ class PrunedGeneration(Struct, frozen=True):
 
 
 class ArchivePruning(Struct, frozen=True):
-    """What was dropped from the archive, or would be."""
+    """The generations that were removed from the archive, or would be."""
 
     done: bool
     dropped: tuple[PrunedGeneration, ...]
@@ -72,9 +71,9 @@ class ArchivePruning(Struct, frozen=True):
 def verify_archive(
     *, repair: bool = False, config: Config | None = None, notify: Notify | None = None
 ) -> ArchiveVerification:
-    """Read everything in the archive again and compare it with its hashes.
+    """Read everything in the archive and compare it with its hashes.
 
-    With `repair`, damaged blobs are moved away, and damaged manifests are rebuilt from blobs.
+    `repair` moves damaged blobs away, and rebuilds damaged manifests from blobs.
     """
     from turnlog.store.archive.rebuild import mend_manifests
     from turnlog.store.archive.verify import put_damaged_blobs_aside
@@ -85,7 +84,7 @@ def verify_archive(
     if repair and found.blobs_damaged:
         folder = put_damaged_blobs_aside(archive, found)
         if notify:
-            notify(f"Damaged blobs are in {folder} now; `turnlog archive run` replaces what it can.")
+            notify(f"Moved damaged blobs to {folder}; `turnlog archive run` replaces what is still on disk.")
     mended: list[str] = []
     if repair and found.manifests_damaged:
         mended = [str(item) for item in mend_manifests(archive, list_config_folders(config or load_config()))]
@@ -110,17 +109,17 @@ def prune_archive(
     gone: bool = False,
     dry_run: bool = False,
 ) -> ArchivePruning:
-    """Make the archive smaller.
+    """Remove old generations from the archive.
 
-    `keep` is how many generations of a session stay, `older_than` an age (`90d`, `2y`) or a date, `max_size` a number
-    of bytes or a text such as `2GB`. The newest generation of a session stays, unless the session is no longer on disk
-    and `gone` is true.
+    `keep` is the number of generations to keep per session, `older_than` an age (`90d`, `2y`) or a date, `max_size` a
+    number of bytes or a text such as `2GB`. The newest generation of a session is kept, unless the session is no longer
+    on disk and `gone` is true.
     """
     from turnlog.store.archive.prune import plan_prune
     from turnlog.store.archive.prune import prune_archive as drop
 
     if gone and older_than is None and max_size is None:
-        raise UsageError("gone needs older_than or max_size, which say what may go")
+        raise UsageError("gone requires older_than or max_size")
     size = parse_size_bytes(max_size) if isinstance(max_size, str) else max_size
     plan = (plan_prune if dry_run else drop)(open_archive(), PruneRules(keep, parse_age_ns(older_than), size, gone))
     dropped = tuple(
@@ -136,29 +135,29 @@ def prune_archive(
     return ArchivePruning(not dry_run, dropped, plan.freed, plan.left)
 
 
-# -- words for times and sizes
+# -- times and sizes
 
 
 def parse_typed_time(text: str) -> datetime:
-    """Parse a date or a time of this machine; a date alone means the end of that day."""
+    """Parse a date or a time in the local time zone; a date alone means the end of that day."""
     try:
         found = datetime.fromisoformat(text.strip())
     except ValueError:
-        raise UsageError(f"{text!r} is no time; write 2026-11-03 or 2026-11-03T14:05") from None
+        raise UsageError(f"{text!r} is not a time; write 2026-11-03 or 2026-11-03T14:05") from None
     if len(text.strip()) <= 10:
         found += timedelta(days=1) - timedelta(microseconds=1)
     return found.astimezone()
 
 
 def parse_generation(text: str | None) -> int | datetime | None:
-    """Parse a generation's number, or a time."""
+    """Parse the number of a generation, or a time."""
     if text is None:
         return None
     return int(text) if text.isascii() and text.isdigit() and len(text) < 9 else parse_typed_time(text)
 
 
 def parse_age_ns(text: str | None) -> int | None:
-    """Parse an age or a date; gives that time in nanoseconds since 1970."""
+    """Parse an age or a date into nanoseconds since 1970."""
     if text is None:
         return None
     if age := _AGE_PATTERN.fullmatch(text.strip()):
@@ -166,19 +165,19 @@ def parse_age_ns(text: str | None) -> int | None:
     try:
         return int(parse_typed_time(text).timestamp() * 1e9)
     except UsageError:
-        raise UsageError(f"{text!r} is no age; write 90d, 12w, 2y or a date such as 2026-11-03") from None
+        raise UsageError(f"{text!r} is not an age; write 90d, 12w, 2y or a date such as 2026-11-03") from None
 
 
 def parse_size_bytes(text: str | None) -> int | None:
-    """Parse a number of bytes: `500MB`, `2 GB`, `1.5GiB`."""
+    """Parse a size such as `500MB`, `2 GB` or `1.5GiB` into bytes."""
     if text is None:
         return None
     found = _SIZE_PATTERN.fullmatch(text.strip())
     if not found:
-        raise UsageError(f"{text!r} is no size; write 500MB or 2GB")
+        raise UsageError(f"{text!r} is not a size; write 500MB or 2GB")
     return int(float(found[1]) * (1024 if found[3] else 1000) ** " KMGT".index(found[2].upper() or " "))
 
 
 def to_time_text(seconds: float) -> str:
-    """Give a time in seconds since 1970 as JSON has it."""
+    """Format seconds since 1970 as a time in JSON."""
     return to_iso_time(datetime.fromtimestamp(seconds, UTC)) or ""

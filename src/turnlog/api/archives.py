@@ -1,4 +1,4 @@
-"""The archive: copies of sessions that outlive the client's clean-up, put back byte for byte."""
+"""The archive: copies of sessions that Claude Code would delete, restored byte for byte."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ _WEEK_SECONDS = 7 * 86400
 
 
 class CleanupRule(Struct, frozen=True):
-    """When the client deletes sessions of a config folder."""
+    """When Claude Code deletes sessions of a config folder."""
 
     config_dir: Path
     days: float | None
-    """Days after the last write; None if it deletes nothing."""
+    """Days after the last write; None if it deletes no sessions."""
 
 
 class ArchiveStatus(Struct, frozen=True):
-    """What the archive holds, what it lacks, and what the client will delete."""
+    """The content of the archive, what it lacks, and what Claude Code will delete."""
 
     folder: Path
     on: bool
@@ -59,23 +59,23 @@ class ArchiveStatus(Struct, frozen=True):
     blobs: int
     on_disk: int
     not_archived: int
-    """Sessions on disk that are not archived, or grew since."""
+    """Sessions on disk that are not archived, or have grown since."""
     cleanup: tuple[CleanupRule, ...]
     deleted_soon: int
-    """Sessions that are not archived and will be deleted within a week."""
+    """Sessions that are not archived and that Claude Code will delete within a week."""
     deleted_from: str | None
-    """When the first of them will be deleted."""
+    """When Claude Code will delete the first of them."""
 
 
 def read_archive_status(*, config: Config | None = None) -> ArchiveStatus:
-    """Tell what the archive holds, and what the client will delete."""
+    """Read what the archive holds, and what Claude Code will delete."""
     archive, config_dirs = open_archive(), list_config_folders(config or load_config())
     sessions = archive.list_sessions()
     sizes = [size for _, size in archive.blobs.iter_sizes()]
     on_disk = [item for folder in config_dirs for item in list_session_files(folder)]
-    kept = {manifest.name: file.size for manifest in sessions if (file := manifest.find_file(manifest.main))}
+    archived_sizes = {manifest.name: file.size for manifest in sessions if (file := manifest.find_file(manifest.main))}
     days = {folder: read_cleanup_days(folder) for folder in config_dirs}
-    missing = [item for item in on_disk if kept.get(build_archive_name(item)) != item.size]
+    missing = [item for item in on_disk if archived_sizes.get(build_archive_name(item)) != item.size]
     ends = [end for item in missing if (end := compute_deletion_time(item.mtime_ns, days[item.config_dir])) is not None]
     soon = [end for end in ends if end - time.time() < _WEEK_SECONDS]
     last, next_due, every = (
@@ -104,7 +104,7 @@ def read_archive_status(*, config: Config | None = None) -> ArchiveStatus:
 
 
 def schedule_archive(every_hours: int | None) -> None:
-    """Archive everything now, and again whenever turnlog is used and so many hours have passed; None: no more."""
+    """Archive everything now, and again after this many hours when turnlog is used; None turns this off."""
     from turnlog.store.archive.schedule import maybe_start, turn_off_schedule, turn_on_schedule
 
     if every_hours is None:
@@ -118,16 +118,16 @@ def schedule_archive(every_hours: int | None) -> None:
 
 
 class ArchiveRun(Struct, frozen=True):
-    """What one run has archived."""
+    """The result of one archive run."""
 
     started: str
     ended: str
     sessions: int
-    """Sessions that were looked at."""
+    """Sessions that the run examined."""
     archived: int
-    """Those that were new or had changed."""
+    """Sessions that were new or had changed."""
     generations: int
-    """Those that began a new generation."""
+    """Sessions that started a new generation."""
     files: int
     bytes_read: int
     bytes_stored: int
@@ -142,9 +142,9 @@ def archive_sessions(
     config: Config | None = None,
     progress: Progress | None = None,
 ) -> ArchiveRun:
-    """Archive what is new, of all sessions or of those whose ids begin so.
+    """Archive new data of all sessions, or of those whose ids start with one of `sessions`.
 
-    `ids` are whole ids; a session of that id need not have a file.
+    `ids` are complete ids; their sessions need not have a file.
     """
     from turnlog.store.archive.archive_run import run_archive
     from turnlog.store.archive.prune import sweep_unused_blobs
@@ -169,20 +169,20 @@ def archive_sessions(
 
 
 def _find_session_ids(names: Sequence[str], config_dirs: list[Path]) -> set[str]:
-    there = {item.session_id for folder in config_dirs for item in list_session_files(folder)} if names else set()
+    existing = {item.session_id for folder in config_dirs for item in list_session_files(folder)} if names else set()
     found = set()
     for name in names:
-        fitting = {session_id for session_id in there if name and session_id.lower().startswith(name.lower())}
-        if not fitting:
+        matches = {session_id for session_id in existing if name and session_id.lower().startswith(name.lower())}
+        if not matches:
             raise NotFound(f"no session on disk has the id {name!r}")
-        if len(fitting) > 1:
-            raise Ambiguous(f"{name!r} fits {len(fitting)} sessions; give more of the id")
-        found |= fitting
+        if len(matches) > 1:
+            raise Ambiguous(f"{name!r} matches {len(matches)} sessions; use more of the id")
+        found |= matches
     return found
 
 
 def _read_last_run(folder: Path) -> dict[str, Any]:
-    """Read how the last run ended, as far as it was noted."""
+    """Read the record of the last run; empty if there is none."""
     try:
         found = msgspec.json.decode((folder / "last.json").read_bytes())
     except (OSError, msgspec.MsgspecError):
@@ -193,12 +193,12 @@ def _read_last_run(folder: Path) -> dict[str, Any]:
 def _write_last_run(folder: Path, facts: dict[str, Any]) -> None:
     from turnlog.store.archive import durable_write
 
-    kept = {name: value for name, value in facts.items() if name != "troubles"}
-    with suppress(TurnlogError):  # a full disk was reported already
-        durable_write.write_durably(folder / "last.json", msgspec.json.encode(kept) + b"\n")
+    record = {name: value for name, value in facts.items() if name != "troubles"}
+    with suppress(TurnlogError):  # a full disk was already reported
+        durable_write.write_durably(folder / "last.json", msgspec.json.encode(record) + b"\n")
 
 
-# -- what is in it
+# -- contents
 
 
 class ArchivedSession(Struct, frozen=True):
@@ -206,16 +206,16 @@ class ArchivedSession(Struct, frozen=True):
 
     session_id: str
     name: str
-    """The id with a mark of its place, which tells two sessions of one id apart."""
+    """The id with a suffix for its folder, which distinguishes two sessions with the same id."""
     path: Path
     title: str | None
     cwd: str | None
     ended: str | None
     archived: str
-    """When something was last added to it."""
+    """When data was last added to it."""
     files: int
     files_gone: int
-    """Files that had vanished before."""
+    """Archived files that are no longer on disk."""
     size: int
     generations: list[int]
     gone: bool
@@ -258,17 +258,17 @@ def _to_archived_session(manifest: SessionManifest, generations: list[int]) -> A
 
 
 class ArchivedFile(Struct, frozen=True):
-    """A file that was put back."""
+    """A restored file."""
 
     path: Path
     what: str
-    """written, same (it was there) or replaced."""
+    """written, same (it already existed) or replaced."""
     copy: Path | None
     """Where the replaced file is kept."""
 
 
 class RestoredSession(Struct, frozen=True):
-    """A session that was put back."""
+    """A restored session."""
 
     session_id: str
     generation: int
@@ -278,7 +278,7 @@ class RestoredSession(Struct, frozen=True):
 
 
 class RestoredSessions(Struct, frozen=True):
-    """Sessions that were put back, in the order of the call."""
+    """Restored sessions, in the order of the call."""
 
     sessions: tuple[RestoredSession, ...]
 
@@ -293,11 +293,11 @@ def restore_archived_session(
     with_gone: bool = True,
     config: Config | None = None,
 ) -> RestoredSession:
-    """Put an archived session back, byte for byte, so that the client resumes it.
+    """Restore an archived session, byte for byte, so that Claude Code can resume it.
 
-    `to` is another config folder than the one that it came from, `at` the number of a generation or a time. A file that
-    is there with other content is refused, or with `force` replaced and kept. `with_gone` also restores files that had
-    vanished before the session did.
+    `to` is the config folder to restore into (default: the original one), `at` the number of a generation or a time. If
+    a file exists with different content, the call fails; with `force`, the file is replaced and a copy is kept.
+    `with_gone` also restores files that were deleted before the session was.
     """
     done = restore_archived_sessions(
         [name], to=to, at=at, force=force, keep_times=keep_times, with_gone=with_gone, config=config
@@ -315,7 +315,7 @@ def restore_archived_sessions(
     with_gone: bool = True,
     config: Config | None = None,
 ) -> RestoredSessions:
-    """Put archived sessions back; all names are looked up before the first is written."""
+    """Restore archived sessions; all names are looked up before the first file is written."""
     from turnlog.store.archive.restore import find_generation, restore_generation
 
     when = parse_generation(at) if isinstance(at, str) else at
@@ -332,16 +332,14 @@ def restore_archived_sessions(
 
 
 def _find_target_folder(manifest: SessionManifest, to: str | Path | None, config: Config) -> Path:
-    """Choose the config folder to restore into: the one that is named, or the one it came from if it is in use."""
+    """Choose the config folder to restore into: `to`, or the original one if it is in use here."""
     if to is not None:
         return Path(to).expanduser().absolute()
-    came_from = unescape_path(manifest.config_dir)
+    original = unescape_path(manifest.config_dir)
     for folder in list_config_folders(config):
-        if os.path.realpath(folder) == came_from:
+        if os.path.realpath(folder) == original:
             return folder
-    raise NotFound(
-        f"{came_from}: the config folder that the session came from is not in use here; name one with --to DIR"
-    )
+    raise NotFound(f"{original}: the session's original config folder is not in use here; name one with --to DIR")
 
 
 def _now() -> str:

@@ -1,4 +1,4 @@
-"""Changes to sessions in place, and how to take them back: titles, tags, projects that moved, `undo`."""
+"""Changes to sessions in place: titles, tags, moved projects; and `undo`, which reverts them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from turnlog.edit.move.move_plan import MovePlan
 
 Confirm = Callable[[Sequence[str]], bool]
-"""Takes the reasons why a session may be open in a client, and tells whether to go on."""
+"""Takes the reasons why a session may be open in Claude Code, and returns whether to continue."""
 _WINDOWS_PATH = re.compile(r"[A-Za-z]:[\\/]|\\\\")
 _MAX_AGE_DAYS = 36_500
 
@@ -37,32 +37,32 @@ _MAX_AGE_DAYS = 36_500
 
 
 class AppendedLabel(Struct, frozen=True):
-    """A title or a tag that a session got."""
+    """A title or a tag that was given to a session."""
 
     session_id: str
     value: str
     """The title or the tag; empty where a tag was removed."""
     open_elsewhere: str | None
-    """Why a client may bring back what the session was called before; None if none has it open."""
+    """Why Claude Code may write the old title or tag again; None if the session is not open."""
 
 
 def rename_session(
     session: str | Path, title: str, *, config: Config | None = None, notify: Notify | None = None
 ) -> AppendedLabel:
-    """Give a session a title, the way the client does; `undo` takes it away again."""
+    """Give a session a title, as Claude Code does; `undo` removes it."""
     return _to_label(append_title(locate_session(session, config, notify), title, open_undo_store()))
 
 
 def tag_session(
     session: str | Path, tag: str | None, *, config: Config | None = None, notify: Notify | None = None
 ) -> AppendedLabel:
-    """Give a session a tag, or with None remove it, the way the client does; `undo` takes it back."""
+    """Give a session a tag, or remove it with None, as Claude Code does; `undo` reverts it."""
     return _to_label(append_tag(locate_session(session, config, notify), tag, open_undo_store()))
 
 
-def _to_label(done: AppendResult) -> AppendedLabel:
-    sign = next((sign.words for sign in done.busy if sign.is_certain), None)
-    return AppendedLabel(done.target.session_id, done.value, sign)
+def _to_label(result: AppendResult) -> AppendedLabel:
+    sign = next((sign.words for sign in result.busy if sign.is_certain), None)
+    return AppendedLabel(result.target.session_id, result.value, sign)
 
 
 # -- projects
@@ -78,7 +78,7 @@ class ProjectFolder(Struct, frozen=True):
 
 
 class ProjectMove(Struct, frozen=True):
-    """What was changed when a project moved, or would be."""
+    """The changes that moving a project made, or would make."""
 
     old_path: str
     new_path: str
@@ -88,7 +88,7 @@ class ProjectMove(Struct, frozen=True):
     """Files whose content changed."""
     lines: int
     links: tuple[Path, ...]
-    """Links among the files; they are not followed, and what they lead to keeps the old paths."""
+    """Links among the files. They are not followed, so the files behind them keep the old paths."""
     change: str | None
     """The name of the change, for `undo`; None after a dry run."""
 
@@ -106,10 +106,11 @@ def move_project(
     notify: Notify | None = None,
     progress: Progress | None = None,
 ) -> ProjectMove:
-    """Let the sessions of a project follow when its folder was renamed or moved; the folder itself is not moved.
+    """Move the sessions of a project whose folder was renamed or moved; the folder itself is not moved.
 
-    `text` also changes what was said, `merge` allows a project that has sessions already. Where a client may have a
-    session open, `confirm` is asked; without it, and without `force`, the move is refused. `undo` takes all of it back.
+    `text` also changes paths in prompts, answers and tool results, `merge` allows a target project that already has
+    sessions. If a session may be open in Claude Code, `confirm` decides; without `confirm` and `force`, the move fails.
+    `undo` reverts everything.
     """
     from turnlog.edit.move.move import list_moved_targets, rehearse_move
     from turnlog.edit.move.move import move_project as move_sessions
@@ -120,9 +121,9 @@ def move_project(
     if dry_run:
         done = rehearse_move(plan, text=text)
     else:
-        asked = not force and _is_confirmed(confirm, list_doubts(list_moved_targets(plan)))
+        is_confirmed = not force and _is_confirmed(confirm, list_doubts(list_moved_targets(plan)))
         done = move_sessions(
-            plan, open_undo_store(), text=text, merge=merge, force=force, asked=asked, progress=progress
+            plan, open_undo_store(), text=text, merge=merge, force=force, asked=is_confirmed, progress=progress
         )
     if notify:
         _mention_move(plan, notify, dry_run=dry_run, merge=merge)
@@ -133,12 +134,12 @@ def move_project(
 
 
 def _plan_move(old: str, new: str, config: Config) -> MovePlan:
-    """Plan for a path as it was typed or, if nothing was written there, for what its links lead to."""
+    """Plan the move of a path as it was typed or, if it has no sessions, of the path that its links lead to."""
     from turnlog.edit.move.move_plan import plan_move
 
     typed = _to_absolute_path(old)
     if typed == new:
-        raise UsageError(f"{typed}: is both the old and the new path")
+        raise UsageError(f"{typed}: the old and the new path are the same")
     try:
         return plan_move(typed, new, list_config_folders(config))
     except NotFound:
@@ -149,12 +150,12 @@ def _plan_move(old: str, new: str, config: Config) -> MovePlan:
 
 
 def _to_absolute_path(path: str) -> str:
-    """Make a path absolute; one of Windows stays as it is, wherever it is typed."""
-    return path if _WINDOWS_PATH.match(path) else os.path.abspath(Path(path).expanduser())  # noqa: PTH100 - no links yet
+    """Make a path absolute; a Windows path is returned unchanged on every system."""
+    return path if _WINDOWS_PATH.match(path) else os.path.abspath(Path(path).expanduser())  # noqa: PTH100 - resolve() would follow links
 
 
 def _to_real_path(path: str) -> str:
-    """Find the path by which the client will know the new folder: links are followed as far as they lead somewhere."""
+    """Resolve links as far as they exist, because Claude Code records the real path of a folder."""
     whole = _to_absolute_path(path)
     return whole if _WINDOWS_PATH.match(whole) else os.path.realpath(whole)
 
@@ -162,16 +163,16 @@ def _to_real_path(path: str) -> str:
 def _mention_move(plan: MovePlan, notify: Notify, *, dry_run: bool, merge: bool) -> None:
     for folder in plan.folders:
         if not folder.is_whole:
-            notify(f"{folder.source}: sessions of another folder with the same short name stay, and what they share.")
+            notify(f"{folder.source}: another project uses the same folder; its sessions and shared files stay.")
     if dry_run and plan.taken_folders and not merge:
-        notify(f"{plan.taken_folders[0]}: already exists; --merge is needed.")
+        notify(f"{plan.taken_folders[0]}: already exists; use --merge.")
 
 
 # -- undo
 
 
 class FileEffect(Struct, frozen=True):
-    """What a change did to one file."""
+    """The effect of a change on one file."""
 
     kind: str
     """rewrite, create, rename, remove or append."""
@@ -180,7 +181,7 @@ class FileEffect(Struct, frozen=True):
 
 
 class Change(Struct, frozen=True):
-    """A change that turnlog made to files of the client."""
+    """A change that turnlog made to files of Claude Code."""
 
     name: str
     verb: str
@@ -188,54 +189,54 @@ class Change(Struct, frozen=True):
     words: str
     when: str
     state: str
-    """done, undone, or begun: it was interrupted."""
+    """done, undone, or begun (interrupted)."""
     sessions: tuple[str, ...]
     files: tuple[FileEffect, ...]
     kept_size: int
-    """Bytes that are kept for it."""
+    """Bytes of the files that are kept for it."""
     path: Path
-    """Its folder in turnlog's data."""
+    """Its folder in turnlog's data folder."""
 
 
 class ChangeList(Struct, frozen=True):
-    """What turnlog has changed, the newest first."""
+    """The changes that turnlog made, newest first."""
 
     changes: tuple[Change, ...]
     unreadable: list[str]
-    """What else is there and can't be undone, with the reason."""
+    """Records that can't be read, with the reason."""
 
 
 class LaterFile(Struct, frozen=True):
-    """A file that was written since in the place of one that the change had moved."""
+    """A file that was written after the change, at the path of a file that the change had moved."""
 
     path: Path
     fate: str
-    """returned: it stays; joined: its lines follow the original; aside: it is set aside with the change."""
+    """returned: it is kept; joined: its lines follow the original; aside: it moves to the folder of the change."""
     needs_force: bool
 
 
 class UndoObstacle(Struct, frozen=True):
-    """What speaks against taking a change back."""
+    """A reason why a change can't be undone."""
 
     words: str
     is_final: bool
-    """Whether force does not help either."""
+    """Whether it applies even with force."""
 
 
 class UndoResult(Struct, frozen=True):
-    """A change that was taken back, or would be."""
+    """A change that was undone, or would be."""
 
     change: Change
     dry_run: bool
     later_files: tuple[LaterFile, ...]
     obstacles: tuple[UndoObstacle, ...]
-    """Only after a dry run; otherwise an obstacle is an error."""
+    """Only after a dry run; otherwise an obstacle raises an error."""
     replaced: Path | None = None
-    """Where the files are kept that were there before."""
+    """The folder that holds the files that the undo replaced."""
 
 
 class PrunedChanges(Struct, frozen=True):
-    """Changes that can't be undone any more, or would not be after a dry run."""
+    """Changes whose originals were removed, or would be."""
 
     dry_run: bool
     changes: tuple[Change, ...]
@@ -243,12 +244,12 @@ class PrunedChanges(Struct, frozen=True):
 
 
 def open_undo_store() -> Undo:
-    """Open the record of what turnlog has changed on this machine."""
+    """Open the record of the changes that turnlog made on this machine."""
     return Undo(data_dir() / "undo")
 
 
 def list_changes() -> ChangeList:
-    """List what turnlog has changed in place, and can take back."""
+    """List the changes that turnlog made in place, newest first."""
     store = open_undo_store()
     listing = store.list_entries()
     return ChangeList(tuple(_to_change(store, record) for record in listing.entries), listing.unreadable)
@@ -257,10 +258,10 @@ def list_changes() -> ChangeList:
 def undo(
     change: str | None = None, *, force: bool = False, dry_run: bool = False, confirm: Confirm | None = None
 ) -> UndoResult:
-    """Take back the last change that turnlog made, byte for byte, or the one that a name or a session's id means.
+    """Undo the last change that turnlog made, or the one with this name or session id, byte for byte.
 
-    A file that was written since is not put back, unless by `force`; what is there then is kept. Where a client may
-    have a session open, `confirm` is asked; without it, and without `force`, nothing is taken back.
+    A file that was written after the change is restored only with `force`, which keeps its current content. If a
+    session may be open in Claude Code, `confirm` decides; without `confirm` and `force`, the call fails.
     """
     store = open_undo_store()
     records = store.list_records()
@@ -270,14 +271,14 @@ def undo(
     if dry_run:
         obstacles = tuple(UndoObstacle(item.words, item.is_final) for item in store.list_troubles(record))
         return UndoResult(before, True, later, obstacles)
-    asked = not force and _is_confirmed(confirm, list_doubts(find_touched_targets(record.places)))
-    store.undo_record(record, force=force, asked=asked)
+    is_confirmed = not force and _is_confirmed(confirm, list_doubts(find_touched_targets(record.places)))
+    store.undo_record(record, force=force, asked=is_confirmed)
     replaced = record.folder / "made"
     return UndoResult(before, False, later, (), replaced if force and replaced.is_dir() else None)
 
 
 def prune_changes(older_than_days: float, *, dry_run: bool = False) -> PrunedChanges:
-    """Free the space of old changes, which can't be undone any more afterwards."""
+    """Remove the originals of old changes to free space; these changes can no longer be undone."""
     store = open_undo_store()
     age = timedelta(days=min(older_than_days, _MAX_AGE_DAYS))
     ripe = tuple(_to_change(store, record) for record in store.list_ripe(age))

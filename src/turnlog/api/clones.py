@@ -1,6 +1,6 @@
-"""New sessions from others: clones, as they are or edited on the way, and forks.
+"""New sessions from existing ones: clones, unchanged or edited, and forks.
 
-The edits have a fixed order: strip, for a model, compress, compact, portable; `docs/clone.md` gives the reasons.
+The edits run in a fixed order: strip, for_model, compress, compact, portable; `docs/clone.md` gives the reasons.
 """
 
 from __future__ import annotations
@@ -40,38 +40,38 @@ DEFAULT_KEPT_TURNS = 2
 
 
 class CompressOptions(Struct, frozen=True):
-    """How to make texts shorter."""
+    """How to shorten texts."""
 
     turns: tuple[str, ...] = ("oldest=50%",)
-    """`turns=A..B` or `oldest=P%`; with `offline`, sentences are left out and no model is asked."""
+    """`turns=A..B` or `oldest=P%`; `offline` leaves out sentences instead of calling a model."""
     to: str = DEFAULT_COMPRESS_SHARE
     """The share of the characters to keep."""
     prompts: bool = False
     """Whether to shorten the user's own prompts too."""
     model: str | None = None
     log: Path | None = None
-    """A Markdown file to write each text before and after into; it must not exist."""
+    """A Markdown file that gets each text before and after; it must not exist."""
 
 
 class CompactOptions(Struct, frozen=True):
-    """How to sum up older turns."""
+    """How to summarize older turns."""
 
     offline: bool = False
-    """Make an outline without asking a model."""
+    """Write an outline without calling a model."""
     keep: int | None = None
-    """How many turns stay word for word; None: two, or fewer where there are no more."""
+    """The number of last turns to keep word for word; None: two, or fewer in a short session."""
     model: str | None = None
 
 
 class SourceSession(Struct, frozen=True):
-    """The session that another was made from."""
+    """The session that a copy was made from."""
 
     session_id: str
     path: Path
 
 
 class SessionCopy(Struct, frozen=True):
-    """A session that was made from another."""
+    """A new session that was made from another."""
 
     session_id: str
     path: Path
@@ -79,41 +79,41 @@ class SessionCopy(Struct, frozen=True):
     bytes: int
     """The size of its transcript."""
     files: int
-    """How many files that belong to it were copied."""
+    """The number of other files that were copied with it."""
     torn_bytes: int
-    """How long the torn last line of the source is, which was left out."""
+    """The size of the incomplete last line of the source, which was left out."""
     left_out: tuple[Path, ...]
-    """Links among what belongs to the source; they are not followed."""
+    """Links among the source's files; they are not followed."""
     source: SourceSession
 
 
 class ModelFit(Struct, frozen=True):
-    """What was left out so that a model takes the session."""
+    """What was left out so that a model accepts the session."""
 
     model: str
     counts: Mapping[str, int]
 
 
 class ShortenedTexts(Struct, frozen=True):
-    """Which texts became shorter."""
+    """The result of shortening texts."""
 
     model: str | None
-    """None: no model was asked, and sentences were left out."""
+    """None if sentences were left out without a model."""
     turns: tuple[int, ...]
     texts: int
     shortened: int
     kept: int
-    """How many texts should have become shorter and did not."""
+    """The number of texts that could not be shortened."""
     characters_before: int
     characters_after: int
     to: float
 
 
 class CompactedTurns(Struct, frozen=True):
-    """What was summed up."""
+    """The result of summarizing older turns."""
 
     model: str | None
-    """None: no model was asked, and an outline was made."""
+    """None if the summary is an outline made without a model."""
     turns: int
     kept: int
     tokens_before: int
@@ -121,7 +121,7 @@ class CompactedTurns(Struct, frozen=True):
 
 
 class CloneEdits(Struct, frozen=True):
-    """What was done on the way; steps that were not asked for are UNSET."""
+    """The results of the edits; edits that were not requested are UNSET."""
 
     strip: StripSavings | UnsetType = UNSET
     for_model: ModelFit | UnsetType = UNSET
@@ -131,17 +131,17 @@ class CloneEdits(Struct, frozen=True):
 
 
 class ClonePlan(Struct, frozen=True):
-    """What a dry run found that would be made."""
+    """The clone that a dry run would create."""
 
     title: str
     bytes: int
     files: int
     model_steps: tuple[str, ...]
-    """What a model would do; a dry run asks none."""
+    """What a model would do; a dry run calls none."""
 
 
 class CloneResult(Struct, frozen=True):
-    """A clone, or what a dry run says of it."""
+    """A clone, or the plan of a dry run."""
 
     session: Path
     dry_run: bool
@@ -149,23 +149,23 @@ class CloneResult(Struct, frozen=True):
     made: SessionCopy | None
     """None after a dry run."""
     plan: ClonePlan | UnsetType = UNSET
-    """What a dry run found that would be made."""
+    """Only after a dry run."""
 
 
 class ForkResult(Struct, frozen=True):
-    """A fork, or what a dry run says of it."""
+    """A fork, or the plan of a dry run."""
 
     session: Path
     dry_run: bool
     at: str
     """The uuid of the last entry that is kept."""
     point: str
-    """The point in words."""
+    """A description of the point."""
     made: SessionCopy | None
 
 
 def to_session_copy(clone: ClonedSession) -> SessionCopy:
-    """Turn what the writer of clones returns into the public value."""
+    """Convert the writer's result to the public value."""
     source = SourceSession(clone.source.session_id, clone.source.path)
     return SessionCopy(
         clone.session_id, clone.path, clone.title, clone.size, clone.files, clone.torn_bytes, clone.left_out, source
@@ -186,10 +186,10 @@ def clone_session(
     notify: Notify | None = None,
     progress: Progress | None = None,
 ) -> CloneResult:
-    """Make a new session from another, as it is or with parts stripped, shortened or summed up.
+    """Create a new session from another, unchanged or with parts stripped, shortened or summarized.
 
-    `strip` is what `build_strip_options` returns, or the name of a preset. Only `compress` and `compact` ask a model,
-    and `notify` is told which one; a dry run asks none. The session itself is not changed.
+    `strip` is a value from `build_strip_options` or the name of a preset. Only `compress` and `compact` call a model,
+    and pass its name and address to `notify`; a dry run calls none. The original session is not changed.
     """
     options = resolve_strip_options(strip, config) if strip is not None else None
     _check_log_path(compress.log if compress else None)
@@ -215,10 +215,10 @@ def clone_session(
         if dry_run:
             check_resumes(opened, work.draft, exemptions)
             return CloneResult(path, True, work.edits, None, _plan_clone(path, title, work))
-        made = write_clone(path, work.draft, title=title, new=new, apart_from=exemptions)
+        copy = write_clone(path, work.draft, title=title, new=new, apart_from=exemptions)
     if compress is not None and compress.log is not None and work.log is not None:
         _write_log(compress.log, work.log)
-    return CloneResult(path, False, work.edits, to_session_copy(made))
+    return CloneResult(path, False, work.edits, to_session_copy(copy))
 
 
 def fork_session(
@@ -231,10 +231,10 @@ def fork_session(
     config: Config | None = None,
     notify: Notify | None = None,
 ) -> ForkResult:
-    """Make a new session that goes on from any point of another.
+    """Create a new session that continues from any point of another.
 
-    `at` is the number of a turn, the uuid of an entry or the start of one, `compaction:N`, `leaf:N`, or either of them
-    with `last`. The session itself is not changed.
+    `at` is the number of a turn, the uuid of an entry or the start of one, `compaction:N` or `leaf:N`, where N may be
+    `last`. The original session is not changed.
     """
     from turnlog.edit.fork.fork import check_fork_resumes
     from turnlog.edit.fork.fork import fork_session as cut_at_point
@@ -243,15 +243,15 @@ def fork_session(
 
     with open_session(session, config, notify) as opened:
         if opened.path is None or not opened.turns:
-            raise Unreadable(f"{opened.path}: holds no conversation that could be forked; `turnlog doctor` says why")
+            raise Unreadable(f"{opened.path}: has no conversation to fork; `turnlog doctor` explains why")
         point = parse_fork_point(opened, at)
         cut = cut_at_point(opened, Draft.from_transcript(opened.file), point).to_transcript()
         if portable:
             cut = linearise_draft(Session(cut), Draft.from_transcript(cut)).to_transcript()
         check_fork_resumes(opened, cut)
-        # Checked already, against what it was at the point: the whole session has more, such as its last compaction.
-        made = None if dry_run else write_clone(opened.path, Draft.from_transcript(cut), verb="fork", title=title)
-    return ForkResult(opened.path, dry_run, point.leaf, point.words, to_session_copy(made) if made else None)
+        # check_fork_resumes compared it with the session up to the point; the whole session has more to lose.
+        copy = None if dry_run else write_clone(opened.path, Draft.from_transcript(cut), verb="fork", title=title)
+    return ForkResult(opened.path, dry_run, point.leaf, point.words, to_session_copy(copy) if copy else None)
 
 
 def _plan_clone(path: Path, title: str | None, work: _EditSequence) -> ClonePlan:
@@ -261,25 +261,27 @@ def _plan_clone(path: Path, title: str | None, work: _EditSequence) -> ClonePlan
 
 
 def _check_log_path(log: Path | None) -> None:
-    """Refuse a place for the log before a model is asked."""
+    """Refuse an unusable path for the log before a model is called."""
     if log is None:
         return
     if log.exists():
         raise UsageError(f"{log}: already exists; name another file for the log")
     if not log.absolute().parent.is_dir():
-        raise UsageError(f"{log.parent}: no such folder; the log is written into it")
+        raise UsageError(f"{log.parent}: no such folder; the log can't be written")
 
 
 def _write_log(path: Path, text: str) -> None:
     try:
         create_file(path, text.encode(), root=path.absolute().parent, mode=0o600)
     except OSError as error:
-        raise TurnlogError(f"{path}: {error.strerror or error}; the clone was made, the log was not written") from None
+        raise TurnlogError(
+            f"{path}: {error.strerror or error}; the clone was created, but the log was not written"
+        ) from None
 
 
 @dataclass
 class _EditSequence:
-    """A session on its way through the edits; nothing is written."""
+    """Applies the edits to a draft of a session in memory."""
 
     session: Session
     dry_run: bool
@@ -315,9 +317,9 @@ class _EditSequence:
 
         selection, share = parse_compress_selection(options.turns), parse_share(options.to)
         name = options.model or SMALL_MODEL
-        turns = list_chosen_turns(selection.bands, len(self.session.turns))  # refused before a model is looked for
+        turns = list_chosen_turns(selection.bands, len(self.session.turns))  # fails before a model is needed
         if self.dry_run and not selection.offline:
-            self.model_steps.append(f"{name} would make texts of {format_count(len(turns), 'turn')} shorter")
+            self.model_steps.append(f"{name} would shorten texts of {format_count(len(turns), 'turn')}")
             return
         with open_edit_model(None if selection.offline else name, self.notify) as model:
             done = compress_turns(
@@ -344,15 +346,15 @@ class _EditSequence:
 
         name = options.model or SMALL_MODEL
         if self.dry_run and not options.offline:
-            self.model_steps.append(f"{name} would sum up older turns")
+            self.model_steps.append(f"{name} would summarize older turns")
             return
         with open_edit_model(None if options.offline else name, self.notify) as model:
             summarise: Summariser = build_recap if model is None else build_model_summariser(model, name)
             keep = options.keep if options.keep is not None else _choose_kept_turns(self.draft)
             done = compact_draft(self.draft, summarise, keep=keep, transcript=transcript)
         self.draft = done.draft
-        asked = None if options.offline else name
-        self._note(compact=CompactedTurns(asked, done.turns, done.kept, done.before, done.after))
+        model_name = None if options.offline else name
+        self._note(compact=CompactedTurns(model_name, done.turns, done.kept, done.before, done.after))
 
     def make_portable(self) -> None:
         from turnlog.edit.fork.linear import linearise_draft
@@ -375,7 +377,7 @@ def _choose_kept_turns(draft: Draft) -> int:
 
 @contextmanager
 def open_edit_model(name: str | None, notify: Notify | None) -> Iterator[Model | None]:
-    """Connect to a model, after saying where texts are sent; None for none."""
+    """Connect to a model after notifying the user where texts are sent; yield None without a name."""
     if name is None:
         yield None
         return
@@ -386,5 +388,5 @@ def open_edit_model(name: str | None, notify: Notify | None) -> Iterator[Model |
     endpoint = Endpoint.from_environment()
     if notify:
         address = format_public_address(parse_server_address(endpoint.url))
-        notify(f"Texts of the session are sent to {name} at {address}.")
+        notify(f"Sending texts of the session to {name} at {address}.")
     yield connect_model(endpoint)

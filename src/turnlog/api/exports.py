@@ -1,4 +1,4 @@
-"""Sessions for others: one to a file or a stream, or many into a folder."""
+"""Exports one session to a file or a stream, or many sessions to a folder."""
 
 from __future__ import annotations
 
@@ -42,33 +42,33 @@ _CONVERSATION_FORMATS = frozenset({"messages", "openai"})
 
 
 class ExportOptions(Struct, frozen=True):
-    """What an export holds."""
+    """What an export includes."""
 
     turns: str | None = None
-    """Only this turn (`3`), or these (`2..5`); they are numbered from 1."""
+    """Only this turn (`3`) or range of turns (`2..5`), numbered from 1."""
     branch: str | None = None
-    """The number of a branch, the uuid of the entry it ends with, or `all`."""
+    """The number of a branch, the uuid of its last entry, or `all`."""
     tools: bool = True
     thinking: bool = True
     agents: bool = True
     images: bool | None = None
-    """Images and documents; None: yes, unless it is for strangers."""
+    """Whether to include images and documents; None: yes, unless `share` is set."""
     meta: bool = False
-    """Also the client's own book-keeping."""
+    """Whether to include Claude Code's own metadata."""
     details: bool = False
-    """In Markdown: fold calls and thinking away, in HTML that GitHub knows."""
+    """In Markdown: fold calls and thinking with HTML tags that GitHub supports."""
     redact: bool | None = None
-    """Replace API keys, tokens and passwords by marks; None: only if it is for strangers."""
+    """Whether to replace API keys, tokens and passwords with placeholders; None: only if `share` is set."""
     share: bool = False
-    """For strangers: redacted, also e-mail addresses and names in home folders, and without images."""
+    """Prepare for strangers: redact, also e-mail addresses and names in home folders, and leave out images."""
     one_file: bool = False
-    """Never several HTML pages, however long the session is."""
+    """Write a single HTML page, however long the session is."""
     browser: str | None = None
-    """The Chromium or Chrome that prints PDF."""
+    """The Chromium or Chrome program that prints the PDF."""
 
     @property
     def is_redacted(self) -> bool:
-        """Whether secrets are replaced."""
+        """Whether secrets are replaced with placeholders."""
         return self.share if self.redact is None else self.redact
 
     @property
@@ -83,7 +83,7 @@ class ExportedSession(Struct, frozen=True):
     session_id: str | None
     title: str
     file: Path | None
-    """None where it has no file of its own."""
+    """None if it has no file of its own."""
 
 
 class SkippedSession(Struct, frozen=True):
@@ -101,7 +101,7 @@ class ExportRedactionCounts(Struct, frozen=True):
 
 
 class ExportResult(Struct, frozen=True):
-    """What was exported."""
+    """The result of an export."""
 
     format: str
     output: Path | None
@@ -110,25 +110,24 @@ class ExportResult(Struct, frozen=True):
     sessions: tuple[ExportedSession, ...]
     skipped: tuple[SkippedSession, ...]
     redaction: ExportRedactionCounts | None
-    """None if secrets were not looked for."""
+    """None if the export was not redacted."""
 
 
 def export_session(
     session: str | Path,
     output: str | Path | ByteSink | None = None,
     *,
-    format: str | None = None,  # noqa: A002 - the word that everybody uses for it
+    format: str | None = None,  # noqa: A002 - the usual name for it
     options: ExportOptions = ExportOptions(),  # noqa: B008 - it is frozen
     force: bool = False,
     config: Config | None = None,
     notify: Notify | None = None,
     progress: Progress | None = None,
 ) -> ExportResult:
-    """Write a session for others: html, md, txt, pdf, json, messages, openai or parquet.
+    """Export a session as html, md, txt, pdf, json, messages, openai or parquet.
 
-    `output` is a file, a folder that exists, or an open binary file; without it, a file in the current folder gets a
-    name from the title. Without `format`, the ending of the file decides, or it is html. `force` replaces what is
-    there.
+    `output` is a file, an existing folder, or an open binary file (default: a file in the current folder, named after
+    the title). The default of `format` is the extension of the file, or html. `force` replaces existing files.
     """
     form = choose_format(format, output)
     check_export_options(options, form)
@@ -140,16 +139,16 @@ def export_sessions(
     project: str | None = None,
     output: str | Path | None = None,
     *,
-    format: str | None = None,  # noqa: A002 - the word that everybody uses for it
+    format: str | None = None,  # noqa: A002 - the usual name for it
     options: ExportOptions = ExportOptions(),  # noqa: B008 - it is frozen
     force: bool = False,
     config: Config | None = None,
     notify: Notify | None = None,
     progress: Progress | None = None,
 ) -> ExportResult:
-    """Write the sessions of a project, or all sessions of the machine, into a folder.
+    """Export the sessions of a project, or all sessions on this machine, to a folder.
 
-    HTML is a small site with an index, Parquet one set of tables, and another format a file for each session.
+    HTML becomes a small site with an index, Parquet one set of tables, and any other format one file per session.
     """
     from turnlog.api.sessions import load_catalogue
 
@@ -160,18 +159,18 @@ def export_sessions(
     if found.is_demo and notify:
         notify(DEMO_NOTICE)
     if not found.rows:
-        raise NotFound(f"no session of a project {project!r}; `turnlog ls` lists all")
+        raise NotFound(f"no session belongs to a project {project!r}; `turnlog ls` lists all sessions")
     run = _ExportRun(form, options, force, config, progress)
     return run.export_many([row.file.path for row in found.rows], expand_output(output or DEFAULT_FOLDER))
 
 
 def choose_format(name: str | None, output: str | Path | ByteSink | None) -> str:
-    """Choose the format that was named, or the one that the name of a file ends with."""
+    """Choose the named format, or the one of the file extension."""
     if name is not None:
         plugins = [] if name in EXPORT_FORMATS else list_plugin_names(EXPORTER_GROUP)
         if name not in EXPORT_FORMATS and name not in plugins:
             known = [*EXPORT_FORMATS, *sorted({*plugins}.difference(EXPORT_FORMATS))]
-            raise UsageError(f"format {name}: there are {', '.join(known)}")
+            raise UsageError(f"format {name}: unknown; use one of {', '.join(known)}")
         return name
     ending = Path(output).suffix.lower().removeprefix(".") if isinstance(output, str | Path) else ""
     if ending in EXPORT_FORMATS or (ending and ending in list_plugin_names(EXPORTER_GROUP)):
@@ -185,35 +184,33 @@ def expand_output(name: str | Path) -> Path:
 
 
 def check_export_options(options: ExportOptions, form: str, *, many: bool = False, prefix: str = "") -> None:
-    """Refuse options that don't go together; `prefix` is what an error puts before their names."""
+    """Refuse options that can't be combined; errors put `prefix` before the names of options."""
     parse_turn_range(options.turns, prefix)
     if many and (options.turns or options.branch):
-        raise UsageError(f"{prefix}turns and {prefix}branch belong to one SESSION")
+        raise UsageError(f"{prefix}turns and {prefix}branch require one SESSION")
     if many and form == "pdf":
-        raise UsageError(f"{prefix}format pdf is for one SESSION; export html and print that")
+        raise UsageError(f"{prefix}format pdf requires one SESSION; export html and print it instead")
     if options.share and options.meta:
-        raise UsageError(f"{prefix}share leaves out the client's book-keeping; {prefix}meta does not go with it")
+        raise UsageError(f"{prefix}share can't be combined with {prefix}meta")
     if form in _CONVERSATION_FORMATS and (options.turns or options.branch == "all"):
-        raise UsageError(
-            f"{prefix}format {form} is one conversation from its beginning on: choose it by {prefix}branch K"
-        )
+        raise UsageError(f"{prefix}format {form} exports one whole conversation; choose it with {prefix}branch K")
     if form == "parquet" and (options.turns or options.branch):
-        raise UsageError(f"{prefix}format parquet holds whole sessions; leave out {prefix}turns and {prefix}branch")
+        raise UsageError(f"{prefix}format parquet exports whole sessions; remove {prefix}turns and {prefix}branch")
 
 
-def parse_turn_range(words: str | None, prefix: str = "") -> tuple[int | None, int | None]:
-    """Parse the first and the last turn that a number or a range names."""
-    if words is None:
+def parse_turn_range(text: str | None, prefix: str = "") -> tuple[int | None, int | None]:
+    """Parse a number or a range into the first and the last turn."""
+    if text is None:
         return None, None
-    value = _TURN_RANGE.fullmatch(words.strip())
+    value = _TURN_RANGE.fullmatch(text.strip())
     if value is None:
-        raise UsageError(f"{prefix}turns {words}: not a turn; use a number such as 3 or a range such as 2..5")
+        raise UsageError(f"{prefix}turns {text}: not a turn; use a number such as 3 or a range such as 2..5")
     first, last = value[3] or value[1], value[3] or value[2]
     return int(first or 1), int(last) if last else None
 
 
 class _ExportRun:
-    """One export."""
+    """Writes one export, with the same options for all of its sessions."""
 
     def __init__(
         self, form: str, options: ExportOptions, force: bool, config: Config, progress: Progress | None
@@ -233,26 +230,26 @@ class _ExportRun:
     def export_one(self, path: Path, output: str | Path | ByteSink | None) -> ExportResult:
         """Export a session to a file or a stream."""
         sink = None if output is None or isinstance(output, str | Path) else output
-        goal = expand_output(output) if isinstance(output, str | Path) else None
+        target = expand_output(output) if isinstance(output, str | Path) else None
         if sink is not None and not self._ending:
-            raise UsageError(f"format {self._form} is a folder; name one")
-        is_folder = goal is not None and self._is_folder(str(output), goal)
-        if goal is not None and not is_folder:
-            check_destination(goal, force=self._force)
+            raise UsageError(f"format {self._form} is written to a folder; name one")
+        is_folder = target is not None and self._is_folder(str(output), target)
+        if target is not None and not is_folder:
+            check_destination(target, force=self._force)
         self._learn_secrets([path])
         with self._open_session(path) as session:
             material = self._build_material(session, self._progress)
             if sink is not None:
                 self._write_to_sink(material, sink)
                 return self._build_result(None, [ExportedSession(session.session_id, material.title, None)], [])
-            if goal is None or is_folder:
+            if target is None or is_folder:
                 own = build_file_name(material.title, session.session_id) + (self._ending or "-parquet")
-                goal = (goal or Path()) / own
-            self._write_goal(material, goal)
-            return self._build_result(goal, [ExportedSession(session.session_id, material.title, goal)], [])
+                target = (target or Path()) / own
+            self._write_goal(material, target)
+            return self._build_result(target, [ExportedSession(session.session_id, material.title, target)], [])
 
     def _write_to_sink(self, material: ExportMaterial, sink: ByteSink) -> None:
-        """Write to a stream; the format of another package only when it is complete, because it may fail."""
+        """Write to a stream; buffer the output of a plugin first, because it may fail."""
         pieces = self._stream_pieces(material)
         if self._form in EXPORT_FORMATS:
             sink.writelines(pieces)
@@ -262,11 +259,11 @@ class _ExportRun:
             file.seek(0)
             sink.writelines(file)
 
-    def _is_folder(self, name: str, goal: Path) -> bool:
-        """Whether the user named a folder to write into, and not what is written."""
+    def _is_folder(self, name: str, target: Path) -> bool:
+        """Return whether the name is a folder to write into, not the output itself."""
         if name.endswith(("/", os.sep)):
             return True
-        return self._form != "parquet" and goal.is_dir()
+        return self._form != "parquet" and target.is_dir()
 
     def _build_material(self, session: Session, progress: Progress | None = None) -> ExportMaterial:
         wanted = self._options.branch
@@ -285,29 +282,29 @@ class _ExportRun:
         program = find_browser(self._options.browser)
         return iter([print_pdf(render_one_page(material, unfolded=True), program)])
 
-    def _write_goal(self, material: ExportMaterial, goal: Path) -> None:
+    def _write_goal(self, material: ExportMaterial, target: Path) -> None:
         if self._form == "parquet":
             from turnlog.export.parquet import ParquetTables
 
-            with open_export_folder(goal, force=self._force) as place, ParquetTables(place) as tables:
+            with open_export_folder(target, force=self._force) as place, ParquetTables(place) as tables:
                 tables.add(material.session)
         elif self._form == "html" and not self._options.one_file:
             from turnlog.export.html import write_pages
 
-            write_pages(material, goal, force=self._force)
+            write_pages(material, target, force=self._force)
         else:
-            write_export_file(goal, self._stream_pieces(material), force=self._force)
+            write_export_file(target, self._stream_pieces(material), force=self._force)
 
     # -- many sessions
 
-    def export_many(self, paths: list[Path], goal: Path) -> ExportResult:
-        """Export sessions into a folder."""
-        check_destination(goal, force=self._force)
+    def export_many(self, paths: list[Path], target: Path) -> ExportResult:
+        """Export sessions to a folder."""
+        check_destination(target, force=self._force)
         self._learn_secrets(paths)
-        with open_export_folder(goal, force=self._force) as place:
+        with open_export_folder(target, force=self._force) as place:
             written, skipped = self._export_all(paths, place)
-        named = [structs.replace(item, file=goal / item.file if item.file else None) for item in written]
-        return self._build_result(goal, named, skipped)
+        named = [structs.replace(item, file=target / item.file if item.file else None) for item in written]
+        return self._build_result(target, named, skipped)
 
     def _export_all(self, paths: list[Path], place: Path) -> tuple[list[ExportedSession], list[SkippedSession]]:
         if self._form == "html":
@@ -336,7 +333,7 @@ class _ExportRun:
     def _export_each(
         self, paths: list[Path], write: Callable[[ExportMaterial], Path | None]
     ) -> tuple[list[ExportedSession], list[SkippedSession]]:
-        """Write each session; those that fail are noted, and the others go on."""
+        """Write each session; record those that fail and continue with the others."""
         written: list[ExportedSession] = []
         skipped: list[SkippedSession] = []
         for number, path in enumerate(paths, 1):
@@ -356,7 +353,7 @@ class _ExportRun:
 
     @contextmanager
     def _open_session(self, path: Path) -> Iterator[Session]:
-        """Open a session, or its copy without secrets."""
+        """Open a session, or a redacted copy of it."""
         if self._redaction is None:
             with Session.open(path, self._gap) as session:
                 yield session
@@ -365,21 +362,21 @@ class _ExportRun:
             yield session
 
     def _learn_secrets(self, paths: list[Path]) -> None:
-        """Take note of the secrets of all sessions before the first is written."""
+        """Collect the secrets of all sessions before the first is written, so that all get the same placeholders."""
         if self._redaction is not None:
             self._redaction.learn_secrets(paths)
 
     def _build_result(
-        self, goal: Path | None, written: list[ExportedSession], skipped: list[SkippedSession]
+        self, target: Path | None, written: list[ExportedSession], skipped: list[SkippedSession]
     ) -> ExportResult:
         report = self._redaction.build_report() if self._redaction else None
         counts = ExportRedactionCounts(report.replacement_count, list_rule_findings(report)) if report else None
-        size = measure_export_size(goal) if goal else 0
-        return ExportResult(self._form, goal, size, tuple(written), tuple(skipped), counts)
+        size = measure_export_size(target) if target else 0
+        return ExportResult(self._form, target, size, tuple(written), tuple(skipped), counts)
 
 
 def _build_choice(options: ExportOptions) -> ExportChoice:
-    """Choose what of each session is wanted."""
+    """Convert the options to what the exporters take."""
     first, last = parse_turn_range(options.turns)
     wanted = RenderOptions(
         tools=options.tools,

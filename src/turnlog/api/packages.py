@@ -1,4 +1,4 @@
-"""Sessions in one file, to take to another machine: packing, listing, unpacking."""
+"""Packs sessions into one file for another machine, lists packages, and unpacks them."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class SessionInPackage(Struct, frozen=True):
     session_id: str
     title: str | None
     project: str | None
-    """The working folder."""
+    """The working folder of the session."""
     bytes: int
     files: int
     history_lines: int
     bytes_left_out: int
-    """Bytes of lines that were being written when it was packed."""
+    """Bytes of incomplete lines, which were being written at the time."""
 
 
 class PackageRedactionCounts(Struct, frozen=True):
@@ -47,13 +47,13 @@ class PackedSessions(Struct, frozen=True):
     size: int
     sha256: str
     bytes: int
-    """The bytes of the files in it."""
+    """The total size of the files in it."""
     files: int
     redacted: bool
     sessions: tuple[SessionInPackage, ...]
     redaction: PackageRedactionCounts | None
     left_out: tuple[Path, ...]
-    """What belongs to the sessions and is not in the package: links, logs, caches, shell code."""
+    """Files of the sessions that are not in the package: links, logs, caches, shell code."""
 
 
 class PackageFile(Struct, frozen=True):
@@ -66,7 +66,7 @@ class PackageFile(Struct, frozen=True):
 
 
 class PackageContents(Struct, frozen=True):
-    """What a package says it holds."""
+    """The contents of a package according to its manifest."""
 
     path: Path
     size: int
@@ -78,15 +78,15 @@ class PackageContents(Struct, frozen=True):
 
 
 class UnpackedFile(Struct, frozen=True):
-    """A file of a package, and where it goes."""
+    """A file of a package, and its path on this machine."""
 
     path: Path
     state: str
-    """What was there: new (nothing), same (its equal), or kept (another plan, which stays)."""
+    """new, same (the same file already exists), or kept (a different plan exists and is kept)."""
 
 
 class ArrivedSession(Struct, frozen=True):
-    """A session of a package, and where it goes."""
+    """A session of a package, and its place on this machine."""
 
     session_id: str
     packed_id: str
@@ -99,7 +99,7 @@ class ArrivedSession(Struct, frozen=True):
 
 
 class UnpackedSessions(Struct, frozen=True):
-    """The sessions of a package that were put into their places, or would be."""
+    """The sessions of a package that were unpacked, or would be."""
 
     package: Path
     config_dir: Path
@@ -118,31 +118,31 @@ def pack_sessions(
 ) -> PackedSessions:
     """Pack sessions with everything that belongs to them into one file.
 
-    `redact` replaces API keys, tokens and passwords by marks; `force` replaces a file that is there.
+    `redact` replaces API keys, tokens and passwords with placeholders; `force` replaces an existing file.
     """
     from turnlog.edit.package.pack import pack_sessions as write_package
     from turnlog.edit.package.package_redaction import PackageRedaction
     from turnlog.redact.redactor import Redactor
 
-    goal = expand_path(output)
-    if not goal.parent.is_dir():
-        raise UsageError(f"{goal.parent}: no such folder; the package is written into it")
+    target = expand_path(output)
+    if not target.parent.is_dir():
+        raise UsageError(f"{target.parent}: no such folder; the package can't be written")
     paths = list(dict.fromkeys(locate_session(session, config, notify) for session in sessions))
     redaction = PackageRedaction(Redactor()) if redact else None
-    made = write_package(paths, goal, redaction=redaction, force=force)
+    written = write_package(paths, target, redaction=redaction, force=force)
     report = redaction.build_report() if redaction else None
     counts = (
         PackageRedactionCounts(report.replacement_count, list_rule_findings(report), len(report.thinking))
         if report
         else None
     )
-    manifest = made.manifest
+    manifest = written.manifest
     facts = manifest.size, len(manifest.files), manifest.redacted, _list_packed_sessions(manifest)
-    return PackedSessions(made.path, made.size, made.sha256, *facts, counts, made.left_out)
+    return PackedSessions(written.path, written.size, written.sha256, *facts, counts, written.left_out)
 
 
 def list_package(file: str | Path) -> PackageContents:
-    """List what a package says it holds; its files are not read."""
+    """List the contents of a package from its manifest, without reading its files."""
     with Package(expand_path(file)) as package:
         manifest = package.manifest
         contents = tuple(
@@ -161,18 +161,18 @@ def unpack_sessions(
     new_ids: bool = False,
     dry_run: bool = False,
 ) -> UnpackedSessions:
-    """Put the sessions of a package into their places, so that the client resumes them; nothing is overwritten.
+    """Unpack the sessions of a package, so that Claude Code can resume them; nothing is overwritten.
 
-    `project` is the folder to resume them in, `projects` has one for each project of the package where it has several.
-    `new_ids` unpacks them as new sessions beside those with the same ids.
+    `project` is the folder to resume them in; `projects` maps each project of the package to a folder if it has
+    several. `new_ids` unpacks them as new sessions, next to existing ones with the same ids.
     """
     from turnlog.edit.package.unpack import unpack_package
 
     folder = expand_path(config_dir) if config_dir else list_config_candidates()[0]
     with Package(expand_path(file)) as package:
-        words = [str(project)] if project is not None else []
-        words += [f"{old}={new}" for old, new in projects.items()] if isinstance(projects, Mapping) else list(projects)
-        chosen = _parse_project_folders(words, package.manifest)
+        pairs = [str(project)] if project is not None else []
+        pairs += [f"{old}={new}" for old, new in projects.items()] if isinstance(projects, Mapping) else list(projects)
+        chosen = _parse_project_folders(pairs, package.manifest)
         found = unpack_package(package, folder, project_folders=chosen, new_ids=new_ids, dry_run=dry_run)
         path = package.path
     sessions = tuple(
@@ -184,7 +184,7 @@ def unpack_sessions(
             packed_project=item.arrival.session.project,
             path=item.path,
             already_here=item.is_here,
-            files=tuple(UnpackedFile(goal.path, goal.state) for goal in item.goals),
+            files=tuple(UnpackedFile(target.path, target.state) for target in item.goals),
         )
         for item in found
     )
@@ -207,23 +207,23 @@ def _list_packed_sessions(manifest: PackageManifest) -> tuple[SessionInPackage, 
     )
 
 
-def _parse_project_folders(words: Sequence[str], manifest: PackageManifest) -> dict[str | None, Path]:
-    """Find the folder for each project of a package."""
+def _parse_project_folders(pairs: Sequence[str], manifest: PackageManifest) -> dict[str | None, Path]:
+    """Parse `OLD=NEW` pairs into a folder for each project of a package."""
     known = list(dict.fromkeys(session.project for session in manifest.sessions))
-    if len(known) == 1 and len(words) == 1:
-        old, mark, new = words[0].partition("=")
-        return {known[0]: expand_path(new if mark and old == known[0] else words[0])}
+    if len(known) == 1 and len(pairs) == 1:
+        old, mark, new = pairs[0].partition("=")
+        return {known[0]: expand_path(new if mark and old == known[0] else pairs[0])}
     folders: dict[str | None, Path] = {}
-    for word in words:
-        fitting = [old for old in known if old is not None and word.startswith(f"{old}=")]
-        if not fitting:
+    for pair in pairs:
+        matches = [old for old in known if old is not None and pair.startswith(f"{old}=")]
+        if not matches:
             names = ", ".join(str(old) for old in known)
-            raise UsageError(f"project {word}: expected OLD=NEW, where OLD is a project of the package: {names}")
-        old = max(fitting, key=len)
-        folders[old] = expand_path(word[len(old) + 1 :])
+            raise UsageError(f"project {pair}: expected OLD=NEW, where OLD is a project of the package: {names}")
+        old = max(matches, key=len)
+        folders[old] = expand_path(pair[len(old) + 1 :])
     return folders
 
 
 def expand_path(name: str | Path) -> Path:
-    """Expand `~` where it names somebody; other paths stay as they are."""
+    """Expand `~` and `~user`; other paths are returned unchanged."""
     return Path(os.path.expanduser(name))  # noqa: PTH111 - Path raises for ~nobody

@@ -1,4 +1,4 @@
-"""Secrets in a session: where they are, and a copy without them."""
+"""Finds secrets in a session, and writes copies without them."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class RedactResult(Struct, frozen=True):
 
     session: Path
     found: int
-    """How many times a secret is in it and in what belongs to it."""
+    """The number of places in the session and its files that hold a secret."""
     rules: tuple[RuleFindings, ...]
     places: tuple[SecretPlace, ...]
     thinking_dropped: int
-    """Blocks of thinking that held a secret, and are left out of a copy."""
+    """The number of thinking blocks with a secret; a copy leaves them out."""
     made: SessionCopy | None
     output: str | None
 
@@ -60,14 +60,14 @@ def redact_session(
     config: Config | None = None,
     notify: Notify | None = None,
 ) -> RedactResult:
-    """Find API keys, tokens, passwords and private keys in a session, and make a copy without them.
+    """Find API keys, tokens, passwords and private keys in a session, and write a copy without them.
 
-    With `clone` the copy is a new session, with `output` a file or what an open file takes; without either, nothing is
-    written. `patterns` are further rules of the form `NAME=REGEX`, `without` names rules to leave out. The session
-    itself is not changed.
+    `clone` creates a new session, `output` writes a file or to an open binary file; without either, nothing is written.
+    `patterns` are additional rules of the form `NAME=REGEX`, `without` lists rules to skip. The original session is not
+    changed.
     """
     if clone and output is not None:
-        raise UsageError("choose one: clone makes a session, output writes a file")
+        raise UsageError("use either clone, which creates a session, or output, which writes a file")
     rules = SecretRules(emails=emails, homes=homes, patterns=parse_user_patterns(patterns), without=tuple(without))
     path = locate_session(session, config, notify)
     redactor = Redactor(rules)
@@ -80,7 +80,7 @@ def redact_session(
         clean = redact_draft(draft, redactor)
         if clone:
             name = _build_title(path, clean, redactor) if title is None else title
-            copy = write_clone(path, clean, title=name, read=lambda one: redact_file(one, redactor))
+            copy = write_clone(path, clean, title=name, read=lambda source: redact_file(source, redactor))
         else:
             for item in files:
                 for _ in redact_file(item.source, redactor):
@@ -106,7 +106,7 @@ def redact_session(
 def _find_carried_files(path: Path) -> list[CarriedFile]:
     try:
         target = find_target(path)
-    except TurnlogError:  # the demo, or a file with another name: only the transcript itself
+    except TurnlogError:  # the demo, or a file outside the projects folder, has only its transcript
         return []
     return list_carried_files(target, target.session_id)
 
@@ -125,6 +125,6 @@ def _write_output(clean: Draft, output: str | Path | ByteSink) -> None:
 
 
 def _build_title(path: Path, clean: Draft, redactor: Redactor) -> str:
-    """Title a clone by what is left: the session's own title may be a prompt with a secret, cut in half."""
+    """Title a clone by its redacted text: the original title may be a prompt that cuts a secret in half."""
     title = compose_copy_title("clone", Session(clean.to_transcript()).title, path.stem)
     return redactor.make_rehearsal().redact_text(title)

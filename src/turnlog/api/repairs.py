@@ -1,4 +1,4 @@
-"""Repairs of what the doctor finds, as a new session or in place."""
+"""Repairs what the doctor finds, as a new session or in place."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ from turnlog.session.session import Session
 
 
 class TreatedIllness(Treatment, frozen=True):
-    """What came of one kind of illness."""
+    """The outcome of repairing one kind of problem."""
 
     cured: bool = False
-    """Nothing is left of it."""
+    """Whether the session no longer has it."""
 
 
 class RepairResult(Struct, frozen=True):
-    """What was repaired, and what was written."""
+    """The outcome of a repair."""
 
     session: Path
     treatments: tuple[TreatedIllness, ...]
-    """One for each kind of illness that was found, in the order of the repairs."""
+    """One for each kind of problem that was found, in the order of the repairs."""
     revealed: list[str]
-    """Kinds that were not asked for, and that what is shown again has."""
+    """Kinds of problems in entries that the repair made reachable again, and that `only` does not name."""
     cured: bool
-    """Nothing is left of what was to be repaired."""
+    """Whether everything that was to be repaired is repaired."""
     dry_run: bool
     made: SessionCopy | None = None
-    """The new session; None in place, or if nothing was written."""
+    """The new session; None for a repair in place, or if nothing was written."""
     change: str | None = None
-    """In place: the name of the change, for `undo`."""
+    """The name of a change in place, for `undo`."""
 
 
 def repair_session(
@@ -57,13 +57,13 @@ def repair_session(
     config: Config | None = None,
     notify: Notify | None = None,
 ) -> RepairResult:
-    """Repair what ails a session, as a new session or in place.
+    """Repair the problems that the doctor finds in a session, as a new session or in place.
 
-    `only` names kinds of illness, also those that the doctor merely notes. In place, `undo` brings the original back,
-    and `force` also changes a session that was written just now.
+    `only` limits the repair to some kinds of problems, and can name kinds that the doctor reports as notes. After a
+    repair in place, `undo` restores the original. `force` changes a session even if it was written just now.
     """
     if in_place and title is not None:
-        raise UsageError("a title is for a new session; rename_session changes that of another")
+        raise UsageError("title can't be combined with in_place; use rename_session to change the title")
     check_illness_kinds(tuple(only))
     path = locate_session(session, config, notify)
     target = None if dry_run else find_target(path)
@@ -79,7 +79,9 @@ def repair_session(
             change = replace_repaired(target, opened, outcome.draft, treatments, force=force)
             return structs.replace(result, change=change)
         if title is None and any(item.kind == "title-not-in-tail" for item in treatments):
-            title = compose_copy_title("repair", opened.title, target.session_id)  # not found by a look at both ends
+            title = compose_copy_title(
+                "repair", opened.title, target.session_id
+            )  # reading both ends of the file misses the title
         copy = write_clone(path, outcome.draft, title=title, verb="repair")
     return structs.replace(result, made=to_session_copy(copy))
 
@@ -92,7 +94,7 @@ def replace_repaired(
     *,
     force: bool = False,
 ) -> str:
-    """Write a repaired session in the place of the original; the name of the change."""
+    """Replace a session with its repaired version, and return the name of the change."""
     size = max((item.end for item in session.file.items), default=0)
     record = replace_transcript(
         target,

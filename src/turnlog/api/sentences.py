@@ -1,6 +1,6 @@
-"""What was done to a session, in sentences, for the terminal and for pages.
+"""Describes results in sentences, for the terminal and for web pages.
 
-All text of transcripts in these lines is made visible: a line holds no control character.
+Text from transcripts is made visible: no line contains a control character.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from turnlog.edit.strip.strip import RuleSavings
 
 STRIP_DEFINITION = (
-    "tokens: of the next request, estimated as in `turnlog context`; bytes: of the file; rows: lines that go"
+    "tokens: of the next request, estimated as in `turnlog context`; bytes: of the file; rows: removed lines"
 )
-REPAIR_DEFINITION = "before, after: in how many places the session has it"
-REDACT_DEFINITION = "times: how often a secret stands there; secrets: how many different ones"
+REPAIR_DEFINITION = "before, after: number of places in the session that have the problem"
+REDACT_DEFINITION = "times: number of places with a secret; secrets: number of different secrets"
 _DRY_RUN_NOTE = "Nothing was written: this was a dry run."
 _MAX_LISTED_PLACES = 20
 _STRIPPED_NOUNS = {"calls": "call", "results": "result", "copies": "copy", "images": "image", "thinking": "thought"}
@@ -39,80 +39,80 @@ _STRIPPED_NOUNS = {"calls": "call", "results": "result", "copies": "copy", "imag
 
 
 def describe_clone(result: CloneResult) -> Iterator[str]:
-    """Say what was done on the way, and what was made or would be."""
+    """Describe the edits, and the session that was created or would be."""
     yield from _describe_edits(result.edits)
     if result.plan:
-        yield from (f"{step}; a dry run asks no model." for step in result.plan.model_steps)
+        yield from (f"{step}; a dry run calls no model." for step in result.plan.model_steps)
         files = describe_file_count(result.plan.files)
-        yield f"Would make: {to_visible_line(result.plan.title)}  ({format_size(result.plan.bytes)}{files})"
+        yield f"Would create: {to_visible_line(result.plan.title)}  ({format_size(result.plan.bytes)}{files})"
         yield _DRY_RUN_NOTE
     if result.made is not None:
         yield from describe_copy(result.made)
 
 
 def describe_fork(result: ForkResult) -> Iterator[str]:
-    """Say where the new session goes on, or would."""
-    yield f"It {'goes' if result.made else 'would go'} on {result.point}."
+    """Describe where the fork continues."""
+    yield f"The fork {'continues' if result.made else 'would continue'} {result.point}."
     if result.made is None:
         yield _DRY_RUN_NOTE
     else:
         yield from describe_copy(result.made)
 
 
-def describe_copy(made: SessionCopy) -> Iterator[str]:
-    """Say what a new session is called, and how to go on with it."""
-    size = f"{format_size(made.bytes)}{describe_file_count(made.files)}"
-    yield f"{made.session_id}  {to_visible_line(made.title)}  ({size})"
-    yield f"Resume it with: claude --resume {made.session_id}"
+def describe_copy(copy: SessionCopy) -> Iterator[str]:
+    """Describe a new session, and how to resume it."""
+    size = f"{format_size(copy.bytes)}{describe_file_count(copy.files)}"
+    yield f"{copy.session_id}  {to_visible_line(copy.title)}  ({size})"
+    yield f"Resume it with: claude --resume {copy.session_id}"
 
 
-def list_copy_remarks(made: SessionCopy | None) -> Iterator[str]:
-    """Say what of its source a new session lacks."""
-    if made is None:
+def list_copy_remarks(copy: SessionCopy | None) -> Iterator[str]:
+    """List what a new session lacks of its source."""
+    if copy is None:
         return
-    if made.torn_bytes:
-        yield describe_torn_end(made.torn_bytes)
-    for path in made.left_out:
-        yield to_visible_line(f"{path}: is a link and was not followed; what it leads to is not in the new session.")
+    if copy.torn_bytes:
+        yield describe_torn_end(copy.torn_bytes)
+    for path in copy.left_out:
+        yield to_visible_line(
+            f"{path}: is a link and was not followed; the new session does not have the files behind it."
+        )
 
 
 def describe_file_count(number: int) -> str:
-    """Say how many files go along with a transcript; nothing for none."""
-    belong = "belongs" if number == 1 else "belong"
-    return f", with {format_count(number, 'file')} that {belong} to it" if number else ""
+    """Describe how many other files a session has; empty if none."""
+    return f", with {format_count(number, 'other file')}" if number else ""
 
 
 def _describe_edits(edits: CloneEdits) -> Iterator[str]:
     if edits.strip:
         yield from describe_savings(edits.strip)
     if edits.for_model:
-        counts = ", ".join(f"{number:,} {words}" for words, number in edits.for_model.counts.items())
-        yield make_visible(f"For {edits.for_model.model}: {counts or 'nothing had to go'}.")
+        counts = ", ".join(f"{number:,} {noun}" for noun, number in edits.for_model.counts.items())
+        yield make_visible(f"For {edits.for_model.model}: {counts or 'nothing had to be removed'}.")
     if edits.compress:
         yield make_visible(_describe_shortened_texts(edits.compress))
     if edits.compact:
         yield make_visible(_describe_compacted_turns(edits.compact))
     if edits.portable:
-        yield "In the portable form: one line of user and assistant entries."
+        yield "Portable: one chain of user and assistant entries."
 
 
 def _describe_shortened_texts(done: ShortenedTexts) -> str:
     texts, turns = format_count(done.texts, "text"), format_count(len(done.turns), "turn")
     if not done.shortened:
-        why = f"{done.kept:,} could not be" if done.kept else "all are short already"
-        return f"None of {texts} of {turns} was made shorter: {why}."
-    by = "without a model: sentences were left out" if done.model is None else f"by {done.model}"
-    rest = "it was" if done.kept == 1 else "they were"
-    stayed = f"; {done.kept:,} could not be, and stayed as {rest}" if done.kept else ""
+        reason = f"{done.kept:,} could not be" if done.kept else "all are already short"
+        return f"None of {texts} in {turns} was shortened: {reason}."
+    by = "by leaving out sentences" if done.model is None else f"by {done.model}"
+    unchanged = f"; {done.kept:,} could not be shortened" if done.kept else ""
     ratio = done.characters_after / max(done.characters_before, 1)
     amount = f"{done.characters_before:,} characters before, {done.characters_after:,} after ({ratio:.0%})"
-    return f"{done.shortened:,} of {texts} of {turns} made shorter, {by}: {amount}{stayed}."
+    return f"Shortened {done.shortened:,} of {texts} in {turns} {by}: {amount}{unchanged}."
 
 
 def _describe_compacted_turns(done: CompactedTurns) -> str:
     by = "an outline made without a model" if done.model is None else f"a summary by {done.model}"
     return (
-        f"{format_count(done.turns, 'turn')} summed up, {done.kept} kept word for word: about"
+        f"Summarized {format_count(done.turns, 'turn')}, kept {done.kept} word for word: about"
         f" {done.tokens_before:,} tokens before, {done.tokens_after:,} after; {by}."
     )
 
@@ -121,7 +121,7 @@ def _describe_compacted_turns(done: CompactedTurns) -> str:
 
 
 def describe_savings(savings: StripSavings | StripPreview) -> Iterator[str]:
-    """Say what was stripped, by rule and in all."""
+    """Describe the savings by rule and in total."""
     if not savings.rules:
         yield "There is nothing to strip."
         return
@@ -150,7 +150,7 @@ def _describe_counts(rule: RuleSavings) -> Iterator[str]:
 
 
 def describe_repair(result: RepairResult, only: Sequence[str] = ()) -> Iterator[str]:
-    """Say what was repaired, what was not, and what to do instead."""
+    """Describe what was repaired, what was not, and what to do instead."""
     if not result.treatments:
         yield from _explain_no_repair(only)
         return
@@ -161,37 +161,37 @@ def describe_repair(result: RepairResult, only: Sequence[str] = ()) -> Iterator[
         yield f"{amounts}   {outcome}{to_visible_line(item.words)}"
     yield REPAIR_DEFINITION
     if result.revealed:
-        yield f"What is shown again has illnesses of its own: {', '.join(result.revealed)}; repair these too."
+        yield f"The recovered entries have other problems: {', '.join(result.revealed)}; repair these too."
     if left := [item.kind for item in result.treatments if item.left]:
-        yield f"{format_count(len(left), 'kind')} not cured: {', '.join(left)}."
+        yield f"Not repaired: {', '.join(left)}."
     is_written = result.made is not None or result.change is not None
     if not any(item.done for item in result.treatments) if result.dry_run else not is_written:
-        yield "Nothing could be repaired, and nothing was written."
+        yield "Nothing could be repaired; nothing was written."
     elif result.dry_run:
         yield _DRY_RUN_NOTE
     elif result.change is not None:
-        yield f"Written in place. `turnlog undo {result.change}` brings the original back."
+        yield f"Repaired in place. `turnlog undo {result.change}` restores the original."
     if result.made is not None:
         yield from describe_copy(result.made)
 
 
 def _explain_no_repair(only: Sequence[str]) -> Iterator[str]:
     if not only:
-        yield "Nothing to repair: the doctor finds no illness; what it only notes is repaired when --only names it."
+        yield "Nothing to repair: the doctor finds no problem. To repair a note, name its kind with --only."
         return
-    yield f"Nothing to repair: it has no {', no '.join(only)}."
+    yield f"Nothing to repair: the session has no {' and no '.join(only)}."
     for kind in only:
         if kind in ALTERNATIVES_BY_KIND:
-            yield f"{kind} is not repaired in a session: {ALTERNATIVES_BY_KIND[kind]}."
+            yield f"{kind} can't be repaired in a session: {ALTERNATIVES_BY_KIND[kind]}."
 
 
 # -- secrets
 
 
 def describe_redaction(result: RedactResult) -> Iterator[str]:
-    """Say which secrets there are and where; never what they are."""
+    """Describe which kinds of secrets were found and where, without showing them."""
     if not result.found:
-        yield "No secrets found. Rules know the forms of well-known secrets only; look yourself before you share."
+        yield "No secrets found. The rules only cover common formats; check the session yourself before you share it."
         return
     width = max(16, 2 + max(len(item.rule) for item in result.rules))
     yield f"{'rule':<{width}}{'times':>7}{'secrets':>9}"
@@ -206,45 +206,44 @@ def describe_redaction(result: RedactResult) -> Iterator[str]:
         yield f"  … and {len(result.places) - _MAX_LISTED_PLACES:,} more places (--json lists them all)"
     if result.thinking_dropped:
         blocks = format_count(result.thinking_dropped, "block")
-        goes = "went" if result.is_written else "would go"
-        yield f"{blocks} of thinking with a secret {goes} as a whole: a changed one would be refused."
+        verb = "Removed" if result.is_written else "A copy leaves out"
+        yield f"{verb} {blocks} of thinking with a secret: the API refuses changed thinking."
 
 
 # -- labels
 
 
 def describe_label(label: AppendedLabel, *, is_tag: bool = False) -> str:
-    """Say what a session is called or tagged now."""
+    """Describe the new title or tag of a session."""
     if not is_tag:
-        words = f"is now called {label.value!r}"
+        effect = f"is now titled {label.value!r}"
     else:
-        words = f"is now tagged #{label.value}" if label.value else "has no tag any more"
-    return to_visible_line(f"{label.session_id} {words}")
+        effect = f"is now tagged #{label.value}" if label.value else "no longer has a tag"
+    return to_visible_line(f"{label.session_id} {effect}")
 
 
 def list_label_remarks(label: AppendedLabel) -> Iterator[str]:
-    """Warn of a client that has the session open."""
+    """Warn if the session is open in Claude Code."""
     if label.open_elsewhere:
-        again = "When that goes on, it may bring back what it remembers; then do this again."
-        yield f"Note: {label.open_elsewhere}. {again}"
+        warning = "It may write the old value again; in that case, repeat this command."
+        yield f"Note: {label.open_elsewhere}. {warning}"
 
 
 # -- exports
 
 
 def describe_export(done: ExportResult, options: ExportOptions, *, is_many: bool = False) -> Iterator[str]:
-    """Say what was written, and which secrets were replaced."""
+    """Describe what was written, and how many secrets were replaced."""
     if done.output is not None:
         many = f"{format_count(len(done.sessions), 'session')}, " if is_many else ""
-        yield to_visible_line(f"Written to {done.output} ({many}{format_size(done.bytes)})")
+        yield to_visible_line(f"Wrote {done.output} ({many}{format_size(done.bytes)})")
         pages = done.output.with_name(f"{done.output.stem}-pages")
         if done.format == "html" and not is_many and pages.is_dir():
-            long = f"It is long: its other pages stand in {pages}; the two belong together (--one-file writes one)"
-            yield to_visible_line(long)
+            yield to_visible_line(f"More pages are in {pages}; keep them together (--one-file writes a single page)")
     if done.redaction is not None:
         rules = ", ".join(f"{item.rule} {item.times:,}" for item in done.redaction.rules)
         times = f"{format_count(done.redaction.found, 'time')} ({rules})" if rules else "never"
-        known = "Rules know the forms of well-known secrets only; look yourself"
-        yield to_visible_line(f"Secrets replaced by marks: {times}. {known}")
+        warning = "The rules only cover common formats; check the export yourself"
+        yield to_visible_line(f"Secrets replaced with placeholders: {times}. {warning}")
         if options.has_images:
-            yield "Images and documents were not looked into; --no-images leaves them out"
+            yield "Images and documents were not searched; --no-images leaves them out"

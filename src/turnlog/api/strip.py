@@ -1,15 +1,15 @@
-"""What can be stripped from a session: options from words and presets, what they would save, and which of them fit.
+"""Options for stripping a session: parses them, estimates their savings, and finds those that fit a size.
 
     preset       light | standard | heavy | extreme, or one of the user's own
-    tools        keep=N: the calls of the last N turns that have calls stay, and older ones go
-                 truncate[=CHARS]: older ones are shortened instead
-                 remove[=N]: older ones go, call and result both; with N, those before the last N such turns
-                 MODE:NAME,NAME: the same for some tools only; patterns such as mcp__* are names too
+    tools        keep=N: keep the calls of the last N turns that have calls, and remove older ones
+                 truncate[=CHARS]: shorten older ones instead
+                 remove[=N]: remove older calls with their results; with N, those before the last N such turns
+                 MODE:NAME,NAME: the same for some tools only; names can be patterns such as mcp__*
     thinking     keep, remove, or keep-last=N
-    images       keep, or keep=N; copies likewise
-    protect      tools whose calls are never touched
+    images       keep, or keep=N; the same for copies
+    protect      tools whose calls never change
 
-These options take precedence over a preset. `keep` alone takes back what the preset asks for.
+These options take precedence over a preset. `keep` alone overrides the preset.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from turnlog.session.window.window_fill import compute_window_fill
 
 DEFAULT_PRESET = "standard"
 DEFAULT_TRUNCATE_CHARS = 800
-"""How many characters a shortened text keeps by default."""
+"""The number of characters that a shortened text keeps by default."""
 _TOOLS_PATTERN = re.compile(
     r"(?:keep=(?P<keep>\d{1,6})|(?P<mode>truncate|remove)(?:=(?P<number>\d{1,6}))?(?::(?P<names>.+))?)"
 )
@@ -51,7 +51,7 @@ _COUNT_FORMS = {
     "images": (_NEWEST_PATTERN, "keep, or keep=N with N from 0 to 999999"),
     "copies": (_NEWEST_PATTERN, "keep, or keep=N with N from 0 to 999999"),
 }
-"""What stays of the newest: the form of its value, and that form in words."""
+"""Options that keep the newest items: the pattern of the value, and its description."""
 STRIP_RUNGS: tuple[Mapping[str, Any], ...] = (
     {"noise": True, "duplicates": True},
     {"noise": True, "duplicates": True, "stale_reads": True},
@@ -66,19 +66,19 @@ STRIP_RUNGS: tuple[Mapping[str, Any], ...] = (
     {"preset": "heavy", "tools": "keep=1"},
     {"preset": "extreme"},
 )
-"""The options that `fit` tries, the mildest first."""
+"""The options that `fit` tries, mildest first."""
 _TARGET_PATTERN = re.compile(r"(?P<share>\d{1,3})%|(?P<tokens>\d{1,9})(?P<thousand>[kK])?")
 
 
 class StripSavings(Struct, frozen=True):
-    """What stripping takes out of a session."""
+    """What stripping removes from a session."""
 
     rules: tuple[RuleSavings, ...]
-    """What each rule takes out; rules that find nothing are left out."""
+    """What each rule removes; rules that find nothing are not listed."""
     bytes_before: int
     bytes_after: int
     tokens_before: int | None
-    """What the next request would hold, estimated; None where nothing would be resumed."""
+    """The estimated tokens of the next request; None if nothing would be resumed."""
     tokens_after: int | None
     rows_before: int
     rows_after: int
@@ -88,11 +88,11 @@ class FitSummary(Struct, frozen=True):
     """The options that make a session fit."""
 
     target: int
-    """Tokens that the next request may hold."""
+    """The maximum tokens of the next request."""
     after: int
-    """Tokens that it would hold."""
+    """The estimated tokens of the next request."""
     command: str
-    """The `turnlog clone` command that makes such a session."""
+    """The `turnlog clone` command that creates the session."""
 
 
 class StripPreview(Struct, frozen=True):
@@ -109,7 +109,7 @@ class StripPreview(Struct, frozen=True):
     rows_before: int
     rows_after: int
     fit: FitSummary | UnsetType = UNSET
-    """What was chosen, if `fit` was given."""
+    """The chosen options, if `fit` was used."""
 
 
 class StripFit(NamedTuple):
@@ -117,13 +117,13 @@ class StripFit(NamedTuple):
 
     options: StripOptions
     flags: tuple[str, ...]
-    """Options of `turnlog clone` that ask for the same."""
+    """The equivalent options of `turnlog clone`."""
     target: int
     after: int
 
 
 def to_strip_savings(report: StripReport) -> StripSavings:
-    """Turn the report of the stripper into the value that is returned."""
+    """Convert the stripper's report to the public value."""
     return StripSavings(**{name: getattr(report, name) for name in StripSavings.__struct_fields__})
 
 
@@ -136,15 +136,15 @@ def strip_session(
     config: Config | None = None,
     notify: Notify | None = None,
 ) -> StripPreview:
-    """Tell what stripping a session would save, without writing anything.
+    """Preview what stripping a session would save, without writing anything.
 
-    `strip` is what `build_strip_options` returns, or the name of a preset; `standard` if it is left out. `fit` chooses
-    the mildest options that fit a share of the window (`60%`) or a number of tokens (`120k`). `clone_session` with the
-    same options makes such a session.
+    `strip` is a value from `build_strip_options` or the name of a preset (default: `standard`). `fit` chooses the
+    mildest options that reach a share of the context window (`60%`) or a number of tokens (`120k`). `clone_session`
+    with the same options creates the session.
     """
     config = config or load_config()
     if fit is not None and strip is not None:
-        raise UsageError("fit chooses what to strip; give fit or the options, not both")
+        raise UsageError("fit chooses the options itself; use either fit or strip")
     with open_session(session, config, notify) as opened:
         fitted = choose_fit(opened, fit, protect, config=config) if fit is not None else None
         options = fitted.options if fitted else resolve_strip_options(strip or DEFAULT_PRESET, config, protect)
@@ -162,7 +162,7 @@ def strip_session(
 
 
 def choose_pasteable_name(name: str | Path, path: Path) -> str:
-    """Name the session in another command: by then `last` or a title may mean another one."""
+    """Name the session for a later command, when `last` or a title may mean another session."""
     if Path(name).exists():
         return str(name)
     return path.stem if is_session_id(path.stem) else str(path)
@@ -174,7 +174,7 @@ def choose_pasteable_name(name: str | Path, path: Path) -> str:
 def resolve_strip_options(
     strip: StripOptions | str, config: Config | None = None, protect: Sequence[str] = ()
 ) -> StripOptions:
-    """Look up a preset where only its name is given."""
+    """Return the options, or look up a preset by name."""
     if isinstance(strip, StripOptions):
         return strip
     options = build_strip_options(preset=strip, protect=protect, config=config)
@@ -196,9 +196,9 @@ def build_strip_options(
     config: Config | None = None,
     prefix: str = "",
 ) -> StripOptions | None:
-    """Build the options for stripping from a preset and from words such as `keep=5`; None if nothing is asked for.
+    """Build the options for stripping from a preset and values such as `keep=5`; None if there are none.
 
-    `prefix` is what an error puts before the name of an option: the command line spells them with `--`.
+    Errors put `prefix` before the name of an option; the command line uses `--`.
     """
     values = {
         "tools": tools, "protect": protect, "duplicates": duplicates, "stale_reads": stale_reads,
@@ -210,24 +210,24 @@ def build_strip_options(
 
 
 def _load_preset(name: str, config: Config, seen: tuple[str, ...] = ()) -> StripOptions:
-    """Find a preset: one of the user's own, or one that turnlog has."""
+    """Find a preset of the user, or a built-in one."""
     own = config.presets.get(name)
     if own is None or name in seen:
         known = next((preset.strip_options for preset in PRESETS if preset.name == name), None)
         if known is None:
             names = ", ".join([*(preset.name for preset in PRESETS), *config.presets])
-            raise UsageError(f"no preset is called {name!r}; there are {names}")
+            raise UsageError(f"no preset is named {name!r}; use one of {names}")
         return known
     place = f"{config_file()}, [presets.{name}]: "
     if unknown := sorted(own.keys() - set(_PRESET_KEYS)):
-        raise UsageError(f"{place}unknown key {unknown[0]!r}; there are {', '.join(_PRESET_KEYS)}")
+        raise UsageError(f"{place}unknown key {unknown[0]!r}; use one of {', '.join(_PRESET_KEYS)}")
     base = own.get("base")
     start = _load_preset(str(base), config, (*seen, name)) if base is not None else None
     return replace(_change_options(start, own, place), preset=name)
 
 
 def _change_options(start: StripOptions | None, values: Mapping[str, Any], place: str) -> StripOptions:
-    """Change some options; `place` says where a wrong value was found."""
+    """Change some options; errors start with `place`."""
     changed: dict[str, Any] = {}
     for key in _FLAG_KEYS:
         if values.get(key) not in (None, False, True):
@@ -244,29 +244,29 @@ def _change_options(start: StripOptions | None, values: Mapping[str, Any], place
 def _to_word_list(value: Any, key: str, place: str) -> Iterable[str]:
     items = [value] if isinstance(value, str) else value or ()
     if not isinstance(items, list | tuple) or not all(isinstance(item, str) for item in items):
-        raise UsageError(f"{place}{key} = {value!r}: expected a text or a list of texts")
+        raise UsageError(f"{place}{key} = {value!r}: expected a string or a list of strings")
     return items
 
 
-def _parse_count(key: str, words: str, place: str) -> int | None:
-    """How many of the newest stay; None: all."""
+def _parse_count(key: str, text: str, place: str) -> int | None:
+    """Parse how many of the newest items to keep; None means all."""
     form, expected = _COUNT_FORMS[key]
-    if (value := form.fullmatch(words)) is None:
-        raise UsageError(f"{place}{key} {words}: expected {expected}")
+    if (value := form.fullmatch(text)) is None:
+        raise UsageError(f"{place}{key} {text}: expected {expected}")
     return None if value["all"] else int(value["number"] or 0)
 
 
 def _apply_tool_rules(options: StripOptions, rules: list[str], place: str) -> StripOptions:
-    """Add rules for tools; `keep=N` holds for all of them, wherever it is given."""
+    """Add rules for tools; `keep=N` applies to all of them, whatever the order."""
     parsed = []
-    for words in rules:
-        if (rule := _TOOLS_PATTERN.fullmatch(words)) is None:
+    for text in rules:
+        if (rule := _TOOLS_PATTERN.fullmatch(text)) is None:
             forms = "keep=N, truncate, truncate=CHARS, remove, remove=N, each mode also as MODE:NAME,NAME"
-            raise UsageError(f"{place}tools {words}: expected one of {forms}; numbers from 0 to 999999")
+            raise UsageError(f"{place}tools {text}: expected one of {forms}; numbers from 0 to 999999")
         parsed.append(rule)
     keeps = [int(rule["keep"]) for rule in parsed if rule["keep"]]
     if len(keeps) > 1:
-        raise UsageError(f"{place}tools: keep=N is given {len(keeps)} times; once is enough")
+        raise UsageError(f"{place}tools: keep=N is used {len(keeps)} times; use it once")
     keep = keeps[0] if keeps else None
     modes: dict[str | None, list[re.Match[str]]] = {}
     for rule in parsed:
@@ -283,20 +283,20 @@ def _apply_tool_rules(options: StripOptions, rules: list[str], place: str) -> St
     return options
 
 
-def _build_rule(words: list[re.Match[str]], keep: int, place: str) -> StripRule:
-    """Build the rule that some words make together; the last one of each mode counts."""
-    numbers = {word["mode"]: int(word["number"]) if word["number"] else None for word in words}
+def _build_rule(matches: list[re.Match[str]], keep: int, place: str) -> StripRule:
+    """Combine parsed values into one rule; the last one of each mode counts."""
+    numbers = {match["mode"]: int(match["number"]) if match["number"] else None for match in matches}
     gone = None
     if "remove" in numbers:
         gone = keep if numbers["remove"] is None else numbers["remove"]
         if gone < keep:
-            raise UsageError(f"{place}tools remove={gone}: keep={keep} keeps these; valid are {keep} to 999999")
+            raise UsageError(f"{place}tools remove={gone}: conflicts with keep={keep}; use {keep} to 999999")
     longest = numbers.get("truncate")
     return StripRule(keep, DEFAULT_TRUNCATE_CHARS if "truncate" in numbers and longest is None else longest, gone)
 
 
 def _keep_last_turns(rule: StripRule, keep: int) -> StripRule:
-    """Let a preset's rule leave the last turns alone."""
+    """Make a preset's rule keep the last turns unchanged."""
     gone = None if rule.gone is None else max(keep, keep + rule.gone - rule.whole)
     return replace(rule, whole=keep, gone=gone)
 
@@ -305,12 +305,12 @@ def _keep_last_turns(rule: StripRule, keep: int) -> StripRule:
 
 
 def choose_fit(session: Session, target: str, protect: Sequence[str], *, config: Config | None = None) -> StripFit:
-    """Choose the mildest rung that fits; raises `Refused` where none does."""
+    """Choose the mildest options that fit; raise `Refused` if none do."""
     fill = compute_window_fill(session)
     room = _parse_target_tokens(target, fill.threshold or fill.window)
     entries = list(session.file.entries)
     if fill.estimate <= room:
-        raise Refused(f"{session.path}: it already fits: {fill.estimate:,} tokens of {room:,}; nothing to strip")
+        raise Refused(f"{session.path}: already fits: {fill.estimate:,} tokens of {room:,}; nothing to strip")
     after = fill.estimate
     for rung in STRIP_RUNGS:
         options = build_rung_options(rung, protect, config=config)
@@ -318,15 +318,15 @@ def choose_fit(session: Session, target: str, protect: Sequence[str], *, config:
         if after <= room:
             return StripFit(options, _spell_flags(rung, protect), room, after)
     raise Refused(
-        f"{session.path}: no stripping fits {target} ({room:,} tokens): {after:,} tokens are left without any call;"
-        f" `turnlog clone {session.session_id or session.path} --compact` puts a summary in the place of older turns"
+        f"{session.path}: stripping can't reach {target} ({room:,} tokens): {after:,} remain without any calls;"
+        f" `turnlog clone {session.session_id or session.path} --compact` replaces older turns with a summary"
     )
 
 
 def build_rung_options(
     rung: Mapping[str, Any], protect: Sequence[str] = (), *, config: Config | None = None
 ) -> StripOptions:
-    """Build the options of one rung."""
+    """Build the options of one entry of `STRIP_RUNGS`."""
     options = build_strip_options(**rung, protect=list(protect), config=config)
     assert options is not None
     return options if "preset" in rung else replace(options, preset="")
@@ -339,7 +339,7 @@ def _parse_target_tokens(target: str, limit: int | None) -> int:
     if value["tokens"]:
         return int(value["tokens"]) * (1000 if value["thousand"] else 1)
     if limit is None:
-        raise UsageError(f"fit {target}: the size of this model's window is not known; give tokens, such as 120k")
+        raise UsageError(f"fit {target}: the size of this model's context window is unknown; use tokens, such as 120k")
     return limit * int(value["share"]) // 100
 
 

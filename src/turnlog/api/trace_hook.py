@@ -1,4 +1,4 @@
-"""The client's hook that starts tracing at the end of each turn: where it is installed, and what it left."""
+"""Installs, removes and inspects the Claude Code hook that starts tracing at the end of each turn."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SETTINGS_SCOPES = ("user", "project", "local")
 
 
 class HookSettings(Struct, frozen=True):
-    """What one file of the client's settings says of the hook."""
+    """The state of the hook in one settings file of Claude Code."""
 
     scope: str
     """user, project or local."""
@@ -43,44 +43,44 @@ class HookSettings(Struct, frozen=True):
     events: tuple[str, ...] = ()
     command: str | None = None
     current: bool = False
-    """It is the hook of this turnlog, for all events."""
+    """Whether it is the hook of this turnlog, for all events."""
     targets: tuple[str, ...] = ()
-    """The only targets that it sends to; empty: to all that are configured."""
+    """The only targets that it sends to; empty: all configured targets."""
     since: str | None = None
     disabled: bool = False
-    """The settings keep the client from running any hook."""
+    """Whether the settings disable all hooks."""
     error: str | None = None
 
 
 class HookWakes(Struct, frozen=True):
-    """What the hook has left for a worker."""
+    """Requests of the hook that no worker has handled yet."""
 
     waiting: int
     broken: int
 
 
 class HookTrouble(Struct, frozen=True):
-    """What last went wrong in the background."""
+    """The last error in the background."""
 
     time: str
     words: str
 
 
 class HookStatus(Struct, frozen=True):
-    """Where the hook is installed, where it sends to, and what went wrong."""
+    """Where the hook is installed, its targets, and its last error."""
 
     settings: tuple[HookSettings, ...]
     targets: tuple[str, ...]
     problem: str | None
-    """What is wrong with the configuration of targets."""
+    """The error in the configuration of targets."""
     wakes: HookWakes
     trouble: HookTrouble | None
 
 
 def install_hook(scope: str = "user", *, targets: Sequence[str] = (), dry_run: bool = False) -> SettingsPlan:
-    """Put the hook into the client's settings; everything else in them stays as it is, byte for byte.
+    """Add the hook to the settings of Claude Code; the rest of the file doesn't change, byte for byte.
 
-    The hook finds this data folder and these settings, whatever variables the client has.
+    The command contains the paths of the data folder and the config file, because Claude Code may have other variables.
     """
     config = config_file().absolute() if os.environ.get("TURNLOG_CONFIG") else None
     options = HookOptions(trace_dir().absolute(), targets, config)
@@ -88,7 +88,7 @@ def install_hook(scope: str = "user", *, targets: Sequence[str] = (), dry_run: b
 
 
 def uninstall_hook(scope: str = "user", *, dry_run: bool = False) -> SettingsPlan:
-    """Take the hook out of the client's settings."""
+    """Remove the hook from the settings of Claude Code."""
     return _apply(plan_hook_removal(find_settings_file(scope)), dry_run)
 
 
@@ -99,16 +99,16 @@ def _apply(plan: SettingsPlan, dry_run: bool) -> SettingsPlan:
 
 
 def find_settings_file(scope: str) -> Path:
-    """Find the file of the client's settings that a scope means."""
+    """Return the path of the settings file for a scope."""
     if scope not in SETTINGS_SCOPES:
-        raise UsageError(f"scope {scope}: there are {', '.join(SETTINGS_SCOPES)}")
+        raise UsageError(f"scope {scope}: unknown; use one of {', '.join(SETTINGS_SCOPES)}")
     if scope == "user":
         return list_config_candidates()[0] / "settings.json"
     return Path.cwd() / ".claude" / ("settings.json" if scope == "project" else "settings.local.json")
 
 
 def read_hook_status(*, config: Config | None = None) -> HookStatus:
-    """Tell where the hook is installed, where it sends to, and what went wrong."""
+    """Read where the hook is installed, its targets, and its last error."""
     waiting, broken = count_wakes(trace_dir())
     note = read_last_trouble(trace_dir())
     targets: tuple[str, ...] = ()
@@ -126,27 +126,27 @@ def read_hook_status(*, config: Config | None = None) -> HookStatus:
 def _read_settings(scope: str) -> HookSettings:
     path = find_settings_file(scope)
     try:
-        there = read_installed_hooks(path)
+        installed = read_installed_hooks(path)
     except TurnlogError as error:
         return HookSettings(scope, path, path.exists(), installed=False, error=str(error))
     own = {sys.executable, client_hook.__file__, str(trace_dir().absolute())}
-    is_complete = {*there.events} >= {*HOOK_EVENTS} and len(there.commands) == 1
+    is_complete = {*installed.events} >= {*HOOK_EVENTS} and len(installed.commands) == 1
     return HookSettings(
         scope=scope,
         path=path,
         exists=path.exists(),
-        installed=bool(there.events),
-        events=tuple(there.events),
-        command=there.commands[0] if there.commands else None,
-        current=is_complete and _is_own_command(there.commands[0], own),
-        targets=tuple(there.targets),
-        since=_to_time_text(there.since),
-        disabled=there.is_disabled,
+        installed=bool(installed.events),
+        events=tuple(installed.events),
+        command=installed.commands[0] if installed.commands else None,
+        current=is_complete and _is_own_command(installed.commands[0], own),
+        targets=tuple(installed.targets),
+        since=_to_time_text(installed.since),
+        disabled=installed.is_disabled,
     )
 
 
 def _is_own_command(command: str, words: set[str]) -> bool:
-    """Whether a command is one of this installation; a quote in a path is spelled differently in it."""
+    """Return whether a command belongs to this installation; quotes in paths are escaped in it."""
     plain = command.replace("'\"'\"'", "'")
     return all(word in plain for word in words)
 

@@ -1,4 +1,4 @@
-"""What waits for tracing backends, what was sent to them, and what went wrong."""
+"""The outbox for tracing backends: its status, and sending what is waiting."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ _TIME_FIELDS = ("oldest", "last_success", "failed", "warned", "held_since", "nex
 
 
 class TraceTrouble(Struct, frozen=True):
-    """What last went wrong in the background."""
+    """The last error in the background."""
 
     time: str
     words: str
 
 
 class TargetState(Struct, frozen=True):
-    """What was sent to a target, and what waits; `trace.outbox.target_status` explains the fields."""
+    """What was sent to a target and what is waiting; `trace.outbox.target_status` explains the fields."""
 
     target: str
     """Its name and server."""
     configured: bool
-    """False: nothing more is sent to it."""
+    """If False, nothing more is sent to it."""
     key: str
     sent_spans: int
     sent_batches: int
@@ -72,19 +72,19 @@ class TargetState(Struct, frozen=True):
 
 
 class TraceStatus(Struct, frozen=True):
-    """What is known of all targets."""
+    """The state of all targets."""
 
     outbox: Path
     bytes: int
-    """What the outbox takes on the disk."""
+    """The size of the outbox on disk."""
     problem: str | None
-    """What is wrong with the settings."""
+    """The error in the settings."""
     trouble: TraceTrouble | None
     targets: tuple[TargetState, ...]
 
 
 def read_trace_status(*, config: Config | None = None) -> TraceStatus:
-    """Tell what was sent to each target, and what waits; no file is created where there is none yet."""
+    """Read what was sent to each target and what is waiting, without creating an outbox."""
     path, problem = trace_dir() / OUTBOX_FILE_NAME, None
     settings = (config or load_config()).trace
     try:
@@ -127,9 +127,9 @@ class TargetFlush(Struct, frozen=True):
     refusal: str | None
     rejected_spans: int
     failures: int
-    """Attempts that are to be made again."""
+    """Attempts that will be repeated."""
     busy: bool
-    """Another process is sending to it."""
+    """Whether another process is sending to it."""
     error: str | None
     pending_spans: int
     quarantined_spans: int
@@ -142,7 +142,7 @@ class FlushReport(Struct, frozen=True):
 
     @property
     def is_complete(self) -> bool:
-        """Whether everything was sent, or another process is at it."""
+        """Whether everything was sent, or another process is sending it."""
         return not any(
             item.refused_batches or item.rejected_spans or (item.pending_spans and not item.busy)
             for item in self.targets
@@ -158,9 +158,9 @@ def flush_traces(
     notify: Notify | None = None,
     progress: Progress | None = None,
 ) -> FlushReport:
-    """Send now what waits in the outbox, to some targets or to all.
+    """Send what is waiting in the outbox now, to some targets or to all.
 
-    `wait` is how many seconds to keep trying, `quarantined` also sends what a server refused before.
+    `wait` is the number of seconds to keep trying; `quarantined` also sends what a server refused before.
     """
     chosen = require_targets((config or load_config()).trace, os.environ, targets)
     path = trace_dir() / OUTBOX_FILE_NAME
@@ -203,4 +203,4 @@ def _to_flush(target: TraceTarget, delivered: DeliveryResult, status: TargetStat
 def _mention_others(outbox: Outbox, keys: set[str], notify: Notify) -> None:
     for item in outbox.list_statuses():
         if item.key not in keys and item.pending_spans:
-            notify(f"{item.shown}: is not configured; {format_count(item.pending_spans, 'span')} wait for it")
+            notify(f"{item.shown}: is not configured; {format_count(item.pending_spans, 'span')} waiting for it")

@@ -1,4 +1,4 @@
-"""Sessions that may have spans, also those of which only sub-agents are left."""
+"""Finds sessions that may have spans, including those of which only sub-agents are left."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class TraceableFile(NamedTuple):
     """A session that may have spans."""
 
     path: Path
-    """Where its file is, or would be."""
+    """The path of its file, which may no longer exist."""
     time: float
-    """When something was last said in it."""
+    """The time of its last message."""
     written_ns: int
 
 
 def find_traceable(name: str | Path, config: Config, notify: Notify | None = None) -> Path:
-    """Find the file of the session that a name means, also where only files of its sub-agents are left."""
+    """Find the file of a session by name, even if only files of its sub-agents are left."""
     try:
         return locate_session(name, config, notify)
     except NotFound:
@@ -41,7 +41,7 @@ def find_traceable(name: str | Path, config: Config, notify: Notify | None = Non
 
 
 def traceable_files(rows: Iterable[CatalogueRow], config: Config, project: str | None) -> list[TraceableFile]:
-    """The sessions that may have spans, those written first before their copies."""
+    """List the sessions that may have spans, oldest first, so that originals come before their copies."""
     found = [TraceableFile(row.file.path, row.time, row.file.mtime_ns) for row in _skip_unanswered(rows)]
     for item in _find_strays(config):
         if project is None or is_in_project(peek_safely(str(item.agents[0].path)).cwd, project):
@@ -51,7 +51,7 @@ def traceable_files(rows: Iterable[CatalogueRow], config: Config, project: str |
 
 
 def _skip_unanswered(rows: Iterable[CatalogueRow]) -> Iterator[CatalogueRow]:
-    """Leave out files without an answer, unless a sub-agent of theirs has one."""
+    """Skip files without an answer, unless one of their sub-agents has one."""
     owners: dict[Path, frozenset[str]] = {}
     for row in rows:
         if row.ends.junk in _WITHOUT_ANSWERS:

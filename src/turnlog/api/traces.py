@@ -1,4 +1,4 @@
-"""Sessions that are there already, sent to tracing backends."""
+"""Sends existing sessions to tracing backends."""
 
 from __future__ import annotations
 
@@ -30,29 +30,29 @@ from turnlog.trace.wire.poster import Poster
 if TYPE_CHECKING:
     from turnlog.api.index import Progress
 
-_DEMO_REASON = "the sessions of the demo are made up, and are not sent"
+_DEMO_REASON = "demo sessions are not sent"
 _NO_TARGET = TraceTarget("no target", "http://127.0.0.1/v1/traces")
-"""The target of a preview where none is configured."""
+"""The target of a preview if none is configured."""
 _SERVER_TIMEOUT_SECONDS = 20.0
-"""How long to wait for a server that does not answer before only the outbox is filled."""
+"""How long to wait for a server at the end; after that, spans stay in the outbox."""
 
 
 class TargetPreview(Struct, frozen=True):
-    """What would be sent to a target."""
+    """The spans that would be sent to a target."""
 
     target: str | None
-    """None where none is configured."""
+    """None if no target is configured."""
     spans: tuple[SessionSpan, ...]
 
 
 class TracePreview(Struct, frozen=True):
-    """What would be sent, by target."""
+    """The spans that would be sent, by target."""
 
     targets: tuple[TargetPreview, ...]
 
 
 class TargetBackfill(Struct, frozen=True):
-    """What was sent to a target."""
+    """The result of sending sessions to one target."""
 
     target: str
     sessions: int
@@ -64,7 +64,7 @@ class TargetBackfill(Struct, frozen=True):
     pending: int
     quarantined: int
     rejected: int
-    """Spans that the server dropped, in answers that accepted the request."""
+    """Spans that the server dropped although it accepted the request."""
     refusal: str | None
     last_error: str | None
     skipped: list[str]
@@ -72,18 +72,18 @@ class TargetBackfill(Struct, frozen=True):
 
     @property
     def refused_spans(self) -> int:
-        """How many spans the server did not take and will not get again by themselves."""
+        """The number of spans that the server refused and that are not sent again automatically."""
         return self.quarantined + self.rejected
 
 
 class BackfillReport(Struct, frozen=True):
-    """What was sent, by target."""
+    """The result of sending sessions, by target."""
 
     targets: tuple[TargetBackfill, ...]
 
     @property
     def is_complete(self) -> bool:
-        """Whether all of it was sent and accepted."""
+        """Whether everything was sent and accepted."""
         return not any(item.pending or item.skipped or item.refused_spans for item in self.targets)
 
 
@@ -100,10 +100,10 @@ def backfill_traces(
     notify: Notify | None = None,
     progress: Progress | None = None,
 ) -> BackfillReport:
-    """Send sessions that are there already to the tracing backends: one, those of a project or since a time, or all.
+    """Send existing sessions to the tracing backends: one session, those of a project or since a day, or all.
 
-    Each span is sent once, when it is final; this may be interrupted and repeated. `since` is a day: `2026-11-03`,
-    `yesterday` or `30d`.
+    Each span is sent once, when it is final; the call can be interrupted and repeated. `since` is a day such as
+    `2026-11-03`, `yesterday` or `30d`.
     """
     config = config or load_config()
     paths = _choose_sessions(session, project, since, everything, config, notify)
@@ -129,7 +129,7 @@ def preview_traces(
     config: Config | None = None,
     notify: Notify | None = None,
 ) -> TracePreview:
-    """Show what `backfill_traces` would send; no target is needed."""
+    """Return what `backfill_traces` would send; no target is needed."""
     config = config or load_config()
     paths = _choose_sessions(session, project, since, everything, config, notify)
     found = list_configured_targets(config.trace, os.environ, targets) or [_NO_TARGET]
@@ -147,13 +147,13 @@ def _choose_sessions(
     config: Config,
     notify: Notify | None,
 ) -> list[Path]:
-    """Choose the files of the sessions that are meant, older ones first: an original comes before its copies."""
+    """Choose the files of the sessions, oldest first, so that originals come before their copies."""
     from turnlog.api.sessions import load_catalogue
     from turnlog.api.tools import to_day_start
     from turnlog.api.traceable import find_traceable, traceable_files
 
     if (session is not None) == (project is not None or since is not None or everything):
-        raise UsageError("which sessions? Give one, or a project, a day since when, or everything")
+        raise UsageError("which sessions? Use session, or project, since or everything")
     if session is not None:
         return [find_traceable(session, config, notify)]
     found = load_catalogue(list_config_folders(config), project, everything=True)
@@ -161,7 +161,7 @@ def _choose_sessions(
     files = traceable_files(found.rows, config, project)
     chosen = [file.path for file in files if start is None or file.time >= start.timestamp()]
     if not chosen:
-        raise NotFound("no session fits; `turnlog ls` lists all")
+        raise NotFound("no session matches; `turnlog ls` lists all sessions")
     return chosen
 
 
@@ -182,7 +182,7 @@ def _send_sessions(
     paths: list[Path], outbox: Outbox, target: TraceTarget, live: set[str], progress: Progress | None
 ) -> TargetBackfill:
     sizes = [path.stat().st_size if path.exists() else 0 for path in paths]
-    total, past, found, skipped = sum(sizes), 0, HarvestResult(), []
+    total, bytes_read, found, skipped = sum(sizes), 0, HarvestResult(), []
     results: list[DeliveryResult] = []
     with Poster(target) as poster:
         for path, size in zip(paths, sizes, strict=True):
@@ -193,9 +193,9 @@ def _send_sessions(
             except TurnlogError as error:
                 skipped.append(str(error))
             results.append(deliver_batches(outbox, poster))
-            past += size
+            bytes_read += size
             if progress:
-                progress(past, total)
+                progress(bytes_read, total)
         results.append(deliver_batches(outbox, poster, patience=_SERVER_TIMEOUT_SECONDS))
     status = outbox.read_status(target.key)
     rejection = next((result.rejection for result in reversed(results) if result.rejection), None)
@@ -227,5 +227,5 @@ def _preview_target(
             raise
         except TurnlogError as error:
             if notify:
-                notify(f"left out: {error}")
+                notify(f"Left out: {error}")
     return TargetPreview(None if target.name == _NO_TARGET.name else target.display_name, tuple(spans))

@@ -1,4 +1,4 @@
-"""Deleted sessions: into the trash, back from it, and gone for good."""
+"""Moves sessions to the trash, restores them, and empties the trash."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _MAX_AGE_DAYS = 36_500
 
 
 class SessionDeletion(Struct, frozen=True):
-    """A session that goes into the trash, with all that belongs to it."""
+    """A session that is moved to the trash, with everything that belongs to it."""
 
     session_id: str
     title: str | None
     paths: tuple[Path, ...]
-    """All that goes; folders before what is in them, the transcript last."""
+    """Everything that is moved; folders before their contents, the transcript last."""
     shared_plans: tuple[Path, ...]
-    """Plans that stay, because other sessions use them."""
+    """Plans that are kept because other sessions use them."""
     files: int
     bytes: int
     history_lines: int
-    """Lines of history.jsonl that are the session's; they go only if that was asked for."""
+    """Lines of history.jsonl that belong to the session; they are removed only with `history`."""
 
 
 class Deletions(Struct, frozen=True):
@@ -39,16 +39,16 @@ class Deletions(Struct, frozen=True):
 
     sessions: tuple[SessionDeletion, ...]
     doubts: tuple[str, ...]
-    """Why a client may have one of them open."""
+    """Why one of them may be open in Claude Code."""
     deleted: bool
-    """False after a dry run, and if `confirm` said no."""
+    """False after a dry run, or if `confirm` returned False."""
 
 
 class TrashedSession(Struct, frozen=True):
     """A session in the trash."""
 
     name: str
-    """What it is called in the trash."""
+    """Its name in the trash."""
     session_id: str
     title: str | None
     project: str | None
@@ -58,37 +58,37 @@ class TrashedSession(Struct, frozen=True):
     size: int
     history_lines: int
     complete: bool
-    """False: deleting or restoring was interrupted, and some of it is in its old place."""
+    """False if deleting or restoring was interrupted, and some files are still in their old place."""
     path: Path
     """Its folder in the trash."""
 
 
 class TrashList(Struct, frozen=True):
-    """The sessions in the trash, the newest first."""
+    """The sessions in the trash, newest first."""
 
     deleted: tuple[TrashedSession, ...]
     unreadable: list[str]
-    """What else is in the trash and can't be restored, with the reason."""
+    """Entries of the trash that can't be read, with the reason."""
 
 
 class Undeletion(Struct, frozen=True):
-    """A session that came back from the trash."""
+    """A session that was restored from the trash."""
 
     session: TrashedSession
     files: int
-    """How many files came back."""
+    """The number of restored files."""
     joined: tuple[Path, ...]
-    """Files that a client had gone on writing; their lines follow the original."""
+    """Files that Claude Code continued; their new lines follow the original."""
     aside: tuple[Path, ...]
-    """Where files are now that were in the way."""
+    """The new paths of files that were in the way."""
     altered: list[str]
-    """Files that changed while they were in the trash."""
+    """Files that were changed in the trash."""
     lost: list[str]
-    """Files that are not in the trash any more."""
+    """Files that are no longer in the trash."""
 
 
 class EmptiedTrash(Struct, frozen=True):
-    """Sessions that were removed for good, or would be after a dry run."""
+    """Sessions that were permanently removed, or would be."""
 
     dry_run: bool
     sessions: tuple[TrashedSession, ...]
@@ -96,7 +96,6 @@ class EmptiedTrash(Struct, frozen=True):
 
 
 def open_trash() -> Trash:
-    """Open the trash of this machine."""
     return Trash(data_dir() / "trash")
 
 
@@ -109,7 +108,7 @@ def delete_session(
     config: Config | None = None,
     notify: Notify | None = None,
 ) -> Deletions:
-    """Move a session with everything that belongs to it into the trash; `undelete_session` brings it back."""
+    """Move a session and everything that belongs to it to the trash; `undelete_session` restores it."""
     return delete_sessions([session], history=history, force=force, dry_run=dry_run, config=config, notify=notify)
 
 
@@ -123,36 +122,36 @@ def delete_sessions(
     config: Config | None = None,
     notify: Notify | None = None,
 ) -> Deletions:
-    """Move sessions into the trash, after all of them were found in order.
+    """Move sessions to the trash, after checking all of them.
 
-    `history` also takes what was typed out of history.jsonl. A session that is open in a client is not deleted. Where
-    one may be open, `confirm` decides; without it, and without `force`, nothing is deleted.
+    `history` also removes their prompts from history.jsonl. A session that is open in Claude Code is not deleted. If
+    one may be open, `confirm` decides; without `confirm` and `force`, nothing is deleted.
     """
     paths = list(dict.fromkeys(locate_session(session, config, notify) for session in sessions))
     plans = [plan_deletion(path) for path in paths]
     planned = tuple(map(_to_deletion, plans))
     if dry_run:
         return Deletions(planned, (), deleted=False)
-    asked = confirm is not None
-    doubts = [sign.words for plan in plans for sign in refuse_busy_deletion(plan, force=force, asked=asked)]
+    has_confirm = confirm is not None
+    doubts = [sign.words for plan in plans for sign in refuse_busy_deletion(plan, force=force, asked=has_confirm)]
     found = Deletions(planned, tuple(dict.fromkeys(doubts)), deleted=True)
     if confirm is not None and not confirm(found):
         return Deletions(planned, found.doubts, deleted=False)
     for path in paths:
-        move_to_trash(path, open_trash(), history=history, force=force, asked=asked)
+        move_to_trash(path, open_trash(), history=history, force=force, asked=has_confirm)
     return found
 
 
 def list_trash() -> TrashList:
-    """List the sessions in the trash, the newest first."""
+    """List the sessions in the trash, newest first."""
     listing = open_trash().list_entries()
     return TrashList(tuple(map(_to_trashed_session, listing.entries)), listing.unreadable)
 
 
 def undelete_session(name: str | None = None, *, force: bool = False) -> Undeletion:
-    """Bring back the session that an id, the start of one, a title or a name in the trash means; None: the last one.
+    """Restore a session by id, start of an id, title or name in the trash; None: the one deleted last.
 
-    Nothing is overwritten: a file in the way is set aside by `force`, and refused without.
+    Nothing is overwritten: if a file is in the way, the call fails, or with `force` moves it aside.
     """
     trash = open_trash()
     entries = trash.list_entries().entries
@@ -163,10 +162,10 @@ def undelete_session(name: str | None = None, *, force: bool = False) -> Undelet
 
 
 def empty_trash(older_than_days: float = 0, *, dry_run: bool = False) -> EmptiedTrash:
-    """Remove for good what was deleted at least this many days ago."""
+    """Permanently remove sessions that were deleted at least this many days ago."""
     trash, age = open_trash(), timedelta(days=min(older_than_days, _MAX_AGE_DAYS))
-    gone = tuple(map(_to_trashed_session, trash.list_ripe(age) if dry_run else trash.empty(age)))
-    return EmptiedTrash(dry_run, gone, sum(session.size for session in gone))
+    removed = tuple(map(_to_trashed_session, trash.list_ripe(age) if dry_run else trash.empty(age)))
+    return EmptiedTrash(dry_run, removed, sum(session.size for session in removed))
 
 
 def _to_deletion(plan: DeletionPlan) -> SessionDeletion:

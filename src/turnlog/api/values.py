@@ -1,4 +1,4 @@
-"""Values that several functions take or return; this module leads to no writer of session files."""
+"""Values that several functions take or return; this module imports nothing that writes session files."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ if TYPE_CHECKING:
 
 
 class ByteSink(Protocol):
-    """Takes what would otherwise be written to a file, as an open binary file does."""
+    """Accepts bytes instead of a file, as an open binary file does."""
 
     def writelines(self, lines: Iterable[bytes], /) -> object:
-        """Write one chunk after the other."""
+        """Write the chunks in order."""
 
 
 class RuleFindings(Struct, frozen=True):
-    """What one rule found."""
+    """The findings of one redaction rule."""
 
     rule: str
     times: int
-    """How many times it found a secret."""
+    """The number of places where it found a secret."""
     secrets: int
-    """How many different secrets it found."""
+    """The number of different secrets it found."""
 
 
 def list_rule_findings(report: RedactionReport) -> tuple[RuleFindings, ...]:
-    """List what each rule found, the most frequent first."""
+    """List the findings of each rule, the most frequent first."""
     return tuple(RuleFindings(rule, count.found, count.secrets) for rule, count in report.rules.items())
 
 
 def describe_torn_end(size_in_bytes: int) -> str:
     """Explain why a copy lacks the end of its source."""
-    return f"The last line of the source is cut off: its {format_count(size_in_bytes, 'byte')} were left out."
+    return f"The last line of the source is incomplete and was left out ({format_count(size_in_bytes, 'byte')})."

@@ -1,1 +1,1 @@
-"""What a page may let the program do."""
+"""The actions on sessions that a page can start."""

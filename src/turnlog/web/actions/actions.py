@@ -1,9 +1,9 @@
-"""POST /api/s/{ref}/actions/{verb}: do something to a session, or say what would be done.
+"""POST /api/s/{ref}/actions/{verb}: run an action on a session, or preview it.
 
-The functions of the Python API do it in this process, in a thread: what a page does and what the command line does is
-the same, and the page shows the command to learn from. A child process would isolate nothing that needs it: edits write
-atomically and can be undone, and only PDF runs another program, Chromium, which has its own process and its own limit
-of time. A thread can't be stopped, so an action that takes too long goes on and only its answer does not wait.
+Actions call the functions of the Python API in a thread of this process, like the command line, and the page shows the
+equivalent command. A child process would add no safety: edits write atomically and can be undone, and only PDF runs
+another program, Chromium, which has its own process and timeout. A thread can't be stopped, so an action that takes too
+long continues in the background while the request ends with an error.
 """
 
 from __future__ import annotations
@@ -32,32 +32,32 @@ from turnlog.web.machine import IndexedSession, Machine
 
 ANSWER_TIMEOUT_SECONDS = 600
 _MAX_RUNNING_ACTIONS = 4
-"""Others wait; they don't take threads away from pages."""
+"""More actions wait in a queue, so that pages always find a free thread."""
 _MAX_WORDS_CHARS = 100_000
 _limiter: RunVar[CapacityLimiter] = RunVar("actions")
 
 
 class ActionRequest(Struct, forbid_unknown_fields=True):
-    """What a page asks for; nothing is written unless it says so."""
+    """The request of a page; by default nothing is written."""
 
     options: dict[str, Any] = {}
     dry_run: bool = True
 
 
 async def run_action(request: Request) -> Response:
-    """Do it, or say what would be done."""
+    """Run the action of a request, or preview it."""
     verb = VERBS.get(request.path_params["verb"])
     if verb is None:
-        raise NotFound(f"there is no such action; there are {', '.join(VERBS)}")
-    order = _parse_action_request(await request.body())
+        raise NotFound(f"unknown action; use one of {', '.join(VERBS)}")
+    action = _parse_action_request(await request.body())
     answer = await wait_for_thread(
-        partial(_carry_out_action, request, request.path_params["ref"], verb, order), ANSWER_TIMEOUT_SECONDS
+        partial(_carry_out_action, request, request.path_params["ref"], verb, action), ANSWER_TIMEOUT_SECONDS
     )
     return build_json_response(answer)
 
 
 async def wait_for_thread(work: Callable[[], Any], seconds: float) -> Any:
-    """Run work in a thread; if it takes longer, it goes on, and `Busy` is raised."""
+    """Run work in a thread; if it takes longer than `seconds`, raise `Busy` while the thread continues."""
     limiter = _limiter.get(None)
     if limiter is None:
         limiter = CapacityLimiter(_MAX_RUNNING_ACTIONS)
@@ -67,7 +67,7 @@ async def wait_for_thread(work: Callable[[], Any], seconds: float) -> Any:
             return await to_thread.run_sync(work, abandon_on_cancel=True, limiter=limiter)
     except TimeoutError:
         raise Busy(
-            f"it takes longer than {seconds / 60:g} minutes and goes on in the background; look again later"
+            f"the action takes longer than {seconds / 60:g} minutes and continues in the background; check again later"
         ) from None
 
 
@@ -75,29 +75,29 @@ def _parse_action_request(body: bytes) -> ActionRequest:
     try:
         return msgspec.json.decode(body or b"{}", type=ActionRequest)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise UsageError(f"the body: {error}") from None
+        raise UsageError(f"invalid request body: {error}") from None
 
 
-def _carry_out_action(request: Request, ref: str, verb: Verb, order: ActionRequest) -> dict[str, Any]:
+def _carry_out_action(request: Request, ref: str, verb: Verb, action: ActionRequest) -> dict[str, Any]:
     place = get_machine(request)
     known = place.find_session(ref)
     if known.is_gone:
-        raise NotFound("the file of this session was deleted; `turnlog archive restore` may bring it back")
-    options = dict(order.options)
+        raise NotFound("the file of this session was deleted; `turnlog archive restore` may restore it")
+    options = dict(action.options)
     if verb.command == "fork" and (key := options.pop("item", None)) is not None:
         options["at"] = find_fork_point(place, known, key)
     flags, behind = build_arguments(verb, options)
     name = known.uuid if known.ref == known.uuid else str(known.path)
-    shown = ["turnlog", verb.command, *flags, *(["--"] if _has_dashed_word(behind) else []), name, *behind]
-    if order.dry_run and verb.rehearsal is None:
-        return _build_answer(shown, ActionOutcome(verb.plain), [])
-    shown[2:2] = (verb.rehearsal or ()) if order.dry_run else verb.real
+    command = ["turnlog", verb.command, *flags, *(["--"] if _has_dashed_word(behind) else []), name, *behind]
+    if action.dry_run and verb.rehearsal is None:
+        return _build_answer(command, ActionOutcome(verb.plain), [])
+    command[2:2] = (verb.rehearsal or ()) if action.dry_run else verb.real
     downloads: Downloads = request.app.state.downloads
     folder = downloads.make_folder() if verb.command == "export" else None
     notes: list[str] = []
-    outcome = _perform(verb, ActionCall(known.path, options, order.dry_run, folder, notes.append))
-    answer = _build_answer(shown, outcome, notes)
-    if not order.dry_run and outcome.document:
+    outcome = _perform(verb, ActionCall(known.path, options, action.dry_run, folder, notes.append))
+    answer = _build_answer(command, outcome, notes)
+    if not action.dry_run and outcome.document:
         answer["made"] = _describe_new_session(place, outcome.document)
     if folder is not None:
         file = downloads.offer_folder(folder)
@@ -108,7 +108,7 @@ def _carry_out_action(request: Request, ref: str, verb: Verb, order: ActionReque
 
 
 def _perform(verb: Verb, call: ActionCall) -> ActionOutcome:
-    """Call the function; what it refuses is a conflict with what is there, not a failure of the server."""
+    """Call the function of a verb; its errors are conflicts (409), not failures of the server."""
     try:
         return CALLS[verb.command](call)
     except (UsageError, Busy):
@@ -123,10 +123,10 @@ def _has_dashed_word(words: list[str]) -> bool:
     return any(word.startswith("-") for word in words)
 
 
-def _build_answer(shown: list[str], outcome: ActionOutcome, notes: list[str]) -> dict[str, Any]:
-    """Tell a page the command, its words or its document, and what was made."""
+def _build_answer(command: list[str], outcome: ActionOutcome, notes: list[str]) -> dict[str, Any]:
+    """Build the JSON answer for a page."""
     return {
-        "command": shlex.join(shown),
+        "command": shlex.join(command),
         "status": int(outcome.has_findings),
         "words": outcome.words[:_MAX_WORDS_CHARS],
         "notes": "\n".join(notes)[:_MAX_WORDS_CHARS],
@@ -137,17 +137,17 @@ def _build_answer(shown: list[str], outcome: ActionOutcome, notes: list[str]) ->
 
 
 def _describe_new_session(place: Machine, document: dict[str, Any]) -> dict[str, Any] | None:
-    """Name the new session by the reference that leads to it."""
+    """Return the reference and title of the new session."""
     made = document.get("made")
     if made is None:
         return None
-    if not place.state.is_busy:  # otherwise it comes in its turn
+    if not place.state.is_busy:  # a running refresh finds the session too
         place.store.refresh(place.config_dirs)
     return {"ref": place.find_ref(made["path"]) or made["session_id"], "title": made["title"]}
 
 
 def find_fork_point(place: Machine, known: IndexedSession, key: object) -> str:
-    """The uuid of the last line of an item: a message is kept whole."""
+    """Find the uuid of the last line of an item, so that the fork keeps the whole message."""
     if not isinstance(key, str) or len(key) > 100:
         raise UsageError("item: must be the key of an item")
     kept = place.timelines.get_timeline(known.path)

@@ -1,6 +1,6 @@
-"""The function of the Python API behind each action, and what a page shows of the value that it returns.
+"""Calls the function of the Python API behind each action, and describes its result for a page.
 
-The options were checked against the table in `verbs` before. Words are those of the command line.
+The options were already checked against the table in `verbs`. The descriptions are those of the command line.
 """
 
 from __future__ import annotations
@@ -18,35 +18,35 @@ _LIST_OPTIONS = ("protect", "without", "only")
 
 
 class ActionCall(NamedTuple):
-    """What to do to which session."""
+    """An action on one session."""
 
     path: Path
     options: Mapping[str, Any]
     dry_run: bool
     folder: Path | None
-    """An empty folder for the file that an export makes."""
+    """An empty folder for the file of an export."""
     notify: Callable[[str], object]
 
     def get(self, name: str) -> Any:
-        """Give the value of an option; a list where it may be given several times."""
+        """Return the value of an option; a list if the option can be repeated."""
         value = self.options.get(name)
         return [value] if name in _LIST_OPTIONS and isinstance(value, str) else value
 
     def require(self, name: str) -> Any:
-        """Give the value of an option that the action can't do without."""
+        """Return the value of a required option."""
         if (value := self.options.get(name)) is None:
-            raise UsageError(f"{name}: is missing")
+            raise UsageError(f"{name}: required")
         return value
 
 
 class ActionOutcome(NamedTuple):
-    """What an action did."""
+    """The result of an action."""
 
     words: str = ""
     document: dict[str, Any] | None = None
-    """The same for programs: only of a session that was made or changed."""
+    """The result as JSON, if a session was created or changed."""
     has_findings: bool = False
-    """Whether something is left to do: the command line would end with status 1."""
+    """Whether the command line would exit with status 1."""
 
 
 def call_clone(call: ActionCall) -> ActionOutcome:
@@ -68,7 +68,7 @@ def call_clone(call: ActionCall) -> ActionOutcome:
 
 
 def call_fork(call: ActionCall) -> ActionOutcome:
-    """Make a session that goes on from a point of this one."""
+    """Create a session that continues from a point of this one."""
     from turnlog.api.clones import fork_session
     from turnlog.api.sentences import describe_fork
 
@@ -85,7 +85,7 @@ def call_fork(call: ActionCall) -> ActionOutcome:
 
 
 def call_redact(call: ActionCall) -> ActionOutcome:
-    """Find secrets, or make a session without them."""
+    """Find secrets, or create a session without them."""
     from turnlog.api.redaction import redact_session
     from turnlog.api.sentences import describe_redaction
 
@@ -103,13 +103,13 @@ def call_redact(call: ActionCall) -> ActionOutcome:
 
 
 def call_repair(call: ActionCall) -> ActionOutcome:
-    """Repair what ails the session."""
+    """Repair the session."""
     from turnlog.api.repairs import repair_session
     from turnlog.api.sentences import describe_repair
 
     only = call.get("only") or ()
     if call.get("force") and not call.get("in_place"):
-        raise UsageError("--force belongs to --in-place")
+        raise UsageError("--force requires --in-place")
     result = repair_session(
         call.path,
         only=only,
@@ -149,7 +149,7 @@ def call_tag(call: ActionCall) -> ActionOutcome:
 
 
 def call_export(call: ActionCall) -> ActionOutcome:
-    """Export the session into the folder."""
+    """Export the session to the folder."""
     from turnlog.api.exports import ExportOptions, check_export_options, export_session
     from turnlog.api.sentences import describe_export
 
@@ -182,5 +182,5 @@ CALLS: Mapping[str, Callable[[ActionCall], ActionOutcome]] = {
 
 
 def _build_outcome(call: ActionCall, result: Any, lines: Iterable[str]) -> ActionOutcome:
-    """Show a page words before it is done, and the document afterwards."""
+    """Return a description for a dry run, and the document otherwise."""
     return ActionOutcome("\n".join(lines)) if call.dry_run else ActionOutcome(document=to_document(result))

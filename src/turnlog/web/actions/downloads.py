@@ -1,4 +1,4 @@
-"""Files that were made for a browser to fetch: in a temporary folder, a few at a time, gone with the server."""
+"""Files for the browser to download, in a temporary folder that is removed with the server."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _UNSAFE_CHARS = re.compile(r"[^\w. -]+")
 
 
 class Downloads:
-    """The files that can be fetched, by names that nobody can guess."""
+    """The files that can be downloaded, by names that nobody can guess."""
 
     def __init__(self) -> None:
         self._root: TemporaryDirectory[str] | None = None
@@ -25,7 +25,7 @@ class Downloads:
         self._lock = threading.Lock()
 
     def make_folder(self) -> Path:
-        """A new empty folder to make something in."""
+        """Create an empty folder for an export."""
         with self._lock:
             if self._root is None:
                 self._root = TemporaryDirectory(prefix="turnlog-web-")
@@ -34,13 +34,13 @@ class Downloads:
         return found
 
     def offer_folder(self, folder: Path) -> str | None:
-        """Offer what was made in a folder; a folder becomes one file. None if there is nothing."""
-        made = sorted(folder.iterdir())
-        if not made:
+        """Offer the content of a folder for download, zipped if it is not a single file; None if it is empty."""
+        paths = sorted(folder.iterdir())
+        if not paths:
             return None
-        path = made[0]
-        if len(made) > 1 or path.is_dir():
-            root = path if len(made) == 1 else folder
+        path = paths[0]
+        if len(paths) > 1 or path.is_dir():
+            root = path if len(paths) == 1 else folder
             path = Path(shutil.make_archive(str(folder.with_name(f"{folder.name}-whole") / root.name), "zip", root))
         with self._lock:
             self._files[folder.name] = path
@@ -50,14 +50,14 @@ class Downloads:
         return folder.name
 
     def send_file(self, name: str) -> FileResponse:
-        """The file of a name, to be saved and not shown."""
+        """Send a file for the browser to save, not to display."""
         path = self._files.get(name)
         if path is None or not path.is_file():
-            raise HTTPException(404, "this was made some time ago and is gone; make it again")
+            raise HTTPException(404, "this download has expired; export it again")
         return FileResponse(path, media_type="application/octet-stream", filename=_UNSAFE_CHARS.sub("_", path.name))
 
     def close(self) -> None:
-        """Remove all of it."""
+        """Remove all files."""
         if self._root is not None:
             self._root.cleanup()
 

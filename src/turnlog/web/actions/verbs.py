@@ -1,7 +1,7 @@
-"""What a page may have done to a session: a fixed table of verbs, their options, and what a value may be.
+"""The actions that a page can start: a fixed table of verbs, their options, and the valid values.
 
-Nothing else of a request reaches a function. In the command that the page shows, values follow `=`, so that none is
-taken for an option.
+Nothing else of a request reaches a function. The command that the page shows puts values after `=`, so that no value is
+read as an option.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ class VerbOption(NamedTuple):
 
     flag: str
     form: re.Pattern[str] | None = None
-    """What its value must look like; None: it has none, and is given or not."""
+    """The pattern of its value; None for a flag."""
     is_many: bool = False
-    """It may be given several times."""
+    """Whether it can be repeated."""
     off: str = ""
-    """The flag that says no, where there is one."""
+    """The flag that turns it off, if any."""
 
 
 class Verb(NamedTuple):
-    """Something that can be done to a session."""
+    """An action on a session."""
 
     command: str
     options: Mapping[str, VerbOption]
     real: tuple[str, ...] = ()
-    """What the command has in addition to do it."""
+    """Additional flags of the command when it writes."""
     rehearsal: tuple[str, ...] | None = ("--dry-run",)
-    """What the command has in addition for a dry run; None: there is none."""
+    """Additional flags of the command for a dry run; None if it has no dry run."""
     plain: str = ""
-    """What is said in its place."""
+    """The text to show instead of a dry run."""
 
 
 _TITLE_OPTION = VerbOption("--title", _TEXT_PATTERN)
@@ -58,7 +58,7 @@ _STRIP_OPTIONS = {
 _FORK_POINT_PATTERN = re.compile(
     r"\d{1,7}|[0-9a-f-]{4,36}|compaction:(?:\d{1,6}|last)|leaf:(?:\d{1,6}|last)", re.IGNORECASE
 )
-_APPENDED_NOTE = "The words are appended, as the client does it; nothing that stands in the file is changed."
+_APPENDED_NOTE = "The new value is appended to the file, as Claude Code does it; existing lines don't change."
 
 VERBS: Mapping[str, Verb] = {
     "clone": Verb("clone", {"title": _TITLE_OPTION, "portable": _PORTABLE_OPTION}),
@@ -99,7 +99,7 @@ VERBS: Mapping[str, Verb] = {
             "share": VerbOption("--share"),
         },
         rehearsal=None,
-        plain="A file is made for you to keep; the session is not changed.",
+        plain="Creates a file to download; the session does not change.",
     ),
     "rename": Verb("rename", {"title": VerbOption("", _TEXT_PATTERN)}, rehearsal=None, plain=_APPENDED_NOTE),
     "tag": Verb(
@@ -115,16 +115,16 @@ VERBS: Mapping[str, Verb] = {
 
 
 def build_arguments(verb: Verb, options: Mapping[str, Any]) -> tuple[list[str], list[str]]:
-    """The options of a command line, and the words that stand behind the session; raises UsageError."""
+    """Build the flags of a command line and the arguments after the session; raise UsageError if one is invalid."""
     flags: list[str] = []
-    behind: list[str] = []
+    arguments: list[str] = []
     for name, value in options.items():
         option = verb.options.get(name)
         if option is None:
-            raise UsageError(f"{name}: is no option of this action; it has {', '.join(sorted(verb.options))}")
+            raise UsageError(f"{name}: unknown option; use one of {', '.join(sorted(verb.options))}")
         for word in _spell_option(name, option, value):
-            (flags if option.flag else behind).append(word)
-    return flags, behind
+            (flags if option.flag else arguments).append(word)
+    return flags, arguments
 
 
 def _spell_option(name: str, option: VerbOption, value: Any) -> Iterator[str]:
@@ -134,8 +134,8 @@ def _spell_option(name: str, option: VerbOption, value: Any) -> Iterator[str]:
         if value or option.off:
             yield option.flag if value else option.off
         return
-    many = value if isinstance(value, list) and option.is_many else [value]
-    for one in many:
-        if not isinstance(one, str) or not option.form.fullmatch(one):
-            raise UsageError(f"{name}: {ascii(one)[:80]} can't be its value")
-        yield f"{option.flag}={one}" if option.flag else one
+    items = value if isinstance(value, list) and option.is_many else [value]
+    for item in items:
+        if not isinstance(item, str) or not option.form.fullmatch(item):
+            raise UsageError(f"{name}: {ascii(item)[:80]} is not a valid value")
+        yield f"{option.flag}={item}" if option.flag else item

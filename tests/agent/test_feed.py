@@ -245,8 +245,8 @@ def test_a_program_agrees_to_a_plan_or_not(desk: MakeDesk, response: Json, mode:
     ("line", "expected"),
     [
         ("nonsense", "line 1: not valid JSON"),
-        ('{"type":"user"}', "without content"),
-        ('{"type":"user","message":{"content":" "}}', "without content"),
+        ('{"type":"user"}', "has no content"),
+        ('{"type":"user","message":{"content":" "}}', "has no content"),
     ],
 )
 def test_what_is_no_message_ends_the_program_with_a_word(desk: MakeDesk, line: str, expected: str) -> None:

@@ -287,7 +287,7 @@ def test_the_console_asks_before_it_goes_on_without_a_guard(desk: MakeDesk, answ
             return
         terminal.expect("> ")
         terminal.send("/clear\r")  # a new session, for which the answer holds, too
-        terminal.expect("A new session")
+        terminal.expect("Started a new session")
         terminal.expect("> ")
         terminal.send("hello\r")
         terminal.expect("Hello.")

@@ -175,7 +175,7 @@ def test_asking_nothing_can_be_forbidden(tmp_path: Path) -> None:
         flags=[{"permissions": {"disableBypassPermissionsMode": "disable"}}],
         managed=tmp_path / "none",
     )
-    with pytest.raises(UsageError, match="do not allow"):
+    with pytest.raises(UsageError, match="settings forbid"):
         SettingsGuard(settings, "bypassPermissions")
     guard = SettingsGuard(settings)
     with pytest.raises(UsageError, match="do not allow"):

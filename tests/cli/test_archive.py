@@ -217,7 +217,7 @@ def test_prune_says_what_it_would_do_and_does_it_with_yes(machine: Machine, turn
     assert "Would remove 2 generations" in done.out
     assert done.lines[-1] == "Nothing was changed; use --yes to make the changes."
     assert turnlog("archive", "list", "--json").json["sessions"][0]["generations"] == [1, 2, 3]
-    assert "Dropped 2 generations" in turnlog("archive", "prune", "--keep", "1", "--yes").out
+    assert "Removed 2 generations" in turnlog("archive", "prune", "--keep", "1", "--yes").out
     assert turnlog("archive", "list", "--json").json["sessions"][0]["generations"] == [3]
     assert turnlog("archive", "prune", "--gone").status == 2
     assert turnlog("archive", "prune", "--max-size", "much").status == 2

@@ -184,7 +184,7 @@ def test_a_systemd_that_does_not_answer_is_told(machine: Machine, turnlog: Turnl
     (programs / "bin" / "systemctl").write_text("#!/bin/sh\necho Failed to connect to bus >&2; exit 1\n")
     done = turnlog("archive", "install", "--systemd", "--yes")
     assert done.status == 1
-    assert "Failed to connect to bus; the files are written" in done.err
+    assert "Failed to connect to bus; the files were written" in done.err
     assert turnlog("archive", "install", "--systemd", "--remove", "--yes").status == 0
 
 

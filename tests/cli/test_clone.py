@@ -55,7 +55,7 @@ def test_a_dry_run_writes_nothing(turnlog: Turnlog, session: Path) -> None:
         done = turnlog("clone", "last", "--dry-run", *words)
         assert (done.status, done.lines[-1]) == (0, "Nothing was written: this was a dry run.")
     assert [path.name for path in session.parent.iterdir()] == [session.name]
-    assert "a dry run asks no model" in turnlog("clone", "last", "-n", "--compact").out
+    assert "a dry run calls no model" in turnlog("clone", "last", "-n", "--compact").out
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_a_preset_of_ones_own_is_read_from_the_settings(
     [
         (["--preset", "nonsense"], "no preset is named 'nonsense'; use one of light, standard, heavy, extreme"),
         (["--tools", "nonsense"], "expected one of keep=N"),
-        (["--tools", "keep=1", "--tools", "keep=2"], "keep=N is given 2 times"),
+        (["--tools", "keep=1", "--tools", "keep=2"], "keep=N is used 2 times"),
         (["--thinking", "some"], "keep-last=N"),
         (["--images", "all"], "keep=N with N"),
         (["--compress", "turns=3..99"], "the session has turns 1 to 4"),
@@ -197,7 +197,7 @@ def test_compressing_says_how_many_texts_became_shorter_and_why_others_did_not(
     shorter = told(SESSION, "2..3")
     assert shorter.startswith("Shortened 2 of 2 texts in 2 turns by leaving out sentences: ")
     once = turnlog("clone", SESSION, "--compress", "turns=2,offline", "--json").json["made"]["session_id"]
-    assert told(once, "2..3").endswith("; 1 could not be, and stayed as it was.")
+    assert told(once, "2..3").endswith("; 1 could not be shortened.")
     assert told(once, "1..2") == "None of 2 texts in 2 turns was shortened: 1 could not be."
 
 

@@ -44,7 +44,7 @@ def test_a_deleted_session_is_gone_from_the_list_and_comes_back(turnlog: Turnlog
     assert "`turnlog undelete` restores it." in done.err
     assert SESSION[:8] not in turnlog("ls").out
     assert not session.with_suffix("").exists()
-    assert turnlog("undelete", "1111").out == f"Brought back {SESSION} u1 text (2 files)\n"
+    assert turnlog("undelete", "1111").out == f"Restored {SESSION} u1 text (2 files)\n"
     assert session.read_bytes() == before
 
 

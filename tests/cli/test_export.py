@@ -173,8 +173,8 @@ def test_a_branch_is_chosen_by_its_number(turnlog: Turnlog, machine: Machine) ->
     [
         ([], "use SESSION, --project P or --all"),
         (["last", "--all"], "only one of them"),
-        (["--all", "--turns", "1"], "belong to one SESSION"),
-        (["--all", "-f", "pdf"], "pdf is for one SESSION"),
+        (["--all", "--turns", "1"], "require one SESSION"),
+        (["--all", "-f", "pdf"], "pdf requires one SESSION"),
         (["--all", "-o", "-"], "requires one SESSION"),
         (["last", "-f", "parquet", "-o", "-"], "name a folder instead"),
         (["last", "-f", "parquet", "--turns", "1"], "whole sessions"),

@@ -48,7 +48,7 @@ def test_it_is_installed_for_all_projects_and_says_what_is_missing(
     again = turnlog("hook", "install")
     assert again.err == f"{path}: nothing to do.\n"
     gone = turnlog("hook", "uninstall")
-    assert gone.lines == [f"{path}: the hook is taken out."]
+    assert gone.lines == [f"{path}: hook removed."]
     assert path.read_text() == '{"model": "opus"}\n'
     assert turnlog("hook", "uninstall").err == f"{path}: nothing to do.\n"
 

@@ -83,7 +83,7 @@ def test_a_rehearsal_changes_nothing(turnlog: Turnlog, project: Project) -> None
     done = turnlog("move", project.old, project.new, "--dry-run")
     assert done.status == 0
     assert done.lines[0].startswith("Would move 1 session: ")
-    assert "--merge is needed" in done.err
+    assert "already exists; use --merge" in done.err
     assert project.session.exists()
     refused = turnlog("move", project.old, project.new)
     assert refused.status == 2

@@ -164,7 +164,7 @@ def test_what_is_left_is_told_and_is_a_failure(turnlog: Turnlog, machine: Machin
     assert done.status == 1
     assert "not repaired: not done: no user entry is left" in done.out
     assert done.lines[-2:] == [
-        "1 kind not cured: orphan-result.",
+        "Not repaired: orphan-result.",
         "Nothing could be repaired; nothing was written.",
     ]
     assert not others(machine)

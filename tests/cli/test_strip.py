@@ -111,12 +111,12 @@ def test_nothing_asked_for_is_no_wish() -> None:
     [
         ({"tools": ["drop"]}, "expected one of keep=N"),
         ({"tools": ["keep=-1"]}, "numbers from 0 to 999999"),
-        ({"tools": ["keep=5", "remove=2"]}, "valid are 5 to 999999"),
-        ({"tools": ["keep=5", "keep=6"]}, "given 2 times"),
+        ({"tools": ["keep=5", "remove=2"]}, "use 5 to 999999"),
+        ({"tools": ["keep=5", "keep=6"]}, "used 2 times"),
         ({"thinking": "last"}, "expected keep, remove, or keep-last=N"),
         ({"images": "many"}, "keep=N with N from 0 to 999999"),
         ({"copies": "keep=x"}, "keep=N with N from 0 to 999999"),
-        ({"preset": "mild"}, "there are light, standard, heavy, extreme"),
+        ({"preset": "mild"}, "use one of light, standard, heavy, extreme"),
     ],
 )
 def test_wrong_wishes_are_refused_with_what_is_valid(options: dict[str, object], words: str) -> None:
@@ -155,7 +155,7 @@ def test_an_own_preset_may_build_on_another() -> None:
         ({"base": "mine"}, "no preset is named 'mine'"),
         ({"colour": 1}, r"\[presets.mine\]: unknown key 'colour'"),
         ({"noise": "yes"}, r"\[presets.mine\]: noise = 'yes': expected true or false"),
-        ({"tools": 5}, r"\[presets.mine\]: tools = 5: expected a text or a list"),
+        ({"tools": 5}, r"\[presets.mine\]: tools = 5: expected a string or a list"),
         ({"images": "all"}, r"\[presets.mine\]: images all: expected keep"),
     ],
 )
@@ -200,7 +200,7 @@ def test_fit_keeps_what_is_protected(turnlog: Turnlog, tmp_path: Path) -> None:
     path = work(15).write(tmp_path)
     done = turnlog("strip", path, "--fit", "1k", "--protect", "*")
     assert done.status == 1
-    assert "no stripping fits 1k (1,000 tokens)" in done.err
+    assert "stripping can't reach 1k (1,000 tokens)" in done.err
     assert "--compact" in done.err
 
 
@@ -228,4 +228,4 @@ def test_a_share_of_an_unknown_window_is_refused(turnlog: Turnlog, tmp_path: Pat
     build.answer("hi", model="nobody-1")
     done = turnlog("strip", build.write(tmp_path), "--fit", "50%")
     assert done.status == 2
-    assert "give tokens" in done.err
+    assert "use tokens" in done.err

@@ -61,7 +61,7 @@ def test_one_session_or_those_of_a_project_or_of_late_are_sent(
     assert {span["attributes"]["session.id"] for span in backend.spans} == {name(1)}
     assert turnlog("trace", "backfill", "--project", "webshop").status == 0
     assert {span["attributes"]["session.id"] for span in backend.spans} == {name(1), name(2)}
-    assert turnlog("trace", "backfill", "--since", "2030-01-01").err.startswith("turnlog: no session fits")
+    assert turnlog("trace", "backfill", "--since", "2030-01-01").err.startswith("turnlog: no session matches")
     assert turnlog("trace", "backfill", "--project", "elsewhere").status == 2
 
 
@@ -158,7 +158,7 @@ def test_made_up_sessions_are_not_sent(turnlog: Turnlog, machine: Machine, backe
     for words in (("--all",), ("last",)):
         done = turnlog("trace", "backfill", *words)
         assert done.status == 1
-        assert "are made up, and are not sent" in done.err
+        assert "demo sessions are not sent" in done.err
     assert backend.requests == []
 
 

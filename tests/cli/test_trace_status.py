@@ -85,7 +85,7 @@ def test_the_table_has_every_number_and_says_what_is_counted(turnlog: Turnlog, p
     remedy = "fix the cause, then run `turnlog trace flush --quarantined`"
     assert f"{shown}: 1 request refused (400: broken); {remedy}" in lines
     assert any("1 request accepted only in part, the last just now: 1 span rejected: too old" in x for x in lines)
-    assert any(line.startswith("Numbers are spans; each counts once a target.") for line in lines)
+    assert any(line.startswith("Numbers are spans, counted once per target.") for line in lines)
 
 
 def test_a_server_that_is_left_alone_is_said_with_when_it_is_asked_again(turnlog: Turnlog, place: Place) -> None:

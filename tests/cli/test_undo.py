@@ -136,7 +136,7 @@ def test_old_changes_are_pruned(turnlog: Turnlog, session: Path) -> None:
     told = turnlog("undo", "--prune", "0", "--dry-run")
     assert "Would free" in told.err
     assert len(turnlog("undo", "--list").lines) == 2
-    assert "1 change can't be undone any more" in turnlog("undo", "--prune", "0").err
+    assert "1 change can no longer be undone" in turnlog("undo", "--prune", "0").err
     assert turnlog("undo", "--list").lines == []
 
 

@@ -171,11 +171,11 @@ def list_sessions(gone: bool, as_json: bool) -> None:
 def restore(
     names: tuple[str, ...], to: str | None, at: str | None, force: bool, keep_times: bool, present: bool, as_json: bool
 ) -> None:
-    """Restore archived sessions, byte for byte, so that Claude Code can resume them.
+    """Restore archived sessions, byte for byte.
 
-    SESSION is an id, the start of one, or a title. Files get the current time: Claude Code deletes sessions by their
-    file times, and would otherwise delete an old session at its next start. An existing file with different content is
-    not changed.
+    Claude Code can then resume them. SESSION is an id, the start of one, or a title. Files get the current time: Claude
+    Code deletes sessions by their file times, and would otherwise delete an old session at its next start. An existing
+    file with different content is not changed.
 
     \b
     Examples:

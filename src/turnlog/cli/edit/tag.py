@@ -27,7 +27,7 @@ def tag(session: str, tag: str | None, remove: bool) -> None:
     from turnlog.cli.output import print_lines, print_remark
 
     if remove is (tag is not None):
-        raise UsageError("give a tag, or --remove")
+        raise UsageError("use either TAG or --remove")
     label = tag_session(session, tag, notify=print_remark)
     print_lines([describe_label(label, is_tag=True)])
     for text in list_label_remarks(label):

@@ -141,7 +141,7 @@ def call_tag(call: ActionCall) -> ActionOutcome:
 
     tag = call.get("tag")
     if bool(call.get("remove")) is (tag is not None):
-        raise UsageError("give a tag, or --remove")
+        raise UsageError("use either TAG or --remove")
     label = tag_session(call.path, tag, notify=call.notify)
     for remark in list_label_remarks(label):
         call.notify(remark)

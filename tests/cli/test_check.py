@@ -218,5 +218,5 @@ def test_a_file_that_the_client_refuses_and_what_old_clients_lose_are_told(turnl
     assert done.status == 1
     assert "minimum-without-timestamp.jsonl can't be resumed: 0 messages would be sent" in done.lines
     done = turnlog("check", variant("assistant-content-is-a-string"), "--resumable")
-    text = "  Claude Code up to 2.1.45 loses answers that are a plain text, on which resuming fails (1)  [text-answer]"
+    text = "  Claude Code up to 2.1.45 loses answers in plain text, on which resuming fails (1)  [text-answer]"
     assert text in done.lines

@@ -46,10 +46,11 @@ def test_each_illness_is_told_with_notice_case_cause_and_remedy(turnlog: Turnlog
     done = turnlog("doctor", SESSION)
     assert done.status == 1
     at = done.lines.index(
-        "error: Resume shows only the tail of the conversation though the file is whole.  [hidden-tail]"
+        "error: Resuming shows only the end of the conversation although the file is complete.  [hidden-tail]"
     )
     here, cause, remedy = done.lines[at + 1 : at + 4]
-    assert here == "  here    4 prompts and answers before this entry are not shown: the way up ends here (line 5)"
+    hidden = "4 prompts and answers before this entry are not shown: the chain of parents ends here (line 5)"
+    assert here == f"  here    {hidden}"
     assert cause.startswith("  cause   the client named an entry that it never wrote")
     assert remedy == f"  remedy  turnlog repair {SESSION} --only hidden-tail"
     assert done.lines[-1] == "2 errors, 0 warnings"
@@ -81,7 +82,7 @@ def test_a_prompt_that_begins_anew_needs_no_remedy_after_a_rewind(turnlog: Turnl
     placed(machine, build)
     done = turnlog("doctor", SESSION)
     assert done.status == 0
-    assert "remedy  none, if you rewound or cleared it; else: turnlog repair" in done.out
+    assert "remedy  none, if you rewound or cleared the conversation; else: turnlog repair" in done.out
     assert done.lines[-1].startswith("Healthy")
 
 
@@ -113,7 +114,7 @@ def test_the_state_of_the_machine_is_looked_at_too(turnlog: Turnlog, machine: Ma
     done = turnlog("doctor", "--all")
     assert done.status == 1
     assert "[broken-state-file]" in done.out
-    assert "of 1 session the typed prompts are left" in done.out
+    assert "1 session left typed prompts but no transcript" in done.out
     assert "remedy  turnlog salvage ID" in done.out
 
 
@@ -138,7 +139,7 @@ def test_a_session_that_nothing_is_known_of_is_not_found(turnlog: Turnlog, machi
 def test_why_a_session_is_not_in_the_clients_list_is_told(turnlog: Turnlog, machine: Machine) -> None:
     machine.add(SESSION, base().data(), slug="-home-dana-elsewhere")
     done = turnlog("doctor", SESSION)
-    assert "The client's list of sessions does not have it.  [not-in-picker]" in done.out
+    assert "Claude Code's list of sessions does not show it.  [not-in-picker]" in done.out
     assert "the folder of another project than the one it was written in, /home/dana/webshop" in done.out
     assert "[missing-cwd]" in done.out
 

@@ -66,7 +66,7 @@ def test_what_was_done_is_told_kind_by_kind(turnlog: Turnlog, machine: Machine) 
         "kind               before  after   what was done",
         "torn-line               1      0   removed the cut-off last line, 6 bytes; the source has it",
         "missing-parent          1      0   attached to what was written just before",
-        "hidden-tail             1      0   gone with the other repairs",
+        "hidden-tail             1      0   cured by the other repairs",
         "before, after: number of places in the session that have the problem",
         "Nothing was written: this was a dry run.",
     ]

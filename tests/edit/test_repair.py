@@ -100,7 +100,7 @@ def test_a_repair_that_would_send_less_says_how_to_ask_for_it() -> None:
     found = told(repair_session(Session.from_bytes(hidden_end().data)), "hidden-end")
     assert (found.done, found.left) == (0, 2)
     assert found.words == (
-        "not done: the client sends blocks that would go (2 text); `--only hidden-end` does it all the same"
+        "not done: Claude Code sends blocks that would be removed (2 text); `--only hidden-end` removes them anyway"
     )
 
 
@@ -115,7 +115,7 @@ def test_only_those_entries_of_another_session_go_unasked_that_are_not_sent() ->
     assert found.draft is not None
     assert said(Session(found.draft.file)) == [*BASE, "U sent", "A sent too"]
     assert (told(found, "other-session").done, told(found, "other-session").left) == (2, 2)
-    assert "2 stay because the client sends them; `--only other-session`" in told(found, "other-session").words
+    assert "2 stay because Claude Code sends them; `--only other-session`" in told(found, "other-session").words
     assert said(Session.from_bytes(well(build.data(), "other-session"))) == BASE
 
 
@@ -143,7 +143,7 @@ def test_a_sound_session_is_left_as_it_is() -> None:
 
 
 def test_an_unknown_kind_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(UsageError, match="the kinds are torn-line, broken-line"):
+    with pytest.raises(UsageError, match="choose from torn-line, broken-line"):
         repair_session(base().session(), ["headache"])
 
 
@@ -180,7 +180,7 @@ def test_what_another_repair_has_cured_is_told_as_gone() -> None:
     build = base()
     build["u3"]["parentUuid"] = "gone"
     assert told(repair_session(build.session()), "hidden-tail") == Treatment(
-        "hidden-tail", 1, 0, 0, "gone with the other repairs"
+        "hidden-tail", 1, 0, 0, "cured by the other repairs"
     )
 
 
@@ -242,7 +242,7 @@ def test_a_byte_order_mark_stays_with_its_line() -> None:
 
 def test_lines_that_can_not_be_read_are_left_out_and_counted() -> None:
     found = repair_session(Session.from_bytes(base().data() + b"{broken}\nmore\n"))
-    assert told(found, "broken-line").words == "2 left out: only the source has what they held"
+    assert told(found, "broken-line").words == "left out 2: only the source has what they contained"
 
 
 def test_an_entry_that_was_written_over_several_lines_becomes_one() -> None:

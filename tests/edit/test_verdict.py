@@ -240,7 +240,7 @@ def test_a_session_without_one_of_the_speakers_or_that_is_refused_is_worse() -> 
     silent = base()
     silent.lines = [line for line in silent.lines if line["type"] == "system"]
     told = list_regressions(judged(base()), judged(silent))
-    assert told[0] == "the client would not resume it any more"
+    assert told[0] == "the client would no longer resume it"
     assert told[-2:] == ["no user entry is left", "no assistant entry is left"]
 
 

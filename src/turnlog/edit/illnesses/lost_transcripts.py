@@ -115,7 +115,7 @@ def diagnose_leftovers(config_dir: Path) -> list[Symptom]:
     if not lost:
         return []
     text = f"{config_dir}: {format_count(len(lost), 'session')} left typed prompts but no transcript"
-    return [Symptom("transcript-lost", "info", text)]
+    return [Symptom("transcript-gone", "info", text)]
 
 
 def _is_hidden(item: Leftover, survey: Survey) -> bool:

@@ -101,9 +101,9 @@ def test_broken_settings_are_refused_with_their_line(machine: Machine, turnlog: 
     for words in (["install"], ["uninstall"]):
         done = turnlog("hook", *words)
         assert done.status == 1
-        assert done.err.startswith(f"turnlog: {path}: line 2: no JSON")
+        assert done.err.startswith(f"turnlog: {path}: line 2: not valid JSON")
     assert path.read_text() == "{\n// mine\n}"
-    assert "line 2: no JSON" in turnlog("hook", "status").out
+    assert "line 2: not valid JSON" in turnlog("hook", "status").out
 
 
 def test_status_says_where_it_is_installed_and_what_went_wrong(machine: Machine, turnlog: Turnlog, data: Path) -> None:

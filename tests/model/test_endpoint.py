@@ -74,5 +74,5 @@ def test_this_machine_is_asked_without_a_proxy() -> None:
 
 
 def test_a_proxy_of_another_kind_is_refused() -> None:
-    with pytest.raises(UsageError, match="must begin with http://"):
+    with pytest.raises(UsageError, match="must start with http://"):
         AnthropicModel(Endpoint(key="k", proxy="socks5://p:1")).complete(build_prompt_request("m", "x"))

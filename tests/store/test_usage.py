@@ -366,7 +366,7 @@ def test_days_are_understood_as_people_write_them(text: str, expected: date) -> 
     "text", ["", "tomorrow", "2026-02-30", "2026", "03.11.2026", "d", "99999d", "2026-11-03T10:00"]
 )
 def test_what_is_no_day_is_an_error_that_names_the_option(text: str) -> None:
-    with pytest.raises(UsageError, match=r"--since .*no day; give one such as"):
+    with pytest.raises(UsageError, match=r"--since .*not a day; use one such as"):
         parse_day(text, "--since", lambda: date(2026, 11, 15))
 
 

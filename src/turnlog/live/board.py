@@ -208,9 +208,7 @@ class Board:
         return changed
 
     def _refresh_row(self, watched: _WatchedSession, now: float) -> BoardRow:
-        """Return the row of a session; if nothing was written for long, only time changes it, so it is rebuilt less
-        often.
-        """
+        """Return the row of a session; that of an old session only changes with time, so it is rebuilt less often."""
         latest = max(watched.written, watched.agents_written, watched.summary_written)
         is_old = now - latest > _SETTLED_AGE_SECONDS and watched.file.session_id not in self._clients
         if watched.row is None or not is_old or now - watched.judged > COLD_INTERVAL_SECONDS or watched.judged < latest:

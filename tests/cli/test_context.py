@@ -113,8 +113,8 @@ def test_another_branch_or_leaf_can_be_asked_for(
     ("branch", "problem"),
     [
         ("7", "the branches of this session are 1 to 2"),
-        ("nobody", "no entry of this session begins so"),
-        ("u", "several entries begin so; give more of it"),
+        ("nobody", "no entry of this session starts like this"),
+        ("u", "several entries start like this; use more of it"),
     ],
 )
 def test_a_wrong_branch_is_explained(turnlog: Turnlog, machine: Machine, branch: str, problem: str) -> None:

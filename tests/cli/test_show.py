@@ -287,8 +287,8 @@ def test_any_branch_can_be_asked_for(turnlog: Turnlog, machine: Machine, branch:
     [
         ("3", "--branch 3: the branches of this session are 1 to 2"),
         ("0", "--branch 0: the branches of this session are 1 to 2"),
-        ("zz", "--branch zz: no entry of this session begins so"),
-        ("a", "--branch a: several entries begin so; give more of it"),
+        ("zz", "--branch zz: no entry of this session starts like this"),
+        ("a", "--branch a: several entries start like this; use more of it"),
     ],
 )
 def test_a_branch_that_does_not_exist_is_refused(

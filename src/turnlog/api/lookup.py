@@ -75,7 +75,9 @@ def find_leaf(session: Session, wanted: str) -> str:
         return leaves[int(wanted) - 1].uuid or ""
     found = list({row.uuid for row in session.graph.rows if row.uuid and row.uuid.startswith(wanted.lower())})
     if len(found) != 1:
-        problem = "several entries begin so; give more of it" if found else "no entry of this session begins so"
+        problem = (
+            "several entries start like this; use more of it" if found else "no entry of this session starts like this"
+        )
         raise UsageError(f"--branch {wanted}: {problem}")
     return found[0]
 

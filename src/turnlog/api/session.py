@@ -55,7 +55,7 @@ def describe_session(
 ) -> SessionSummary:
     """Describe a session: its turns, calls, branches, usage and files, without the texts of answers.
 
-    `redact` replaces API keys, tokens and passwords in texts and paths by marks.
+    `redact` replaces API keys, tokens and passwords in texts and paths with placeholders.
     """
     config = config or load_config()
     if not redact:
@@ -71,7 +71,7 @@ def describe_session(
 def open_redacted_session(
     session: str | Path, config: Config | None = None, notify: Notify | None = None
 ) -> Iterator[RedactedSession]:
-    """Open a copy of a session in which marks replace API keys, tokens and passwords; it is deleted at the end."""
+    """Open a copy of a session with placeholders for API keys, tokens and passwords; it is deleted at the end."""
     from turnlog.export.redaction import ExportRedaction
     from turnlog.redact.rules import SecretRules
 

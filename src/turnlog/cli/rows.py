@@ -29,7 +29,7 @@ class FittedColumns(NamedTuple):
 def fit_columns(
     widths: Sequence[int], available: int | None, texts: Mapping[int, int], spare: Sequence[int] = ()
 ) -> FittedColumns:
-    """Fit columns into the cells of a line; `texts` may be cut to so many cells, `spare` go in that order."""
+    """Fit columns into a line: cut `texts` down to their minimum width, then drop `spare` columns in order."""
     sizes, waiting = dict(enumerate(widths)), list(spare)
     while available is not None and waiting and _count_excess(sizes, available) > _count_slack(sizes, texts):
         sizes.pop(waiting.pop(0), None)

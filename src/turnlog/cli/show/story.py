@@ -55,7 +55,7 @@ class SessionStory:
         self.thinking = thinking
         self.full = full
         self.above = above
-        """The stories that this one is told inside of, the outermost first."""
+        """The stories around this one, outermost first."""
 
     # -- turns
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 TAIL_SIZES_BYTES = (64 * 1024, 1 << 20, 8 << 20)
-"""So many bytes at the end of a transcript are looked at, then so many, then so many."""
+"""How many bytes at the end of a transcript to read, in growing steps."""
 MILLION_TOKENS = 1_000_000
 PICO_PER_DOLLAR = 10**12
 _MAX_PARENT_FOLDERS = 100

@@ -42,7 +42,7 @@ _DEFAULT_PARTS = (
 )
 _HELP_TEXT = "turnlog statusline reads Claude Code's JSON on standard input; see turnlog statusline --help"
 _YELLOW_PERCENT, _RED_PERCENT = 60, 80
-"""From so many percent on, the fill is yellow, then red."""
+"""The fill is yellow from the first percentage on, and red from the second."""
 _RED, _YELLOW, _DIM, _PLAIN = "\x1b[31m", "\x1b[33m", "\x1b[2m", "\x1b[0m"
 _MAX_NAME_CHARS = 60
 

@@ -151,7 +151,7 @@ def test_an_export_is_asked_for_made_saved_and_opened_as_a_file(page: Page, brow
     page.locator("details.menu > summary").click()
     page.get_by_role("button", name="Export…").click()
     dialog = page.get_by_role("dialog", name="Export this session")
-    expect(dialog.locator(".words")).to_contain_text("the session is not changed")
+    expect(dialog.locator(".words")).to_contain_text("the session does not change")
     with page.expect_download() as waiting:
         dialog.get_by_role("button", name="Create file").click()
     goal = tmp_path / waiting.value.suggested_filename

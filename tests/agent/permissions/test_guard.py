@@ -178,7 +178,7 @@ def test_asking_nothing_can_be_forbidden(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="settings forbid"):
         SettingsGuard(settings, "bypassPermissions")
     guard = SettingsGuard(settings)
-    with pytest.raises(UsageError, match="do not allow"):
+    with pytest.raises(UsageError, match="settings forbid"):
         guard.mode = "bypassPermissions"
     assert verdict(guard, "Bash", {"command": "make"}, tmp_path) == "ask"
     assert verdict(SettingsGuard(Settings(), "bypassPermissions"), "Bash", {"command": "make"}, tmp_path) == "allow"

@@ -69,13 +69,13 @@ FAULTS = {
     "overloaded while answering": Fault(does(interrupted_by(failing("overloaded_error"), 6)), True, "It broke"),
     "refused while answering": Fault(does(interrupted_by(failing("invalid_request_error"), 6)), False, "It broke"),
     "no JSON": Fault(does(interrupted_by(b"event: ping\ndata: {nope\n\n")), True, "not valid JSON"),
-    "no object": Fault(does(interrupted_by(b"data: [1]\n\n")), True, "no object"),
+    "no object": Fault(does(interrupted_by(b"data: [1]\n\n")), True, "not an object"),
     "JSON instead": Fault(does(page(200, "application/json", "{}")), False, "application/json"),
     "a page instead": Fault(does(page(200, "text/html", HTML)), False, "text/html"),
-    "no kind": Fault(does(page(200, "", "")), False, "is ANTHROPIC_BASE_URL right?"),
+    "no kind": Fault(does(page(200, "", "")), False, "check ANTHROPIC_BASE_URL"),
     "a page that says 502": Fault(does(page(502, "text/html", HTML)), True, "502: Bad Gateway nginx"),
     "a page that says 404": Fault(does(page(404, "text/html", HTML)), False, "404: Bad Gateway nginx"),
-    "elsewhere": Fault(does(page(302, "text/html", "", location="http://example.org/")), False, "elsewhere"),
+    "elsewhere": Fault(does(page(302, "text/html", "", location="http://example.org/")), False, "the server redirects"),
 }
 
 
@@ -306,7 +306,7 @@ def test_the_console_tells_a_fault_and_goes_on(tmp_path: Path) -> None:
             terminal.expect("> ")
             terminal.send("\x04")
             assert terminal.ended() == 0
-            assert terminal.text.count("trying again") == 2
+            assert terminal.text.count("retrying in") == 2
             assert terminal.text.count("400: no such thing") == 1
         (path,) = desk.config.glob("projects/*/*.jsonl")
         sound(path)

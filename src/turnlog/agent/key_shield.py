@@ -1,6 +1,7 @@
 """Keep the client's API keys out of reach of the commands it runs; process memory only on Linux.
 
-A command runs as the same user as the client, so three ways must be closed before the first one starts:
+A command runs as the same user as the client, so three routes to the key must be closed before the first command
+starts:
 
     /proc/<pid>/environ, cmdline    the kernel shows the start arguments and variables: that memory is overwritten
     /proc/<pid>/mem, ptrace         the process becomes non-dumpable, which only CAP_SYS_PTRACE overrides

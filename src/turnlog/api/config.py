@@ -116,7 +116,7 @@ def _parse_file(path: Path) -> dict[str, Any]:
             raise UsageError(f"{path}: no such file; TURNLOG_CONFIG names it") from None
         return {}
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}; settings are read from it") from error
+        raise UsageError(f"{path}: {error.strerror}; can't read the settings") from error
     import tomllib
 
     try:

@@ -238,7 +238,7 @@ def restore_file(
     also restores a file of which only some lines are known.
     """
     if (at is None) == (before is None):
-        raise UsageError("give one of --at TURN and --before TURN")
+        raise UsageError("give either --at TURN or --before TURN")
     with _open_touching_session(file, session, config or load_config(), notify, progress) as found:
         path = find_file_path(found, file, _list_name_spellings(file))
         chosen = _choose_version(found, list_file_versions(found, path), path, at, before)
@@ -267,7 +267,7 @@ def describe_version(version: FileVersion, later: bool = False) -> str:
 
 
 def format_version_size(version: FileVersion) -> str:
-    """Say how large a version is."""
+    """Format the size of a version."""
     if version.absent:
         return "no file"
     return "?" if version.size is None else format_size(version.size)

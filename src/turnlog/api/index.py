@@ -92,7 +92,7 @@ def adopt_archived_sessions(found: Store, folders: list[Path], notify: Notify) -
     if done and done.files:
         notify(f"Deleted files that were read from the archive: {done.files}.")
     for reason in done.unread[:MAX_NAMED_FILES] if done else ():
-        notify(f"Not in the index: {reason}; `turnlog archive verify` tells more.")
+        notify(f"Not indexed: {reason}; run `turnlog archive verify` for details.")
 
 
 def _has_files(found: Store) -> bool:
@@ -189,7 +189,7 @@ class IndexVerification(Struct, frozen=True):
 
 
 def read_index_status(config: Config | None = None, notify: Notify | None = None) -> IndexReport:
-    """Read what the index holds, without reading anything new into it."""
+    """Report what the index contains, without updating it."""
     with open_index(config or load_config(), fresh=False, notify=notify) as (store, done):
         return _build_report(store, done)
 

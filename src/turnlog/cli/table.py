@@ -73,7 +73,7 @@ _SECTIONS: dict[str, dict[str, CommandRow]] = {
         "salvage": CommandRow(
             ".health.salvage", "List what is left of sessions whose transcript is gone.", adds="salvage --session"
         ),
-        "restore": CommandRow(".files.restore", "Write a version of a file that a session recorded."),
+        "restore": CommandRow(".files.restore", "Restore a version of a file from a session."),
     },
     "Share": {
         "export": CommandRow(".export.export", "Export sessions as HTML, Markdown, text, PDF, JSON or Parquet."),

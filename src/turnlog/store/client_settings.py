@@ -186,7 +186,7 @@ def _check_settings(text: str, wanted: dict[str, Any]) -> str:
     except ValueError:
         is_right = False
     if not is_right:
-        raise TurnlogError("not in the format of Claude Code's settings; nothing was changed, edit them by hand")
+        raise TurnlogError("can't edit these settings safely; nothing was changed. Edit the file by hand")
     return text
 
 

@@ -35,7 +35,7 @@ class GrepPage(NamedTuple):
 
     @property
     def omission_note(self) -> str:
-        """A description of the limits for the model."""
+        """The limits that were applied, as the model sees them."""
         parts = [("limit", self.limit), ("offset", self.offset)]
         return ", ".join(f"{name}: {value}" for name, value in parts if value is not None)
 

@@ -33,7 +33,7 @@ def _add_options(command: Any) -> Any:
 @click.argument("prompt", required=False)
 @_add_options
 def chat(**said: Any) -> int:
-    """Work with a model that reads, changes and runs things in this folder, after asking you.
+    """Work with a model that can read and edit files and run commands here, with your permission.
 
     The session is an ordinary Claude Code session: `claude --resume` continues it, and this command continues
     sessions of Claude Code. Settings, permission rules, CLAUDE.md files and .claude/agents are those of Claude Code

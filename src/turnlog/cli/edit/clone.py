@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     help="Replace older turns with a summary, as /compact does. Put this option after SESSION.",
 )
 @click.option(
-    "--keep", type=click.IntRange(min=0), metavar="N", help="Number of last turns that --compact keeps (default: 2)."
+    "--keep", type=click.IntRange(min=0), metavar="N", help="Number of recent turns that --compact keeps (default: 2)."
 )
 @click.option("--with-model", metavar="MODEL", help="Model that --compress and --compact use.")
 @click.option(

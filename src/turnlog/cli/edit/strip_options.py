@@ -22,7 +22,7 @@ _STRIP_OPTIONS = (
         metavar="RULE",
         help="Rule for tool calls: keep=N, truncate[=CHARS] or remove[=N]; append :NAME,… to limit it to some tools.",
     ),
-    click.option("--protect", multiple=True, metavar="TOOL", help="Never change calls of this tool; can be repeated."),
+    click.option("--protect", multiple=True, metavar="TOOL", help="Never change calls to this tool; can be repeated."),
     click.option(
         "--duplicates/--no-duplicates", default=None, help="Remove results that a later identical call repeats."
     ),

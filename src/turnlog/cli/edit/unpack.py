@@ -20,7 +20,7 @@ _MAX_TITLE_CHARS = 200
 @click.option("--project", "projects", multiple=True, metavar="PATH",
               help="Folder to resume the sessions in; OLD=NEW for one of several projects.")  # fmt: skip
 @click.option("--config", "config_dir", metavar="DIR", help="Config folder of Claude Code (default: the usual one).")
-@click.option("--list", "listing", is_flag=True, help="List the contents of the package, and unpack nothing.")
+@click.option("--list", "listing", is_flag=True, help="List the contents of the package without unpacking it.")
 @click.option(
     "-n", "--dry-run", is_flag=True, help="Check the package and show what would be written where; write nothing."
 )

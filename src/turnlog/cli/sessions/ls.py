@@ -34,11 +34,11 @@ _MIN_PROJECT_CELLS, _MAX_PROJECT_CELLS = 8, 24
 def ls(project: str | None, limit: int | None, number: int, everything: bool, other: bool, as_json: bool) -> None:
     """List the sessions of this machine, newest first.
 
-    The first column is enough to name a session in other commands. Files without a conversation (empty files,
-    warm-ups, mere titles) are left out and counted. A terminal shows 50 sessions at a time; a pipe, a file and
-    --json get all of them unless you give --limit. A machine without sessions shows the demo. The output also
-    counts other .jsonl files in the project folders; --other lists them. Every command that takes a session also
-    takes the path of such a file, and `turnlog search --other` searches them.
+    The first column is enough to name a session in other commands. Files without a conversation (empty, warm-up only
+    or title only) are not listed, only counted. A terminal shows 50 sessions at a time; a pipe, a file and --json get
+    all of them unless you give --limit. A machine without sessions shows the demo. The output also counts other
+    .jsonl files in the project folders; --other lists them. Every command that takes a session also takes the path of
+    such a file, and `turnlog search --other` searches them.
 
     \b
     Examples:

@@ -192,7 +192,7 @@ def read_trailer(data: bytes, size: int) -> PackageTrailer:
 
 
 def is_session_place(place: str, session_id: str, folder: str) -> bool:
-    """Return whether a path below a config folder is one for files of a session; names are escaped as in a package."""
+    """Return whether a path in a config folder belongs to a session; names are escaped as in a package."""
     top, _, rest = place.partition("/")
     if top == "projects":
         project, _, rest = rest.partition("/")

@@ -163,7 +163,7 @@ class Undo(Journal[UndoRecord]):
             return undone
 
     def settle_entry(self, entry: UndoRecord) -> None:
-        """Reverse what a killed process has begun; if that is not safe, it stays for the user to decide."""
+        """Roll back a change that a killed process left unfinished; if that is unsafe, leave it to the user."""
         if entry.state == STATE_BEGUN or (entry.state == STATE_UNDONE and has_stubs_to_put_back(entry)):
             with contextlib.suppress(TurnlogError):
                 self.undo_record(entry)

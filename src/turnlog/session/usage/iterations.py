@@ -21,7 +21,7 @@ _ATTEMPT_TYPES = frozenset({"message", "fallback_message"})
 
 
 class SeparateRequest(NamedTuple):
-    """A billed request that is not part of the message's own sums."""
+    """A billed request that is not included in the message's own totals."""
 
     place: int
     """Its position in the list."""

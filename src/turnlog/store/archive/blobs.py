@@ -93,7 +93,7 @@ class Blobs:
         except OSError as error:
             raise Unreadable(f"{path}: {error.strerror}") from error
         if hash_blob(data) != name:
-            raise Unreadable(f"{path}: damaged (its content has another hash)")
+            raise Unreadable(f"{path}: damaged (its content does not match its hash)")
         return data
 
     def has(self, name: str) -> bool:

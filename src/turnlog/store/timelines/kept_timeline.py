@@ -57,7 +57,7 @@ class TimelineSources(Struct, array_like=True):
 
 
 class TimelineContent(Struct, array_like=True):
-    """The head of a timeline's file."""
+    """The header of a timeline file."""
 
     stored: TimelineSources
     head: TimelineHead

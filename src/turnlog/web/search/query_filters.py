@@ -1,7 +1,7 @@
 """Shows the filters of a query as controls, and changes a query when a control changes.
 
-The query holds the whole state: a control only writes into it. Filters that are in parentheses, negated or have several
-values stay as typed.
+The query holds the whole state: a control only writes into it. Filters that are negated, are in parentheses, or have
+several values are left as typed.
 """
 
 from __future__ import annotations

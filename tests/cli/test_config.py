@@ -131,7 +131,7 @@ def test_a_named_file_that_is_missing_is_refused(file: Path) -> None:
 
 def test_a_folder_in_the_place_of_the_file_is_refused(file: Path) -> None:
     file.mkdir()
-    with pytest.raises(UsageError, match="can.t read the settings"):
+    with pytest.raises(UsageError, match="can't read the settings"):
         load_config()
 
 

@@ -120,7 +120,10 @@ def test_an_export_and_a_redacted_copy_go_into_an_open_file(shop: Path) -> None:
         (lambda: turnlog.strip_session(DEMO, "light", fit="60%"), "use either fit or strip"),
         (lambda: turnlog.strip_session(DEMO, "unheard-of"), "no preset is named 'unheard-of'"),
         (lambda: turnlog.export_session(DEMO, format="exe"), "^format exe: unknown; use one of html"),
-        (lambda: turnlog.export_session(DEMO, options=turnlog.ExportOptions(turns="x")), "^turns x: use a number"),
+        (
+            lambda: turnlog.export_session(DEMO, options=turnlog.ExportOptions(turns="x")),
+            "^turns x: not a turn; use a number",
+        ),
         (
             lambda: turnlog.export_session(DEMO, io.BytesIO(), format="parquet"),
             "^format parquet is written to a folder",

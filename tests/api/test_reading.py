@@ -110,7 +110,7 @@ def test_a_file_is_restored_only_where_it_is_told_to(shop: Path) -> None:
     assert turnlog.restore_file("cart.py", session="22161731", at=turn).output is None
     assert list(Path.cwd().iterdir()) == []
     Path("old.py").write_text("mine")
-    with pytest.raises(UsageError, match="is there already"):
+    with pytest.raises(UsageError, match="already exists"):
         turnlog.restore_file("cart.py", session="22161731", at=turn, output="old.py")
     done = turnlog.restore_file("cart.py", session="22161731", at=turn, output="old.py", force=True)
     assert Path("old.py").read_bytes() == done.data
@@ -175,7 +175,7 @@ def test_a_start_of_several_ids_is_ambiguous(shop: Path) -> None:
         name = f"aaaaaaaa-0000-4000-8000-00000000000{end}"
         (shop / "projects" / "-home-dana" / f"{name}.jsonl").parent.mkdir(exist_ok=True)
         (shop / "projects" / "-home-dana" / f"{name}.jsonl").write_bytes(build.data())
-    with pytest.raises(Ambiguous, match="fits 2 sessions"):
+    with pytest.raises(Ambiguous, match="matches 2 sessions"):
         turnlog.describe_session("aaaaaaaa")
 
 

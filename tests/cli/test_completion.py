@@ -58,7 +58,7 @@ def test_letters_of_an_id_or_of_a_title_narrow_them_down(sessions: Machine, lett
 
 
 def test_commands_and_options_are_offered(machine: Machine) -> None:
-    assert ("strip", "Say what stripping a session would save;...") in offered("turnlog str")
+    assert ("strip", "Show what stripping a session would save.") in offered("turnlog str")
     assert "--preset" in [value for value, _ in offered("turnlog strip --p")]
 
 

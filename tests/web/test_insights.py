@@ -71,7 +71,7 @@ def test_a_report_that_there_is_not_and_words_that_make_no_sense_are_refused(cli
     assert client.get("/api/usage/yearly").status_code == 404
     refused = client.get("/api/usage/daily?since=someday")
     assert refused.status_code == 400
-    assert "no day" in refused.json()["error"]
+    assert "not a day" in refused.json()["error"]
 
 
 def test_the_page_shows_the_sums_of_the_report(folders: Folders, client: TestClient) -> None:

@@ -204,7 +204,7 @@ class TestSecret:
     def test_a_link_is_refused(self, tmp_path: Path) -> None:
         load_secret(tmp_path / "real")
         (tmp_path / "web.secret").symlink_to(tmp_path / "real" / "web.secret")
-        with pytest.raises(TurnlogError, match="is a link"):
+        with pytest.raises(TurnlogError, match="is a symbolic link"):
             load_secret(tmp_path)
 
     @pytest.mark.parametrize("content", [b"", b"short", b"x" * 33])

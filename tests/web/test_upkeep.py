@@ -177,7 +177,7 @@ def test_an_index_that_can_not_be_opened_any_more_is_told_once_and_shown(place: 
 def test_a_child_that_breaks_is_told(place: Machine) -> None:
     child = ErrandProcess(Errand.from_machine(place, refreshes=True))
     child._process.kill()
-    with pytest.raises(TurnlogError, match=r"ended with (-9|1)"):
+    with pytest.raises(TurnlogError, match=r"ended with exit status (-9|1)"):
         list(child.read_progress())
 
 

@@ -63,7 +63,7 @@ def open_traces(
         trees = build_session_traces(opened, SessionSignals(over=True))
         wanted = [trace for trace in trees if turn in (None, trace.number)]
         if turn is not None and not wanted:
-            raise NotFound(f"turn {turn} has no trace; `turnlog trace show {session}` shows all")
+            raise NotFound(f"turn {turn} has no trace; `turnlog trace show {session}` shows all turns")
         yield wanted
 
 

@@ -44,6 +44,8 @@ def find_tool_family(name: str) -> str:
 
 
 class Call(Struct, gc=False):
+    """A tool call, with the lines of its request and its result."""
+
     id: str
     name: str
     line: Entry

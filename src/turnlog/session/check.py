@@ -34,6 +34,8 @@ class FindingPlace(Struct, frozen=True):
 
 
 class Finding(Struct):
+    """A problem or oddity in a session file, with the places where it occurs."""
+
     kind: str
     severity: Severity
     text: str

@@ -41,6 +41,8 @@ _WORK_SUBTYPES = frozenset({"turn_duration", "stop_hook_summary", "api_error"})
 
 
 class Turn(Struct, gc=False):
+    """A prompt and everything that followed until the next one."""
+
     index: int
     """Its position in `Session.turns`."""
     start: Entry

@@ -151,7 +151,7 @@ FAILURES: list[tuple[Callable[[], object], type[TurnlogError], str]] = [
     (lambda: turnlog.describe_session("no such session"), NotFound, "no session is called"),
     (lambda: turnlog.list_messages(Path("nowhere.jsonl")), TurnlogError, "nowhere.jsonl"),
     (lambda: list(turnlog.list_file_pieces("nowhere.jsonl")), TurnlogError, "nowhere.jsonl"),
-    (lambda: turnlog.restore_file("cart.py"), UsageError, "give one of"),
+    (lambda: turnlog.restore_file("cart.py"), UsageError, "give either"),
     (lambda: turnlog.list_versions("no-such-file.py"), NotFound, "no session touched such a file"),
     (lambda: turnlog.check_session("."), NotFound, "no .jsonl files"),
     (lambda: turnlog.diagnose_session("no such session"), NotFound, "no session is called"),

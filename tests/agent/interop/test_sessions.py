@@ -273,7 +273,7 @@ def test_when_they_go_on_with_it_this_client_stops(home: Home, version: str) -> 
     plain(record)
     home.ask(version, "I am here, too", "--continue")
     before = record.path.read_bytes()
-    with pytest.raises(Busy, match="another process goes on"):
+    with pytest.raises(Busy, match="another process is continuing"):
         record.write_prompt("Am I alone?")
     assert record.path.read_bytes() == before
     again = continue_in_place(load_resumable_session(record.path), home.cwd)

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 
-from turnlog.session.usage.prices import parse_model_name  # noqa: E402
+from turnlog.session.usage.prices import parse_model_name  # noqa: E402 - found by the path above
 
 JSON_FILE = ROOT / "src/turnlog/session/usage/prices.json"
 DOCS_FILE = ROOT / "docs/prices.md"

@@ -1,4 +1,4 @@
-"""Whoever kills turnlog amid work on several files has lost nothing: all of the work is there in the end, or none."""
+"""A kill during work on several files loses nothing: afterwards all of the work is done, or none of it."""
 
 from __future__ import annotations
 

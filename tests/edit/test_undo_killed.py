@@ -1,4 +1,4 @@
-"""Whoever appends to a file while it is changed, or fills the disk, has lost nothing."""
+"""A file that grows while it is changed, and a full disk, lose nothing."""
 
 from __future__ import annotations
 

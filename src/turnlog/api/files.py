@@ -267,7 +267,6 @@ def describe_version(version: FileVersion, later: bool = False) -> str:
 
 
 def format_version_size(version: FileVersion) -> str:
-    """Format the size of a version."""
     if version.absent:
         return "no file"
     return "?" if version.size is None else format_size(version.size)
@@ -301,7 +300,6 @@ def iter_change_steps(session: Session, glob: str | None = None) -> Iterator[Fil
 
 
 def to_file_change(session: Session, step: FileStep) -> FilePatch:
-    """Build the patch of one change."""
     lines = render_unified_diff(session, step) if step.hunks else ()
     return FilePatch(
         step.path,

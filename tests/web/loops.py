@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-def apart(work: Coroutine[Any, Any, T]) -> T:
+def run_apart(work: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine to its end in a thread of its own."""
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(asyncio.run, work).result()

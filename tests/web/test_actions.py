@@ -9,12 +9,12 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
 from starlette.exceptions import HTTPException
 from starlette.testclient import TestClient
 
 from tests.web.conftest import Folders
+from tests.web.loops import run_apart
 from turnlog.errors import Busy, UsageError
 from turnlog.web.actions.actions import wait_for_thread
 from turnlog.web.actions.calls import CALLS
@@ -311,7 +311,7 @@ def test_an_action_that_takes_too_long_goes_on_and_the_page_is_told() -> None:
         ended.set()
 
     with pytest.raises(Busy, match="continues in the background"):
-        anyio.run(wait_for_thread, work, 0.01)
+        run_apart(wait_for_thread(work, 0.01))
     assert not ended.is_set()
     go_on.set()
     assert ended.wait(60)

@@ -19,7 +19,7 @@ from starlette.testclient import TestClient
 
 from tests.session.build import Build
 from tests.web.conftest import Folders, indexed, recorded
-from tests.web.loops import apart
+from tests.web.loops import run_apart
 from turnlog.edit.trash.delete import delete_session
 from turnlog.edit.trash.trash import Trash
 from turnlog.errors import UsageError
@@ -306,18 +306,18 @@ def endless(tmp_path: Path) -> Iterator[Machine]:
 
 
 def test_an_expression_that_never_ends_is_told_to_show_what_it_has(endless: Machine) -> None:
-    found = apart(run_scan(job(endless, r"(a+a+)+$"), never, patience=0.8))
+    found = run_apart(run_scan(job(endless, r"(a+a+)+$"), never, patience=2))
     assert found["scan"]["interrupted"] is True
 
 
 def test_a_scan_that_nobody_waits_for_is_ended(endless: Machine) -> None:
     with pytest.raises(UsageError, match="too long"):
-        apart(run_scan(job(endless, r"(a+a+)+$"), at_once))
+        run_apart(run_scan(job(endless, r"(a+a+)+$"), at_once))
 
 
 def test_a_mistake_of_a_scan_keeps_its_place(place: Machine) -> None:
     with pytest.raises(QueryError) as caught:
-        apart(run_scan(ScanJob(str(place.index), str(place.data_dir), "substring", "x", "role:nobody"), never))
+        run_apart(run_scan(ScanJob(str(place.index), str(place.data_dir), "substring", "x", "role:nobody"), never))
     assert caught.value.at == 5
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from starlette.testclient import TestClient
 
-from tests.web.loops import apart
+from tests.web.loops import run_apart
 from turnlog.live.events import LiveEvent
 from turnlog.web.live import stream
 from turnlog.web.live.stream import Channel
@@ -67,7 +67,7 @@ def test_all_who_listen_hear_the_same_from_where_they_come() -> None:
         assert channel.listeners == 0
         channel._ending.set()
 
-    apart(run())
+    run_apart(run())
 
 
 def test_somebody_who_is_slower_than_what_is_remembered_gets_the_rest_from_the_source() -> None:
@@ -79,7 +79,7 @@ def test_somebody_who_is_slower_than_what_is_remembered_gets_the_rest_from_the_s
         assert len(channel._events) <= 256
         channel._ending.set()
 
-    apart(run())
+    run_apart(run())
 
 
 def test_a_channel_ends_when_the_server_does_and_everybody_is_told() -> None:
@@ -92,7 +92,7 @@ def test_a_channel_ends_when_the_server_does_and_everybody_is_told() -> None:
         assert channel.is_closed
         assert channel.was_closed
 
-    apart(run())
+    run_apart(run())
 
 
 def test_a_channel_ends_when_nobody_has_listened_for_a_while() -> None:
@@ -108,7 +108,7 @@ def test_a_channel_ends_when_nobody_has_listened_for_a_while() -> None:
             stream._GRACE_SECONDS = grace
         assert channel.was_closed
 
-    apart(run())
+    run_apart(run())
 
 
 def test_the_head_of_a_stream_alone_can_be_had(client: TestClient) -> None:

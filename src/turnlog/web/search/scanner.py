@@ -26,6 +26,8 @@ SCAN_TIMEOUT_SECONDS = 30.0
 """After this time, the scan is asked to return what it has found."""
 _GRACE_SECONDS = 5.0
 _POLL_SECONDS = 0.2
+_READY_LINE = b"ready\n"
+"""Written by the process once it can be interrupted."""
 
 
 class ScanJob(msgspec.Struct):
@@ -66,23 +68,40 @@ async def run_scan(
         stderr=asyncio.subprocess.DEVNULL,
         start_new_session=True,
     )
-    work = asyncio.ensure_future(process.communicate(msgspec.json.encode(job)))
+    clock = asyncio.get_running_loop().time
+    started, is_ready, is_interrupted = clock(), False, False
+
+    async def receive_reply() -> bytes:
+        nonlocal started, is_ready
+        assert process.stdin is not None
+        assert process.stdout is not None
+        with contextlib.suppress(ConnectionError):
+            process.stdin.write(msgspec.json.encode(job))
+            process.stdin.write_eof()
+        # An interrupt that arrives while the process still imports would end it without a reply.
+        first = await process.stdout.readline()
+        is_ready, started = first == _READY_LINE, clock()
+        out = b"" if is_ready else first
+        out += await process.stdout.read()
+        await process.wait()
+        return out
+
+    work = asyncio.ensure_future(receive_reply())
     try:
-        started, is_interrupted = asyncio.get_running_loop().time(), False
         while not work.done():
             await asyncio.wait([work], timeout=_POLL_SECONDS)
-            passed = asyncio.get_running_loop().time() - started
+            passed = clock() - started
             if work.done():
                 break
             if passed > patience + _GRACE_SECONDS or await is_given_up():
                 raise UsageError("the search takes too long; use a longer text or limit it to one project")
-            if passed > patience and not is_interrupted:
+            if is_ready and passed > patience and not is_interrupted:
                 is_interrupted = True
                 _send_signal(process.pid, signal.SIGINT)
     finally:
         if process.returncode is None:
             _send_signal(process.pid, None)
-        out, _ = await work
+        out = await work
     return _parse_reply(out)
 
 
@@ -138,6 +157,8 @@ def _scan_files(job: ScanJob) -> dict[str, Any]:
     pattern = needle.build_text_needle(job.text) if job.mode == "substring" else needle.build_regex_needle(job.text)
     query = parse_query(job.query) if job.query.strip() else None
     options = SearchOptions(job.limit, job.hits, context=job.context)
+    sys.stdout.buffer.write(_READY_LINE)
+    sys.stdout.buffer.flush()
     with Store.open(index.parent, name=index.name) as store:
         source = IndexSource(Path(job.data_dir))
         found, scan = scan_files(store.db, source, ScanRequest(pattern, query), options)

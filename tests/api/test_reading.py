@@ -36,7 +36,7 @@ def empty_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_machine_without_sessions_has_the_demo_and_says_so(name: str, empty_machine: Path) -> None:
     notices: list[str] = []
     getattr(turnlog, name)(notify=notices.append)
-    assert notices == ["There are no Claude Code sessions on this machine; these are made-up ones (demo)."]
+    assert notices == ["There are no Claude Code sessions on this machine; showing a made-up demo."]
 
 
 def test_pages_of_sessions_join_to_the_whole_list(shop: Path) -> None:

@@ -51,7 +51,7 @@ def test_a_session_is_archived_deleted_and_restored(machine: Machine, turnlog: T
     done = turnlog("archive", "restore", "fix the cart")
     assert done.lines == [f"{ONE}: 1 written (1 file)", f"  cd /home/dana/webshop && claude --resume {ONE}"]
     assert path.read_bytes() == before
-    assert turnlog("archive", "list", "--gone").err == "The archive holds no such session.\n"
+    assert turnlog("archive", "list", "--gone").err == "All archived sessions are still on disk.\n"
 
 
 def test_an_empty_machine_and_an_empty_archive_say_so(turnlog: Turnlog, data: Path) -> None:
@@ -87,7 +87,7 @@ def test_status_tells_what_is_not_archived_and_deleted_soon(machine: Machine, tu
     assert "30 days after the last write" in shown
     turnlog("archive", "run")
     assert turnlog("archive", "status", "--json").json["deleted_soon"] == 0
-    assert "The last run ended" in turnlog("archive", "status").out
+    assert "The latest run ended" in turnlog("archive", "status").out
 
 
 def test_status_gives_no_date_for_what_may_be_deleted_any_time(machine: Machine, turnlog: Turnlog, data: Path) -> None:

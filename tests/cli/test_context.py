@@ -21,9 +21,9 @@ from turnlog.session.window.window_fill import UNSEEN_GROUP
 def test_people_see_what_is_measured_what_is_estimated_and_how(turnlog: Turnlog, machine: Machine) -> None:
     done = turnlog("context", machine.add(SESSION, long_talk().data()))
     assert (done.status, done.err) == (0, "")
-    assert f"{MODEL} · window 200,000 tokens · the client compacts at about 167,000" in done.out
-    assert "measured   the last request held 30,378 tokens (15.2% of the window)" in done.lines
-    assert "estimated  the next one would hold 30,413 tokens (15.2% of the window)" in done.lines
+    assert f"{MODEL} · window 200,000 tokens · Claude Code compacts at about 167,000" in done.out
+    assert "measured   the last request had 30,378 tokens (15.2% of the window)" in done.lines
+    assert "estimated  the next one would have 30,413 tokens (15.2% of the window)" in done.lines
     assert "Estimated: everything else, at 0.350 tokens per byte of text, the median of 8 steps" in done.out
     assert "Advice: go on. The next request fills 18% of what fits before Claude Code compacts." in done.lines
 
@@ -147,8 +147,8 @@ def test_a_session_without_usage_says_so(turnlog: Turnlog, machine: Machine) -> 
     build.prompt("hello")
     build.answer("hi")
     out = turnlog("context", machine.add(SESSION, build.data())).out
-    assert "measured   no request of this conversation states what it held" in out
-    assert "no model has answered yet · the size of its window is not known" in out
+    assert "measured   no request in this conversation recorded its size" in out
+    assert "no model has answered yet · the size of its window is unknown" in out
     assert "the usual rate, because nothing in this conversation tells it" in out
 
 

@@ -103,7 +103,7 @@ def test_over_all_sessions_each_sick_one_has_a_line_and_the_healthy_are_counted(
 def test_a_machine_without_sessions_looks_at_the_demo_which_is_healthy(turnlog: Turnlog, machine: Machine) -> None:
     done = turnlog("doctor")
     assert done.status == 0
-    assert "made-up ones (demo)" in done.err
+    assert "showing a made-up demo" in done.err
     assert "0 sick" in done.lines[-1]
 
 

@@ -46,7 +46,7 @@ def test_failures_are_counted_apart_and_foreign_changes_told(turnlog: Turnlog, t
     build.attachment("edited_text_file", filename="/a")
     done = turnlog("files", build.write(tmp_path))
     assert row(done.lines, "/a")[1:6] == ["·", "·", "·", "·", "1"]
-    assert "(changed by somebody else)" in done.out
+    assert "(changed by someone else)" in done.out
 
 
 @pytest.mark.parametrize(
@@ -199,8 +199,8 @@ def test_a_patch_says_whose_change_it_is_and_why_one_is_missing(turnlog: Turnlog
     notes = [line for line in done.lines if line.startswith("# ") and "turn 1" not in line]
     assert notes == [
         "# Can't be rebuilt: the earlier content of the file is not in the session.",
-        "# A person changed what the model had proposed; this is what was written.",
-        "# Nothing changed: an empty file was made.",
+        "# The user changed the model's proposal; this is what was written.",
+        "# Nothing changed: an empty file was created.",
         "# Nothing changed.",
     ]
     assert "1 of the changes can't be rebuilt" in done.err
@@ -216,7 +216,7 @@ def test_a_change_of_a_sub_agent_is_told_as_its(turnlog: Turnlog, tmp_path: Path
     (tmp_path / SESSION / "subagents" / "agent-a9.jsonl").write_bytes(build.data())
     done = turnlog("files", path, "--diff")
     assert "by subagent a9" in done.out
-    assert "# Perhaps not exact: the client recorded leading tabs as spaces" in done.out
+    assert "# May not be exact: the client recorded leading tabs as spaces" in done.out
 
 
 def test_changes_as_json_hold_the_patch_of_each(turnlog: Turnlog, tmp_path: Path) -> None:

@@ -76,7 +76,8 @@ def test_status_says_that_nothing_is_in_it_yet(turnlog: Turnlog, filled: Machine
 def test_status_says_how_many_files_are_not_in_it_yet(turnlog: Turnlog, filled: Machine, home: Path) -> None:
     with Store.open(home, name=build_index_name()) as store:
         find_index_changes(store.db, [filled.folder])
-    assert turnlog("index", "status").lines[-1].startswith("2 files not in it yet; `turnlog index` reads the rest")
+    last = turnlog("index", "status").lines[-1]
+    assert last.startswith("2 files not indexed yet; run `turnlog index` to read the rest")
     assert turnlog("index", "status", "--json").json["unread"] == 2
     assert turnlog("index", "--json").json["unread"] == 0
 
@@ -111,7 +112,7 @@ def test_rebuilding_keeps_what_deleted_sessions_have_cost(turnlog: Turnlog, fill
 def test_an_index_without_faults_is_said_to_be_so(turnlog: Turnlog, filled: Machine, home: Path) -> None:
     turnlog("index")
     done = turnlog("index", "verify")
-    assert (done.status, done.lines) == (0, [f"{database(home)}: nothing wrong"])
+    assert (done.status, done.lines) == (0, [f"{database(home)}: no problems found"])
     assert turnlog("index", "verify", "--json").json == {
         "path": str(database(home)),
         "faults": [],
@@ -185,7 +186,7 @@ def test_what_is_damaged_inside_is_told_by_verify(turnlog: Turnlog, torn: Path) 
     done = turnlog("index", "verify")
     assert (done.status, done.err) == (1, "")
     assert any(line.startswith("the full-text table `said` is damaged: ") for line in done.lines)
-    assert done.lines[-1] == "`turnlog index rebuild` makes it again."
+    assert done.lines[-1] == "Run `turnlog index rebuild` to rebuild it."
 
 
 def test_a_rebuild_mends_what_is_damaged_inside(turnlog: Turnlog, torn: Path) -> None:

@@ -122,7 +122,7 @@ def test_only_the_sessions_of_a_project_are_listed(machine: Machine, turnlog: Tu
 
 def test_a_machine_without_sessions_shows_the_demo_and_says_so(turnlog: Turnlog) -> None:
     done = turnlog("ls", "--json")
-    assert done.err == "There are no Claude Code sessions on this machine; these are made-up ones (demo).\n"
+    assert done.err == "There are no Claude Code sessions on this machine; showing a made-up demo.\n"
     sessions = done.json["sessions"]
     assert len(sessions) >= 10
     assert all(found["demo"] for found in sessions)

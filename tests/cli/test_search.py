@@ -250,7 +250,7 @@ def test_what_sub_agents_said_is_marked_and_the_mark_explained(turnlog: Turnlog,
     path.write_bytes(agent.data())
     done = turnlog("search", "tax")
     assert "  prompt ·    look for the tax" in done.lines
-    assert done.err.splitlines()[0] == "·: said or done by a sub-agent."
+    assert done.err.splitlines()[0] == "·: from a sub-agent."
     assert "·" not in turnlog("search", "rounding").err
 
 
@@ -261,7 +261,7 @@ def test_words_of_which_not_all_identifiers_were_looked_for_are_named(turnlog: T
     done = turnlog("search", "user")
     assert done.err.splitlines() == [
         "1+ hits in 1+ sessions, 1 shown (--limit). Searched 2 texts of 1 session.",
-        "Part of very many identifiers, not all of them looked for: user.",
+        "Part of too many identifiers to search them all: user.",
     ]
     assert turnlog("search", "user", "--json").json["searched"]["cut"] == ["user"]
 
@@ -280,7 +280,7 @@ def test_nothing_found_says_what_was_searched(turnlog: Turnlog, shop: Machine) -
     assert (done.status, done.out) == (0, "")
     assert done.err.splitlines() == [
         "Nothing found. Searched 8 texts of 2 sessions.",
-        "No letter or digit in it, so not searched for: => (--substring finds it).",
+        "Not searched for, because it has no letter or digit: => (--substring finds it).",
     ]
 
 

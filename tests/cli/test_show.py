@@ -62,7 +62,7 @@ def test_the_head_says_what_when_where_and_how_much(turnlog: Turnlog) -> None:
 
 def test_the_head_says_how_far_the_counts_can_be_believed(turnlog: Turnlog) -> None:
     assert (
-        "Output tokens: 10 with a mere placeholder, so far too low (of 10 messages)." in turnlog("show", "b7bd55c1").out
+        "Output tokens: 10 with only a placeholder, so far too low (of 10 messages)." in turnlog("show", "b7bd55c1").out
     )
     assert "1 counted before the answer was complete, so too low" in turnlog("show", "be21728e").out
 
@@ -141,7 +141,7 @@ def test_a_queued_prompt_of_old_clients_is_told_too(turnlog: Turnlog) -> None:
 
 def test_compactions_interrupts_and_failed_requests_are_told(turnlog: Turnlog) -> None:
     volume = turnlog("show", "22161731").out
-    assert "── compaction (manual), a summary stands for 94 entries, 3 messages kept word for word" in volume
+    assert "── compaction (manual), a summary replaces 94 entries, 3 messages kept word for word" in volume
     assert "  API error: 529 Overloaded (attempt 1 of 10)" in volume
     assert "  hook Stop blocked: shop/discount.py has no test" in volume
     assert "  /compact keep what is needed for the PR" in volume
@@ -266,7 +266,7 @@ def test_an_agent_that_started_itself_does_not_trap_the_telling(turnlog: Turnlog
 
 def test_sub_agents_that_no_call_leads_to_come_last(turnlog: Turnlog) -> None:
     lines = turnlog("show", "67df1d90").lines
-    assert lines[lines.index("Sub-agents that no call leads to") + 1].startswith("  ┌ warm-up ad6539e: 0 calls")
+    assert lines[lines.index("Sub-agents without a call") + 1].startswith("  ┌ warm-up ad6539e: 0 calls")
 
 
 def test_the_branch_that_would_be_resumed_is_shown_and_the_others_are_named(turnlog: Turnlog, machine: Machine) -> None:
@@ -341,7 +341,7 @@ def test_a_turn_that_does_not_exist_is_refused_with_those_that_do(
 
 def test_a_session_without_turns_has_none_to_pick(turnlog: Turnlog, machine: Machine) -> None:
     done = turnlog("show", machine.add(SESSION, b'{"type":"mode"}\n'), "--turn", "1")
-    assert done.err == "turnlog: --turn 1: the turns of this session are none: it has no turns\n"
+    assert done.err == "turnlog: --turn 1: the turns of this session are none, because it has no turns\n"
 
 
 def test_a_hostile_session_does_no_harm(turnlog: Turnlog, machine: Machine) -> None:

@@ -343,7 +343,7 @@ def test_bad_input_gives_a_short_line_and_status_0(given: bytes) -> None:
 def test_no_input_gives_a_short_line_and_status_0() -> None:
     done = run(None)
     assert (done.returncode, done.stdout.count(b"\n")) == (0, 1)
-    assert run(b"{}").stdout == b"turnlog: nothing known yet\n"
+    assert run(b"{}").stdout == b"turnlog: no data yet\n"
 
 
 def test_a_terminal_or_nothing_in_place_of_input_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

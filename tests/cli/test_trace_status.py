@@ -109,7 +109,7 @@ def test_a_target_that_is_no_longer_configured_is_shown_with_what_waits_for_it(
 ) -> None:
     place.put(1)
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
-    assert "is not configured; its pending spans stay in the outbox" in turnlog("trace", "status").out
+    assert "is not configured; its pending spans are kept in the outbox" in turnlog("trace", "status").out
     assert [item["configured"] for item in turnlog("trace", "status", "--json").json["targets"]] == [False, True]
     done = turnlog("trace", "flush")
     assert (done.status, place.recorder.requests) == (0, [])

@@ -84,7 +84,7 @@ def test_files_without_a_conversation_are_counted_and_shown_when_asked_for(turnl
 
 def test_a_machine_without_sessions_shows_the_demo(turnlog: Turnlog, machine: Machine) -> None:
     done = turnlog("tree")
-    assert "made-up ones (demo)" in done.err
+    assert "showing a made-up demo" in done.err
     assert "138b775a" in done.out
 
 

@@ -144,8 +144,8 @@ def test_the_table_has_a_total_its_definition_and_what_is_doubtful(turnlog: Turn
     text = done.out
     assert "Counted: every message once, sub-agents included, on the day on which it ended (UTC)." in text
     assert "at list prices of 20" in text
-    assert "Unpriced: 210 tokens of models without a known price; they are not in the cost." in text
-    assert "Not final: the output of 1 of 3 messages (1 mere placeholders)" in text
+    assert "Unpriced: 210 tokens from models without a known price; they are not in the cost." in text
+    assert "Not final: the output of 1 of 3 messages (1 placeholders only)" in text
     assert "by about 399 tokens" in text
 
 
@@ -167,7 +167,7 @@ def test_sessions_that_the_client_deleted_still_count_and_are_told(turnlog: Turn
     before = turnlog("usage", "--json").json["total"]
     (shop.folder / "projects" / "-home-eve" / f"{TWO}.jsonl").unlink()
     done = turnlog("usage")
-    assert "1 of 2 sessions have no file any more; the index still knows them." in done.out
+    assert "1 of 2 sessions no longer have a file; their counts come from the index." in done.out
     after = turnlog("usage", "--json").json
     assert (after["total"], after["gone_sessions"]) == (before, 1)
     assert "(gone) Hello" in turnlog("usage", "session").out

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Notify = Callable[[str], object]
 """Takes one line for the user, without markup and without a newline."""
-DEMO_NOTICE = "There are no Claude Code sessions on this machine; these are made-up ones (demo)."
+DEMO_NOTICE = "There are no Claude Code sessions on this machine; showing a made-up demo."
 _MIN_ID_CHARS = 8
 MAX_NAMED_FILES = 3
 """How many files and folders that can't be read are named; the others are counted."""

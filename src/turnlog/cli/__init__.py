@@ -1,5 +1,5 @@
-"""The command line: parse, call one function of the API, print.
+"""The command line: parse, call one API function, print.
 
-Each folder holds a family of commands; `table` names them all. A command imports the API inside its function, so that
-`--help` responds quickly.
+Each folder contains a family of commands; `table` lists them all. A command imports the API inside its function, so
+that `--help` responds quickly.
 """

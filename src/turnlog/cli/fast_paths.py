@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 
-TYPE_CHECKING = False  # as in typing, whose import costs as much as all of this
+TYPE_CHECKING = False  # like in typing, which takes as long to import as the rest of this module
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
@@ -27,11 +27,11 @@ def run_plain_usage(words: list[str]) -> int | None:
 
 def run_plain_chat(words: list[str]) -> int | None:
     """Answer `turnlog -p …` in its plain forms and return the exit status; None for any other form."""
-    import _signal as signal  # type: ignore[import-not-found]  # what `signal` stands on: is loaded with the interpreter
+    import _signal as signal  # type: ignore[import-not-found]  # always loaded, unlike `signal`
 
     hears = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if hears:
-        # Before and behind the turn there is nothing to tidy up, and an exception amid imports may crash them.
+        # Before and after the turn there is nothing to clean up, and an exception during an import may break it.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     from turnlog.cli.chat.options import parse_plain_words
 

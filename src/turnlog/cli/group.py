@@ -23,14 +23,14 @@ class LazyGroup(click.Group):
 
     rows: Mapping[str, CommandRow] = COMMANDS
     sections: Mapping[str, Sequence[str]] = COMMAND_SECTIONS
-    """The names by purpose; empty: one list."""
+    """The command names by purpose; if empty, the help shows one list."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Name the commands in the table's order, which is the order to learn them in."""
+        """List the commands in the table's order, which is the order to learn them in."""
         return [name for name, row in self.rows.items() if not row.is_hidden]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the command of that name."""
+        """Import the command with that name."""
         row = self.rows.get(cmd_name)
         if row is None:
             return None
@@ -51,7 +51,7 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands from the table, importing none."""
+        """List the commands from the table without importing them."""
         listed = self.list_commands(ctx)
         sections = self.sections or {"Commands": listed}
         width = max(map(len, listed))

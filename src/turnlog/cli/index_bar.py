@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from turnlog.cli.output import print_remark
 
 _BAR_DELAY_SECONDS = 0.4
-"""What takes less time than this is done before anybody wonders."""
+"""Work that takes less time than this needs no progress bar."""
 
 
 @contextmanager
@@ -48,7 +48,7 @@ class IndexBar:
         print_remark(text)
 
     def clear(self) -> None:
-        """Take the bar off the screen."""
+        """Remove the bar from the screen."""
         if self.shown:
             sys.stderr.write("\r\x1b[2K")
             sys.stderr.flush()

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 def locate_named_session(name: str, config: Config) -> Path:
-    """Find the file of a session by its name, and say so if it is a demo session."""
+    """Find a session's file by name, and print a remark if it is a demo session."""
     return lookup.locate_session(name, config, print_remark)
 
 
 def open_named_session(name: str, config: Config) -> Session:
-    """Open a session by its name, and say so if it is a demo session."""
+    """Open a session by name, and print a remark if it is a demo session."""
     return lookup.open_session(name, config, print_remark)

@@ -27,7 +27,7 @@ def print_remark(text: str) -> None:
 
 
 def mention_unlisted(places: Sequence[object]) -> None:
-    """Warn of folders that can't be listed."""
+    """Warn about folders that can't be listed."""
     if places:
         from turnlog.api import lookup
 
@@ -35,7 +35,7 @@ def mention_unlisted(places: Sequence[object]) -> None:
 
 
 def mention_others(count: int) -> None:
-    """Say how many other files may contain conversations."""
+    """Print how many other files may contain conversations."""
     if count:
         files = "1 .jsonl file has" if count == 1 else f"{count:,} .jsonl files have"
         print_remark(f"{files} a name that is not a session id; `turnlog ls --other` lists them.")
@@ -70,7 +70,7 @@ def write_raw(chunks: Iterable[bytes]) -> None:
 
 @contextmanager
 def spell_flags(*names: str) -> Iterator[None]:
-    """Spell an argument that an error starts with as the option of the command line: `--fit` for `fit`."""
+    """Spell the argument at the start of an error message as a command-line option: `--fit` for `fit`."""
     try:
         yield
     except UsageError as error:
@@ -82,12 +82,12 @@ class StandardOutput:
     """Standard output as a destination for copies; escapes control characters on a terminal."""
 
     def writelines(self, chunks: Iterable[bytes]) -> None:
-        """Write chunks as they come."""
+        """Write chunks as they arrive."""
         write_raw(chunks)
 
 
 def encode_json(value: Any) -> bytes:
-    """A value as JSON in UTF-8."""
+    """Encode a value as JSON in UTF-8."""
     from turnlog.render.json_bytes import to_json_bytes
 
     return to_json_bytes(value)
@@ -115,8 +115,8 @@ def _escape_char(char: str) -> str:
 
 
 def _get_writer() -> Callable[[bytes], object]:
-    """Return the writer of bytes for standard output, after flushing the text before them."""
+    """Return the byte stream of standard output, after flushing pending text."""
     if sys.stdout is None:
-        return len  # a program without standard output writes nothing, and that is no failure
+        return len  # a closed standard output is not an error
     sys.stdout.flush()
     return sys.stdout.buffer.write

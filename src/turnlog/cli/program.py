@@ -1,10 +1,10 @@
 """One run of the program: arguments in, exit status out, and every failure reported in one line.
 
     0     done
-    1     turnlog.errors.TurnlogError, a file that can't be read or written, a bug of ours
-    2     the words of the call are off
-    130   interrupted by the keyboard
-    141   whoever read our output went away
+    1     turnlog.errors.TurnlogError, a file that can't be read or written, a bug in turnlog
+    2     invalid arguments
+    130   interrupted from the keyboard
+    141   the reader of the output closed it
 
 TURNLOG_DEBUG=1 adds a traceback.
 """
@@ -49,7 +49,7 @@ def report_failure(error: BaseException) -> int:
 def _invoke_command(words: list[str]) -> int:
     if COMPLETION_VARIABLE in os.environ:
         turnlog.main(words, prog_name="turnlog", complete_var=COMPLETION_VARIABLE)
-    # Not `main()`: that one prints, exits and swallows interrupts in click's own manner.
+    # Not `main()`, which prints errors, exits and handles interrupts in click's own way.
     with turnlog.make_context("turnlog", words) as context:
         result = turnlog.invoke(context)
     return result if isinstance(result, int) else 0
@@ -87,7 +87,7 @@ def _read_exit_status(error: SystemExit) -> int:
 
 
 def _is_pipe_closed(error: OSError) -> bool:
-    # Windows reports a closed pipe as an invalid argument of a write that names no file.
+    # Windows reports a closed pipe as an invalid argument, without a file name.
     return error.errno == errno.EPIPE or (os.name == "nt" and error.errno == errno.EINVAL and error.filename is None)
 
 
@@ -109,7 +109,7 @@ def _write_stderr(text: str) -> None:
         sys.stderr.write(text)
         sys.stderr.flush()
     except OSError:
-        pass  # Nobody can be told that nobody listens.
+        pass  # Standard error is closed too, so this can't be reported.
 
 
 def format_one_line(text: str) -> str:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 ProgressCallback = Callable[[int, int], None]
-"""Is told how many of how many are done."""
+"""Called with the number of finished steps and the total."""
 _REFRESH_SECONDS = 0.1
 
 

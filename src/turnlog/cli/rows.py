@@ -1,7 +1,7 @@
 """Tables on a terminal: a header, and columns that fit.
 
-A table that is too wide first loses letters of its texts, then the columns that can be spared most; the line below it
-names these. Where the output is no terminal, nothing is left out.
+If a table is too wide, its text is cut first, then the least important columns are dropped; the line below lists them.
+If the output is not a terminal, nothing is left out.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class FittedColumns(NamedTuple):
 
     kept: list[int]
     widths: list[int]
-    """Of those that are kept."""
+    """Widths of the kept columns."""
     left_out: list[int]
 
 
@@ -58,7 +58,7 @@ def render_table_rows(
 ) -> Iterator[str]:
     """Render a table with a header; nothing if it has no rows. The cells must have been made visible.
 
-    Columns that are no numbers may be cut; where that is not enough, the `spare` ones are left out in that order.
+    Text columns may be cut; if that is not enough, the `spare` columns are left out in that order.
     """
     found = list(cells)
     if not found:
@@ -95,7 +95,7 @@ def render_titled_rows(
 
 
 def describe_left_out(names: Sequence[str], screen: TerminalScreen) -> Iterator[str]:
-    """Name the columns that did not fit."""
+    """List the columns that did not fit."""
     if names:
         yield from screen.wrap_prose(
             f"No room at this width for: {', '.join(names)}; a wider terminal or --json shows them."
@@ -113,7 +113,7 @@ def _render_row(cells: tuple[str, ...], fitted: FittedColumns, numbers: range) -
 
 
 def _keep_path_end(cell: str, size: int) -> str:
-    """Shorten a path to its end, which says more than its beginning."""
+    """Shorten a path to its end, which is more informative than its start."""
     return cell if measure_width(cell) <= size else "…" + cell[len(cell) - size + 1 :]
 
 

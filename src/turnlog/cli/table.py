@@ -1,6 +1,6 @@
 """The commands by name, and their modules.
 
-The table is data, so that `turnlog --help` and the check of the documentation import no command.
+The table is data, so that `turnlog --help` and the documentation check don't import any command.
 """
 
 from __future__ import annotations
@@ -9,21 +9,21 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 COMPLETION_VARIABLE = "_TURNLOG_COMPLETE"
-"""With this in its environment the program prints completions instead of running a command."""
+"""If this environment variable is set, the program prints completions instead of running a command."""
 
 
 class CommandRow(NamedTuple):
     """One command: its module and one line of help."""
 
     module: str
-    """Where it lives, seen from here; the command has the name of its module."""
+    """Its module, relative to this package; the command has the name of its module."""
     help: str
     is_hidden: bool = False
-    """Nobody calls it by hand."""
+    """Whether it is hidden, because users never run it."""
     changes: str = ""
-    """How to call it so that it changes, moves or removes session files; empty: it never does."""
+    """How to call it so that it changes, moves or removes session files; empty if it never does."""
     adds: str = ""
-    """How to call it so that it writes a new session beside the others; empty: it never does."""
+    """How to call it so that it writes a new session next to the others; empty if it never does."""
 
     def load(self) -> Any:
         """Import the command."""
@@ -32,11 +32,11 @@ class CommandRow(NamedTuple):
 
 _SECTIONS: dict[str, dict[str, CommandRow]] = {
     "Read": {
-        "web": CommandRow(".web.web", "Show the sessions of this machine in a browser.", changes="web"),
-        "ls": CommandRow(".sessions.ls", "List the sessions of this machine."),
+        "web": CommandRow(".web.web", "Show the sessions on this machine in a browser.", changes="web"),
+        "ls": CommandRow(".sessions.ls", "List the sessions on this machine."),
         "show": CommandRow(".show.show", "Show one session: its turns, calls and sub-agents."),
-        "search": CommandRow(".search.search", "Find texts in all sessions."),
-        "tree": CommandRow(".sessions.tree", "Show projects, sessions, and which came from which."),
+        "search": CommandRow(".search.search", "Find text in all sessions."),
+        "tree": CommandRow(".sessions.tree", "Show projects, sessions, and their forks and copies."),
         "files": CommandRow(".files.files", "List the files that a session read and changed."),
         "messages": CommandRow(".show.messages", "Print what the API would receive if a session were resumed."),
         "cat": CommandRow(".show.cat", "Print the entries of a session file, byte for byte."),
@@ -48,14 +48,14 @@ _SECTIONS: dict[str, dict[str, CommandRow]] = {
         "statusline": CommandRow(".statusline.statusline", "Print a status line for Claude Code."),
     },
     "Edit": {
-        "clone": CommandRow(".edit.clone", "Make a new session from another, unchanged or edited.", adds="clone"),
+        "clone": CommandRow(".edit.clone", "Create a new session from another, unchanged or edited.", adds="clone"),
         "strip": CommandRow(".edit.strip", "Show what stripping a session would save."),
-        "fork": CommandRow(".edit.fork", "Make a new session that continues from any point of another.", adds="fork"),
+        "fork": CommandRow(".edit.fork", "Create a new session that continues from any point in another.", adds="fork"),
         "rename": CommandRow(".edit.rename", "Give a session a title.", changes="rename"),
         "tag": CommandRow(".edit.tag", "Give a session a tag, or remove it.", changes="tag"),
         "move": CommandRow(".edit.move", "Move the sessions of a project whose folder was renamed.", changes="move"),
         "delete": CommandRow(".edit.delete", "Move sessions to the trash, or empty the trash.", changes="delete"),
-        "undelete": CommandRow(".edit.undelete", "Bring a deleted session back.", changes="undelete"),
+        "undelete": CommandRow(".edit.undelete", "Restore a deleted session.", changes="undelete"),
         "undo": CommandRow(".edit.undo", "Undo what turnlog changed, byte for byte.", changes="undo"),
     },
     "Keep and repair": {
@@ -78,10 +78,10 @@ _SECTIONS: dict[str, dict[str, CommandRow]] = {
     "Share": {
         "export": CommandRow(".export.export", "Export sessions as HTML, Markdown, text, PDF, JSON or Parquet."),
         "redact": CommandRow(
-            ".edit.redact", "Find secrets in a session, and make a copy without them.", adds="redact --clone"
+            ".edit.redact", "Find secrets in a session, and create a copy without them.", adds="redact --clone"
         ),
-        "pack": CommandRow(".edit.pack", "Pack sessions and all that belongs to them into one file."),
-        "unpack": CommandRow(".edit.unpack", "Unpack the sessions of a package on this machine.", adds="unpack"),
+        "pack": CommandRow(".edit.pack", "Pack sessions and everything that belongs to them into one file."),
+        "unpack": CommandRow(".edit.unpack", "Unpack the sessions from a package on this machine.", adds="unpack"),
         "trace": CommandRow(".trace.trace", "Send sessions to tracing backends (OpenTelemetry)."),
         "hook": CommandRow(".trace.hook", "Make Claude Code send each finished turn to a backend."),
     },
@@ -105,4 +105,4 @@ COMMAND_SECTIONS: dict[str, tuple[str, ...]] = {title: tuple(rows) for title, ro
 
 DEFAULT_COMMAND = "web"
 PIPED_COMMAND = "ls"
-"""What no words mean where standard output is no terminal."""
+"""The default command if standard output is not a terminal."""

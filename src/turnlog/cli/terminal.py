@@ -1,4 +1,4 @@
-"""The terminal behind standard output; `turnlog.render.terminal` says how text is escaped for it."""
+"""The terminal behind standard output; `turnlog.render.terminal` escapes text for it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = [
 
 
 def detect_screen(color: bool | None = None) -> TerminalScreen:
-    """Detect what standard output is; `color` is the user's choice, None lets the terminal decide."""
+    """Detect what standard output is; `color` is the user's choice, and None means to detect it."""
     if not is_on_terminal():
         return TerminalScreen(color=bool(color))
     import shutil
@@ -41,10 +41,10 @@ def detect_screen(color: bool | None = None) -> TerminalScreen:
     if color is None:
         color = os.environ.get("TERM") != "dumb"
     if color and os.name == "nt":
-        os.system("")  # old consoles understand colours only after this
+        os.system("")  # old consoles support colors only after this
     return TerminalScreen(color, shutil.get_terminal_size().columns)
 
 
 def is_on_terminal() -> bool:
-    """Say whether standard output is a terminal."""
+    """Return whether standard output is a terminal."""
     return sys.stdout is not None and sys.stdout.isatty()

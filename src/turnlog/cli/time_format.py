@@ -9,7 +9,7 @@ from turnlog.render.figures import format_size as format_size
 
 
 def _parse_client_time(text: str | None) -> datetime | None:
-    from turnlog.session.clock import parse_timestamp  # not at the top: `--help` loads no room below
+    from turnlog.session.clock import parse_timestamp  # not at the top: `--help` must not load other packages
 
     return parse_timestamp(text)
 
@@ -62,7 +62,7 @@ def to_json_time(seconds: float | None) -> str | None:
 
 
 def format_milliseconds(milliseconds: float) -> str:
-    """A duration: `0.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`."""
+    """Format a duration: `0.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`."""
     seconds = milliseconds / 1000
     if seconds < 10:
         return f"{seconds:.1f} s"
@@ -88,5 +88,5 @@ def format_money(dollars: float) -> str:
 def _format_minute(found: datetime) -> str:
     try:
         return found.astimezone().strftime("%Y-%m-%d %H:%M")
-    except (OverflowError, ValueError, OSError):  # years that the machine's own calendar does not reach
+    except (OverflowError, ValueError, OSError):  # years outside the range of the machine's calendar
         return found.strftime("%Y-%m-%d %H:%M")

@@ -18,7 +18,7 @@ _JSON_OPTION = click.option("--json", "as_json", is_flag=True, help="Print JSON 
 def archive() -> None:
     """Keep sessions that Claude Code would delete.
 
-    Claude Code deletes sessions that were not used for 30 days (its setting cleanupPeriodDays). The archive keeps
+    Claude Code deletes sessions that have not been used for 30 days (its setting cleanupPeriodDays). The archive keeps
     compressed copies of sessions and everything that belongs to them in turnlog's own data folder. It restores them
     byte for byte, so that Claude Code can resume them.
 
@@ -62,7 +62,7 @@ def off() -> None:
 @archive.command()
 @_JSON_OPTION
 def status(as_json: bool) -> None:
-    """Show what the archive holds, and what Claude Code will delete."""
+    """Show what is in the archive, and what Claude Code will delete."""
     from turnlog.api.archives import read_archive_status
     from turnlog.api.documents import to_document
     from turnlog.cli.archive.view import render_archive_status
@@ -152,16 +152,16 @@ def list_sessions(gone: bool, as_json: bool) -> None:
     print_lines(render_archive_list(found, detect_screen(load_config().color)))
     if not found.sessions:
         print_remark(
-            "The archive holds no such session." if gone else "The archive is empty; `turnlog archive run` fills it."
+            "All archived sessions are still on disk."
+            if gone
+            else "The archive is empty; `turnlog archive run` fills it."
         )
 
 
 @archive.command()
 @click.argument("names", metavar="SESSION...", nargs=-1, required=True)
 @click.option("--to", metavar="DIR", help="Config folder to restore into (default: the original one).")
-@click.option(
-    "--at", metavar="DATE|N", help="Generation of that time, or with that number (see `archive list --json`)."
-)
+@click.option("--at", metavar="DATE|N", help="Generation to restore, by time or number (see `archive list --json`).")
 @click.option("--force", is_flag=True, help="Replace files that differ, and keep a copy of them.")
 @click.option(
     "--keep-times", is_flag=True, help="Restore the old file times; Claude Code may then delete the session again."
@@ -196,14 +196,14 @@ def restore(
 
 
 @archive.command()
-@click.option("--repair", is_flag=True, help="Move damaged blobs away, and rebuild damaged manifests.")
+@click.option("--repair", is_flag=True, help="Move damaged blobs aside, and rebuild damaged manifests.")
 @_JSON_OPTION
 def verify(repair: bool, as_json: bool) -> int:
     """Read everything in the archive and compare it with its hashes.
 
-    The exit status is 1 if anything is damaged. --repair moves damaged blobs away, and the next run stores them again
+    The exit status is 1 if anything is damaged. --repair moves damaged blobs aside, and the next run stores them again
     if the session is still on disk. If the session is gone, --repair rebuilds a damaged manifest from the blobs that
-    hold its lines, and lists what is lost.
+    contain its lines, and lists what is lost.
     """
     from turnlog.api.archive_upkeep import verify_archive
     from turnlog.api.documents import to_document
@@ -262,7 +262,7 @@ def prune(keep: int | None, older_than: str | None, max_size: str | None, gone: 
     "--hook", "kind", flag_value="hook", help="Add SessionEnd and PreCompact hooks to Claude Code's settings.json."
 )
 @click.option("--remove", is_flag=True, help="Remove the timer, line or hooks (default: all of them).")
-@click.option("--config-dir", metavar="DIR", help="With --hook: config folder that holds settings.json.")
+@click.option("--config-dir", metavar="DIR", help="With --hook: config folder that contains settings.json.")
 @click.option("--yes", is_flag=True, help="Make the changes (default: only show them).")
 def install(kind: str | None, remove: bool, config_dir: str | None, yes: bool) -> None:
     """Run the archive from a timer or from Claude Code itself.

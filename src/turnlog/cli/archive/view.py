@@ -31,7 +31,9 @@ def render_archive_status(found: ArchiveStatus) -> Iterator[str]:
         f"On disk: {format_count(found.on_disk, 'session')}; not archived in their current state: {found.not_archived}."
     )
     for row in found.cleanup:
-        days = "deletes no session" if row.days is None else f"deletes sessions {row.days:g} days after the last write"
+        days = (
+            "never deletes sessions" if row.days is None else f"deletes sessions {row.days:g} days after the last write"
+        )
         yield f"Claude Code {days} ({make_visible(str(row.config_dir))}, cleanupPeriodDays)."
     if found.deleted_from is not None:
         is_late = found.deleted_from < (time_format.to_json_time(time.time()) or "")
@@ -39,7 +41,7 @@ def render_archive_status(found: ArchiveStatus) -> Iterator[str]:
         many = format_count(found.deleted_soon, "session")
         yield f"Not archived, and due for deletion within a week: {many}, starting with {begin}."
     if found.last_run:
-        yield f"The last run ended {time_format.format_client_time(found.last_run)}" + (
+        yield f"The latest run ended {time_format.format_client_time(found.last_run)}" + (
             f": {to_visible_line(str(found.last_error))}" if found.last_error else "."
         )
     yield f"Folder: {make_visible(str(found.folder))}"

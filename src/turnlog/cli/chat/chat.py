@@ -35,11 +35,10 @@ def _add_options(command: Any) -> Any:
 def chat(**said: Any) -> int:
     """Work with a model that can read and edit files and run commands here, with your permission.
 
-    The session is an ordinary Claude Code session: `claude --resume` continues it, and this command continues
-    sessions of Claude Code. Settings, permission rules, CLAUDE.md files and .claude/agents are those of Claude Code
-    too.
+    The session is an ordinary Claude Code session: `claude --resume` continues it, and this command continues sessions
+    that Claude Code started. Settings, permission rules, CLAUDE.md files and .claude/agents work as in Claude Code.
 
-    With -p, the answer goes to standard output. Whatever would need a question is denied and reported. Standard
+    With -p, the answer goes to standard output. Calls that would need your permission are denied and reported. Standard
     input is added to the prompt. `turnlog -p` is short for `turnlog chat -p`.
 
     Set ANTHROPIC_API_KEY to your key.

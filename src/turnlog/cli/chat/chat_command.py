@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _MAX_STDIN_BYTES = 64 << 20
 _STDIN_WAIT_SECONDS = 3
 END_SIGNALS = [signal.Signals[name] for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-"""What tells a program to end: somebody, or a terminal that is closed."""
+"""Signals that end the program: sent by a user, or by a terminal that closes."""
 
 
 def run_chat(said: Mapping[str, Any]) -> int:
@@ -41,7 +41,7 @@ def run_chat(said: Mapping[str, Any]) -> int:
         raise TurnlogError("the current folder no longer exists") from None
     starting = SessionStarter(cwd, data_dir())
     wishes = _build_start_options(said)
-    # Programs that give prompts as lines of JSON leave the word for print mode out.
+    # Programs that send prompts as lines of JSON omit -p.
     if said.get("is_printed") or said.get("input_form") == "stream-json":
         return _run_print_mode(starting, wishes, said)
     if any(said.get(name) for name in ("form", "partial", "input_form", "is_replayed", "asked")):
@@ -67,7 +67,9 @@ def _build_start_options(said: Mapping[str, Any]) -> StartOptions:
     if given.get("is_forked") and not takes_up:
         raise UsageError("--fork-session needs --continue or --resume")
     if given.get("session_id") and takes_up and not given.get("is_forked"):
-        raise UsageError("--session-id names a new session; with --continue or --resume it needs --fork-session")
+        raise UsageError(
+            "--session-id sets the id of a new session; to use it with --continue or --resume, add --fork-session"
+        )
     return StartOptions(**given)
 
 
@@ -80,7 +82,7 @@ def _run_print_mode(starting: SessionStarter, wishes: StartOptions, said: Mappin
     is_fed = _has_prompt_stream(said)
     prompt = None if is_fed else _read_prompt(said.get("prompt"))
     if wishes.resume == "":
-        raise UsageError("--resume needs the id of a session in print mode; --continue takes the newest")
+        raise UsageError("in print mode, --resume needs a session id; use --continue to resume the newest session")
     printing = TurnPrinter(said.get("form") or "text", _write_json, _write_text, partial=bool(said.get("partial")))
     try:
         return (
@@ -124,7 +126,7 @@ def _run_prompt(loop: AgentLoop, printing: TurnPrinter, prompt: Any, cancel: Can
 
 
 def _read_plain_text(prompt: Any) -> str:
-    """Return the text of a prompt that consists of text only, which programs may send as a block."""
+    """Return the text of a text-only prompt, which programs may send as a block."""
     if isinstance(prompt, list) and len(prompt) == 1 and prompt[0].get("type") == "text":
         prompt = prompt[0].get("text")
     return prompt if isinstance(prompt, str) else ""
@@ -143,7 +145,7 @@ def _build_watcher(printing: TurnPrinter) -> EventWatcher:
 
 
 def _has_prompt_stream(said: Mapping[str, Any]) -> bool:
-    """Say whether prompts arrive as lines of JSON; rejects options that contradict each other."""
+    """Return whether prompts arrive as lines of JSON; raise if options contradict each other."""
     is_fed = said.get("input_form") == "stream-json"
     if is_fed and said.get("form") != "stream-json":
         raise UsageError("--input-format stream-json needs --output-format stream-json")
@@ -168,7 +170,7 @@ def _run_prompt_stream(
     program, status = ProgramPerson(_write_json) if said.get("asked") else None, 0
     with contextlib.closing(starting.begin_session(wishes, _build_watcher(printing), program or Nobody())) as begun:
         _print_remarks(*begun.warnings)
-        planning = PlanModeTracker(begun.loop)  # before the first line, which may change the mode, is read
+        planning = PlanModeTracker(begun.loop)  # before reading the first line, which may change the mode
         feed = PromptFeed(begun.loop, sys.stdin.buffer, _write_json, program, ignores_hooks=wishes.ignores_hooks)
         while (message := feed.next_message()) is not None:
             with _catch_interrupts(cancel := feed.create_cancel()) as heard:
@@ -178,7 +180,7 @@ def _run_prompt_stream(
                 planning.announce_change()
                 try:
                     status = _run_prompt(begun.loop, printing, message.content, cancel)
-                except UsageError as error:  # of this message; the next one may be better
+                except UsageError as error:  # only this message is invalid; the next one may be fine
                     printing.print_failure(str(error))
                     status = error.exit_status
                 planning.update_after_turn()
@@ -193,7 +195,7 @@ def _choose_exit_status(ended: int, heard: list[int]) -> int:
 
 
 def _read_prompt(given: str | None) -> str:
-    """Return the prompt: the argument, followed by what a pipe sends."""
+    """Return the prompt: the argument, followed by piped input."""
     parts = [given or "", _read_piped_input() if _has_piped_input(waits=not given) else ""]
     prompt = "\n".join(part for part in parts if part)
     if not prompt.strip():
@@ -202,7 +204,7 @@ def _read_prompt(given: str | None) -> str:
 
 
 def _has_piped_input(*, waits: bool) -> bool:
-    """Say whether standard input has something to read; a silent pipe is ignored if there is a prompt."""
+    """Return whether standard input has data to read; a silent pipe is ignored if there is a prompt."""
     if sys.stdin is None or sys.stdin.isatty():
         return False
     if waits or os.name == "nt":
@@ -211,7 +213,8 @@ def _has_piped_input(*, waits: bool) -> bool:
 
     if not select.select([sys.stdin], [], [], _STDIN_WAIT_SECONDS)[0]:
         _print_remarks(
-            f"standard input was silent for {_STDIN_WAIT_SECONDS} seconds and is left out; `< /dev/null` saves the wait"
+            f"standard input was silent for {_STDIN_WAIT_SECONDS} seconds and is ignored; add `< /dev/null` to avoid"
+            " the wait"
         )
         return False
     return True
@@ -258,19 +261,19 @@ def _print_remarks(*texts: str) -> None:
 
 @contextlib.contextmanager
 def _catch_interrupts(cancel: Cancel) -> Iterator[list[int]]:
-    """Let Ctrl-C and SIGTERM cancel the turn; the second time they end the program.
+    """Make Ctrl-C and SIGTERM cancel the turn, and end the program the second time.
 
-    Gives the signals that came.
+    Yields the received signals.
     """
     heard: list[int] = []
 
     def stop(number: int, _frame: object) -> None:
         heard.append(number)
         signal.signal(number, before[signal.Signals(number)])
-        # Not here: the thread that is interrupted may hold what this needs.
+        # Not in the handler: the interrupted thread may hold a lock that this needs.
         threading.Thread(target=cancel.set).start()
 
-    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # as it is while the program starts
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:  # the same handler as during startup
         signal.signal(signal.SIGINT, signal.default_int_handler)
     before = {number: signal.signal(number, stop) for number in (signal.SIGINT, *END_SIGNALS)}
     try:

@@ -28,9 +28,9 @@ from turnlog.render.terminal import make_visible
 def run_chat_console(
     starting: SessionStarter, wishes: StartOptions, first: str | None, end_signals: Sequence[signal.Signals]
 ) -> int:
-    """Converse until the user quits, and return the exit status. `end_signals` end the program in an orderly way."""
+    """Run the conversation until the user quits, and return the exit status. `end_signals` shut it down cleanly."""
     if sys.stdin is None or not sys.stdin.isatty() or sys.stdout is None or not sys.stdout.isatty():
-        raise UsageError("a conversation needs a terminal; `turnlog -p PROMPT` answers without one")
+        raise UsageError("a conversation needs a terminal; without one, use `turnlog -p PROMPT`")
     look, measure = terminal.detect_screen(config.load_config().color), lambda: shutil.get_terminal_size().columns
     screen = ConsoleScreen(_write_terminal, look, measure, is_dumb=is_dumb_terminal())
     keyboard = Keyboard(starting.data / "chat_history")
@@ -65,7 +65,7 @@ def _close_on_signal(end_signals: Sequence[signal.Signals], close: Callable[[], 
         close()
         os._exit(128 + number)
 
-    # Another thread does it: the main one may wait in the line editor, which a signal does not always wake.
+    # This runs in its own thread: the main thread may be waiting in the line editor, which signals don't always wake.
     for number in end_signals:
         signal.signal(number, lambda *_: None)
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)

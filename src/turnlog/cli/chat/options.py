@@ -1,7 +1,7 @@
 """The options of `turnlog chat`: one table for the help and for the fast parser of print mode.
 
-Loading click takes longer than a short answer; so `turnlog -p` reads its own words where they are plain. Whatever is
-not (an unknown option, a missing value, help) is left to click, which knows how to say so.
+Loading click takes longer than a short answer, so `turnlog -p` parses simple arguments itself. Everything else (an
+unknown option, a missing value, help) is left to click, which has the error messages.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ class ChatOption(NamedTuple):
     """One option."""
 
     name: str
-    """What it is called in the program."""
+    """Its name in the code."""
     words: tuple[str, ...]
     help: str
     kind: str = "text"
-    """`flag`, `text`, `many` (may be given again), `maybe` (its value may be left out), `number`, `amount`."""
+    """`flag`, `text`, `many` (can be repeated), `maybe` (its value is optional), `number`, `amount`."""
     choices: tuple[str, ...] = ()
     is_hidden: bool = False
 
 
 CHAT_OPTIONS = (
-    ChatOption("is_printed", ("-p", "--print"), "Print the answer and exit; asks nothing.", "flag"),
+    ChatOption("is_printed", ("-p", "--print"), "Print the answer and exit, without asking anything.", "flag"),
     ChatOption("form", ("--output-format",), "Format of the output in print mode.", choices=OUTPUT_FORMATS),
     ChatOption(
         "input_form",
@@ -44,14 +44,14 @@ CHAT_OPTIONS = (
     ChatOption(
         "asked",
         ("--permission-prompt-tool",),
-        "Which program to ask for permission (stream-json in both directions).",
+        "Program that answers permission requests (stream-json in both directions).",
         choices=("stdio",),
     ),
     ChatOption(
         "partial", ("--include-partial-messages",), "Print each piece of an answer as it arrives (stream-json).", "flag"
     ),
     ChatOption("model", ("--model",), "Model: opus, sonnet, haiku, or a full name."),
-    ChatOption("is_continued", ("-c", "--continue"), "Continue the newest session of this folder.", "flag"),
+    ChatOption("is_continued", ("-c", "--continue"), "Continue the newest session in this folder.", "flag"),
     ChatOption(
         "resume", ("-r", "--resume"), "Resume a session by id, title or path; without one, choose from a list.", "maybe"
     ),
@@ -66,25 +66,25 @@ CHAT_OPTIONS = (
     ),
     ChatOption("disallowed", ("--disallowedTools", "--disallowed-tools"), "Rules that deny calls.", "many"),
     ChatOption("tools", ("--tools",), "Tools that the model may use, separated by commas."),
-    ChatOption("folders", ("--add-dir",), "Another folder to work in.", "many"),
+    ChatOption("folders", ("--add-dir",), "Additional folder to work in.", "many"),
     ChatOption("system_prompt", ("--system-prompt",), "Replace turnlog's instructions to the model."),
     ChatOption("appended_prompt", ("--append-system-prompt",), "Add to turnlog's instructions to the model."),
     ChatOption("turns", ("--max-turns",), "Maximum number of requests per turn.", "number"),
     ChatOption("dollars", ("--max-budget-usd",), "Maximum cost of the session.", "amount"),
-    ChatOption("settings", ("--settings",), "More settings: a file, or JSON.", "many"),
+    ChatOption("settings", ("--settings",), "Additional settings: a file, or JSON.", "many"),
     ChatOption(
         "ignores_hooks",
         ("--ignore-hooks",),
-        "Start without unsupported guards: hooks in settings, or hooks and servers of an SDK.",
+        "Start without unsupported guards: hooks in settings, or hooks and servers from an SDK.",
         "flag",
     ),
     ChatOption("url", ("--base-url",), "Server to use (default: ANTHROPIC_BASE_URL)."),
-    ChatOption("is_verbose", ("--verbose",), "Accepted for compatibility; changes nothing.", "flag", is_hidden=True),
+    ChatOption("is_verbose", ("--verbose",), "Accepted for compatibility; has no effect.", "flag", is_hidden=True),
 )
 
 
 def parse_plain_words(words: list[str]) -> dict[str, Any] | None:
-    """Parse arguments in their plain forms; None if they have another form."""
+    """Parse arguments in their simple forms; return None for any other form."""
     known = {word: option for option in CHAT_OPTIONS for word in option.words}
     found: dict[str, Any] = {"prompt": None}
     waiting = list(reversed(words))
@@ -110,7 +110,7 @@ def parse_plain_words(words: list[str]) -> dict[str, Any] | None:
 
 
 def _store_value(found: dict[str, Any], option: ChatOption, value: str) -> bool:
-    """Store a value; False if the option does not accept it."""
+    """Store a value; return False if the option does not accept it."""
     if option.choices and value not in option.choices:
         return False
     if option.kind == "many":

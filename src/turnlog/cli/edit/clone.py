@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     metavar="MODEL",
     help="Remove what this model would refuse; `other-provider` means any model that is not from Anthropic.",
 )
-@click.option("--compress", multiple=True, metavar="TURNS", help="Shorten texts: turns=A..B, oldest=P%, offline.")
-@click.option("--to", "to", metavar="PERCENT", help="Length of the shortened texts (default: 35%).")
+@click.option("--compress", multiple=True, metavar="TURNS", help="Shorten text: turns=A..B, oldest=P%, offline.")
+@click.option("--to", "to", metavar="PERCENT", help="Length of the shortened text (default: 35%).")
 @click.option("--prompts", is_flag=True, help="Make --compress shorten your own prompts too.")
 @click.option(
     "--compress-log", metavar="FILE", help="Write each text before and after --compress to this Markdown file."

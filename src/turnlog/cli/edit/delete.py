@@ -18,12 +18,12 @@ _MAX_TITLE_CHARS = 200
 @click.command()
 @click.argument("sessions", nargs=-1, metavar="[SESSION]...")
 @click.option("-y", "--yes", is_flag=True, help="Skip the confirmation; required without a terminal.")
-@click.option("-n", "--dry-run", is_flag=True, help="List what would be deleted, and delete nothing.")
+@click.option("-n", "--dry-run", is_flag=True, help="List what would be deleted, without deleting it.")
 @click.option("--history", is_flag=True, help="Also remove the session's prompts from history.jsonl.")
 @click.option(
     "--force",
     is_flag=True,
-    help="Delete a session that may be open in Claude Code. One that is certainly open is never deleted.",
+    help="Delete sessions that may be open in Claude Code. Sessions that are certainly open are never deleted.",
 )
 @click.option("--empty-trash", is_flag=True, help="Permanently remove the sessions in the trash.")
 @click.option(

@@ -1,4 +1,4 @@
-"""`turnlog fork`: create a new session that continues from any point of another."""
+"""`turnlog fork`: create a new session that continues from any point in another."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import click
     "--portable", is_flag=True, help="Write the fork so that every version of Claude Code can resume all of it."
 )
 @click.option("--title", help="Title of the fork (default: `Fork of …`).")
-@click.option("-n", "--dry-run", is_flag=True, help="Show where the fork would continue, and write nothing.")
+@click.option("-n", "--dry-run", is_flag=True, help="Show where the fork would continue, without writing it.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
 def fork(session: str, at: str, portable: bool, title: str | None, dry_run: bool, as_json: bool) -> None:
     """Create a new session that continues from any message, any branch, or just before a compaction.
@@ -24,8 +24,8 @@ def fork(session: str, at: str, portable: bool, title: str | None, dry_run: bool
     \b
     POINT is one of
       7              the end of turn 7, as `turnlog show` numbers them
-      3f2a09c1       the entry whose uuid starts with this, with the results of its calls
-      compaction:2   just before the second compaction; compaction:last before the last one
+      3f2a09c1       the entry whose uuid starts with this, with the results from its calls
+      compaction:2   just before the second compaction; compaction:last before the latest one
       leaf:2         the end of the second branch, as `turnlog show --branch` numbers them
 
     \b

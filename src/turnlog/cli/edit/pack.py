@@ -23,9 +23,9 @@ def pack(sessions: tuple[str, ...], output: str, redact: bool, force: bool, as_j
     """Pack sessions with everything that belongs to them into one file.
 
     `turnlog unpack` restores them on another machine or in another folder, where Claude Code can resume them. The
-    package is a tar archive compressed with zstd; its manifest holds the SHA-256 of every file. You can pack a session
-    while it is open: its transcript is packed up to the last complete line. SESSION is a path, an id or the start of
-    one, a title, or `last`.
+    package is a tar archive compressed with zstd; its manifest contains the SHA-256 of every file. You can pack a
+    session while it is open: its transcript is packed up to the last complete line. SESSION is a path, an id or the
+    start of one, a title, or `last`.
 
     \b
     Examples:

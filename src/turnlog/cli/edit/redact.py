@@ -38,7 +38,7 @@ def redact(
 ) -> int:
     """Find API keys, tokens, passwords and private keys in a session, and create a copy without them.
 
-    This searches every string of every entry, and every file that belongs to the session: sub-agents, large outputs,
+    This searches every string in every entry, and every file that belongs to the session: sub-agents, large outputs,
     file copies. Each secret is replaced with a placeholder such as [secret:github:1], the same one everywhere. Without
     --clone or -o nothing is written, and the output lists the rules, counts and places, never the secrets. The original
     session is not changed: `turnlog delete` removes it. The exit status is 1 if a secret was found and nothing was

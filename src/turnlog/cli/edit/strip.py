@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 def strip(session: str, fit: str | None, as_json: bool, **options: Any) -> None:
     """Show what stripping a session would save. Nothing is written: `turnlog clone` with the same options does it.
 
-    The default is the preset `standard`. A call and its result are always removed together. The texts of the user and
-    the model never change. SESSION is a path, an id or the start of one, a title, or `last`.
+    The default is the preset `standard`. A call and its result are always removed together. What you and the model
+    wrote never changes. SESSION is a path, an id or the start of one, a title, or `last`.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""The options that say what to strip from a session, for `turnlog strip` and `turnlog clone`."""
+"""The options that choose what to strip from a session, for `turnlog strip` and `turnlog clone`."""
 
 from __future__ import annotations
 
@@ -27,9 +27,7 @@ _STRIP_OPTIONS = (
         "--duplicates/--no-duplicates", default=None, help="Remove results that a later identical call repeats."
     ),
     click.option("--stale-reads/--no-stale-reads", default=None, help="Remove file contents that are out of date."),
-    click.option(
-        "--thinking", metavar="WHAT", help="Thinking: remove, or keep-last=N to keep that of the last N turns."
-    ),
+    click.option("--thinking", metavar="WHAT", help="Thinking: remove, or keep-last=N to keep it in the last N turns."),
     click.option(
         "--images", metavar="keep=N", help="Keep the newest N images, and replace the others with a short text."
     ),
@@ -43,14 +41,14 @@ _STRIP_OPTIONS = (
 
 
 def add_strip_options(command: Command) -> Command:
-    """Add the options that say what to strip to a command."""
+    """Add the strip options to a command."""
     for option in reversed(_STRIP_OPTIONS):
         command = option(command)
     return command
 
 
 def parse_strip_options(config: Config, options: dict[str, Any]) -> StripOptions | None:
-    """Parse the options for stripping; None if there are none."""
+    """Parse the strip options; return None if none were used."""
     from turnlog.api.strip import build_strip_options
 
     chosen = {name: options[name] for name in _NAMES if name in options}

@@ -17,7 +17,7 @@ _MAX_TITLE_CHARS = 200
 
 @click.command()
 @click.argument("session", required=False)
-@click.option("--last", is_flag=True, help="Restore the session that was deleted last.")
+@click.option("--last", is_flag=True, help="Restore the most recently deleted session.")
 @click.option("--force", is_flag=True, help="Move aside files that are in the way.")
 @click.option("--list", "listing", is_flag=True, help="List the deleted sessions.")
 @click.option("--json", "as_json", is_flag=True, help="With --list: print JSON (docs/json.md).")
@@ -64,7 +64,7 @@ def _print_undeletion(done: Undeletion) -> int:
     for path in done.joined:
         print_remark(f"{path}: Claude Code continued it; its new lines follow the original.")
     for path in done.aside:
-        print_remark(f"{path}: holds a file that was in the way.")
+        print_remark(f"{path}: contains a file that was in the way.")
     for place in done.altered:
         print_remark(f"{place}: was changed in the trash; restored as it is now.")
     for place in done.lost:

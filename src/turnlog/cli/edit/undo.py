@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 _MAX_WORDS_CHARS = 200
 _STATE_WORDS = {"begun": "interrupted", "undone": "undone"}
 _LATER_WORDS = {
-    "returned": "was written since, and is kept",
+    "returned": "was changed since, and is kept",
     "joined": "Claude Code continued it; its new lines follow the original",
-    "aside": "was written since, and is moved to the folder of the change",
+    "aside": "was changed since, and is moved to the folder of the change",
 }
 _DEFINITION = "kept: size of the originals that turnlog keeps for a change, or of its result after an undo"
 
@@ -25,8 +25,10 @@ _DEFINITION = "kept: size of the originals that turnlog keeps for a change, or o
 @click.command()
 @click.argument("change", required=False)
 @click.option("--list", "listing", is_flag=True, help="List the changes that can be undone.")
-@click.option("-n", "--dry-run", is_flag=True, help="Show what would be restored and what prevents it; change nothing.")
-@click.option("--force", is_flag=True, help="Undo even if a file was written since; its current content is kept.")
+@click.option(
+    "-n", "--dry-run", is_flag=True, help="Show what would be restored and what prevents it, without changing anything."
+)
+@click.option("--force", is_flag=True, help="Undo even if a file was changed since; its current content is kept.")
 @click.option(
     "--prune",
     type=click.FloatRange(0),
@@ -35,11 +37,11 @@ _DEFINITION = "kept: size of the originals that turnlog keeps for a change, or o
 )
 @click.option("--json", "as_json", is_flag=True, help="With --list: print JSON (docs/json.md).")
 def undo(change: str | None, listing: bool, dry_run: bool, force: bool, prune: float | None, as_json: bool) -> None:
-    """Undo the last change that turnlog made to your files, byte for byte, with modes and times.
+    """Undo the latest change that turnlog made to your files, byte for byte, with modes and times.
 
-    CHANGE is a name that --list shows or the start of one, or a session's id, which means its last change. turnlog
-    keeps the original of every file that it changes in place, until you use --prune. A file that was written since
-    the change is not restored, unless you use --force. To restore deleted sessions, use `turnlog undelete`.
+    CHANGE is a name that --list shows or the start of one, or a session's id, which means its latest change. turnlog
+    keeps the original of every file that it changes in place, until you use --prune. A file that was changed since is
+    not restored, unless you use --force. To restore deleted sessions, use `turnlog undelete`.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""`turnlog unpack`: restore the sessions of a package on this machine."""
+"""`turnlog unpack`: restore the sessions from a package on this machine."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MAX_TITLE_CHARS = 200
 @click.option("--config", "config_dir", metavar="DIR", help="Config folder of Claude Code (default: the usual one).")
 @click.option("--list", "listing", is_flag=True, help="List the contents of the package without unpacking it.")
 @click.option(
-    "-n", "--dry-run", is_flag=True, help="Check the package and show what would be written where; write nothing."
+    "-n", "--dry-run", is_flag=True, help="Check the package and show what would be written where, without writing it."
 )
 @click.option("--new-ids", is_flag=True, help="Unpack as new sessions, next to existing ones with the same ids.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
@@ -35,10 +35,10 @@ def unpack(
     new_ids: bool,
     as_json: bool,
 ) -> None:
-    """Unpack the sessions of a package, so that Claude Code can resume them.
+    """Unpack the sessions from a package, so that Claude Code can resume them.
 
     All checksums are verified before anything is written, and either all files are written or none. The project folder
-    is the one that the package names, if it exists here; otherwise use --project, which also changes the paths in the
+    is the one recorded in the package, if it exists here; otherwise use --project, which also changes the paths in the
     sessions. Nothing is overwritten: a session that already exists here with the same content is kept, and if the
     content differs, nothing is unpacked. `turnlog delete` removes an unpacked session.
 

@@ -1,4 +1,4 @@
-"""`turnlog export`: export sessions in eight formats, and in those that plugins add."""
+"""`turnlog export`: export sessions in eight formats, plus those that plugins add."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EXPORT_FORMATS = ("html", "md", "txt", "pdf", "json", "messages", "openai", "par
 
 
 class ExportFormatChoice(click.Choice[str]):
-    """The built-in formats and those of plugins, which are looked up only when needed."""
+    """The built-in formats and those from plugins, which are looked up only when needed."""
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
         return _list_all_formats().get_metavar(param, ctx)
@@ -146,7 +146,7 @@ def _check_arguments(session: str | None, form: str, output: str | None, *, is_m
     if is_many == (session is not None):
         raise UsageError("use SESSION, --project P or --all" + (", only one of them" if session else ""))
     if output == "-" and (is_many or form == "parquet"):
-        raise UsageError("--output - requires one SESSION and a format that is a single file; name a folder instead")
+        raise UsageError("--output - requires one SESSION and a single-file format; otherwise write to a folder")
     if output == "-" and as_json:
         raise UsageError("--json and --output - both write to standard output; use only one of them")
 

@@ -1,1 +1,1 @@
-"""The files of a session: `files`, `restore`."""
+"""Commands for the files of a session: `files`, `restore`."""

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from turnlog.api.files import FileReport, ProjectFile, SessionFiles
 
 _DEFINITION = (
-    "Read, written, edited: calls of Read, Write, Edit, MultiEdit and NotebookEdit that succeeded, and files that the"
-    " client saw a command change; each call id once, sub-agents included. Shown: put into the conversation by the"
-    " client (@-mentions, open files). Failed: failed, denied, interrupted or unanswered calls."
+    "Read, written, edited: successful calls to Read, Write, Edit, MultiEdit and NotebookEdit, and files that a"
+    " command changed, according to Claude Code; each call id once, sub-agents included. Shown: added to the"
+    " conversation by Claude Code (@-mentions, open files). Failed: failed, denied, interrupted or unanswered calls."
 )
 _PROJECT_DEFINITION = (
-    "Read, written, edited: calls that succeeded, over all sessions of the project and their sub-agents; each call id"
+    "Read, written, edited: successful calls in all sessions of the project and their sub-agents; each call id"
     " once, in the session that has it first. Failed: failed, denied, interrupted or unanswered calls."
 )
 
@@ -41,7 +41,7 @@ def _build_cells(item: FileReport, project: str | None) -> tuple[str, ...]:
         f"{touch.agent_type} {touch.agent_id}" if touch.agent_id else "session" for touch in item.touches
     )
     by = ", ".join(names) if item.agents else ""
-    foreign = " (changed by somebody else)" if item.changed_elsewhere else ""
+    foreign = " (changed by someone else)" if item.changed_elsewhere else ""
     return (
         to_visible_line(to_project_path(item.path, project)),
         *map(format_table_number, counts),

@@ -1,4 +1,4 @@
-"""`turnlog files`: the files that a session, or all sessions of a project, have read and changed."""
+"""`turnlog files`: list the files that a session or project read and changed."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def files(session: str | None, project: str | None, glob: str | None, written: b
     SESSION is a path, an id or the start of one, a title, or `last`. Sub-agents are included and named. With
     --project, the numbers come from the index and cover all sessions of a project.
 
-    --diff prints a patch for `patch -p1` or `git apply`, as far as the session shows what the files contained
-    (docs/files.md). Lines that begin with # say whose change it is, and why a change can't be rebuilt.
+    --diff prints a patch for `patch -p1` or `git apply`, where the session shows what the files contained
+    (docs/files.md). Lines that start with # show who made a change, and why it can't be rebuilt.
 
     \b
     Examples:
@@ -51,7 +51,7 @@ def files(session: str | None, project: str | None, glob: str | None, written: b
     from turnlog.errors import UsageError
 
     if (session is None) == (project is None):
-        raise UsageError("name a SESSION or --project P; `turnlog files last` takes the newest session")
+        raise UsageError("use SESSION or --project P; `turnlog files last` uses the newest session")
     if diff and session is None:
         raise UsageError("--diff needs a SESSION: changes are rebuilt one session at a time")
     config = load_config()
@@ -76,7 +76,7 @@ def files(session: str | None, project: str | None, glob: str | None, written: b
 
 
 def _print_diffs(name: str, glob: str | None, as_json: bool) -> None:
-    """Print the changes one by one: those of a long session would not all fit into memory."""
+    """Print the changes one by one: in a long session, they would not all fit into memory."""
     from turnlog.api.documents import to_document
     from turnlog.api.files import iter_change_steps, to_file_change
     from turnlog.api.lookup import open_session
@@ -92,11 +92,11 @@ def _print_diffs(name: str, glob: str | None, as_json: bool) -> None:
             write_raw(render_patch(session, step))
             missing += step.hunks is None
     if missing:
-        print_remark(f"{missing} of the changes can't be rebuilt; lines that begin with # say why.")
+        print_remark(f"{missing} of the changes can't be rebuilt; lines that start with # explain why.")
 
 
 def render_patch(session: Session, step: FileStep) -> Iterator[bytes]:
-    """Render the lines of one change; `patch` and `git apply` skip those that begin with #."""
+    """Render the lines of one change; `patch` and `git apply` skip those that start with #."""
     from turnlog.api.files import render_unified_diff
     from turnlog.session.files.contents import encode_file_text
 
@@ -119,10 +119,10 @@ def _describe_change(session: Session, step: FileStep) -> str:
 
 def _list_notes(step: FileStep) -> Iterator[str]:
     if step.user_modified:
-        yield "A person changed what the model had proposed; this is what was written."
+        yield "The user changed the model's proposal; this is what was written."
     if step.hunks is None:
         yield f"Can't be rebuilt: {step.note}."
     elif step.note:
-        yield f"Perhaps not exact: {step.note}."
+        yield f"May not be exact: {step.note}."
     elif not step.hunks:
-        yield "Nothing changed: an empty file was made." if step.created else "Nothing changed."
+        yield "Nothing changed: an empty file was created." if step.created else "Nothing changed."

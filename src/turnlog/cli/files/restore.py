@@ -17,22 +17,24 @@ if TYPE_CHECKING:
     from turnlog.session.files.versions import FileVersion
 
 _DEFINITION = (
-    "exact: a copy, or a text that was written whole. text: shown whole; line ends and byte order mark are as the"
-    " client shows them. rebuilt: changes applied to what was known. partial: some lines. unknown: changed, and nobody"
-    " recorded to what. A version that only confirms the one before it is not listed."
+    "exact: a copy, or written in full. text: shown in full; line endings and byte order mark are as Claude Code"
+    " shows them. rebuilt: changes applied to what was known. partial: some lines. unknown: changed, but the new"
+    " content was not recorded. A version that only confirms the one before it is not listed."
 )
 
 
 @click.command()
 @click.argument("file")
-@click.option("--at", type=click.IntRange(1), metavar="TURN", help="Version after this turn.")
-@click.option("--before", type=click.IntRange(1), metavar="TURN", help="Version before this turn changed the file.")
-@click.option("-l", "--list", "listed", is_flag=True, help="List all known versions, and write nothing.")
+@click.option("--at", type=click.IntRange(1), metavar="TURN", help="Restore the version after this turn.")
 @click.option(
-    "-s", "--session", metavar="SESSION", help="Session to take it from (default: the newest that touched the file)."
+    "--before", type=click.IntRange(1), metavar="TURN", help="Restore the version before this turn changed the file."
+)
+@click.option("-l", "--list", "listed", is_flag=True, help="List all known versions, without writing a file.")
+@click.option(
+    "-s", "--session", metavar="SESSION", help="Session to restore from (default: the newest that touched the file)."
 )
 @click.option("-o", "--output", metavar="PLACE", help="Where to write it; - writes to standard output.")
-@click.option("--force", is_flag=True, help="Replace an existing file; a copy of it is kept beside it.")
+@click.option("--force", is_flag=True, help="Replace an existing file; a copy is kept next to it.")
 @click.option("--partial", is_flag=True, help="Write it even if only some of its lines are known.")
 @click.option("--json", "as_json", is_flag=True, help="With --list: print JSON (docs/json.md).")
 def restore(
@@ -70,7 +72,7 @@ def restore(
     if sum((at is not None, before is not None, listed)) != 1:
         raise UsageError("use one of --at TURN, --before TURN and --list")
     if not listed and output is None:
-        raise UsageError("-o PLACE says where to write it; -o - writes to standard output")
+        raise UsageError("-o PLACE is required; use -o - for standard output")
     config = load_config()
     with show_index_bar() as bar:
         if listed:

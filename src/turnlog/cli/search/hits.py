@@ -1,4 +1,4 @@
-"""What `turnlog search` prints for people: hits by session, and what was searched and what not."""
+"""The output of `turnlog search` for people: hits by session, and what was and wasn't searched."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MAX_LISTED_FAILURES = 3
 
 
 def choose_snippet_width(screen: TerminalScreen) -> int:
-    """Choose how many characters of a text to ask for."""
+    """Choose how many characters of each text to request."""
     if screen.width is None:
         return SearchOptions().width
     return max(screen.width - _INDENT_CHARS - 4, 20)
@@ -58,7 +58,7 @@ def _render_heading(session: MatchedSession, screen: TerminalScreen, now: dateti
 
 
 def _name_project(session: MatchedSession) -> str:
-    """Take the name of the folder that it began in, else that of the client's folder for the project."""
+    """Return the name of the folder that the session started in, or of Claude Code's folder for the project."""
     if session.project:
         return session.project.rstrip("/\\").replace("\\", "/").rpartition("/")[2]
     return PurePath(session.path).parent.name if session.path else ""
@@ -80,7 +80,7 @@ def _render_nearby(item: NearbyText, screen: TerminalScreen) -> str:
 
 
 def render_snippet(text: str | None, ranges: Sequence[tuple[int, int]], screen: TerminalScreen) -> str:
-    """Render a text with its matches painted, or marked where a terminal shows no colours."""
+    """Render text with its matches in color, or marked if the terminal has no colors."""
     if text is None:
         return screen.paint("(the text is gone)", "dim")
     left = screen.width - _INDENT_CHARS if screen.width else None
@@ -103,14 +103,14 @@ def _mark_match(text: str, screen: TerminalScreen) -> str:
 
 
 def list_search_remarks(report: SearchReport) -> Iterator[str]:
-    """Say how much was found, what was searched, and what was not."""
+    """Summarize what was found, what was searched, and what was not."""
     total, scope = report.total, report.searched
     if any(hit.agent_id is not None for session in report.sessions for hit in session.hits):
-        yield "·: said or done by a sub-agent."
+        yield "·: from a sub-agent."
     for item in total.loosened:
         yield to_visible_line(describe_loosened_words(item.typed, item.how, item.words))
     if total.scattered:
-        yield "No single text has all of this; these sessions have all of it in several texts."
+        yield "No single message contains all of this; these sessions contain it across several messages."
     yield _summarize_hits(report)
     if report.scan is not None:
         yield from _list_scan_remarks(report.scan)
@@ -132,14 +132,14 @@ def _summarize_hits(report: SearchReport) -> str:
 
 def _list_scope_remarks(scope: SearchedTexts, *, is_scan: bool) -> Iterator[str]:
     if not scope.complete:
-        yield "The index is not complete yet: there may be more."
+        yield "The index is not complete yet; there may be more hits."
     if scope.ignored:
-        yield f"No letter or digit in it, so not searched for: {' '.join(scope.ignored)} (--substring finds it)."
+        yield f"Not searched for, because it has no letter or digit: {' '.join(scope.ignored)} (--substring finds it)."
     if scope.cut_texts and not is_scan:
         texts = format_count(scope.cut_texts, "text")
-        yield f"{texts} searched up to 32 million characters only; --substring reads all."
+        yield f"{texts} searched only up to 32 million characters; --substring reads everything."
     if scope.cut:
-        yield f"Part of very many identifiers, not all of them looked for: {to_visible_line(', '.join(scope.cut))}."
+        yield f"Part of too many identifiers to search them all: {to_visible_line(', '.join(scope.cut))}."
     if scope.trashed.sessions:
         left_out = LeftOutHits(tuple(scope.trashed.sessions), scope.trashed.hits)
         command, effect = left_out.remedy

@@ -1,4 +1,4 @@
-"""`turnlog search`: find texts in all sessions of this machine."""
+"""`turnlog search`: find text in all sessions on this machine."""
 
 from __future__ import annotations
 
@@ -28,7 +28,11 @@ _MAX_CARET_CONTEXT_CHARS = 60
     help="Maximum number of hits per session (default: 3).",
 )
 @click.option(
-    "--context", type=click.IntRange(0, 50), default=0, metavar="N", help="Also show N texts before and after each hit."
+    "--context",
+    type=click.IntRange(0, 50),
+    default=0,
+    metavar="N",
+    help="Also show N messages before and after each hit.",
 )
 @click.option(
     "--sort",
@@ -51,12 +55,12 @@ def search(
     other: bool,
     as_json: bool,
 ) -> int:
-    """Find texts in all sessions: prompts, answers, thinking, calls, results, titles, paths, sub-agents.
+    """Find text in all sessions: prompts, answers, thinking, calls, results, titles, paths, sub-agents.
 
-    A text must contain all words of QUERY. Put "phrases" in quotes (inside the quotes for the shell); round*
-    matches words that begin with "round"; AND, OR, NOT, -word and parentheses combine. Identifiers match as typed
-    and by their parts: `name` finds getUserName and user_name. Filters are project: session: role: kind: tool:
-    model: file: error: after: before:, with commas between values. See docs/search.md.
+    A text must contain all words of QUERY. Put "phrases" in quotes (inside the quotes for the shell); round* matches
+    words that start with "round"; AND, OR, NOT, -word and parentheses combine. Identifiers match as typed and by their
+    parts: `name` finds getUserName and user_name. Filters are project: session: role: kind: tool: model: file: error:
+    after: before:, with commas between values. See docs/search.md.
 
     \b
     Examples:
@@ -132,7 +136,7 @@ def _explain_query_error(error: QueryError) -> None:
 
 
 class _ScanBar:
-    """The progress of a scan on a terminal."""
+    """The progress display of a scan on a terminal."""
 
     def __init__(self) -> None:
         self.start: float | None = None

@@ -1,1 +1,1 @@
-"""All sessions of a machine: `ls`, `tree`, `index`."""
+"""Commands for all sessions on a machine: `ls`, `tree`, `index`."""

@@ -19,13 +19,13 @@ def index(action: str | None, as_json: bool) -> int:
     """Update the index of all sessions, and show what it contains.
 
     Commands that need the index update it by themselves, so you never have to. The index is in turnlog's own data
-    folder. It holds no texts, only where they are. Sessions that Claude Code deleted stay in the counts.
+    folder. It contains no text, only where the text is. Sessions that Claude Code deleted are still counted.
 
     \b
-    status     say what it holds, without reading anything new
+    status     show what it contains, without reading anything new
     rebuild    empty it and read all sessions again
     verify     check it against itself and the files; exit status 1 if something is wrong
-    vacuum     merge its pieces and give unused space back
+    vacuum     merge its pieces and free unused space
 
     \b
     Examples:
@@ -74,14 +74,16 @@ def _render_verification(checked: IndexVerification) -> list[str]:
 
     lines = [*checked.faults, *(f"{place}; its files were not compared" for place in checked.unlisted)]
     if checked.waiting:
-        lines.append(f"{checked.waiting:,} files came or went since the last command; the next one reads them.")
+        lines.append(
+            f"{checked.waiting:,} files were added or removed since the last update; the next command reads them."
+        )
     if checked.cut_texts:
         texts = format_count(checked.cut_texts, "text")
-        lines.append(f"{texts} longer than 32 million characters: the index has the beginning.")
+        lines.append(f"{texts} longer than 32 million characters: the index contains only the start.")
     if checked.faults:
-        lines.append("`turnlog index rebuild` makes it again.")
+        lines.append("Run `turnlog index rebuild` to rebuild it.")
     elif not checked.unlisted:
-        lines.append(f"{checked.path}: nothing wrong")
+        lines.append(f"{checked.path}: no problems found")
     return [to_visible_line(line) for line in lines]
 
 
@@ -96,7 +98,7 @@ def _render_status(status: IndexReport) -> list[str]:
     if status.without_conversation:
         uncounted.append(f"{format_count(status.without_conversation, 'file')} without a conversation")
     if status.without_transcript:
-        uncounted.append(f"{format_count(status.without_transcript, 'session')} of which only sub-agents are there")
+        uncounted.append(f"{format_count(status.without_transcript, 'session')} with only sub-agent files left")
     found = [
         to_visible_line(status.path),
         (
@@ -109,9 +111,9 @@ def _render_status(status: IndexReport) -> list[str]:
     ]
     found[2:2] = [f"not counted: {words}" for words in uncounted]
     if not status.files:
-        found.append("nothing is in it yet; `turnlog index` reads the sessions of this machine")
+        found.append("the index is empty; run `turnlog index` to read the sessions on this machine")
     elif status.unread and not done.left:
-        found.append(f"{format_count(status.unread, 'file')} not in it yet; `turnlog index` reads the rest")
+        found.append(f"{format_count(status.unread, 'file')} not indexed yet; run `turnlog index` to read the rest")
     if status.others:
         found.append(
             f"{format_count(status.others, '.jsonl file')} not in it: the name is not a session id; `turnlog ls "

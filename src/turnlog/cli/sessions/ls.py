@@ -1,4 +1,4 @@
-"""`turnlog ls`: the sessions of this machine, newest first."""
+"""`turnlog ls`: list the sessions on this machine, newest first."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from turnlog.api.sessions import SessionInfo, SessionList
 
 MAX_TERMINAL_SESSIONS = 50
-"""How many sessions a terminal gets at a time unless the user says otherwise."""
+"""Default number of sessions per page on a terminal."""
 _MAX_TITLE_CHARS = 1000
 _MIN_PROJECT_CELLS, _MAX_PROJECT_CELLS = 8, 24
-"""How narrow the column of projects may become, and how wide it is at most on a terminal."""
+"""Minimum and maximum width of the project column on a terminal."""
 
 
 @click.command()
@@ -32,12 +32,12 @@ _MIN_PROJECT_CELLS, _MAX_PROJECT_CELLS = 8, 24
 @click.option("--other", is_flag=True, help="List .jsonl files whose names are not session ids instead.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
 def ls(project: str | None, limit: int | None, number: int, everything: bool, other: bool, as_json: bool) -> None:
-    """List the sessions of this machine, newest first.
+    """List the sessions on this machine, newest first.
 
-    The first column is enough to name a session in other commands. Files without a conversation (empty, warm-up only
+    Other commands accept the first column as the name of a session. Files without a conversation (empty, warm-up only
     or title only) are not listed, only counted. A terminal shows 50 sessions at a time; a pipe, a file and --json get
-    all of them unless you give --limit. A machine without sessions shows the demo. The output also counts other
-    .jsonl files in the project folders; --other lists them. Every command that takes a session also takes the path of
+    all of them unless you use --limit. On a machine without sessions, this lists the demo. The output also counts other
+    .jsonl files in the project folders; --other lists them. Every command that takes a session also accepts the path of
     such a file, and `turnlog search --other` searches them.
 
     \b
@@ -45,7 +45,7 @@ def ls(project: str | None, limit: int | None, number: int, everything: bool, ot
       turnlog ls
       turnlog ls --page 2
       turnlog ls --project .            sessions of this folder
-      turnlog ls --project webshop      sessions of folders with such a name
+      turnlog ls --project webshop      sessions of folders with this name
       turnlog ls --json | jq -r '.sessions[0].path'
     """
     from turnlog.api.config import load_config
@@ -78,7 +78,7 @@ def ls(project: str | None, limit: int | None, number: int, everything: bool, ot
 
 
 def _list_remarks(found: SessionList) -> Iterator[str]:
-    """Say what is not listed, and how to see it."""
+    """Print what is not listed, and how to see it."""
     if len(found.sessions) < found.total:
         following = f"; --page {found.page + 1} lists the next" if found.page < found.pages else ""
         yield f"{len(found.sessions)} of {found.total} sessions{following}; --limit 0 lists all."
@@ -112,5 +112,5 @@ def _build_cells(session: SessionInfo, screen: TerminalScreen, now: datetime) ->
 
 
 def _read_folder_name(path: str) -> str:
-    """Take the last part of a path of any machine."""
+    """Return the last part of a path from any operating system."""
     return path.rstrip("/\\").replace("\\", "/").rpartition("/")[2]

@@ -1,4 +1,4 @@
-"""`turnlog tree`: projects, sessions, and what was forked or copied from what."""
+"""`turnlog tree`: show projects, sessions, and their forks and copies."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def tree(project: str | None, everything: bool, as_json: bool) -> None:
     """Show projects, their sessions, and below each session its forks, clones and copies.
 
     Git worktrees of one repository are grouped. turnlog finds the origin of a session in its file, or by messages
-    that two sessions share. Deleted sessions stay in the tree as long as the index knows them.
+    that two sessions share. Deleted sessions are shown as long as the index contains them.
 
     \b
     Examples:
@@ -55,11 +55,11 @@ def tree(project: str | None, everything: bool, as_json: bool) -> None:
 
 _MAX_TITLE_CHARS = 300
 _MIN_TITLE_CELLS = 12
-"""How many cells of a line a title has at least."""
+"""Minimum width of a title, in terminal cells."""
 _DEFINITION = (
-    "Newest first. Prompts: entries that hold what a person typed. Below a session stands what came from it: a fork"
-    " says so itself, a copy has its first entry or messages in common with an older file; shared: assistant messages"
-    " that both have. Sub-agents: those with a file of their own. Deleted: the file is gone."
+    "Newest first. Prompts: entries that a person typed. Below a session are its forks and copies: a fork records its"
+    " origin, and a copy shares its first entry or some messages with an older file. Shared: assistant messages in"
+    " both. Sub-agents: those with their own file. Deleted: the file is gone."
 )
 
 
@@ -117,7 +117,7 @@ def _render_node(node: TreeSession, branch: str, ids: dict[str, str], screen: Te
 
 
 def _shorten_branch(branch: str, cells: int) -> str:
-    """Keep the last of the branches that lead to a session, if they are too wide."""
+    """Shorten the lines that lead to a session to the last branches, if they are too wide."""
     return branch if measure_width(branch) <= cells else "…" + branch[measure_width(branch) - cells + 1 :]
 
 

@@ -30,5 +30,5 @@ def completion(shell: str) -> None:
     assert maker is not None
     program = click.get_current_context().find_root().command
     source = maker(program, {}, "turnlog", COMPLETION_VARIABLE)
-    # Not `source()`: for bash that starts one to ask for its version, and writes to standard error.
+    # Not `source()`: for bash, it starts a shell to check its version, and writes to standard error.
     click.echo(source.source_template % source.source_vars())

@@ -1,4 +1,4 @@
-"""Sessions as a shell completes them: by the start of an id, or by letters of a title."""
+"""Shell completion of sessions, by the start of an id or by part of a title."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from click.shell_completion import CompletionItem
 
 MAX_OFFERED = 30
 MAX_TITLES_READ = 500
-"""Titles are read from the ends of this many of the newest sessions: Tab must answer at once."""
+"""Number of newest sessions whose titles are read: completion must be instant."""
 MAX_TITLE_CHARS = 60
 _SESSION_ARGUMENTS = frozenset({"session", "sessions", "names"})
 _PATH_STARTS = ("/", ".", "~")
@@ -19,7 +19,7 @@ class SessionName(click.ParamType[str]):
     name = "session"
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Offer the sessions that match the letters so far."""
+        """Return the sessions that match what was typed so far."""
         if incomplete.startswith(_PATH_STARTS) or "/" in incomplete:
             return [CompletionItem(incomplete, type="file")]
         return offer_sessions(incomplete)

@@ -1,1 +1,1 @@
-"""One session to read: `show`, `messages`, `cat`."""
+"""Commands that show one session: `show`, `messages`, `cat`."""

@@ -11,7 +11,7 @@ from turnlog.session.calls import CallDetail
 from turnlog.session.failures import to_result_text
 
 MAX_LINE_CHARS = 300
-"""So many characters of a first line are shown, however wide the terminal."""
+"""Maximum length of a first line, however wide the terminal is."""
 
 _OUTCOME_WORDS = {
     "unanswered": "no result",

@@ -1,4 +1,4 @@
-"""`turnlog cat`: the entries of a file, byte for byte."""
+"""`turnlog cat`: print the entries of a file, byte for byte."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _open_source(file: str) -> AbstractContextManager[BinaryIO]:
 
 
 def _render_piece(piece: FilePiece) -> str:
-    """Render line number, offset, size, what it is, and what is wrong with it."""
+    """Render an entry's line number, offset, size, type and problems."""
     from turnlog.cli.terminal import to_visible_line
 
     kind, problem = to_visible_line(piece.kind), to_visible_line(piece.problem)

@@ -99,6 +99,6 @@ def _list_doubts(usage: Usage) -> Iterator[str]:
     if number := quality["partial"]:
         yield f"{number:,} counted before the answer was complete, so too low"
     if number := quality["placeholder"]:
-        yield f"{number:,} with a mere placeholder, so far too low"
+        yield f"{number:,} with only a placeholder, so far too low"
     if number := quality["missing"]:
         yield f"{number:,} not recorded at all"

@@ -1,4 +1,4 @@
-"""`turnlog messages`: what the API would receive if a session were resumed."""
+"""`turnlog messages`: print what the API would receive if a session were resumed."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def messages(session: str, leaf: str | None, as_sent: bool, as_json: bool) -> No
 def render_api_messages(
     messages: Iterable[dict[str, Any]], folders: Mapping[str, str | None], screen: TerminalScreen
 ) -> Iterator[str]:
-    """Role, texts, and the title of each call; `folders` are the working folders of the calls, by id."""
+    """Render role, text, and the title of each call; `folders` are the working folders of the calls, by id."""
     for number, message in enumerate(messages, 1):
         if number > 1:
             yield ""

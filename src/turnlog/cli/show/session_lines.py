@@ -22,7 +22,7 @@ _TURN_RANGE = re.compile(r"(\d*)\.\.(\d*)|(\d+)")
 
 
 class ShowOptions(NamedTuple):
-    """Which parts of a session to show."""
+    """The parts of a session to show."""
 
     turns: str | None = None
     branch: str | None = None
@@ -79,13 +79,13 @@ def _find_numbered_turns(turns: list[Turn], wanted: str) -> list[Turn]:
     first = int(found[3] or found[1] or 1)
     last = int(found[3] or found[2] or len(turns))
     if not 1 <= first <= last <= len(turns):
-        valid = f"1 to {len(turns)}" if len(turns) > 1 else "1 only" if turns else "none: it has no turns"
+        valid = f"1 to {len(turns)}" if len(turns) > 1 else "1 only" if turns else "none, because it has no turns"
         raise UsageError(f"--turn {wanted}: the turns of this session are {valid}")
     return turns[first - 1 : last]
 
 
 def _describe_other_turns(session: Session, shown: list[Turn]) -> str | None:
-    """Say how many turns are on other branches, and how to show them."""
+    """Describe how many turns are on other branches, and how to show them."""
     hidden = len(session.turns) - len(shown)
     if not hidden:
         return None

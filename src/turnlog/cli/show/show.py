@@ -9,7 +9,7 @@ import click
 @click.argument("session")
 @click.option("-t", "--turn", metavar="N|A..B", help="Only this turn or range of turns, counted from 1.")
 @click.option("--thinking", is_flag=True, help="Also show thinking.")
-@click.option("--full", is_flag=True, help="Shorten nothing.")
+@click.option("--full", is_flag=True, help="Show everything in full.")
 @click.option("--branch", metavar="K|UUID|all", help="Branch, by its number or last entry; `all` shows all.")
 @click.option("--redact", is_flag=True, help="Replace API keys, tokens and passwords with placeholders.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")

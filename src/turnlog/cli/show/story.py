@@ -44,7 +44,7 @@ _OUTCOME_STYLES = {
 
 
 class SessionStory:
-    """Renders one session, or a sub-agent inside another."""
+    """Render one session, or a sub-agent inside another."""
 
     def __init__(
         self, session: Session, screen: TerminalScreen, *, thinking: bool = False, full: bool = False,
@@ -137,7 +137,7 @@ class SessionStory:
         aside = [agent for agent in self.session.agents if agent.agent_id not in told and not agent.parent_agent_id]
         if aside:
             yield ""
-            yield self.screen.paint("Sub-agents that no call leads to", "cyan")
+            yield self.screen.paint("Sub-agents without a call", "cyan")
         for agent in aside:
             yield from indent_lines(list(self._render_agent(agent)))
 
@@ -151,7 +151,7 @@ class SessionStory:
             if kind == "advisor_tool_result":
                 yield from self._render_advice(block, next(advisors, ()))
             elif kind == "server_tool_use" and block.get("name") == ADVISOR_TOOL:
-                continue  # it is asked nothing: its answer says all
+                continue  # it has no input; the result is enough
             elif kind == "text" and isinstance(block.get("text"), str):
                 style = ("red",) if message.is_error else ("dim",) if message.is_synthetic else ()
                 for part in self._shorten_lines(block["text"], limit):
@@ -222,7 +222,7 @@ class SessionStory:
             yield from (self.screen.paint(f"  > {part}", "bold") for part in prompt)
             yield from self.render_events(turn)
 
-    # -- what is looked up often
+    # -- cached lookups
 
     @cached_property
     def _first_lines(self) -> dict[int, Message]:
@@ -254,7 +254,7 @@ class SessionStory:
         return found
 
     def _shorten_lines(self, text: str, limit: int) -> list[str]:
-        """Return the lines of a text up to a limit, and how many were left out."""
+        """Return the lines of a text up to a limit, and the number of omitted lines."""
         if self.full:
             return to_visible_lines(text)
         kept, left = take_first_lines(text, limit, _MAX_LINE_CHARS)
@@ -292,9 +292,9 @@ class EventLine(NamedTuple):
     text: str
     styles: tuple[str, ...] = ("dim",)
     is_long: bool = False
-    """Whether more than its first line is worth telling."""
+    """Whether to show more than its first line."""
     typed: bool = False
-    """Whether a person typed it while a turn was at work."""
+    """Whether a person typed it during a turn."""
 
 
 def describe_side_event(session: Session, entry: Entry) -> EventLine | None:
@@ -335,9 +335,7 @@ def _describe_compaction(session: Session, entry: Entry) -> str:
         return "── compaction"
     parts = [f"── compaction ({found.trigger})" if found.trigger else "── compaction"]
     if found.summarised:
-        parts.append(
-            f"a summary stands for {format_count(len(found.summarised), 'entry')}".replace("entrys", "entries")
-        )
+        parts.append(f"a summary replaces {format_count(len(found.summarised), 'entry')}".replace("entrys", "entries"))
     if found.preserved:
         parts.append(f"{format_count(len(found.preserved), 'message')} kept word for word")
     if found.pre_tokens:

@@ -1,8 +1,8 @@
 """The facts of a status line, from Claude Code's JSON, the end of the transcript, git's files and the index.
 
-The client starts the status line again and again while somebody types, so this costs hardly more than the interpreter:
-only modules of the standard library that are cheap to import, and of a transcript only its end. `_json` and `_sqlite3`
-are what `json` and `sqlite3` are made of; where an interpreter lacks them, the large ones do the same.
+Claude Code runs the status line again and again while the user types, so this must take hardly longer than starting the
+interpreter: it imports only cheap standard library modules, and reads only the end of a transcript. `_json` and
+`_sqlite3` are the C parts of `json` and `sqlite3`, which are used if an interpreter lacks them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import sys
 import time
 
-TYPE_CHECKING = False  # as in typing, whose import costs as much as all of this
+TYPE_CHECKING = False  # like in typing, which takes as long to import as the rest of this module
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
@@ -21,7 +21,7 @@ TAIL_SIZES_BYTES = (64 * 1024, 1 << 20, 8 << 20)
 MILLION_TOKENS = 1_000_000
 PICO_PER_DOLLAR = 10**12
 _MAX_PARENT_FOLDERS = 100
-"""So many folders up a repository is looked for."""
+"""Number of parent folders in which to look for a repository."""
 _HELD_TOKEN_FIELDS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 _DAY_SECONDS = 86_400
 
@@ -45,7 +45,7 @@ def decode_status_json(text: str) -> Any:
 
     try:
         return make_scanner(Rules())(text.strip(" \t\r\n"), 0)[0]  # type: ignore[arg-type]
-    except (StopIteration, RecursionError, SystemError) as error:  # the last: it can't find the error class of `json`
+    except (StopIteration, RecursionError, SystemError) as error:  # last: the scanner lacks the error class of `json`
         raise ValueError("no JSON") from error
 
 
@@ -76,7 +76,7 @@ def measure_fill(given: object) -> tuple[int | None, int | None]:
     model = to_status_text(get_nested_value(given, "model", "id"))
     held = _count_held_tokens(usage) if isinstance(usage, dict) else None
     told = get_nested_value(given, "context_window")
-    is_empty = isinstance(told, dict) and told.get("current_usage", "") is None  # so the client says: nothing yet
+    is_empty = isinstance(told, dict) and told.get("current_usage", "") is None  # Claude Code reports no usage yet
     if held is None and not is_empty:
         held, answered_by = read_last_fill(to_status_text(get_nested_value(given, "transcript_path")))
         model = model or answered_by
@@ -110,7 +110,7 @@ def read_last_fill(path: str) -> tuple[int | None, str]:
             if body.get("subtype") == "compact_boundary":
                 return (best or None), model
             message = body.get("message")
-            kind = body.get("type", get_nested_value(message, "role"))  # some tools leave the type of answers out
+            kind = body.get("type", get_nested_value(message, "role"))  # some tools omit the type of answers
             if kind != "assistant" or body.get("isSidechain") or not isinstance(message, dict):
                 continue
             held = _count_held_tokens(message.get("usage"))
@@ -159,7 +159,7 @@ def find_model_window(model: str, held: int) -> int | None:
     )
     if isinstance(known, dict):
         return int(known["context_window"] if held <= known["context_window"] else known["max_window"])
-    from turnlog.session.usage import prices  # knows every spelling of a model's name, and takes its time
+    from turnlog.session.usage import prices  # handles every spelling of a model's name, but is slow to import
 
     return prices.find_context_window(model, held)
 
@@ -209,7 +209,7 @@ def _read_first_line(path: str) -> str:
 def read_cost_today(transcript: str) -> tuple[float, bool] | None:
     """Read today's cost from the index, and whether the index has read this session to its end.
 
-    Only an index that is there and free is read: nothing is built, and nobody is waited for.
+    Reads an index only if it exists and is not locked: this never builds one, and never waits.
     """
     from turnlog.store.index_file_name import build_index_name
 

@@ -10,7 +10,7 @@ import sys
 
 from turnlog.cli.statusline import status_facts
 
-TYPE_CHECKING = False  # as in typing, whose import costs as much as all of this
+TYPE_CHECKING = False  # like in typing, which takes as long to import as the rest of this module
 if TYPE_CHECKING:
     from typing import Any
 
@@ -23,13 +23,13 @@ PLACEHOLDERS = {
     "tokens": "the same in tokens: `84k`",
     "window": "the size of the window: `200k`",
     "cost": "the cost of the session, as Claude Code counts it: `$1.25`",
-    "today": "today's cost of all sessions, as far as turnlog's index knows: `$12.40`, or `≥$12.40`",
+    "today": "today's cost of all sessions in turnlog's index: `$12.40`, or `≥$12.40`",
     "block": "time left in the five-hour block: `2h14m`",
     "limit": "used share of the five-hour limit: `37%`",
     "session": "the start of the session's id",
     "version": "the version of Claude Code",
 }
-"""What a template may name in braces."""
+"""The fields that a template may contain in braces."""
 
 _DEFAULT_PARTS = (
     ("model", "{model}"),
@@ -42,7 +42,7 @@ _DEFAULT_PARTS = (
 )
 _HELP_TEXT = "turnlog statusline reads Claude Code's JSON on standard input; see turnlog statusline --help"
 _YELLOW_PERCENT, _RED_PERCENT = 60, 80
-"""The fill is yellow from the first percentage on, and red from the second."""
+"""The fill is yellow from the first percentage, and red from the second."""
 _RED, _YELLOW, _DIM, _PLAIN = "\x1b[31m", "\x1b[33m", "\x1b[2m", "\x1b[0m"
 _MAX_NAME_CHARS = 60
 
@@ -75,7 +75,7 @@ def _read_client_json() -> object:
 
 
 def _write_line(shown: str) -> None:
-    """Not through sys.stdout: a reader that went away would make the interpreter fail at its end."""
+    """Write without sys.stdout: if the reader has closed the pipe, the interpreter would fail at exit."""
     try:  # noqa: SIM105 - contextlib costs more than this
         os.write(1, (shown + "\n").encode("utf-8", "backslashreplace"))
     except OSError:
@@ -90,7 +90,7 @@ def render_status_line(given: object, template: str | None = None, *, color: boo
         return _fill_template(_make_harmless(template), facts)
     parts = (_fill_template(shape, facts) for name, shape in _DEFAULT_PARTS if facts[name])
     separator = f"{_DIM} · {_PLAIN}" if color else " · "
-    return separator.join(parts) or "turnlog: nothing known yet"
+    return separator.join(parts) or "turnlog: no data yet"
 
 
 def _fill_template(template: str, facts: _StatusFacts) -> str:
@@ -194,7 +194,7 @@ def _paint_share(text: str, share: int) -> str:
 
 
 def _format_tokens(tokens: int) -> str:
-    """A number of tokens: `950`, `8.4k`, `84k`, `1M`."""
+    """Format a number of tokens: `950`, `8.4k`, `84k`, `1M`."""
     if tokens < 1000:
         return str(tokens)
     if tokens < 9_950:
@@ -208,6 +208,6 @@ def _make_harmless(name: str) -> str:
         name = name[: _MAX_NAME_CHARS * 4]
     if name.isascii() and name.isprintable():
         return name
-    from turnlog.cli.terminal import to_visible_line as visible_line  # costs as much as the rest, and is seldom needed
+    from turnlog.cli.terminal import to_visible_line as visible_line  # as slow to import as the rest, and rarely needed
 
     return visible_line(name)

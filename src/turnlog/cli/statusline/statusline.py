@@ -1,6 +1,6 @@
-"""`turnlog statusline`: a line about the current session, for Claude Code's status line.
+"""`turnlog statusline`: print a line about the current session, for Claude Code's status line.
 
-What runs each time is `glance`, which `turnlog.__main__` starts without click; this is its help and its setting up.
+Claude Code runs `glance`, which `turnlog.__main__` starts without click; this module has the help and the setup.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SNIPPET = """\
 
 @click.command()
 @click.option("--format", "template", metavar="TEMPLATE", help="What to print, with field names in braces.")
-@click.option("--install", is_flag=True, help="Print what to add to settings.json; writes nothing.")
+@click.option("--install", is_flag=True, help="Print what to add to settings.json, without changing it.")
 def statusline(template: str | None, install: bool) -> int | None:
     """Print one line about a session for Claude Code's status line.
 

@@ -23,7 +23,7 @@ def flush(names: tuple[str, ...], quarantined: bool, wait: float, as_json: bool)
     """Send what is waiting in the outbox now.
 
     A server that failed is tried again at once, without waiting for the next scheduled attempt. The exit status is 1 if
-    something could not be sent; it stays in the outbox.
+    something could not be sent; it is kept in the outbox.
 
     \b
     Examples:

@@ -47,7 +47,7 @@ def hook() -> None:
 def install(scope: str, names: tuple[str, ...], dry_run: bool) -> None:
     """Add the hook to the settings of Claude Code.
 
-    The rest of the settings doesn't change, byte for byte, and a copy of the file is kept next to it. Installing again
+    The other settings are kept byte for byte, and a copy of the file is kept next to it. Installing again
     only updates what differs: the targets, or the path of turnlog. Restart Claude Code to use the hook in running
     sessions.
 
@@ -155,7 +155,7 @@ def _render_status(found: HookStatus) -> Iterator[str]:
     for item in found.settings:
         yield f"{item.scope:<8} {_describe_state(item)}  {make_visible(str(item.path))}"
         if item.disabled:
-            yield "         disableAllHooks is set here: Claude Code runs no hooks"
+            yield "         disableAllHooks is set here: Claude Code does not run hooks"
         if item.error:
             yield f"         {to_visible_line(item.error)}"
     targets = ", ".join(to_visible_line(name) for name in found.targets)

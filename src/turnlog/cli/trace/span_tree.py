@@ -1,4 +1,4 @@
-"""Draws the spans of a session as trees for a terminal."""
+"""Draw the spans of a session as trees for a terminal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from turnlog.trace.spans.span_trees import SpanNode, Trace
 
 _MAX_TEXT_CHARS = 200
 _MAX_READ_CHARS = 2_000
-"""Characters to read of a text; the tree shows the start of them."""
+"""Number of characters to read from a text; the tree shows only the start."""
 _DEFINITION = (
     "One tree per turn. A generation starts at the message it answers and ends with the last line of its own message; a"
     " call ends with its result. Tokens: new input, read from the cache (r), written to the cache (w), output."

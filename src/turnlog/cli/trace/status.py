@@ -25,7 +25,7 @@ def status(as_json: bool) -> None:
     """Show what was sent to each target, and what is waiting.
 
     If a server can't be reached, the next turn's hook or `turnlog trace flush` tries again. Spans that a server refuses
-    stay in quarantine, with the server's message, until you run `turnlog trace flush --quarantined`.
+    are kept in quarantine, with the server's message, until you run `turnlog trace flush --quarantined`.
 
     \b
     Examples:
@@ -85,7 +85,7 @@ def _list_notes(item: TargetState) -> Iterator[str]:
     from turnlog.render.figures import format_count
 
     if not item.configured and item.pending_batches:
-        yield "is not configured; its pending spans stay in the outbox"
+        yield "is not configured; its pending spans are kept in the outbox"
     if item.held_back and item.held_since is not None:
         yield f"new spans have been held back since {time_format.format_client_time(item.held_since)}: {item.held_back}"
     if item.last_error and item.failed is not None and item.pending_batches:

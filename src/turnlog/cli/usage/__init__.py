@@ -1,1 +1,1 @@
-"""Usage: `usage`, `tools`, `context`."""
+"""Commands that count: `usage`, `tools`, `context`."""

@@ -1,4 +1,4 @@
-"""`turnlog context`: what fills the context window of a session."""
+"""`turnlog context`: show what fills the context window of a session."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ def context(session: str, branch: str | None, turn: int | None, as_json: bool) -
     """Show what fills the context window of a session, and what you could strip.
 
     The report covers the conversation that Claude Code would resume now: after a compaction, the summary and what
-    followed. How full the window was is measured, because every answer states it. What filled it is estimated from
-    the texts and fitted to the measurement. Each number says which it is. The command writes nothing: the presets
-    only show what a stripped clone would save. SESSION is a path (also of a sub-agent's file), an id or the start
-    of one, a title, or `last`.
+    followed. Every answer states how full the window was, so that is measured. What filled it is estimated from the
+    text and fitted to the measurement. Each number is marked as measured or estimated. The command writes nothing: the
+    presets only show what a stripped clone would save. SESSION is a path (also of a sub-agent's file), an id or the
+    start of one, a title, or `last`.
 
     \b
     Examples:
       turnlog context last
       turnlog context last --turn 12          the heaviest pieces of one turn
-      turnlog context last --branch 2         another branch than the client would resume
+      turnlog context last --branch 2         a different branch than Claude Code would resume
       turnlog context last --json | jq .advice
     """
     from turnlog.api.config import load_config
@@ -52,8 +52,8 @@ def context(session: str, branch: str | None, turn: int | None, as_json: bool) -
 
 
 _MAX_LISTED_TURNS = 20
-"""How many of the last turns are listed."""
-_UNSEEN_NAMES = {"": "system prompt and tools", "later": "added later by the client"}
+"""Number of recent turns to list."""
+_UNSEEN_NAMES = {"": "system prompt and tools", "later": "added later by Claude Code"}
 _GROUP_NAMES = {"system": "not in the file", "summary": "summary"}
 
 
@@ -78,17 +78,17 @@ def render_context_report(report: ContextReport, screen: TerminalScreen, *, is_w
 def _render_head(report: ContextReport) -> Iterator[str]:
     model = to_visible_line(report.model or "no model has answered yet")
     if report.window is None:
-        yield f"{model} · the size of its window is not known"
+        yield f"{model} · the size of its window is unknown"
     else:
-        yield f"{model} · window {report.window:,} tokens · the client compacts at about {report.threshold or 0:,}"
+        yield f"{model} · window {report.window:,} tokens · Claude Code compacts at about {report.threshold or 0:,}"
     measured, estimated = report.measured.tokens, report.estimated.tokens
     if measured is None:
-        yield "measured   no request of this conversation states what it held"
+        yield "measured   no request in this conversation recorded its size"
     else:
         share = _format_window_share(measured, report.window)
-        yield f"measured   the last request held {measured:,} tokens{share}"
+        yield f"measured   the last request had {measured:,} tokens{share}"
     share = _format_window_share(estimated, report.window)
-    yield f"estimated  the next one would hold {estimated:,} tokens{share}"
+    yield f"estimated  the next one would have {estimated:,} tokens{share}"
 
 
 def _format_window_share(tokens: int, window: int | None) -> str:
@@ -178,17 +178,17 @@ def _render_savings(report: ContextReport, screen: TerminalScreen) -> Iterator[s
 def _explain_method(report: ContextReport) -> Iterator[str]:
     yield (
         "Measured: input, cache read and cache written of a request, as its answer states them; per turn, of its last"
-        " request. Growth: against the turn before."
+        " request. Growth: compared with the turn before."
     )
     rate = f"{report.estimated.tokens_per_byte:.3f} tokens per byte of text"
     if report.estimated.steps:
         rate += f", the median of {format_count(report.estimated.steps, 'step')} between requests"
     else:
-        rate += ", the usual rate, because nothing in this conversation tells it"
+        rate += ", the usual rate, because this conversation doesn't show its own"
     yield (
-        f"Estimated: everything else, at {rate}; images by their pixels. Not in the file: what the first request held"
-        " beyond what the file shows. A turn's last answer is in the next request. Thinking counts as sent; of older"
-        " models the API drops that of earlier turns."
+        f"Estimated: everything else, at {rate}; images by their pixels. Not in the file: what the first request"
+        " contained beyond what the file shows. A turn's last answer is in the next request. Thinking counts as"
+        " sent; for older models, the API drops thinking from earlier turns."
     )
 
 

@@ -59,7 +59,7 @@ def _print_json(table: UsageTable) -> None:
     if is_on_terminal():
         print_json(to_document(table))
         return
-    import json  # to import the faster encoder takes longer than a whole report
+    import json  # importing the faster encoder takes longer than a whole report
 
     write_raw([json.dumps(to_document(table), ensure_ascii=False, separators=(",", ":")).encode() + b"\n"])
 
@@ -98,7 +98,7 @@ def _format_cell(value: Any) -> str:
     if not isinstance(value, str):
         return str(value)
     text = to_visible_line(value)
-    # A spreadsheet takes such a cell for a formula, and titles and paths are what strangers wrote.
+    # Spreadsheets run such cells as formulas, and titles and paths are untrusted.
     if text.startswith(("=", "+", "-", "@")):
         text = "'" + text
     return '"' + text.replace('"', '""') + '"' if any(sign in text for sign in ',"') else text

@@ -21,7 +21,7 @@ _SPARE_COLUMNS = (
     *("est. more", "characters in", "saved $", "no result", "not final", "unpriced", "messages", "cache write"),
     *("whole $", "last", "cache read", "characters out", "end"),
 )
-"""The columns that are left out where a terminal has no room for all, in this order."""
+"""The columns to leave out, in this order, if the terminal is too narrow."""
 NumberFormat = Callable[[int], str]
 
 
@@ -30,7 +30,7 @@ class _UsageGrid(NamedTuple):
     rows: list[list[str]]
     total: list[str]
     labels: tuple[GroupingColumn, ...]
-    """What the first columns are."""
+    """The first columns."""
 
 
 def render_usage_table(shown: UsageReportDetails, screen: TerminalScreen) -> Iterator[str]:
@@ -97,7 +97,7 @@ def _build_usage_grid(shown: UsageReportDetails, number: NumberFormat) -> _Usage
 
 
 def _has_shared_messages(shown: UsageReportDetails) -> bool:
-    """Say whether a session has messages that count for another one."""
+    """Return whether a session has messages that count for another one."""
     return not _is_filtered(shown) and any(row.whole and row.whole.cost != row.sum.cost for row in shown.report.rows)
 
 
@@ -156,22 +156,28 @@ def _list_notes(shown: UsageReportDetails) -> Iterator[str]:
         return
     report, total = shown.report, shown.report.total
     if total.unpriced:
-        yield f"Unpriced: {total.unpriced:,} tokens of models without a known price; they are not in the cost."
+        yield f"Unpriced: {total.unpriced:,} tokens from models without a known price; they are not in the cost."
     if total.doubtful_messages:
         yield _describe_doubts(total, shown.is_indexed)
     if _has_shared_messages(shown):
-        yield "Whole: with the messages that a session shares with others; the cost of each is in one session only."
+        yield (
+            "Whole: including messages that a session shares with others; each message's own cost counts in only one"
+            " session."
+        )
     if report.gone:
-        yield f"{report.gone:,} of {report.with_usage:,} sessions have no file any more; the index still knows them."
+        yield (
+            f"{report.gone:,} of {report.with_usage:,} sessions no longer have a file; their counts come from the"
+            " index."
+        )
     for row in report.rows:
         if (pace := row.labels.get("pace")) is not None:
             yield _describe_pace(pace, row, shown.request.zone)
 
 
 def _describe_doubts(total: UsageSum, is_indexed: bool) -> str:
-    kinds = (("partial", "counted too early"), ("placeholder", "mere placeholders"), ("missing", "not recorded"))
+    kinds = (("partial", "counted too early"), ("placeholder", "placeholders only"), ("missing", "not recorded"))
     told = ", ".join(f"{getattr(total, name):,} {words}" for name, words in kinds if getattr(total, name))
-    more = f" by about {total.estimate:,} tokens, going by the length of their text" if is_indexed else ""
+    more = f" by about {total.estimate:,} tokens, judging by the length of their text" if is_indexed else ""
     return (
         f"Not final: the output of {total.doubtful_messages:,} of {total.messages:,} messages ({told}); it "
         f"is too low{more}."

@@ -1,4 +1,4 @@
-"""`turnlog tools`: calls by tool, of one session or of all."""
+"""`turnlog tools`: count calls by tool, in one session or in all."""
 
 from __future__ import annotations
 
@@ -68,22 +68,23 @@ def tools(session: str | None, project: str | None, since: str | None, only_fail
 
 _DEFINITION = (
     "Calls: every call id once, sub-agents included. Failed: the result is an error{apart}. Share: of all calls. Time:"
-    " from the call to its result; waiting for a person (AskUserQuestion, ExitPlanMode, permissions) can't be told"
-    " from work. Tokens: characters of inputs and results divided by four, an estimate."
+    " from the call to its result; waiting for a person (AskUserQuestion, ExitPlanMode, permissions) can't be"
+    " separated from work. Tokens: characters of inputs and results divided by four, an estimate."
 )
-_APART_NOTE = "; denied and interrupted calls are apart"
-_TOGETHER_NOTE = ", denied and interrupted calls among them: the index can't tell them apart"
+_APART_NOTE = "; denied and interrupted calls are counted separately"
+_TOGETHER_NOTE = ", including denied and interrupted calls, which the index can't tell apart"
 _FAILURES_DEFINITION = (
-    "The first line of each failed result; paths, quoted texts and ids are …, numbers N. Every call id once, sub-agents"
+    "The first line of each failed result; paths, quoted text and ids are shown as …, numbers as N. Every call id"
+    " once, sub-agents"
     " included."
 )
 _FAILING_DEFINITION = (
-    "Calls whose result is an error, denied and interrupted ones among them, of all calls; every call id once."
+    "Calls whose result is an error, including denied and interrupted ones, out of all calls; every call id once."
 )
 
 
 def render_tool_table(found: ToolReport, screen: TerminalScreen) -> Iterator[str]:
-    """Render calls by tool, and by MCP server where there are any."""
+    """Render calls by tool, and by MCP server if there are any."""
     if not found.tools:
         yield "No calls."
         return
@@ -132,7 +133,7 @@ def render_failure_messages(found: list[FailureMessage], screen: TerminalScreen)
         return
     head = ("tool", "calls", "how", "message")
     cells = (
-        (to_visible_line(item.tool), f"{item.calls:,}", item.outcome, to_visible_line(item.message) or "(no words)")
+        (to_visible_line(item.tool), f"{item.calls:,}", item.outcome, to_visible_line(item.message) or "(no message)")
         for item in found
     )
     yield from render_table_rows(head, cells, screen, numbers=range(1, 2))
@@ -147,5 +148,5 @@ def render_failing_tools(tools: Iterable[ToolCalls], screen: TerminalScreen) -> 
         return
     cells = ((to_visible_line(t.tool), f"{t.failed:,}", f"{t.calls:,}", f"{t.failed / t.calls:.1%}") for t in found)
     yield from render_table_rows(("tool", "failed", "calls", "share"), cells, screen, numbers=range(1, 4))
-    words = " What they said is shown for one session: turnlog tools SESSION --failures."
+    words = " For the error messages of one session, run: turnlog tools SESSION --failures"
     yield from screen.wrap_prose(_FAILING_DEFINITION + words, "dim")

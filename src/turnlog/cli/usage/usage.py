@@ -1,4 +1,4 @@
-"""`turnlog usage`: tokens and cost of all sessions, by day, session, project, model, tool or five-hour block."""
+"""`turnlog usage`: add up tokens and cost of all sessions, by day, session, project, model, tool or five-hour block."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def usage(
     """Add up tokens and cost of all sessions on this machine, with sub-agents, and each message once.
 
     The report is by day unless you choose another KIND. Cost is at list prices, which may differ from what you
-    paid. The report shows tokens of models without a known price, and counts that are not final, beside the sums
-    and never mixes them in (docs/usage.md).
+    paid. Tokens from models without a known price, and counts that are not final, are shown separately from the sums
+    (docs/usage.md).
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""`turnlog web`: the sessions of this machine in a browser."""
+"""`turnlog web`: show the sessions on this machine in a browser."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--port", type=click.IntRange(0, 65535), help="The port to listen on; 0: any free one.  [4747]")
+@click.option("--port", type=click.IntRange(0, 65535), help="Port to listen on; 0 for any free one (default: 4747).")
 @click.option("--open/--no-open", "opens", default=None, help="Open a browser (default: only on a terminal).")
 def web(port: int | None, opens: bool | None) -> None:
-    """Show the sessions of this machine in a browser: read, search, count, follow, edit and export them.
+    """Show the sessions on this machine in a browser: read, search, count, follow, edit and export them.
 
     The server listens on this machine only (127.0.0.1) and serves only the browser that opens the printed address.
     The address works once; the server then remembers that browser. Press Ctrl-C to stop the server. Without --port
@@ -48,10 +48,10 @@ def run_web(port: int | None, opens: bool | None) -> None:
     from turnlog.web.security import ServerKeys
     from turnlog.web.server import DEFAULT_PORT, build_launch_address, open_listening_socket, serve_pages
 
-    os.environ["PYTHONSAFEPATH"] = "1"  # children run nothing of the folder that we were started in
+    os.environ["PYTHONSAFEPATH"] = "1"  # child processes must not run programs from the starting folder
     opened = open_listening_socket(port)
     if opened.is_fallback:
-        print_remark(f"Port {DEFAULT_PORT} is taken, perhaps by another turnlog; this is {opened.port}.")
+        print_remark(f"Port {DEFAULT_PORT} is in use, perhaps by another turnlog; using port {opened.port}.")
     with opened.socket, open_machine(load_config()) as found:
         door = ServerKeys(opened.port, _load_cookie_secret())
         start = build_launch_address(door, opened.port)
@@ -68,7 +68,7 @@ def run_web(port: int | None, opens: bool | None) -> None:
 
 @contextmanager
 def open_machine(config: Config) -> Iterator[Machine]:
-    """Open the sessions of the machine, or the demo with a temporary index if there are none."""
+    """Open the sessions on the machine, or the demo with a temporary index if there are none."""
     from turnlog.api.lookup import list_config_folders
     from turnlog.web.machine import Machine
 
@@ -97,7 +97,7 @@ def _open_demo_machine(gap: timedelta) -> Iterator[Machine]:
     from turnlog.demo import config_dir
     from turnlog.web.machine import Machine
 
-    print_remark("There are no Claude Code sessions on this machine; these are made-up ones (demo).")
+    print_remark("There are no Claude Code sessions on this machine; showing a made-up demo.")
     with TemporaryDirectory(prefix="turnlog-demo-") as folder:
         found = Machine([config_dir()], Path(folder), gap=gap, is_demo=True)
         try:
@@ -108,13 +108,13 @@ def _open_demo_machine(gap: timedelta) -> Iterator[Machine]:
 
 
 def _load_cookie_secret() -> bytes:
-    """Load the secret behind the cookies; a temporary one if turnlog's data folder can't be written."""
+    """Load the cookie secret; a temporary one if turnlog's data folder is not writable."""
     folder = data_dir()
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if os.access(folder, os.W_OK):
             return load_secret(folder)
-    except FileExistsError:  # a file of that name; the index has told of it
+    except FileExistsError:  # a file with that name exists; the index has already reported it
         pass
     return secrets.token_bytes(32)
 

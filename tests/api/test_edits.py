@@ -146,7 +146,7 @@ def test_wrong_arguments_are_refused_in_the_words_of_python(
 def test_what_a_user_should_know_goes_to_notify(monkeypatch: pytest.MonkeyPatch) -> None:
     remarks: list[str] = []
     turnlog.clone_session(DEMO, dry_run=True, notify=remarks.append)
-    assert remarks == ["This is a made-up session: a demo that comes with turnlog."]
+    assert remarks == ["This is a made-up demo session that ships with turnlog."]
 
 
 def test_packed_sessions_arrive_elsewhere(shop: Path, tmp_path: Path) -> None:

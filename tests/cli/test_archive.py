@@ -237,11 +237,10 @@ def test_ls_warns_of_sessions_that_will_be_deleted_soon(machine: Machine, turnlo
     add(machine, TWO, age=2)
     when = time.strftime("%Y-%m-%d", time.localtime(time.time() + 2 * DAY))
     assert turnlog("ls").err == (
-        f"1 session will be deleted by the client from {when} on (cleanupPeriodDays 30); "
-        "`turnlog archive on` keeps it.\n"
+        f"Claude Code will delete 1 session from {when} on (cleanupPeriodDays 30); `turnlog archive on` keeps it.\n"
     )
     (machine.folder / "settings.json").write_text('{"cleanupPeriodDays": 1}')
-    assert "2 sessions will be deleted by the client from its next start on (cleanupPeriodDays 1)" in turnlog("ls").err
+    assert "Claude Code will delete 2 sessions from its next start on (cleanupPeriodDays 1)" in turnlog("ls").err
     turnlog("archive", "run")
     assert turnlog("ls").err == ""
 

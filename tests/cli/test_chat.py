@@ -112,7 +112,7 @@ def test_every_option_is_a_parameter_of_the_command() -> None:
         (["-p", "hi", "--fork-session"], "needs --continue or --resume"),
         (["-p", "hi", "-c", "--session-id", "0" * 36], "--fork-session"),
         (["-p", "hi", "--dangerously-skip-permissions", "--permission-mode", "plan"], "not both"),
-        (["-p", "hi", "--resume"], "needs the id"),
+        (["-p", "hi", "--resume"], "needs a session id"),
         (["hi"], "turnlog -p"),
         (["-p", "hi", "--permission-mode", "yolo"], "yolo"),
         (["-p", "hi", "--session-id", "x"], "not a session id"),

@@ -55,7 +55,7 @@ def test_a_dry_run_writes_nothing(turnlog: Turnlog, session: Path) -> None:
         done = turnlog("clone", "last", "--dry-run", *words)
         assert (done.status, done.lines[-1]) == (0, "Nothing was written: this was a dry run.")
     assert [path.name for path in session.parent.iterdir()] == [session.name]
-    assert "a dry run calls no model" in turnlog("clone", "last", "-n", "--compact").out
+    assert "a dry run does not call a model" in turnlog("clone", "last", "-n", "--compact").out
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ def test_texts_are_made_shorter_by_a_model_that_is_named_before_anything_is_sent
         monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test-000")
         done = turnlog("clone", "last", "--compress", "oldest=25%", "--with-model", "claude-small", "--json")
         asked = list(server.requests)
-    assert f"Sending texts of the session to claude-small at {server.url}" in done.err
+    assert f"Sending text from the session to claude-small at {server.url}" in done.err
     assert asked
     assert done.json["edits"]["compress"]["model"] == "claude-small"
     assert made(done).conversation().messages

@@ -114,7 +114,7 @@ def test_a_value_of_the_wrong_kind_is_refused_with_what_is_expected(file: Path, 
 
 def test_a_broken_file_is_refused_with_line_and_remedy(file: Path) -> None:
     file.write_text("gap_minutes = 5\ncolor = \n", encoding="utf-8")
-    with pytest.raises(UsageError, match=r"config\.toml: .*line 2.*; correct the file or move it away"):
+    with pytest.raises(UsageError, match=r"config\.toml: .*line 2.*; correct the file or move it aside"):
         load_config()
 
 
@@ -125,7 +125,7 @@ def test_a_file_that_is_not_utf_8_is_refused_with_line_and_remedy(file: Path) ->
 
 
 def test_a_named_file_that_is_missing_is_refused(file: Path) -> None:
-    with pytest.raises(UsageError, match="no such file; TURNLOG_CONFIG names it"):
+    with pytest.raises(UsageError, match="no such file; correct or unset TURNLOG_CONFIG"):
         load_config()
 
 

@@ -113,8 +113,8 @@ def test_another_branch_or_leaf_can_be_asked_for(
     ("branch", "problem"),
     [
         ("7", "the branches of this session are 1 to 2"),
-        ("nobody", "no entry of this session starts like this"),
-        ("u", "several entries start like this; use more of it"),
+        ("nobody", "no entry in this session starts with it"),
+        ("u", "several entries start with it; use more characters"),
     ],
 )
 def test_a_wrong_branch_is_explained(turnlog: Turnlog, machine: Machine, branch: str, problem: str) -> None:
@@ -149,7 +149,7 @@ def test_a_session_without_usage_says_so(turnlog: Turnlog, machine: Machine) -> 
     out = turnlog("context", machine.add(SESSION, build.data())).out
     assert "measured   no request in this conversation recorded its size" in out
     assert "no model has answered yet · the size of its window is unknown" in out
-    assert "the usual rate, because nothing in this conversation tells it" in out
+    assert "the usual rate, because this conversation doesn't show its own" in out
 
 
 def test_a_machine_without_sessions_shows_the_demo(program: Program) -> None:

@@ -200,5 +200,5 @@ def test_what_stands_in_the_way_is_set_aside_by_force(turnlog: Turnlog, session:
     session.write_bytes(b"{}\n")
     done = turnlog("undelete", SESSION, "--force")
     assert done.status == 0
-    assert "holds a file that was in the way." in done.err
+    assert "contains a file that was in the way." in done.err
     assert turnlog("undelete", "--force").status == 2

@@ -30,7 +30,7 @@ def test_files_are_listed_with_how_often_and_in_which_turns(turnlog: Turnlog) ->
     done = turnlog("files", recorded("2.1.325/tui_edge"))
     assert row(done.lines, "file") == ["file", "read", "written", "edited", "shown", "failed", "turns", "last", "by"]
     assert row(done.lines, "src/cart.py")[1:7] == ["1", "·", "2", "·", "·", "1–2"]
-    assert done.lines[-1].startswith("Read, written, edited: calls of")
+    assert done.lines[-1].startswith("Read, written, edited: successful calls to")
 
 
 def test_sub_agents_are_named(turnlog: Turnlog, tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_files_of_a_project_come_from_all_its_sessions_each_call_once(turnlog: T
     assert found["/home/dana/webshop/b.py"]["reads"] == 1
     lines = turnlog("files", "--project", "webshop", "--written").lines
     assert row(lines, "/home/dana/webshop/a.py")[1:4] == ["1", "·", "1"]
-    assert lines[-1].startswith("Read, written, edited: calls that succeeded, over all sessions")
+    assert lines[-1].startswith("Read, written, edited: successful calls in all sessions")
 
 
 # -- patches

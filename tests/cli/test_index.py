@@ -70,7 +70,7 @@ def test_status_reads_nothing_new(turnlog: Turnlog, filled: Machine, home: Path)
 
 
 def test_status_says_that_nothing_is_in_it_yet(turnlog: Turnlog, filled: Machine, home: Path) -> None:
-    assert turnlog("index", "status").lines[-1].startswith("nothing is in it yet; `turnlog index` reads")
+    assert turnlog("index", "status").lines[-1].startswith("the index is empty; run `turnlog index`")
 
 
 def test_status_says_how_many_files_are_not_in_it_yet(turnlog: Turnlog, filled: Machine, home: Path) -> None:
@@ -161,10 +161,10 @@ def test_nothing_is_done_while_another_process_is_at_it(
         assert is_ours
         done = turnlog("index", action)
         assert done.status == 1
-        assert "another turnlog is bringing the index up to date" in done.err
+        assert "another turnlog process is updating the index" in done.err
         busy = turnlog("index")
         assert busy.status == 0
-        assert "Another turnlog is bringing the index up to date" in busy.err
+        assert "Another turnlog process is updating the index" in busy.err
         assert turnlog("index", "--json").json["refreshed"]["busy"] is True
 
 
@@ -199,7 +199,7 @@ def test_damage_that_shows_in_an_answer_is_told_and_mended(turnlog: Turnlog, tor
     done = turnlog("search", "common")
     assert done.status == 1
     assert "it will be rebuilt" in done.err
-    assert done.err.endswith("turnlog: the index was damaged where the answer was; run the command again\n")
+    assert done.err.endswith("turnlog: the index was damaged and will be rebuilt; run the command again\n")
     assert len(turnlog("search", "common", "--json").json["sessions"]) == 20
     assert turnlog("index", "verify").status == 0
 

@@ -104,7 +104,7 @@ def test_some_lines_of_a_file_are_only_written_on_demand(turnlog: Turnlog, tmp_p
     path = partial(tmp_path)
     refused = turnlog("restore", "a.py", "--at", "1", "-s", path, "-o", "-")
     assert (refused.status, refused.out) == (2, "")
-    assert "partial, shown by Read in turn 1, 5 B, lines 5–6 of 9; --partial writes that" in refused.err
+    assert "partial, shown by Read in turn 1, 5 B, lines 5–6 of 9; use --partial to write it anyway" in refused.err
     assert turnlog("restore", "a.py", "--at", "1", "-s", path, "-o", "-", "--partial").raw == b"five\n"
 
 
@@ -114,7 +114,7 @@ def test_what_is_not_known_is_told(turnlog: Turnlog, tmp_path: Path) -> None:
     do(build, "Edit", {"file_path": "/src/a.py", "old_string": "x", "new_string": "y"})
     done = turnlog("restore", "a.py", "--at", "1", "-s", build.write(tmp_path), "-o", "-")
     assert done.status == 1
-    assert "what it held then is not known; --list shows what is" in done.err
+    assert "its content at that time is unknown; --list shows the known versions" in done.err
 
 
 def test_a_version_that_was_only_seen_later_is_told_as_such(turnlog: Turnlog, tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_a_file_that_was_not_there_cannot_be_restored(turnlog: Turnlog, tmp_path
     path = config(tmp_path, build)
     done = turnlog("restore", "a.py", "--at", "1", "-s", path, "-o", "-")
     assert done.status == 1
-    assert "there was no such file then" in done.err
+    assert "the file did not exist at that time" in done.err
     assert "no file" in turnlog("restore", "a.py", "--list", "-s", path).out
 
 
@@ -180,7 +180,7 @@ def test_a_file_that_no_session_touched_is_told(turnlog: Turnlog, machine: Machi
     machine.add(SESSION, three_turns().data())
     done = turnlog("restore", "nothing.py", "--list")
     assert done.status == 1
-    assert "no session touched such a file" in done.err
+    assert "no session touched this file" in done.err
 
 
 def test_the_path_may_be_given_as_seen_from_here(

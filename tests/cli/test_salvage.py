@@ -133,7 +133,7 @@ def test_where_the_archive_has_it_restoring_is_better(turnlog: Turnlog, home: Ma
 def test_without_prompts_or_a_project_no_session_is_made(turnlog: Turnlog, home: Machine) -> None:
     history = home.folder / "history.jsonl"
     history.write_text(json.dumps(_typed("/clear")) + "\n")
-    assert "nothing that was said to the model" in turnlog("salvage", GONE, "--session").err
+    assert "no prompts are left" in turnlog("salvage", GONE, "--session").err
     history.write_text(json.dumps(_typed("hi", project=None)) + "\n")
     assert "which project" in turnlog("salvage", GONE, "--session").err
     assert sessions(home) == []

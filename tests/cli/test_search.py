@@ -239,7 +239,7 @@ def test_a_scan_leaves_out_the_trash_and_says_so(turnlog: Turnlog, shop: Machine
 def test_words_in_several_texts_are_offered_with_a_remark(turnlog: Turnlog, shop: Machine) -> None:
     done = turnlog("search", "cart", "roundHalfUp")
     assert done.lines[0].startswith("aaaaaaaa")
-    assert done.err.splitlines()[0].startswith("No single text has all of this")
+    assert done.err.splitlines()[0].startswith("No single message contains all of this")
 
 
 def test_what_sub_agents_said_is_marked_and_the_mark_explained(turnlog: Turnlog, shop: Machine) -> None:

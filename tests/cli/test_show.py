@@ -287,8 +287,8 @@ def test_any_branch_can_be_asked_for(turnlog: Turnlog, machine: Machine, branch:
     [
         ("3", "--branch 3: the branches of this session are 1 to 2"),
         ("0", "--branch 0: the branches of this session are 1 to 2"),
-        ("zz", "--branch zz: no entry of this session starts like this"),
-        ("a", "--branch a: several entries start like this; use more of it"),
+        ("zz", "--branch zz: no entry in this session starts with it"),
+        ("a", "--branch a: several entries start with it; use more characters"),
     ],
 )
 def test_a_branch_that_does_not_exist_is_refused(
@@ -375,7 +375,7 @@ def test_a_hostile_name_does_no_harm(turnlog: Turnlog, name: str) -> None:
 
 
 def test_a_demo_session_says_that_it_is_made_up(turnlog: Turnlog) -> None:
-    assert turnlog("show", "last", "--json").err == "This is a made-up session: a demo that comes with turnlog.\n"
+    assert turnlog("show", "last", "--json").err == "This is a made-up demo session that ships with turnlog.\n"
 
 
 def test_messages_of_other_agents_are_told_with_who_sent_them_and_not_as_prompts(

@@ -44,7 +44,7 @@ def test_calls_of_a_session_are_counted_by_tool_and_by_server(turnlog: Turnlog, 
     assert cells(done.lines, "git")[1:3] == ["1", "20.0%"]
     assert cells(done.lines, "all")[1] == "5"
     assert done.lines[-1].startswith("Calls: every call id once")
-    assert "can't be told from work" in done.lines[-1]
+    assert "can't be separated from work" in done.lines[-1]
 
 
 def test_calls_of_all_sessions_are_counted_once_over_copies(turnlog: Turnlog, machine: Machine) -> None:
@@ -52,7 +52,7 @@ def test_calls_of_all_sessions_are_counted_once_over_copies(turnlog: Turnlog, ma
     machine.add("22222222" + SESSION[8:], MIXED.data())
     done = turnlog("tools")
     assert cells(done.lines, "Bash")[1:5] == ["4", "80.0%", "2", "1"]
-    assert "the index can't tell them apart" in done.lines[-1]
+    assert "which the index can't tell apart" in done.lines[-1]
 
 
 def test_one_session_and_the_index_tell_the_same(turnlog: Turnlog, machine: Machine) -> None:

@@ -1,4 +1,4 @@
-"""Installs what starts the archive: a systemd timer, a crontab line, or Claude Code hooks."""
+"""Installs the triggers of the archive: a systemd timer, a crontab line, or Claude Code hooks."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def remove_archive_hooks(text: str) -> str:
 def _plan_systemd_steps(remove: bool) -> list[InstallStep]:
     if not remove:
         if not shutil.which("systemctl"):
-            raise TurnlogError("systemctl: not found; this machine has no systemd, try --cron or --hook")
+            raise TurnlogError("systemctl: not found; this machine has no systemd. Use --cron or --hook instead")
         found = [_build_write_step(path, text) for path, text in build_unit_files().items()]
         return [
             *found,
@@ -133,7 +133,7 @@ def _build_systemctl_step(*words: str, may_fail: bool = False) -> InstallStep:
         if done.returncode and not may_fail:
             reason = " ".join(done.stderr.split())
             raise TurnlogError(
-                f"{shlex.join(command)}: {reason}; the files were written, run this command in a session with systemd"
+                f"{shlex.join(command)}: {reason}; the files were written. Run this command in a session with systemd"
             )
 
     return InstallStep([f"run {shlex.join(command)}"], act)
@@ -143,7 +143,7 @@ def _plan_cron_steps(remove: bool, is_requested: bool) -> list[InstallStep]:
     if not shutil.which("crontab"):
         if remove and not is_requested:
             return []
-        raise TurnlogError("crontab: not found; this machine has no cron, try --systemd or --hook")
+        raise TurnlogError("crontab: not found; this machine has no cron. Use --systemd or --hook instead")
     lines = _read_crontab()
     others = [line for line in lines if not line.endswith(_CRON_MARK)]
     wanted = others if remove else [*others, cron_line()]
@@ -194,7 +194,7 @@ def _find_settings_folders(remove: bool, config_dir: str | None) -> list[Path]:
         return [named]
     folders = list_config_folders(load_config())
     if not folders and not remove:
-        raise TurnlogError("Claude Code has no config folder on this machine; name one with --config-dir DIR")
+        raise TurnlogError("Claude Code has no config folder on this machine; use --config-dir DIR")
     return folders if remove else folders[:1]
 
 
@@ -204,7 +204,7 @@ def _build_settings_step(path: Path, before: bytes, after: bytes, remove: bool) 
     def act() -> None:
         now = path.read_bytes() if path.exists() else b""
         if now != before:
-            raise TurnlogError(f"{path}: was changed in the meantime; nothing was written, try again")
+            raise TurnlogError(f"{path}: was changed in the meantime; nothing was written. Try again")
         if before:
             durable_write.write_durably(copy, before)
         mode = path.stat().st_mode & 0o777 if path.exists() else None

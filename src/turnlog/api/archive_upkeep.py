@@ -73,7 +73,7 @@ def verify_archive(
 ) -> ArchiveVerification:
     """Read everything in the archive and compare it with its hashes.
 
-    `repair` moves damaged blobs away, and rebuilds damaged manifests from blobs.
+    `repair` moves damaged blobs aside, and rebuilds damaged manifests from blobs.
     """
     from turnlog.store.archive.rebuild import mend_manifests
     from turnlog.store.archive.verify import put_damaged_blobs_aside
@@ -112,8 +112,8 @@ def prune_archive(
     """Remove old generations from the archive.
 
     `keep` is the number of generations to keep per session, `older_than` an age (`90d`, `2y`) or a date, `max_size` a
-    number of bytes or a text such as `2GB`. The newest generation of a session is kept, unless the session is no longer
-    on disk and `gone` is true.
+    number of bytes or a string such as `2GB`. The newest generation of a session is kept, unless the session is no
+    longer on disk and `gone` is true.
     """
     from turnlog.store.archive.prune import plan_prune
     from turnlog.store.archive.prune import prune_archive as drop

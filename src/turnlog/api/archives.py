@@ -35,11 +35,11 @@ _WEEK_SECONDS = 7 * 86400
 
 
 class CleanupRule(Struct, frozen=True):
-    """When Claude Code deletes sessions of a config folder."""
+    """When Claude Code deletes the sessions in a config folder."""
 
     config_dir: Path
     days: float | None
-    """Days after the last write; None if it deletes no sessions."""
+    """Days after the last write; None if it never deletes sessions."""
 
 
 class ArchiveStatus(Struct, frozen=True):
@@ -68,7 +68,7 @@ class ArchiveStatus(Struct, frozen=True):
 
 
 def read_archive_status(*, config: Config | None = None) -> ArchiveStatus:
-    """Read what the archive holds, and what Claude Code will delete."""
+    """Read what is in the archive, and what Claude Code will delete."""
     archive, config_dirs = open_archive(), list_config_folders(config or load_config())
     sessions = archive.list_sessions()
     sizes = [size for _, size in archive.blobs.iter_sizes()]
@@ -142,7 +142,7 @@ def archive_sessions(
     config: Config | None = None,
     progress: Progress | None = None,
 ) -> ArchiveRun:
-    """Archive new data of all sessions, or of those whose ids start with one of `sessions`.
+    """Archive new data from all sessions, or from those whose ids start with one of `sessions`.
 
     `ids` are complete ids; their sessions need not have a file.
     """
@@ -182,7 +182,7 @@ def _find_session_ids(names: Sequence[str], config_dirs: list[Path]) -> set[str]
 
 
 def _read_last_run(folder: Path) -> dict[str, Any]:
-    """Read the record of the last run; empty if there is none."""
+    """Read the record of the latest run; empty if there is none."""
     try:
         found = msgspec.json.decode((folder / "last.json").read_bytes())
     except (OSError, msgspec.MsgspecError):
@@ -339,7 +339,7 @@ def _find_target_folder(manifest: SessionManifest, to: str | Path | None, config
     for folder in list_config_folders(config):
         if os.path.realpath(folder) == original:
             return folder
-    raise NotFound(f"{original}: the session's original config folder is not in use here; name one with --to DIR")
+    raise NotFound(f"{original}: the session's original config folder is not in use here; choose one with --to DIR")
 
 
 def _now() -> str:

@@ -41,7 +41,7 @@ class AppendedLabel(Struct, frozen=True):
 
     session_id: str
     value: str
-    """The title or the tag; empty where a tag was removed."""
+    """The title or the tag; empty if a tag was removed."""
     open_elsewhere: str | None
     """Why Claude Code may write the old title or tag again; None if the session is not open."""
 
@@ -155,7 +155,7 @@ def _to_absolute_path(path: str) -> str:
 
 
 def _to_real_path(path: str) -> str:
-    """Resolve links as far as they exist, because Claude Code records the real path of a folder."""
+    """Resolve the links that exist, because Claude Code records the real path of a folder."""
     whole = _to_absolute_path(path)
     return whole if _WINDOWS_PATH.match(whole) else os.path.realpath(whole)
 
@@ -163,7 +163,9 @@ def _to_real_path(path: str) -> str:
 def _mention_move(plan: MovePlan, notify: Notify, *, dry_run: bool, merge: bool) -> None:
     for folder in plan.folders:
         if not folder.is_whole:
-            notify(f"{folder.source}: another project uses the same folder; its sessions and shared files stay.")
+            notify(
+                f"{folder.source}: another project uses the same folder; its sessions and shared files are not moved."
+            )
     if dry_run and plan.taken_folders and not merge:
         notify(f"{plan.taken_folders[0]}: already exists; use --merge.")
 
@@ -232,7 +234,7 @@ class UndoResult(Struct, frozen=True):
     obstacles: tuple[UndoObstacle, ...]
     """Only after a dry run; otherwise an obstacle raises an error."""
     replaced: Path | None = None
-    """The folder that holds the files that the undo replaced."""
+    """The folder with the files that the undo replaced."""
 
 
 class PrunedChanges(Struct, frozen=True):
@@ -258,7 +260,7 @@ def list_changes() -> ChangeList:
 def undo(
     change: str | None = None, *, force: bool = False, dry_run: bool = False, confirm: Confirm | None = None
 ) -> UndoResult:
-    """Undo the last change that turnlog made, or the one with this name or session id, byte for byte.
+    """Undo the latest change that turnlog made, or the one with this name or session id, byte for byte.
 
     A file that was written after the change is restored only with `force`, which keeps its current content. If a
     session may be open in Claude Code, `confirm` decides; without `confirm` and `force`, the call fails.

@@ -38,14 +38,14 @@ class RequestCheck(Struct, frozen=True):
     rebuilt: int
     """Messages that were rebuilt from the entries."""
     blobs: int
-    """Messages that the file holds as a whole."""
+    """Messages that the file contains in full."""
     altered: int
-    """Messages that the file holds with another text by now: nothing is proved of them."""
+    """Messages whose text in the file was changed later, so that they prove nothing."""
     unresolved: list[UnresolvedMessage]
 
 
 class ResumeCheck(Struct, frozen=True):
-    """Whether the client and the API would continue a session."""
+    """Whether Claude Code and the API would continue a session."""
 
     ok: bool
     resumes: bool
@@ -60,7 +60,7 @@ class ResumeCheck(Struct, frozen=True):
 
 
 class CheckedFile(Struct, frozen=True):
-    """One file and what was found in it."""
+    """One file and its findings."""
 
     path: str
     session_id: str | None
@@ -70,27 +70,27 @@ class CheckedFile(Struct, frozen=True):
 
     @property
     def is_refused(self) -> bool:
-        """Whether it was to be resumable and is not."""
+        """Whether it was checked for resuming, and failed."""
         return self.resumable is not None and not self.resumable.ok
 
     def count_findings(self, severity: str) -> int:
-        """Count the kinds of findings of a severity."""
+        """Count the kinds of findings with a severity."""
         return sum(finding.severity == severity for finding in self.findings)
 
 
 class FormatNews(Struct, frozen=True):
-    """Something unknown, over all files."""
+    """An unknown type or field, in all files."""
 
     kind: str
     path: str
     count: int
     version: str | None
-    """The first version of the client that wrote it."""
+    """The first version of Claude Code that wrote it."""
     files: int
 
 
 class CheckSummary(Struct, frozen=True):
-    """How many findings there are in how many files."""
+    """The number of findings, and of files with findings."""
 
     files: int
     errors: int
@@ -99,16 +99,16 @@ class CheckSummary(Struct, frozen=True):
 
 
 class CheckReport(Struct, frozen=True):
-    """What was found in some files."""
+    """The findings in some files."""
 
     files: list[CheckedFile]
     drift: list[FormatNews]
-    """Types and fields that this version has not heard of."""
+    """Types and fields that this version of turnlog does not know."""
     summary: CheckSummary
 
     @property
     def is_sound(self) -> bool:
-        """Whether there is no error, and everything can be resumed that was to be."""
+        """Whether there are no errors, and every file that was checked for resuming can be resumed."""
         return not self.summary.errors and not any(file.is_refused for file in self.files)
 
 
@@ -121,10 +121,10 @@ def check_session(
     notify: Notify | None = None,
     progress: Progress | None = None,
 ) -> CheckReport:
-    """Check session files, or all `.jsonl` files below a folder; what can't be read is a finding too.
+    """Check session files, or all `.jsonl` files below a folder; an unreadable file is a finding too.
 
-    `requests` proves our messages by the requests that a file records; `resumable` judges whether the client and the
-    API would continue it.
+    `requests` compares the rebuilt messages with the requests that a file records; `resumable` checks whether Claude
+    Code and the API would continue it.
     """
     paths = list(_find_files((session, *further), config or load_config(), notify))
     files = []
@@ -194,7 +194,7 @@ def _sum_news(path: str, seen: list[UnknownItem]) -> FormatNews:
 
 
 def _find_files(names: Iterable[str | Path], config: Config, notify: Notify | None) -> Iterator[Path]:
-    """Find the files that names mean, each once."""
+    """Find the files for some names, each once."""
     seen: set[Path] = set()
     for name in names:
         folder = Path(os.path.expanduser(name))  # noqa: PTH111 - Path raises for ~nobody
@@ -206,8 +206,8 @@ def _find_files(names: Iterable[str | Path], config: Config, notify: Notify | No
 
 
 def _list_folder(folder: Path) -> list[Path]:
-    """List the session files in a folder; the client's record of all prompts beside them is not one."""
+    """List the session files in a folder, without Claude Code's own history of prompts."""
     found = sorted(path for path in folder.rglob("*.jsonl") if path.is_file() and path.name != "history.jsonl")
     if not found:
-        raise NotFound(f"{folder}: there are no .jsonl files in it")
+        raise NotFound(f"{folder}: contains no .jsonl files")
     return found

@@ -40,7 +40,7 @@ DEFAULT_KEPT_TURNS = 2
 
 
 class CompressOptions(Struct, frozen=True):
-    """How to shorten texts."""
+    """How to shorten text."""
 
     turns: tuple[str, ...] = ("oldest=50%",)
     """`turns=A..B` or `oldest=P%`; `offline` leaves out sentences instead of calling a model."""
@@ -50,7 +50,7 @@ class CompressOptions(Struct, frozen=True):
     """Whether to shorten the user's own prompts too."""
     model: str | None = None
     log: Path | None = None
-    """A Markdown file that gets each text before and after; it must not exist."""
+    """A Markdown file for each text before and after; it must not exist."""
 
 
 class CompactOptions(Struct, frozen=True):
@@ -59,19 +59,19 @@ class CompactOptions(Struct, frozen=True):
     offline: bool = False
     """Write an outline without calling a model."""
     keep: int | None = None
-    """The number of last turns to keep word for word; None: two, or fewer in a short session."""
+    """The number of recent turns to keep word for word; None for two, or fewer in a short session."""
     model: str | None = None
 
 
 class SourceSession(Struct, frozen=True):
-    """The session that a copy was made from."""
+    """The session that was copied."""
 
     session_id: str
     path: Path
 
 
 class SessionCopy(Struct, frozen=True):
-    """A new session that was made from another."""
+    """A new session that was created from another."""
 
     session_id: str
     path: Path
@@ -95,7 +95,7 @@ class ModelFit(Struct, frozen=True):
 
 
 class ShortenedTexts(Struct, frozen=True):
-    """The result of shortening texts."""
+    """The result of shortening text."""
 
     model: str | None
     """None if sentences were left out without a model."""
@@ -137,7 +137,7 @@ class ClonePlan(Struct, frozen=True):
     bytes: int
     files: int
     model_steps: tuple[str, ...]
-    """What a model would do; a dry run calls none."""
+    """What a model would do; a dry run never calls one."""
 
 
 class CloneResult(Struct, frozen=True):
@@ -189,7 +189,7 @@ def clone_session(
     """Create a new session from another, unchanged or with parts stripped, shortened or summarized.
 
     `strip` is a value from `build_strip_options` or the name of a preset. Only `compress` and `compact` call a model,
-    and pass its name and address to `notify`; a dry run calls none. The original session is not changed.
+    and pass its name and address to `notify`; a dry run never calls it. The original session is not changed.
     """
     options = resolve_strip_options(strip, config) if strip is not None else None
     _check_log_path(compress.log if compress else None)
@@ -231,7 +231,7 @@ def fork_session(
     config: Config | None = None,
     notify: Notify | None = None,
 ) -> ForkResult:
-    """Create a new session that continues from any point of another.
+    """Create a new session that continues from any point in another.
 
     `at` is the number of a turn, the uuid of an entry or the start of one, `compaction:N` or `leaf:N`, where N may be
     `last`. The original session is not changed.
@@ -265,7 +265,7 @@ def _check_log_path(log: Path | None) -> None:
     if log is None:
         return
     if log.exists():
-        raise UsageError(f"{log}: already exists; name another file for the log")
+        raise UsageError(f"{log}: already exists; choose a different file for the log")
     if not log.absolute().parent.is_dir():
         raise UsageError(f"{log.parent}: no such folder; the log can't be written")
 
@@ -319,7 +319,7 @@ class _EditSequence:
         name = options.model or SMALL_MODEL
         turns = list_chosen_turns(selection.bands, len(self.session.turns))  # fails before a model is needed
         if self.dry_run and not selection.offline:
-            self.model_steps.append(f"{name} would shorten texts of {format_count(len(turns), 'turn')}")
+            self.model_steps.append(f"{name} would shorten text in {format_count(len(turns), 'turn')}")
             return
         with open_edit_model(None if selection.offline else name, self.notify) as model:
             done = compress_turns(
@@ -377,7 +377,7 @@ def _choose_kept_turns(draft: Draft) -> int:
 
 @contextmanager
 def open_edit_model(name: str | None, notify: Notify | None) -> Iterator[Model | None]:
-    """Connect to a model after notifying the user where texts are sent; yield None without a name."""
+    """Connect to a model after notifying the user where text is sent; yield None without a name."""
     if name is None:
         yield None
         return
@@ -388,5 +388,5 @@ def open_edit_model(name: str | None, notify: Notify | None) -> Iterator[Model |
     endpoint = Endpoint.from_environment()
     if notify:
         address = format_public_address(parse_server_address(endpoint.url))
-        notify(f"Sending texts of the session to {name} at {address}.")
+        notify(f"Sending text from the session to {name} at {address}.")
     yield connect_model(endpoint)

@@ -1,13 +1,13 @@
-"""Settings: flags before the environment before one optional file, `config.toml`.
+"""Settings: flags take precedence over the environment, and the environment over one optional file, `config.toml`.
 
     setting        environment             file
-    config_dirs    TURNLOG_CONFIG_DIRS     config_dirs = ["~/old/.claude"]      further Claude config folders
+    config_dirs    TURNLOG_CONFIG_DIRS     config_dirs = ["~/old/.claude"]      more Claude config folders
     gap_minutes    TURNLOG_GAP_MINUTES     gap_minutes = 5                      a pause this long is a resume
-    color          NO_COLOR, FORCE_COLOR   color = true                         left out: when on a terminal
+    color          NO_COLOR, FORCE_COLOR   color = true                         default: only on a terminal
     presets                                [presets.mine] base = "standard"     own strip presets; see docs/strip.md
     trace                                  [trace.targets.mine] endpoint = …    where spans go; see docs/trace.md
 
-TURNLOG_CONFIG names another file, TURNLOG_HOME another data folder.
+TURNLOG_CONFIG sets a different file, TURNLOG_HOME a different data folder.
 """
 
 from __future__ import annotations
@@ -31,47 +31,47 @@ _EXPECTED_VALUES = {
 
 
 class Config(NamedTuple):
-    """What the user chose, or the defaults."""
+    """The user's settings, or the defaults."""
 
     config_dirs: tuple[str, ...] = ()
-    """Further Claude config folders beside the usual one."""
+    """Claude config folders in addition to the usual one."""
     gap_minutes: int = 5
     """A prompt after a pause of this many minutes resumes the session rather than starting a new round."""
     color: bool | None = None
-    """Whether to colour the output; None means that the terminal decides."""
+    """Whether to color the output; None means only on a terminal."""
     presets: Mapping[str, Mapping[str, Any]] = {}
     """The user's own strip presets, by name."""
     trace: Mapping[str, Any] = {}
-    """Where spans are sent and how much they tell; see `turnlog.trace.targets`, which checks it."""
+    """Where spans are sent and how much they contain; `turnlog.trace.targets` checks it."""
 
 
 def load_config(**flags: Any) -> Config:
-    """Read the settings; flags that are given (not None) win over environment and file."""
+    """Read the settings; flags (if not None) take precedence over the environment and the file."""
     chosen = {name: value for name, value in flags.items() if value is not None}
     return Config(**{**_from_file(), **_from_environment(), **chosen})
 
 
 def config_file() -> Path:
-    """The file that settings are read from, whether it exists or not."""
+    """Return the path of the settings file, whether it exists or not."""
     if named := os.environ.get("TURNLOG_CONFIG"):
         return Path(named).expanduser()
     return _find_own_folder("XDG_CONFIG_HOME", ".config") / "config.toml"
 
 
 def data_dir() -> Path:
-    """The one folder that turnlog keeps its own data in; not created here."""
+    """Return the folder for turnlog's own data, without creating it."""
     if named := os.environ.get("TURNLOG_HOME"):
         return Path(named).expanduser()
     return _find_own_folder("XDG_DATA_HOME", ".local/share")
 
 
 def trace_dir() -> Path:
-    """Where the outbox of tracing is, and what its hook leaves."""
+    """Return the folder for the tracing outbox and the hook's requests."""
     return data_dir() / "trace"
 
 
 def _find_own_folder(variable: str, usual: str) -> Path:
-    # What platformdirs answers, without its import: that costs as much as a bare interpreter.
+    # The same as platformdirs, whose import takes as long as starting the interpreter.
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "turnlog"
     if sys.platform == "darwin":
@@ -113,10 +113,10 @@ def _parse_file(path: Path) -> dict[str, Any]:
         content = path.read_bytes()
     except FileNotFoundError:
         if os.environ.get("TURNLOG_CONFIG"):
-            raise UsageError(f"{path}: no such file; TURNLOG_CONFIG names it") from None
+            raise UsageError(f"{path}: no such file; correct or unset TURNLOG_CONFIG") from None
         return {}
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}; can't read the settings") from error
+        raise UsageError(f"{path}: {error.strerror}; can't read the settings file") from error
     import tomllib
 
     try:
@@ -125,7 +125,7 @@ def _parse_file(path: Path) -> dict[str, Any]:
         line = content.count(b"\n", 0, error.start) + 1
         raise UsageError(f"{path}, line {line}: not UTF-8; save the file as UTF-8") from error
     except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{path}: {error}; correct the file or move it away") from error
+        raise UsageError(f"{path}: {error}; correct the file or move it aside") from error
 
 
 def _is_valid(key: str, value: object) -> bool:

@@ -20,23 +20,23 @@ _MAX_GIST_CHARS = 200
 
 
 class MeasuredContext(Struct, frozen=True):
-    """What the answers state of their requests."""
+    """Measurements that the answers report for their requests."""
 
     tokens: int | None
-    """What the last request held."""
+    """The tokens of the last request."""
     requests: int
 
 
 class EstimatedContext(Struct, frozen=True):
-    """What fills the window, estimated from the texts and fitted to what was measured."""
+    """What fills the window, estimated from the text and fitted to the measurements."""
 
     tokens: int
-    """What the next request would hold."""
+    """The tokens of the next request."""
     tokens_per_byte: float
     steps: int
-    """From how many steps between requests the rate was taken; 0: it is the usual rate."""
+    """The number of steps between requests that the rate is based on; 0 for the usual rate."""
     not_in_file: int
-    """What the first request held beyond what the file shows: system prompt, tools."""
+    """What the first request contained beyond the file: system prompt, tools."""
     not_in_file_later: int
     parts: list[FillPart]
 
@@ -52,7 +52,7 @@ class HeavyBlock(Struct, frozen=True):
     tokens: int
     share: float | None
     what: str
-    """What it is about, on one line."""
+    """A description on one line."""
 
 
 class PresetEstimate(Struct, frozen=True):
@@ -83,7 +83,7 @@ class ContextReport(Struct, frozen=True):
     model: str | None
     window: int | None
     threshold: int | None
-    """Where the client compacts by itself."""
+    """The number of tokens at which Claude Code compacts automatically."""
     compacted: bool
     measured: MeasuredContext
     estimated: EstimatedContext
@@ -101,9 +101,9 @@ def describe_context(
     config: Config | None = None,
     notify: Notify | None = None,
 ) -> ContextReport:
-    """Describe the conversation that the client would resume now by what takes the tokens of its window.
+    """Describe what fills the context window of the conversation that Claude Code would resume now.
 
-    `branch` is the number of another branch, or the entry that it ends with; `turn` keeps what one turn added.
+    `branch` is the number of a different branch, or its last entry; `turn` limits the report to what one turn added.
     """
     with open_session(session, config or load_config(), notify) as found:
         try:

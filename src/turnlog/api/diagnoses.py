@@ -1,4 +1,4 @@
-"""Diagnose sessions: what a person would notice, what is the case, where it comes from, and the remedy."""
+"""Diagnose sessions: what the user notices, what is wrong, the cause, and the remedy."""
 
 from __future__ import annotations
 
@@ -29,70 +29,70 @@ if TYPE_CHECKING:
     from turnlog.api.index import Progress
 
 _MIN_ID_CHARS = 4
-"""How many letters of an id are enough to mean a session that is gone."""
+"""The minimum number of characters that identify a session that is gone."""
 
 
 class SymptomPlace(Struct, frozen=True):
-    """Where a symptom was seen."""
+    """The place of a symptom."""
 
     line: int
     offset: int
     uuid: str | None
     blocks: list[int]
-    """Which block of the message."""
+    """The index of the block in the message."""
     detail: str | None
 
 
 class SymptomReport(Struct, frozen=True):
-    """An illness as one session, or the machine, has it."""
+    """An illness of one session, or of the machine."""
 
     kind: str
     severity: Severity
     notice: str
-    """What a person would notice."""
+    """What the user notices."""
     text: str
-    """What is the case here."""
+    """What is wrong here."""
     cause: str
     remedy: str
     count: int
     places: list[SymptomPlace]
-    """The first of them."""
+    """The first places."""
 
 
 class DiagnosedSession(Struct, frozen=True):
-    """One session and what is wrong with it."""
+    """One session and its symptoms."""
 
     session_id: str
     path: str | None
     """None if the transcript is gone."""
     title: str | None
     healthy: bool
-    """There is nothing but notes."""
+    """Whether there is nothing worse than notes."""
     entries: int
     calls: int
     resumed: int
-    """Entries that a resume would continue with."""
+    """The number of entries that would be resumed."""
     symptoms: list[SymptomReport]
 
     def count_symptoms(self, severity: str) -> int:
-        """Count the symptoms of a severity."""
+        """Count the symptoms with a severity."""
         return sum(symptom.severity == severity for symptom in self.symptoms)
 
 
 class DiagnosisSummary(Struct, frozen=True):
-    """How many sessions are healthy."""
+    """The number of healthy sessions."""
 
     sessions: int
     healthy: int
     sick: int
     without_conversation: int
-    """Files that were not looked at."""
+    """Files that were not examined."""
     errors: int
     warnings: int
 
 
 class DiagnosisReport(Struct, frozen=True):
-    """What is wrong with some sessions, and with the machine."""
+    """The symptoms of some sessions, and of the machine."""
 
     sessions: list[DiagnosedSession]
     machine: list[SymptomReport]
@@ -102,7 +102,7 @@ class DiagnosisReport(Struct, frozen=True):
 def diagnose_session(
     session: str | Path, *, config: Config | None = None, notify: Notify | None = None
 ) -> DiagnosisReport:
-    """Diagnose one session, also one whose transcript is gone; nothing is changed."""
+    """Diagnose one session, even if its transcript is gone; nothing is changed."""
     config = config or load_config()
     try:
         return _build_report([examine_session_file(locate_session(session, config, notify))], [])
@@ -118,7 +118,7 @@ def diagnose_session(
 def diagnose_machine(
     *, config: Config | None = None, notify: Notify | None = None, progress: Progress | None = None
 ) -> DiagnosisReport:
-    """Diagnose all sessions of this machine, and what concerns no single one."""
+    """Diagnose all sessions on this machine, and the machine itself."""
     folders = list_config_folders(config or load_config())
     files, is_made_up, survey = list_sessions_or_demo(folders)
     if notify:
@@ -150,7 +150,7 @@ def _build_report(sessions: list[DiagnosedSession], machine: list[SymptomReport]
 
 
 def examine_session_file(path: Path) -> DiagnosedSession:
-    """Examine one session; one that can't be read is sick too."""
+    """Examine one session; an unreadable session is sick too."""
     try:
         with Session.open(path) as session:
             view = ResumeView(session)
@@ -174,7 +174,7 @@ def examine_leftover(item: Leftover) -> DiagnosedSession:
 
 
 def find_machine_symptoms(config_dirs: Iterable[Path]) -> list[Symptom]:
-    """Find what concerns no single session."""
+    """Find problems of the machine that don't belong to a single session."""
     return [
         symptom for folder in config_dirs for symptom in (*diagnose_state_file(folder), *diagnose_leftovers(folder))
     ]

@@ -1,4 +1,4 @@
-"""JSON documents, derived from the values that the functions of the API return."""
+"""JSON documents, derived from the values that the API functions return."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _PLAIN_TYPES = (str, int, float)
 
 
 def to_document(value: Any) -> Any:
-    """Convert a value to what `--json` prints of it (docs/json.md).
+    """Convert a value to the JSON that `--json` prints (docs/json.md).
 
     A Struct or a NamedTuple becomes an object with its fields as keys, in their order; a field that is
-    `msgspec.UNSET` is left out. A type that lists fields in `__flat_fields__` puts the keys of these fields in their
-    place. Paths, times and enum members become text.
+    `msgspec.UNSET` is left out. The fields that a type lists in `__flat_fields__` are replaced by their own keys.
+    Paths, times and enum members become text.
     """
     # Not msgspec.to_builtins: it turns a NamedTuple into a list, and a number beyond 64 bits into an error.
     if value is None or isinstance(value, _PLAIN_TYPES):

@@ -52,13 +52,13 @@ class ExportOptions(Struct, frozen=True):
     thinking: bool = True
     agents: bool = True
     images: bool | None = None
-    """Whether to include images and documents; None: yes, unless `share` is set."""
+    """Whether to include images and documents; None for yes, unless `share` is set."""
     meta: bool = False
     """Whether to include Claude Code's own metadata."""
     details: bool = False
     """In Markdown: fold calls and thinking with HTML tags that GitHub supports."""
     redact: bool | None = None
-    """Whether to replace API keys, tokens and passwords with placeholders; None: only if `share` is set."""
+    """Whether to replace API keys, tokens and passwords with placeholders; None for only if `share` is set."""
     share: bool = False
     """Prepare for strangers: redact, also e-mail addresses and names in home folders, and leave out images."""
     one_file: bool = False
@@ -165,7 +165,7 @@ def export_sessions(
 
 
 def choose_format(name: str | None, output: str | Path | ByteSink | None) -> str:
-    """Choose the named format, or the one of the file extension."""
+    """Return the named format, or the one for the file extension."""
     if name is not None:
         plugins = [] if name in EXPORT_FORMATS else list_plugin_names(EXPORTER_GROUP)
         if name not in EXPORT_FORMATS and name not in plugins:
@@ -232,7 +232,7 @@ class _ExportRun:
         sink = None if output is None or isinstance(output, str | Path) else output
         target = expand_output(output) if isinstance(output, str | Path) else None
         if sink is not None and not self._ending:
-            raise UsageError(f"format {self._form} is written to a folder; name one")
+            raise UsageError(f"format {self._form} is written to a folder; choose one with --output")
         is_folder = target is not None and self._is_folder(str(output), target)
         if target is not None and not is_folder:
             check_destination(target, force=self._force)
@@ -362,7 +362,7 @@ class _ExportRun:
             yield session
 
     def _learn_secrets(self, paths: list[Path]) -> None:
-        """Collect the secrets of all sessions before the first is written, so that all get the same placeholders."""
+        """Collect the secrets in all sessions before the first is written, so that all get the same placeholders."""
         if self._redaction is not None:
             self._redaction.learn_secrets(paths)
 
@@ -376,7 +376,7 @@ class _ExportRun:
 
 
 def _build_choice(options: ExportOptions) -> ExportChoice:
-    """Convert the options to what the exporters take."""
+    """Convert the options to the exporters' own."""
     first, last = parse_turn_range(options.turns)
     wanted = RenderOptions(
         tools=options.tools,

@@ -39,13 +39,13 @@ VERSION_ACTION_WORDS = {
     "write": "written by",
     "edit": "edited by",
     "found": "found by",
-    "change": "changed by somebody else:",
+    "change": "changed by someone else:",
     "copy": "the client's copy:",
 }
 
 
 class TouchReport(Struct, frozen=True):
-    """One thing that was done to a file."""
+    """One operation on a file."""
 
     time: str | None
     turn: int | None
@@ -66,7 +66,7 @@ class FileReport(Struct, frozen=True):
     writes: int
     edits: int
     shown: int
-    """How often the client put it into the conversation."""
+    """How often Claude Code added it to the conversation."""
     changed_elsewhere: int
     failures: int
     first: str | None
@@ -82,12 +82,12 @@ class SessionFiles(Struct, frozen=True):
     session_id: str | None
     path: str | None
     project: str | None
-    """The working folder in which the session began."""
+    """The working folder in which the session started."""
     files: list[FileReport]
 
 
 class FileCalls(Struct, frozen=True):
-    """How many calls of a session touched a file."""
+    """The number of calls in a session that touched a file."""
 
     session_id: str
     calls: int
@@ -123,7 +123,7 @@ class FilePatch(Struct, frozen=True):
     agent_id: str | None
     created: bool
     user_modified: bool
-    """A person changed what the model had proposed."""
+    """Whether the user changed the model's proposal."""
     source: str
     before_known: bool
     note: str | None
@@ -132,7 +132,7 @@ class FilePatch(Struct, frozen=True):
 
 
 class FileVersions(Struct, frozen=True):
-    """The versions of a file that a session knows."""
+    """The versions of a file that a session contains."""
 
     session_id: str | None
     path: str
@@ -146,12 +146,12 @@ class RestoredVersion(Struct, frozen=True):
     path: str
     version: FileVersion
     later: bool
-    """It was only seen later; nothing that the session knows of changed the file in between."""
+    """Whether it was only seen later, with no recorded change to the file in between."""
     data: bytes
     output: str | None
     """Where it was written."""
     kept: str | None
-    """The copy of what was there before."""
+    """The copy of the replaced file."""
 
 
 def list_files(
@@ -186,7 +186,7 @@ def list_project_files(
     notify: Notify | None = None,
     progress: Progress | None = None,
 ) -> ProjectFiles:
-    """List the files that all sessions of a project read, wrote and edited; the index answers."""
+    """List the files that all sessions of a project read, wrote and edited, according to the index."""
     from turnlog.api.index import open_index
     from turnlog.api.sessions import find_project_sessions
     from turnlog.store.insight.touched_files import list_indexed_files
@@ -213,7 +213,7 @@ def list_versions(
     notify: Notify | None = None,
     progress: Progress | None = None,
 ) -> FileVersions:
-    """List the versions of a file that a session knows; without a session, the newest one that touched the file."""
+    """List the versions of a file in a session (default: the newest session that touched the file)."""
     with _open_touching_session(file, session, config or load_config(), notify, progress) as found:
         path = find_file_path(found, file, _list_name_spellings(file))
         return FileVersions(found.session_id, path, list_file_versions(found, path))
@@ -234,16 +234,18 @@ def restore_file(
 ) -> RestoredVersion:
     """Restore a file as it was after the turn `at`, or `before` a turn changed it, and write it to `output`.
 
-    Without `output` nothing is written. `force` replaces a file that is there and keeps a copy of it; `partial`
-    also restores a file of which only some lines are known.
+    Without `output` nothing is written. `force` replaces an existing file and keeps a copy of it; `partial` also
+    restores a file if only some lines are known.
     """
     if (at is None) == (before is None):
-        raise UsageError("give either --at TURN or --before TURN")
+        raise UsageError("use either --at TURN or --before TURN")
     with _open_touching_session(file, session, config or load_config(), notify, progress) as found:
         path = find_file_path(found, file, _list_name_spellings(file))
         chosen = _choose_version(found, list_file_versions(found, path), path, at, before)
         if not chosen.version.is_whole and not partial:
-            raise UsageError(f"{path}: {describe_version(chosen.version, chosen.later)}; --partial writes that")
+            raise UsageError(
+                f"{path}: {describe_version(chosen.version, chosen.later)}; use --partial to write it anyway"
+            )
         data = recreate_version(found, path, chosen.version)
         written = write_restored_file(Path(output).expanduser(), data, force=force) if output is not None else None
         return RestoredVersion(
@@ -258,7 +260,7 @@ def restore_file(
 
 
 def describe_version(version: FileVersion, later: bool = False) -> str:
-    """Say what a version is, where it comes from, and how sure it is."""
+    """Describe a version: its origin, and how certain it is."""
     origin = f"{VERSION_ACTION_WORDS[version.action]} {version.source}"
     turn = f" in turn {version.turn}" if version.turn else ""
     seen = ", seen only later" if later else ""
@@ -273,7 +275,7 @@ def format_version_size(version: FileVersion) -> str:
 
 
 def format_line_range(version: FileVersion) -> str:
-    """Say which lines of a version are known, if it is not all of them."""
+    """Describe which lines of a version are known, if some are missing."""
     if version.lines is None:
         return ""
     first, last, total = version.lines
@@ -281,7 +283,7 @@ def format_line_range(version: FileVersion) -> str:
 
 
 def is_glob_match(path: str, glob: str | None) -> bool:
-    """Whether a path, or the end of it, matches a pattern."""
+    """Return whether a path, or the end of it, matches a pattern."""
     if glob is None:
         return True
     plain, pattern = path.replace("\\", "/"), glob.replace("\\", "/").removeprefix("./")
@@ -289,12 +291,12 @@ def is_glob_match(path: str, glob: str | None) -> bool:
 
 
 def to_project_path(path: str, folder: str | None) -> str:
-    """Shorten a path to how it is seen from the folder in which a session began."""
+    """Make a path relative to the folder in which a session started."""
     return path[len(folder) + 1 :] if folder and path.startswith((folder + "/", folder + "\\")) else path
 
 
 def iter_change_steps(session: Session, glob: str | None = None) -> Iterator[FileStep]:
-    """Give what wrote and edited the files of an open session, in order of time."""
+    """Yield the writes and edits in an open session, in order of time."""
     steps = list_file_steps(session, lambda path: is_glob_match(path, glob))
     return (step for step in steps if step.action in ("write", "edit"))
 
@@ -318,7 +320,7 @@ def to_file_change(session: Session, step: FileStep) -> FilePatch:
 
 
 def render_unified_diff(session: Session, step: FileStep) -> Iterator[str]:
-    """Render the lines of a patch, with the path below the folder in which the session began."""
+    """Render the lines of a patch, with the path relative to the folder in which the session started."""
     path = to_project_path(step.path, session.folders[0] if session.folders else None)
     place = path.replace("\\", "/").replace(":", "").lstrip("/")
     yield from format_unified_diff(place, step.hunks or (), created=step.created)
@@ -367,14 +369,14 @@ def _choose_version(
         raise UsageError(f"turn {turn}: the session has {len(session.turns)}")
     chosen = find_version_after_turn(known, turn) if before is None else find_version_before_turn(known, turn)
     if chosen is None:
-        raise NotFound(f"{path}: what it held then is not known; --list shows what is")
+        raise NotFound(f"{path}: its content at that time is unknown; --list shows the known versions")
     if chosen.version.absent:
-        raise NotFound(f"{path}: there was no such file then; --list shows when there was")
+        raise NotFound(f"{path}: the file did not exist at that time; --list shows the known versions")
     return chosen
 
 
 def _list_name_spellings(file: str) -> list[str]:
-    """List other spellings of a file's name: as seen from here, and where it leads."""
+    """List other spellings of a file's name: relative to the current folder, and with links resolved."""
     expanded = os.path.expanduser(file)  # noqa: PTH111 - Path raises for ~nobody
     return [os.path.abspath(expanded), os.path.realpath(expanded)]  # noqa: PTH100
 
@@ -382,17 +384,17 @@ def _list_name_spellings(file: str) -> list[str]:
 def _open_touching_session(
     file: str, session: str | Path | None, config: Config, notify: Notify | None, progress: Progress | None
 ) -> Session:
-    """Open the session that is named, or else the newest that touched a file."""
+    """Open the named session, or else the newest that touched a file."""
     if session is not None:
         return open_session(session, config, notify)
-    from turnlog.api.index import open_index  # the files of one session need no index
+    from turnlog.api.index import open_index  # for one session, the index is not needed
     from turnlog.store.insight.touched_files import find_touching_sessions
 
     with open_index(config, notify=notify, progress=progress) as (index, _):
         names = (*_list_name_spellings(file), file)
         found = [item for name in names for item in find_touching_sessions(index.db, name)]
     if not found:
-        raise NotFound(f"{file}: no session touched such a file; `turnlog files` lists those of one session")
+        raise NotFound(f"{file}: no session touched this file; `turnlog files` lists the files of a session")
     newest = max(found, key=lambda item: item.last or "")
     if notify:
         notify(f"From the newest session that touched it: {newest.path}")

@@ -1,4 +1,4 @@
-"""The index of all sessions, up to date, for the functions that need it."""
+"""Opens and updates the index of all sessions, for the functions that need it."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from turnlog.store.index_file_name import build_index_name
 from turnlog.store.store import Store
 
 Progress = Callable[[int, int], None]
-"""Takes how much is done, and of how much."""
+"""Called with the amount that is done, and the total."""
 
 
 @contextmanager
 def open_index(
     config: Config, *, fresh: bool = True, notify: Notify | None = None, progress: Progress | None = None
 ) -> Iterator[tuple[Store, RefreshResult]]:
-    """Open the index and bring it up to date; on a machine without sessions, that of the demo."""
+    """Open and update the index, or that of the demo on a machine without sessions."""
     notify = notify or _ignore
     with Store.open(data_dir(), notify, build_index_name(config.config_dirs)) as found:
         folders = [folder.absolute() for folder in list_config_folders(config)]
@@ -45,7 +45,7 @@ def open_index(
 def open_other_index(
     config: Config, *, notify: Notify | None = None, progress: Progress | None = None
 ) -> Iterator[tuple[Store, RefreshResult]]:
-    """Open the index of the `.jsonl` files whose names are not session ids, up to date; it is a file of its own."""
+    """Open and update the separate index of the `.jsonl` files whose names are not session ids."""
     from turnlog.entries.transcript_files import list_other_transcripts
 
     notify = notify or _ignore
@@ -65,10 +65,10 @@ def refresh_index(
     notify: Notify,
     progress: Progress | None = None,
 ) -> RefreshResult:
-    """Bring an index up to date, and say what is missing from it."""
+    """Update an index, and report what is missing from it."""
     done = found.refresh(folders, progress or _ignore_progress, lister)
     if done.is_busy:
-        notify("Another turnlog is bringing the index up to date; this is what it holds so far.")
+        notify("Another turnlog process is updating the index; these results are from what it has read so far.")
     if done.left:
         notify(f"Interrupted: {done.left} files are not in the index yet; the next command continues.")
     for reason in done.unread[:MAX_NAMED_FILES]:
@@ -80,7 +80,7 @@ def refresh_index(
 
 
 def adopt_archived_sessions(found: Store, folders: list[Path], notify: Notify) -> None:
-    """Take in what only the archive has."""
+    """Add what only the archive contains."""
     if not has_archive_changed(found.db, data_dir() / "archive"):
         return
     from turnlog.store.archive.archive import Archive
@@ -90,7 +90,7 @@ def adopt_archived_sessions(found: Store, folders: list[Path], notify: Notify) -
     with try_lock_file(found.lock) as is_ours:
         done = adopt_from_archive(found.db, Archive(data_dir()), folders) if is_ours else None
     if done and done.files:
-        notify(f"Deleted files that were read from the archive: {done.files}.")
+        notify(f"Deleted files read from the archive: {done.files}.")
     for reason in done.unread[:MAX_NAMED_FILES] if done else ():
         notify(f"Not indexed: {reason}; run `turnlog archive verify` for details.")
 
@@ -109,14 +109,14 @@ def _ignore_progress(_: int, __: int) -> None:
 
 @contextmanager
 def _replace_damaged_index(found: Store) -> Iterator[None]:
-    """Put an index aside that turns out to be damaged while it is read: the next command makes it again."""
+    """Move an index aside that turns out to be damaged while it is read; the next command rebuilds it."""
     try:
         yield
     except apsw.Error as error:
         if not found.shows_damage(error):
             raise
         found.recreate_index(error)
-        raise TurnlogError("the index was damaged where the answer was; run the command again") from error
+        raise TurnlogError("the index was damaged and will be rebuilt; run the command again") from error
 
 
 @contextmanager
@@ -134,26 +134,26 @@ def _open_demo_index(notify: Notify) -> Iterator[tuple[Store, RefreshResult]]:
 
 
 class IndexRefresh(Struct, frozen=True):
-    """What was done to bring the index up to date."""
+    """The result of updating the index."""
 
     files: int = 0
     """Files that were read, in whole or in part."""
     bytes: int = 0
     seconds: float = 0.0
     left: int = 0
-    """Files that still have to be read: the work was interrupted."""
+    """Files that still have to be read, because the update was interrupted."""
     busy: bool = False
-    """Another process was at it, and nothing was done."""
+    """Whether another process was updating the index, so that nothing was done."""
     unread: tuple[str, ...] = ()
     """Files that can't be read, with the reason."""
     unlisted: tuple[str, ...] = ()
-    """Folders and files that can't be looked at, with the reason."""
+    """Folders and files that can't be accessed, with the reason."""
     others: int = 0
     """`.jsonl` files whose name is not a session id."""
 
 
 class IndexReport(Struct, frozen=True):
-    """What the index holds."""
+    """The contents of the index."""
 
     path: str
     size: int
@@ -171,21 +171,21 @@ class IndexReport(Struct, frozen=True):
     messages: int
     calls: int
     others: int
-    """`.jsonl` files whose name is not a session id, when the index was last brought up to date."""
+    """`.jsonl` files whose name is not a session id, as of the latest update."""
     refreshed: IndexRefresh
 
 
 class IndexVerification(Struct, frozen=True):
-    """What is wrong with the index."""
+    """The problems of the index."""
 
     path: str
     faults: list[str]
     unlisted: list[str]
-    """Folders and files that can't be looked at, with the reason; they were not compared."""
+    """Folders and files that can't be accessed, with the reason; they were not compared."""
     waiting: int
-    """Files that came or went since the last command."""
+    """Files that were added or removed since the last update."""
     cut_texts: int
-    """Texts so long that the index has only their beginning."""
+    """Texts so long that the index contains only their start."""
 
 
 def read_index_status(config: Config | None = None, notify: Notify | None = None) -> IndexReport:
@@ -197,7 +197,7 @@ def read_index_status(config: Config | None = None, notify: Notify | None = None
 def update_index(
     config: Config | None = None, notify: Notify | None = None, progress: Progress | None = None
 ) -> IndexReport:
-    """Bring the index up to date; functions that need it do this by themselves."""
+    """Update the index; functions that need it do this automatically."""
     with open_index(config or load_config(), notify=notify, progress=progress) as (store, done):
         return _build_report(store, done)
 
@@ -205,7 +205,7 @@ def update_index(
 def rebuild_index(
     config: Config | None = None, notify: Notify | None = None, progress: Progress | None = None
 ) -> IndexReport:
-    """Empty the index and read all sessions again; what it knows of deleted sessions is kept."""
+    """Empty the index and read all sessions again; data about deleted sessions is kept."""
     config, notify = config or load_config(), notify or _ignore
     folders = _list_absolute_folders(config)
     with open_index(config, fresh=False, notify=notify) as (store, _):
@@ -216,7 +216,7 @@ def rebuild_index(
 
 
 def compact_index(config: Config | None = None, notify: Notify | None = None) -> IndexReport:
-    """Merge the pieces of the index and give unused space back."""
+    """Merge the pieces of the index and free unused space."""
     from turnlog.store.index.upkeep import tidy_index
 
     with open_index(config or load_config(), fresh=False, notify=notify) as (store, done):
@@ -233,7 +233,7 @@ def verify_index(config: Config | None = None, notify: Notify | None = None) -> 
     with open_index(config, fresh=False, notify=notify) as (store, _):
         faults = list(list_index_faults(store.db))
         disk, cut_texts = DiskDifference([], [], 0), 0
-        with suppress(*DAMAGE_ERRORS):  # the faults say so already
+        with suppress(*DAMAGE_ERRORS):  # the faults already report it
             disk = compare_with_disk(store.db, _list_absolute_folders(config))
             cut_texts = count_cut_texts(store.db)
         return IndexVerification(str(store.path), [*faults, *disk.faults], disk.unlisted, disk.waiting, cut_texts)
@@ -266,5 +266,5 @@ def _run_locked(store: Store, work: Callable[[], object]) -> None:
 
     with try_lock_file(store.lock) as is_ours:
         if not is_ours:
-            raise TurnlogError(f"{store.path}: another turnlog is bringing the index up to date; try again later")
+            raise TurnlogError(f"{store.path}: another turnlog process is updating the index; try again later")
         work()

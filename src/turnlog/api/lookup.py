@@ -1,4 +1,4 @@
-"""Which session a name means, and the folders that sessions are in."""
+"""Finds sessions by name, and the folders that contain sessions."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
     from turnlog.session.session_lookup import KnownTitles
 
 Notify = Callable[[str], object]
-"""Takes one line for the user, without markup and without a newline."""
+"""Called with one line for the user, without markup or a newline."""
 DEMO_NOTICE = "There are no Claude Code sessions on this machine; showing a made-up demo."
 _MIN_ID_CHARS = 8
 MAX_NAMED_FILES = 3
-"""How many files and folders that can't be read are named; the others are counted."""
+"""Maximum number of unreadable files and folders to list; the rest are counted."""
 
 
 def list_config_folders(config: Config) -> list[Path]:
-    """List the config folders of this machine, and those that the user named."""
+    """List the config folders on this machine, including those from the settings."""
     return find_config_dirs(further=config.config_dirs)
 
 
 def locate_session(name: str | Path, config: Config | None = None, notify: Notify | None = None) -> Path:
-    """Find the file of the session that a name means: a path, an id or the start of one, a title, or `last`."""
+    """Find a session's file by name: a path, an id or the start of one, a title, or `last`."""
     if isinstance(name, Path):
         return name
     from turnlog.session.session_lookup import find_session_file
@@ -40,7 +40,7 @@ def locate_session(name: str | Path, config: Config | None = None, notify: Notif
     config = config or load_config()
     path = find_session_file(name, list_config_folders(config), titles_in_index(config))
     if notify and is_demo(path):
-        notify("This is a made-up session: a demo that comes with turnlog.")
+        notify("This is a made-up demo session that ships with turnlog.")
     return path
 
 
@@ -57,10 +57,10 @@ def titles_in_index(config: Config) -> KnownTitles:
 
 
 def open_session(name: str | Path, config: Config | None = None, notify: Notify | None = None) -> Session:
-    """Open the session that a name means."""
+    """Open a session by name."""
     from datetime import timedelta
 
-    from turnlog.session.session import Session  # a mere list of sessions does without
+    from turnlog.session.session import Session  # listing sessions doesn't need it
 
     config = config or load_config()
     return Session.open(locate_session(name, config, notify), gap=timedelta(minutes=config.gap_minutes))
@@ -76,14 +76,14 @@ def find_leaf(session: Session, wanted: str) -> str:
     found = list({row.uuid for row in session.graph.rows if row.uuid and row.uuid.startswith(wanted.lower())})
     if len(found) != 1:
         problem = (
-            "several entries start like this; use more of it" if found else "no entry of this session starts like this"
+            "several entries start with it; use more characters" if found else "no entry in this session starts with it"
         )
         raise UsageError(f"--branch {wanted}: {problem}")
     return found[0]
 
 
 def shorten_ids(ids: list[str]) -> dict[str, str]:
-    """Find the shortest start of each id, of eight letters or more, that no other id has."""
+    """Find the shortest unique start of each id, at least eight characters long."""
     ordered = sorted(set(ids))
     needed = dict.fromkeys(ordered, _MIN_ID_CHARS)
     for one, other in pairwise(ordered):
@@ -94,8 +94,8 @@ def shorten_ids(ids: list[str]) -> dict[str, str]:
 
 
 def mention_unlisted(places: Sequence[object], notify: Notify) -> None:
-    """Warn of folders that can't be listed: what is in them is not shown, and is not gone."""
+    """Warn about folders that can't be listed: their contents are not shown, but not gone."""
     for place in places[:MAX_NAMED_FILES]:
-        notify(f"Can't look into {place}. What turnlog knows of it is kept.")
+        notify(f"Can't look into {place}. What turnlog already knows about it is kept.")
     if len(places) > MAX_NAMED_FILES:
-        notify(f"… and {len(places) - MAX_NAMED_FILES} more folders or files that can't be looked at.")
+        notify(f"… and {len(places) - MAX_NAMED_FILES} more folders or files that can't be accessed.")

@@ -78,7 +78,7 @@ class PackageContents(Struct, frozen=True):
 
 
 class UnpackedFile(Struct, frozen=True):
-    """A file of a package, and its path on this machine."""
+    """A file in a package, and its path on this machine."""
 
     path: Path
     state: str
@@ -86,7 +86,7 @@ class UnpackedFile(Struct, frozen=True):
 
 
 class ArrivedSession(Struct, frozen=True):
-    """A session of a package, and its place on this machine."""
+    """A session in a package, and its place on this machine."""
 
     session_id: str
     packed_id: str
@@ -99,7 +99,7 @@ class ArrivedSession(Struct, frozen=True):
 
 
 class UnpackedSessions(Struct, frozen=True):
-    """The sessions of a package that were unpacked, or would be."""
+    """The sessions from a package that were unpacked, or would be."""
 
     package: Path
     config_dir: Path
@@ -161,7 +161,7 @@ def unpack_sessions(
     new_ids: bool = False,
     dry_run: bool = False,
 ) -> UnpackedSessions:
-    """Unpack the sessions of a package, so that Claude Code can resume them; nothing is overwritten.
+    """Unpack the sessions from a package, so that Claude Code can resume them; nothing is overwritten.
 
     `project` is the folder to resume them in; `projects` maps each project of the package to a folder if it has
     several. `new_ids` unpacks them as new sessions, next to existing ones with the same ids.
@@ -218,7 +218,7 @@ def _parse_project_folders(pairs: Sequence[str], manifest: PackageManifest) -> d
         matches = [old for old in known if old is not None and pair.startswith(f"{old}=")]
         if not matches:
             names = ", ".join(str(old) for old in known)
-            raise UsageError(f"project {pair}: expected OLD=NEW, where OLD is a project of the package: {names}")
+            raise UsageError(f"project {pair}: expected OLD=NEW, where OLD is a project in the package: {names}")
         old = max(matches, key=len)
         folders[old] = expand_path(pair[len(old) + 1 :])
     return folders

@@ -29,11 +29,11 @@ from turnlog.session.session import Session
 
 
 class RedactResult(Struct, frozen=True):
-    """The secrets of a session, and the copy without them."""
+    """The secrets in a session, and the copy without them."""
 
     session: Path
     found: int
-    """The number of places in the session and its files that hold a secret."""
+    """The number of places with a secret in the session and its files."""
     rules: tuple[RuleFindings, ...]
     places: tuple[SecretPlace, ...]
     thinking_dropped: int
@@ -125,6 +125,6 @@ def _write_output(clean: Draft, output: str | Path | ByteSink) -> None:
 
 
 def _build_title(path: Path, clean: Draft, redactor: Redactor) -> str:
-    """Title a clone by its redacted text: the original title may be a prompt that cuts a secret in half."""
+    """Derive a clone's title from its redacted text: the original title may be a prompt that cuts a secret in half."""
     title = compose_copy_title("clone", Session(clean.to_transcript()).title, path.stem)
     return redactor.make_rehearsal().redact_text(title)

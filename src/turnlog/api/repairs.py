@@ -38,7 +38,7 @@ class RepairResult(Struct, frozen=True):
     revealed: list[str]
     """Kinds of problems in entries that the repair made reachable again, and that `only` does not name."""
     cured: bool
-    """Whether everything that was to be repaired is repaired."""
+    """Whether all requested repairs succeeded."""
     dry_run: bool
     made: SessionCopy | None = None
     """The new session; None for a repair in place, or if nothing was written."""

@@ -1,4 +1,4 @@
-"""Sessions whose transcript is gone: what is left of them, and what can be made of it."""
+"""Sessions whose transcript is gone: lists what is left of them, and salvages it."""
 
 from __future__ import annotations
 
@@ -33,27 +33,27 @@ class LostSession(Struct, frozen=True):
     session_id: str
     config_dir: str
     project: str | None
-    """The working folder, if the history names it."""
+    """The working folder, if the history contains it."""
     project_dir: str | None
-    """The client's folder for the project, if that can be told."""
+    """Claude Code's folder for the project, if it can be determined."""
     last: str | None
-    """When something was last typed in it."""
+    """The time of the last prompt."""
     prompts: int
     files: int
-    """How many files carry its id."""
+    """The number of files with its id."""
     better: str | None
-    """`trash` or `archive` if that has the whole session."""
+    """`trash` or `archive` if the whole session is there."""
     first_prompt: str | None
 
 
 class LostSessionList(Struct, frozen=True):
-    """All sessions of a machine whose transcript is gone."""
+    """All sessions on a machine whose transcript is gone."""
 
     sessions: list[LostSession]
 
 
 class TypedPrompt(Struct, frozen=True):
-    """Something that was typed."""
+    """A prompt."""
 
     text: str
     time: str | None
@@ -67,7 +67,7 @@ class SessionPart(Struct, frozen=True):
 
 
 class RelatedSession(Struct, frozen=True):
-    """A session that holds entries of a lost one."""
+    """A session that contains entries from a lost one."""
 
     path: str
     entries: int
@@ -80,11 +80,11 @@ class SessionRemains(LostSession, frozen=True):
     parts: list[SessionPart]
     kin: list[RelatedSession]
     resumable_prompts: int
-    """How many of the prompts a new session would hold."""
+    """The number of prompts that a new session would contain."""
 
 
 class SalvagedSession(Struct, frozen=True):
-    """A new session with the prompts of a lost one."""
+    """A new session with the prompts from a lost one."""
 
     session_id: str
     path: str
@@ -92,7 +92,7 @@ class SalvagedSession(Struct, frozen=True):
 
 
 def list_lost_sessions(config: Config | None = None) -> LostSessionList:
-    """List the sessions of which something is left but the transcript, newest first."""
+    """List the sessions whose transcript is gone but other traces are left, newest first."""
     folders = list_config_folders(config or load_config())
     copies = _find_whole_copies()
     found = [item for folder in folders for item in list_leftovers(folder)]
@@ -100,7 +100,7 @@ def list_lost_sessions(config: Config | None = None) -> LostSessionList:
 
 
 def find_remains(session_id: str, *, config: Config | None = None) -> SessionRemains:
-    """Find everything that is left of the session that an id, or the start of one, means."""
+    """Find everything that is left of a session, by its id or the start of it."""
     folders = list_config_folders(config or load_config())
     item = _find_leftover(session_id, folders)
     files = [file for folder in folders for file in list_session_files(folder)]
@@ -114,16 +114,16 @@ def find_remains(session_id: str, *, config: Config | None = None) -> SessionRem
 
 
 def salvage_session(session_id: str, *, config: Config | None = None) -> SalvagedSession:
-    """Write a new session with the prompts of a lost one, each with a note that its answer is lost."""
+    """Write a new session with the prompts from a lost one, each with a note that its answer is lost."""
     item = _find_leftover(session_id, list_config_folders(config or load_config()))
     if hint := describe_whole_copy(item.session_id, _find_whole_copies().find_place(item.session_id)):
         raise TurnlogError(f"{hint} Nothing was written.")
     if item.project_dir is None or item.project is None:
-        raise TurnlogError(f"{item.session_id}: nothing says which project it was of; -o writes down what is left")
+        raise TurnlogError(f"{item.session_id}: its project is unknown; use -o to write what is left to a file")
     name = str(uuid.uuid4())
     rows = rebuild_session(SalvageOrigin(item.session_id, item.project), item.typed, name, lambda: str(uuid.uuid4()))
     if not rows:
-        raise TurnlogError(f"{item.session_id}: nothing that was said to the model is left; -o writes down the rest")
+        raise TurnlogError(f"{item.session_id}: no prompts are left; use -o to write the rest to a file")
     item.project_dir.mkdir(parents=True, exist_ok=True)
     path = item.project_dir / f"{name}.jsonl"
     create_transcript(path, (to_json_bytes(row) + b"\n" for row in rows), root=item.config_dir / "projects")
@@ -131,11 +131,11 @@ def salvage_session(session_id: str, *, config: Config | None = None) -> Salvage
 
 
 def describe_whole_copy(session_id: str, place: str | None) -> str | None:
-    """Say how to get a whole session back; None if nothing has it."""
+    """Describe how to restore a whole session; None if no copy exists."""
     if place == "trash":
-        return f"It is in the trash: `turnlog undelete {session_id}` brings all of it back."
+        return f"It is in the trash: `turnlog undelete {session_id}` restores all of it."
     if place == "archive":
-        return f"It is in the archive: `turnlog archive restore {session_id}` brings all of it back."
+        return f"It is in the archive: `turnlog archive restore {session_id}` restores all of it."
     return None
 
 
@@ -156,10 +156,10 @@ def _find_leftover(name: str, folders: list[Path]) -> Leftover:
     found = [item for folder in folders for item in list_leftovers(folder)]
     matches = [item for item in found if name and item.session_id.startswith(name.lower())]
     if not matches:
-        raise NotFound(f"nothing is left of a session {name!r} whose transcript is gone; `turnlog salvage` lists them")
+        raise NotFound(f"no lost session matches {name!r}; `turnlog salvage` lists them")
     if len({item.session_id for item in matches}) > 1:
         ids = ", ".join(item.session_id for item in matches[:5])
-        raise Ambiguous(f"{name!r} fits {len(matches)} sessions: {ids}; give more of the id")
+        raise Ambiguous(f"{name!r} matches {len(matches)} sessions: {ids}; use more of the id")
     return matches[0]
 
 
@@ -180,7 +180,7 @@ def _list_facts(
 
 
 def _group_files(item: Leftover) -> dict[str, tuple[Path, ...]]:
-    """Group the files that are left by what they are."""
+    """Group the remaining files by kind."""
     rest = item.rest
     found = {
         "sub-agents": rest.subagents + rest.loose_agents,

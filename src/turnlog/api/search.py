@@ -1,4 +1,4 @@
-"""Search the texts of all sessions: with the index, or by reading the files for a substring or an expression."""
+"""Searches the text of all sessions: with the index, or in the files for a substring or a regular expression."""
 
 from __future__ import annotations
 
@@ -34,24 +34,24 @@ class NearbyText(Struct, frozen=True):
     kind: str
     time: str | None
     text: str | None
-    """Its beginning; None if the text is gone."""
+    """The start of the text; None if it is gone."""
 
 
 class SearchHit(Struct, frozen=True):
-    """A text that matches."""
+    """A matching text."""
 
     kind: str
     """title, prompt, answer, call, result and so on; see docs/json.md."""
     time: str | None
     path: str | None
-    """The file that holds it: the session's, a sub-agent's, or a large result beside them."""
+    """The file that contains it: the session's, a sub-agent's, or a large result next to them."""
     offset: int
-    """Where its entry begins in that file, in bytes."""
+    """The offset of its entry in that file, in bytes."""
     agent_id: str | None
     text: str | None
-    """The piece around the matches, on one line; None if the text is gone."""
+    """The text around the matches, on one line; None if it is gone."""
     ranges: list[tuple[int, int]]
-    """Where in `text` the matches are."""
+    """The positions of the matches in `text`."""
     before: list[NearbyText]
     after: list[NearbyText]
 
@@ -66,7 +66,7 @@ class MatchedSession(Struct, frozen=True):
     started: str | None
     ended: str | None
     newest: str | None
-    """When the newest hit was said; if that is not known, when the session ended."""
+    """The time of the newest hit, or of the session's end if that is unknown."""
     deleted: bool
     score: float | None
     total: int
@@ -83,28 +83,28 @@ class LoosenedTerm(Struct, frozen=True):
 
 
 class SearchTotals(Struct, frozen=True):
-    """How much matches."""
+    """The number of matches."""
 
     hits: int
     sessions: int
     at_least: bool
-    """There may be more: not everything was looked at."""
+    """Whether there may be more, because not everything was searched."""
     scattered: bool
-    """No text has all words; these sessions have them in several texts."""
+    """Whether no single text contains all words, so these sessions contain them across several."""
     gone: int
     """Hits whose text can't be read."""
     loosened: list[LoosenedTerm]
 
 
 class TrashedMatches(Struct, frozen=True):
-    """What matches and is not shown, because it is in the trash."""
+    """Matches that are not shown because they are in the trash."""
 
     sessions: list[str]
     hits: int | None
 
 
 class SearchedTexts(Struct, frozen=True):
-    """What there was to search."""
+    """What was searched."""
 
     texts: int
     sessions: int
@@ -121,7 +121,7 @@ class SearchedTexts(Struct, frozen=True):
 
 
 class ScanSummary(Struct, frozen=True):
-    """How the files were read."""
+    """How the files were scanned."""
 
     files: int
     bytes: int
@@ -141,7 +141,7 @@ class SearchReport(Struct, frozen=True):
     total: SearchTotals
     searched: SearchedTexts
     scan: ScanSummary | None
-    """None where the index answered."""
+    """None if the index was used."""
 
 
 def search_sessions(
@@ -160,15 +160,15 @@ def search_sessions(
     progress: Progress | None = None,
     scan_progress: Progress | None = None,
 ) -> SearchReport:
-    """Search all sessions of this machine; docs/search.md explains the query.
+    """Search all sessions on this machine; docs/search.md explains the query.
 
-    With `substring` or `regex` the files are read, and `query` holds filters alone. At most `limit` sessions are
+    With `substring` or `regex`, the files are read, and `query` contains only filters. At most `limit` sessions are
     returned with `hits` hits each, the best first, or the `newest`; `context` adds that many texts around each.
     """
     if not query.strip() and substring is None and regex is None:
-        raise UsageError("nothing to search for; give a query, a substring or a regular expression")
+        raise UsageError("nothing to search for; use a query, a substring or a regular expression")
     if substring is not None and regex is not None:
-        raise UsageError("a substring and a regular expression: give one of them")
+        raise UsageError("use either a substring or a regular expression")
     options = SearchOptions(limit, hits, newest, context, width)
     needle = _build_needle(substring, regex)
     parsed = parse_query(query) if query.strip() else None
@@ -206,7 +206,7 @@ def _open_searched_index(
 
 
 def build_search_report(query: str, answer: SearchAnswer) -> SearchReport:
-    """Put together what was found and what was searched."""
+    """Combine the hits with what was searched."""
     found = answer.found
     return SearchReport(
         query,

@@ -42,7 +42,7 @@ def describe_clone(result: CloneResult) -> Iterator[str]:
     """Describe the edits, and the session that was created or would be."""
     yield from _describe_edits(result.edits)
     if result.plan:
-        yield from (f"{step}; a dry run calls no model." for step in result.plan.model_steps)
+        yield from (f"{step}; a dry run does not call a model." for step in result.plan.model_steps)
         files = describe_file_count(result.plan.files)
         yield f"Would create: {to_visible_line(result.plan.title)}  ({format_size(result.plan.bytes)}{files})"
         yield _DRY_RUN_NOTE
@@ -67,7 +67,7 @@ def describe_copy(copy: SessionCopy) -> Iterator[str]:
 
 
 def list_copy_remarks(copy: SessionCopy | None) -> Iterator[str]:
-    """List what a new session lacks of its source."""
+    """List what a new session lacks compared with its source."""
     if copy is None:
         return
     if copy.torn_bytes:
@@ -110,7 +110,7 @@ def _describe_shortened_texts(done: ShortenedTexts) -> str:
 
 
 def _describe_compacted_turns(done: CompactedTurns) -> str:
-    by = "an outline made without a model" if done.model is None else f"a summary by {done.model}"
+    by = "an outline written without a model" if done.model is None else f"a summary by {done.model}"
     return (
         f"Summarized {format_count(done.turns, 'turn')}, kept {done.kept} word for word: about"
         f" {done.tokens_before:,} tokens before, {done.tokens_after:,} after; {by}."
@@ -177,7 +177,7 @@ def describe_repair(result: RepairResult, only: Sequence[str] = ()) -> Iterator[
 
 def _explain_no_repair(only: Sequence[str]) -> Iterator[str]:
     if not only:
-        yield "Nothing to repair: the doctor finds no problem. To repair a note, name its kind with --only."
+        yield "Nothing to repair: the doctor finds no problem. To repair a note, use --only with its kind."
         return
     yield f"Nothing to repair: the session has no {' and no '.join(only)}."
     for kind in only:

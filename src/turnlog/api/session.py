@@ -1,4 +1,4 @@
-"""One session: what is known of it, its messages as the API would get them, and its file piece by piece."""
+"""One session: its description, its messages as the API would receive them, and its file piece by piece."""
 
 from __future__ import annotations
 
@@ -29,33 +29,33 @@ class RedactedSession(NamedTuple):
     session: Session
     copied_folder: str
     original_folder: str
-    """Of the original, itself without secrets."""
+    """The path of the original, without secrets."""
 
 
 class MessageList(Struct, frozen=True):
-    """What the Messages API would be sent if a session were resumed."""
+    """What the Messages API would receive if a session were resumed."""
 
     messages: list[dict[str, Any]]
 
 
 class FilePiece(Struct, frozen=True):
-    """An entry of a file, or what is not one."""
+    """A piece of a file: an entry, or something else."""
 
     line: int
     offset: int
     size: int
     kind: str
-    """The type of the entry, with its subtype or kind; in parentheses what is not an entry."""
+    """The type of the entry, with its subtype or kind; in parentheses if it is not an entry."""
     problem: str
-    """What is wrong with it; empty if nothing is."""
+    """The problem with it; empty if there is none."""
 
 
 def describe_session(
     session: str | Path, *, redact: bool = False, config: Config | None = None, notify: Notify | None = None
 ) -> SessionSummary:
-    """Describe a session: its turns, calls, branches, usage and files, without the texts of answers.
+    """Describe a session: its turns, calls, branches, usage and files, without the text of answers.
 
-    `redact` replaces API keys, tokens and passwords in texts and paths with placeholders.
+    `redact` replaces API keys, tokens and passwords in text and paths with placeholders.
     """
     config = config or load_config()
     if not redact:
@@ -100,16 +100,17 @@ def list_messages(
     config: Config | None = None,
     notify: Notify | None = None,
 ) -> MessageList:
-    """List what the API would be sent if a session were resumed now; `Refused` if the client would not resume it.
+    """Return what the API would receive if a session were resumed now; raise `Refused` if Claude Code can't resume it.
 
-    `leaf` resumes another entry than the client would take; `as_sent` adds what the client itself would add.
+    `leaf` is the entry to resume (default: the one that Claude Code would choose); `as_sent` adds what Claude Code
+    would add.
     """
     with open_session(session, config or load_config(), notify) as found:
         return collect_messages(found, leaf, as_sent=as_sent)
 
 
 def collect_messages(session: Session, leaf: str | None = None, *, as_sent: bool = False) -> MessageList:
-    """Collect what the API would be sent if an open session were resumed."""
+    """Collect what the API would receive if an open session were resumed."""
     try:
         return MessageList(session.conversation(leaf, as_sent=as_sent).messages)
     except Refused as reason:
@@ -117,13 +118,13 @@ def collect_messages(session: Session, leaf: str | None = None, *, as_sent: bool
 
 
 def list_file_pieces(path: str | Path) -> Iterator[FilePiece]:
-    """Give every entry of a file, and every piece of it that is not one, in the order of the file."""
+    """Yield every entry in a file, and every piece that is not one, in file order."""
     with open_raw_file(path) as file:
         yield from explain_pieces(scan_raw_pieces(file))
 
 
 def open_raw_file(path: str | Path) -> BinaryIO:
-    """Open a file to be read piece by piece."""
+    """Open a file for reading piece by piece."""
     try:
         return open(path, "rb", buffering=_READ_BYTES)  # noqa: PTH123 - a path as given, no Path needed
     except (OSError, ValueError) as error:
@@ -131,12 +132,12 @@ def open_raw_file(path: str | Path) -> BinaryIO:
 
 
 def scan_raw_pieces(source: BinaryIO) -> Iterator[RawItem]:
-    """Give the pieces of an open file with their bytes; joined, they are the file."""
+    """Yield the pieces of an open file with their bytes; joined, they equal the file."""
     return scan_lines(read_lines(source) if source.seekable() else source)
 
 
 def explain_pieces(pieces: Iterator[RawItem]) -> Iterator[FilePiece]:
-    """Say what each piece of a file is, and what is wrong with it."""
+    """Describe each piece of a file, and the problem with it."""
     number = 1
     for item, raw in pieces:
         kind, problem = _explain_piece(item)

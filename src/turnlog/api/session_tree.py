@@ -1,4 +1,4 @@
-"""The sessions of a machine as a tree: projects, their sessions, and below each what was forked or copied from it."""
+"""The sessions on a machine as a tree: projects, their sessions, and below each its forks and copies."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class TreeOrigin(Struct, frozen=True):
     known: bool
     """Whether that session is in the index."""
     shared: int
-    """How many assistant messages both hold."""
+    """The number of assistant messages in both."""
 
 
 class TreeSession(Struct, frozen=True):
-    """A session in the tree, with those that came from it."""
+    """A session in the tree, with its forks and copies."""
 
     session_id: str
     path: str
@@ -67,13 +67,13 @@ class TreeProject(Struct, frozen=True):
 
 
 class SessionTree(Struct, frozen=True):
-    """The projects of a machine with their sessions, newest first."""
+    """The projects on a machine with their sessions, newest first."""
 
     projects: list[TreeProject]
     hidden: int
-    """How many files without a conversation were left out."""
+    """The number of hidden files without a conversation."""
     others: int
-    """How many `.jsonl` files have a name that is not a session id."""
+    """The number of `.jsonl` files whose names are not session ids."""
 
 
 def build_session_tree(
@@ -84,9 +84,9 @@ def build_session_tree(
     notify: Notify | None = None,
     progress: Progress | None = None,
 ) -> SessionTree:
-    """Build the tree of projects, their sessions, and below each session what was forked or copied from it.
+    """Build the tree of projects, their sessions, and below each session its forks and copies.
 
-    The index answers, so sessions whose files were deleted stay in the tree.
+    The tree comes from the index, so it includes sessions whose files were deleted.
     """
     with open_index(config or load_config(), notify=notify, progress=progress) as (index, _):
         found = [row for row in list_family_rows(index.db) if project is None or _is_row_in_project(row, project)]

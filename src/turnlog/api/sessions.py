@@ -1,4 +1,4 @@
-"""The sessions of a machine as a list, newest first."""
+"""Lists the sessions on a machine, newest first."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ _PATH_SEPARATOR = re.compile(r"[/\\]")
 
 
 class SessionInfo(Struct, frozen=True):
-    """One session of the list."""
+    """One session in the list."""
 
     session_id: str
     short_id: str | None
-    """The shortest start of the id that no other session of the list has; None if the file's name is not an id."""
+    """The shortest start of the id that is unique in the list; None if the file's name is not an id."""
     path: str
     project: str | None
-    """The working folder in which it began."""
+    """The working folder in which it started."""
     cwd: str | None
     """The working folder at its end."""
     title: str | None
@@ -60,24 +60,24 @@ class SessionInfo(Struct, frozen=True):
     size: int
     mtime: str
     deleted_after: str | None
-    """From when on the client deletes it; None if it does not."""
+    """The time after which Claude Code deletes it; None if it never does."""
     junk: str | None
     """Why it is not a conversation; None if it is one."""
     demo: bool
 
 
 class SessionList(Struct, frozen=True):
-    """One page of the sessions of a machine."""
+    """One page of the sessions on a machine."""
 
     sessions: list[SessionInfo]
     total: int
-    """How many sessions there are on all pages."""
+    """The number of sessions on all pages."""
     page: int
     pages: int
     hidden: int
-    """How many files without a conversation were left out."""
+    """The number of hidden files without a conversation."""
     others: int
-    """How many `.jsonl` files have a name that is not a session id."""
+    """The number of `.jsonl` files whose names are not session ids."""
     unlisted: list[str]
     """Folders and files that can't be read, with the reason."""
 
@@ -92,9 +92,9 @@ def list_sessions(
     config: Config | None = None,
     notify: Notify | None = None,
 ) -> SessionList:
-    """List the sessions of this machine, newest first; a machine without sessions has those of the demo.
+    """List the sessions on this machine, newest first; without any, list those of the demo.
 
-    `project` keeps the sessions of a folder and those below it, or of folders with these letters in their name.
+    `project` limits the list to a folder and those below it, or to folders whose name contains it.
     `include_junk` adds files without a conversation. `other_files` lists the `.jsonl` files whose names are not
     session ids instead.
     """
@@ -151,7 +151,7 @@ def _to_listed_session(
 
 
 def _to_time_text(seconds: float) -> str:
-    # Not fromtimestamp(), which refuses times before 1970 on Windows: sessions may name any.
+    # Not fromtimestamp(), which refuses times before 1970 on Windows: sessions may contain any time.
     return to_iso_time(_EPOCH + timedelta(seconds=seconds)) or ""
 
 
@@ -180,7 +180,7 @@ def _build_deletion_warning(found: Catalogue) -> str | None:
     many = f"{len(soon)} sessions" if len(soon) > 1 else "1 session"
     setting = ", ".join(f"{number:g}" for number in days)
     return (
-        f"{many} will be deleted by the client from {when} on (cleanupPeriodDays {setting}); "
+        f"Claude Code will delete {many} from {when} on (cleanupPeriodDays {setting}); "
         f"`turnlog archive on` keeps {'them' if len(soon) > 1 else 'it'}."
     )
 
@@ -197,7 +197,7 @@ def _read_archived_names() -> set[str]:
 
 
 class CatalogueRow(NamedTuple):
-    """One session file, with what its two ends say."""
+    """One session file, described by its start and end."""
 
     file: SessionFile
     ends: Peek
@@ -210,12 +210,12 @@ class Catalogue(NamedTuple):
 
     rows: list[CatalogueRow]
     hidden: int
-    """How many files hold no conversation and are left out."""
+    """The number of hidden files without a conversation."""
     is_demo: bool
     survey: Survey
 
     def find_deletion_times(self) -> list[float | None]:
-        """Compute for each row from when on the client may delete it, in seconds since 1970."""
+        """Compute when Claude Code may delete each row, in seconds since 1970."""
         days = {folder: read_cleanup_days(folder) for folder in {row.file.config_dir for row in self.rows}}
         if self.is_demo:
             return [None] * len(self.rows)
@@ -225,7 +225,7 @@ class Catalogue(NamedTuple):
 def load_catalogue(
     folders: Iterable[Path], project: str | None = None, everything: bool = False, *, other: bool = False
 ) -> Catalogue:
-    """List the session files of some config folders; `UsageError` if none of them has such a project."""
+    """List the session files of some config folders; raise `UsageError` if no session belongs to the project."""
     files, is_demo, survey = list_sessions_or_demo(folders)
     if other:
         files, is_demo = [item for path in survey.others if (item := describe_other_file(path))], False
@@ -247,7 +247,7 @@ def load_catalogue(
 
 
 def is_in_project(cwd: str | None, project: str) -> bool:
-    """Whether a working folder is the given one, lies below it, or has a name with the given letters."""
+    """Return whether a working folder is the given one, is below it, or has a name that contains the given text."""
     if cwd is None:
         return False
     parts = split_path(cwd)
@@ -257,19 +257,19 @@ def is_in_project(cwd: str | None, project: str) -> bool:
 
 
 def _is_below(parts: list[str], project: str) -> bool:
-    # A folder of another machine, such as C:\Users\dana, is taken as it is written.
+    # A folder from another machine, such as C:\Users\dana, is compared as written.
     expanded = os.path.expanduser(project)  # noqa: PTH111 - Path raises for ~nobody
     wanted = [split_path(project), split_path(os.path.abspath(expanded)), split_path(os.path.realpath(expanded))]  # noqa: PTH100
     return any(parts[: len(folder)] == folder for folder in wanted)
 
 
 def split_path(path: str) -> list[str]:
-    """Split a path of any machine into its parts."""
+    """Split a path from any operating system into its parts."""
     return _PATH_SEPARATOR.split(path.rstrip("/\\")) or [""]
 
 
 def find_project_sessions(db: apsw.Connection, project: str) -> list[int]:
-    """Find the numbers that the index has for the sessions of a project; `UsageError` if no session has it."""
+    """Find the index's numbers for the sessions of a project; raise `UsageError` if there are none."""
     rows = db.execute("SELECT DISTINCT session, cwd FROM file WHERE kind = 'session'")
     if found := [number for number, cwd in rows if is_in_project(cwd, project)]:
         return found

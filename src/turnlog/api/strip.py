@@ -196,7 +196,7 @@ def build_strip_options(
     config: Config | None = None,
     prefix: str = "",
 ) -> StripOptions | None:
-    """Build the options for stripping from a preset and values such as `keep=5`; None if there are none.
+    """Build the strip options from a preset and values such as `keep=5`; return None if there are none.
 
     Errors put `prefix` before the name of an option; the command line uses `--`.
     """
@@ -296,7 +296,7 @@ def _build_rule(matches: list[re.Match[str]], keep: int, place: str) -> StripRul
 
 
 def _keep_last_turns(rule: StripRule, keep: int) -> StripRule:
-    """Make a preset's rule keep the last turns unchanged."""
+    """Make a preset's rule keep the most recent turns unchanged."""
     gone = None if rule.gone is None else max(keep, keep + rule.gone - rule.whole)
     return replace(rule, whole=keep, gone=gone)
 

@@ -1,4 +1,4 @@
-"""Calls by tool and by MCP server, of one session or of all."""
+"""Counts calls by tool and by MCP server, in one session or in all."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 
 class CallCounts(Struct, frozen=True, kw_only=True):
-    """How many calls there were, how they ended, how long they took."""
+    """The number of calls, their outcomes and their times."""
 
     calls: int
     failed: int
     denied: int | None
-    """None over all sessions: the index counts these as failed."""
+    """None for all sessions, because the index counts these as failed."""
     interrupted: int | None
     unanswered: int
     median_ms: float | None
@@ -44,15 +44,15 @@ class CallCounts(Struct, frozen=True, kw_only=True):
 
 
 class ToolCalls(CallCounts, frozen=True):
-    """The calls of one tool."""
+    """The calls to one tool."""
 
     tool: str
     waits_for_person: bool
-    """Whether such a call ends when a person answers."""
+    """Whether its calls end when a person answers."""
 
 
 class ServerCalls(CallCounts, frozen=True):
-    """The calls of one MCP server."""
+    """The calls to one MCP server."""
 
     server: str
 
@@ -62,10 +62,10 @@ class ToolReport(Struct, frozen=True):
 
     total: CallCounts
     tools: list[ToolCalls]
-    """The most used first."""
+    """Most used first."""
     servers: list[ServerCalls]
     failures: list[FailureMessage] | None
-    """What calls failed with, the most frequent first; None where that was not read."""
+    """The error messages of failed calls, most frequent first; None if they were not read."""
 
 
 def count_tools(
@@ -78,19 +78,19 @@ def count_tools(
     notify: Notify | None = None,
     progress: Progress | None = None,
 ) -> ToolReport:
-    """Count the calls of a session by tool; without a session those of all, or of a `project`, or `since` a day.
+    """Count the calls in a session by tool; without a session, in all of them, in a `project`, or `since` a day.
 
-    Sub-agents are included, and a call that several files hold counts once. `include_failures` reads what the calls
-    of a session failed with.
+    Sub-agents are included, and a call that several files contain counts once. `include_failures` reads the error
+    messages of the failed calls in a session.
     """
     config = config or load_config()
     if session is not None:
         if project is not None or since is not None:
-            raise UsageError("--project and --since choose among all sessions; leave SESSION out")
+            raise UsageError("--project and --since can't be combined with SESSION")
         with open_session(session, config, notify) as found:
             failures = count_failure_messages(found) if include_failures else None
             return build_tool_report(count_calls_by_tool(found), failures)
-    from turnlog.api.index import open_index  # the calls of one session need no index
+    from turnlog.api.index import open_index  # for one session, the index is not needed
     from turnlog.api.sessions import find_project_sessions
     from turnlog.store.insight.tool_tallies import tally_tool_calls
 
@@ -101,7 +101,7 @@ def count_tools(
 
 
 def build_tool_report(tallies: list[ToolTally], failures: list[FailureMessage] | None) -> ToolReport:
-    """Put tallies under the names of their JSON document."""
+    """Convert tallies to the fields of the JSON document."""
     return ToolReport(
         CallCounts(**_to_counts(sum_tallies(tallies))),
         [ToolCalls(item.name, item.waits_for_person, **_to_counts(item)) for item in tallies],
@@ -128,12 +128,12 @@ def _to_counts(tally: ToolTally) -> dict[str, Any]:
 
 
 def to_day_start(day: str | date) -> str:
-    """Find when a day began in the time zone of this machine, as the client writes times."""
+    """Return the start of a day in this machine's time zone, in Claude Code's time format."""
     from turnlog.store.usage.time_zones import parse_day
 
     if isinstance(day, str):
         day = parse_day(day, "--since", lambda: datetime.now().astimezone().date())
     try:
         return to_iso_time(datetime.combine(day, datetime.min.time()).astimezone(UTC)) or ""
-    except (OverflowError, ValueError, OSError):  # years that the machine's own calendar does not reach
+    except (OverflowError, ValueError, OSError):  # years outside the range of the machine's calendar
         return day.isoformat()

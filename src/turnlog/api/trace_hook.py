@@ -53,21 +53,21 @@ class HookSettings(Struct, frozen=True):
 
 
 class HookWakes(Struct, frozen=True):
-    """Requests of the hook that no worker has handled yet."""
+    """Requests from the hook that no worker has handled yet."""
 
     waiting: int
     broken: int
 
 
 class HookTrouble(Struct, frozen=True):
-    """The last error in the background."""
+    """The latest background error."""
 
     time: str
     words: str
 
 
 class HookStatus(Struct, frozen=True):
-    """Where the hook is installed, its targets, and its last error."""
+    """Where the hook is installed, its targets, and its latest error."""
 
     settings: tuple[HookSettings, ...]
     targets: tuple[str, ...]
@@ -78,7 +78,7 @@ class HookStatus(Struct, frozen=True):
 
 
 def install_hook(scope: str = "user", *, targets: Sequence[str] = (), dry_run: bool = False) -> SettingsPlan:
-    """Add the hook to the settings of Claude Code; the rest of the file doesn't change, byte for byte.
+    """Add the hook to the settings of Claude Code; the rest of the file is kept byte for byte.
 
     The command contains the paths of the data folder and the config file, because Claude Code may have other variables.
     """
@@ -108,7 +108,7 @@ def find_settings_file(scope: str) -> Path:
 
 
 def read_hook_status(*, config: Config | None = None) -> HookStatus:
-    """Read where the hook is installed, its targets, and its last error."""
+    """Read where the hook is installed, its targets, and its latest error."""
     waiting, broken = count_wakes(trace_dir())
     note = read_last_trouble(trace_dir())
     targets: tuple[str, ...] = ()

@@ -33,7 +33,7 @@ _TIME_FIELDS = ("oldest", "last_success", "failed", "warned", "held_since", "nex
 
 
 class TraceTrouble(Struct, frozen=True):
-    """The last error in the background."""
+    """The latest background error."""
 
     time: str
     words: str

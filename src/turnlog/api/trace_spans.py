@@ -1,4 +1,4 @@
-"""The spans of a session, as a tracing backend gets them; no outbox is opened for them."""
+"""The spans of a session, as a tracing backend receives them; this never opens an outbox."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from turnlog.trace.wire.otlp import to_readable_spans
 
 
 class SessionSpan(Struct, frozen=True):
-    """A span with all that is sent of it."""
+    """A span with everything that is sent."""
 
     trace: str
     span: str
@@ -30,15 +30,15 @@ class SessionSpan(Struct, frozen=True):
     """agent, generation or tool."""
     name: str
     start: str
-    """To the nanosecond."""
+    """With nanoseconds."""
     end: str
     error: str | None
     attributes: Mapping[str, Any]
-    """By their OpenTelemetry names."""
+    """The attributes, by their OpenTelemetry names."""
 
 
 class TurnTrace(Struct, frozen=True):
-    """The trace of a turn, or of an agent that no call started."""
+    """The trace of a turn, or of a sub-agent without a call."""
 
     trace: str
     turn: int | None
@@ -76,9 +76,9 @@ def trace_session(
     config: Config | None = None,
     notify: Notify | None = None,
 ) -> SessionTraces:
-    """Build the spans of a session as a tracing backend gets them; nothing is sent, and no target is needed.
+    """Build the spans of a session as a tracing backend receives them, without sending them; no target is needed.
 
-    `nest` puts calls under the generation that made them. `content` is how much of texts the spans hold: full,
+    `nest` puts calls under the generation that made them. `content` sets how much text the spans contain: full,
     redacted or none.
     """
     policy = ContentPolicy(content)
@@ -92,5 +92,5 @@ def trace_session(
 
 
 def to_session_spans(spans: Iterable[Span]) -> tuple[SessionSpan, ...]:
-    """Turn spans into values for people: ids in hexadecimal, times as dates."""
+    """Convert spans to readable values: ids in hexadecimal, times as dates."""
     return tuple(SessionSpan(**span) for span in to_readable_spans(spans))

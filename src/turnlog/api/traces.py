@@ -34,7 +34,7 @@ _DEMO_REASON = "demo sessions are not sent"
 _NO_TARGET = TraceTarget("no target", "http://127.0.0.1/v1/traces")
 """The target of a preview if none is configured."""
 _SERVER_TIMEOUT_SECONDS = 20.0
-"""How long to wait for a server at the end; after that, spans stay in the outbox."""
+"""Seconds to wait for a server at the end; after that, spans are left in the outbox."""
 
 
 class TargetPreview(Struct, frozen=True):

@@ -149,7 +149,7 @@ def list_trash() -> TrashList:
 
 
 def undelete_session(name: str | None = None, *, force: bool = False) -> Undeletion:
-    """Restore a session by id, start of an id, title or name in the trash; None: the one deleted last.
+    """Restore a session by id, start of an id, title or name in the trash; None for the most recently deleted.
 
     Nothing is overwritten: if a file is in the way, the call fails, or with `force` moves it aside.
     """

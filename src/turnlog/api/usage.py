@@ -1,4 +1,4 @@
-"""Tokens, cost and calls: over all sessions by day, session, project, model, tool or five-hour block."""
+"""Reports tokens, cost and calls of all sessions by day, session, project, model, tool or five-hour block."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class UsageQuality(Struct, frozen=True):
-    """How many messages have output tokens of which quality."""
+    """The number of messages by the quality of their output counts."""
 
     final: int
     partial: int
@@ -45,7 +45,7 @@ class UsageAmounts(Struct, frozen=True):
     """At list prices; without the unpriced tokens."""
     cache_saved_usd: float
     unpriced_tokens: int
-    """Tokens of models without a known price."""
+    """Tokens from models without a known price."""
     quality: UsageQuality
     estimated_further_output_tokens: int
     first: str | None
@@ -53,7 +53,7 @@ class UsageAmounts(Struct, frozen=True):
 
 
 class CallAmounts(Struct, frozen=True):
-    """How many calls there were, and how much text went in and came out."""
+    """The number of calls, and the size of their inputs and results."""
 
     calls: int
     failed: int
@@ -72,7 +72,7 @@ class UsageTableRow(Struct, frozen=True):
     amounts: UsageAmounts | CallAmounts
     """CallAmounts in the report by tool."""
     whole: UsageAmounts | UnsetType = UNSET
-    """In the report by session: all that it used, also messages that another session has first."""
+    """In the report by session: all of its usage, including messages that count for another session."""
 
 
 class UsageTotal(Struct, frozen=True):
@@ -85,7 +85,7 @@ class UsageTotal(Struct, frozen=True):
 
 
 class UsageTable(Struct, frozen=True):
-    """A report of usage."""
+    """A usage report."""
 
     kind: str
     definition: str
@@ -120,7 +120,7 @@ def report_usage(
     """Report tokens and cost of all sessions: sub-agents included, every message once (docs/usage.md).
 
     `kind` is daily, weekly, monthly, session, project, model, tool or blocks. Days are dates or words such as
-    `yesterday` and `30d`; `timezone` says where they begin, such as `Europe/Berlin`.
+    `yesterday` and `30d`; `timezone` is their time zone, such as `Europe/Berlin`.
     """
     from turnlog.store.usage.usage_reports import parse_usage_request
 
@@ -135,7 +135,7 @@ def _to_day_text(day: str | date | None) -> str | None:
 def load_usage_details(
     request: UsageRequest, config: Config, notify: Notify | None = None, progress: Progress | None = None
 ) -> UsageReportDetails:
-    """Load a report from the index or, where none can be kept, from the session files themselves."""
+    """Load a report from the index or, if it can't be stored, from the session files."""
     from turnlog.store.index_file_name import build_index_name
 
     if not _can_keep_index(data_dir() / build_index_name(config.config_dirs)):
@@ -148,7 +148,7 @@ def load_usage_details(
 
 
 def _can_keep_index(index: Path) -> bool:
-    """Whether an index can be written: its file, if it is there, and the folder that it is or would be made in."""
+    """Return whether an index can be written: its folder and, if it exists, its file."""
     import os
 
     place = index.parent
@@ -167,12 +167,10 @@ def _scan_session_files(request: UsageRequest, config: Config, notify: Notify | 
     from turnlog.store.usage.usage_document import UsageReportDetails
 
     if find_grouping(request.kind).counts_calls:
-        raise TurnlogError(f"{data_dir()}: can't be written to; calls by tool need the index that is kept there")
+        raise TurnlogError(f"{data_dir()}: is not writable; calls by tool need the index in this folder")
     found = list_sessions_or_demo(list_config_folders(config))
     if notify:
-        notify(
-            f"{data_dir()} can't be written to; without an index all session files are read, and nothing is estimated."
-        )
+        notify(f"{data_dir()} is not writable; without an index, all session files are read, and nothing is estimated.")
         mention_unlisted(found.survey.unlisted, notify)
         if found.is_demo:
             notify(DEMO_NOTICE)
@@ -183,7 +181,7 @@ def _scan_session_files(request: UsageRequest, config: Config, notify: Notify | 
 
 
 def build_usage_table(details: UsageReportDetails) -> UsageTable:
-    """Put a report under the names of its JSON document."""
+    """Convert a report to the fields of its JSON document."""
     from turnlog.store.usage.usage_document import describe_usage_counting
 
     request, report = details.request, details.report
@@ -214,7 +212,7 @@ def _to_table_row(row: UsageReportRow, grouping: UsageGrouping) -> UsageTableRow
 
 
 def to_usage_amounts(found: UsageSum) -> UsageAmounts:
-    """Put a sum under the names that the API has for its parts."""
+    """Convert a sum to the field names of the API."""
     return UsageAmounts(
         found.messages,
         found.input,

@@ -44,7 +44,7 @@ _OUTCOME_STYLES = {
 
 
 class SessionStory:
-    """Render one session, or a sub-agent inside another."""
+    """Renders one session, or a sub-agent inside another."""
 
     def __init__(
         self, session: Session, screen: TerminalScreen, *, thinking: bool = False, full: bool = False,

@@ -60,7 +60,7 @@ def test_a_model_without_a_known_price_is_not_called_free(turnlog: Turnlog, mach
     build.answer("hi", model="unheard-of-1", usage={"input_tokens": 1_000, "output_tokens": 500})
     machine.add(ONE, build.data())
     text = turnlog("export", ONE, "--format", form, "--output", "-").out
-    assert "500 output tokens, unpriced: 1,500 tokens of models without a known price" in text
+    assert "500 output tokens, unpriced: 1,500 tokens from models without a known price" in text
     assert "$0.00" not in text
 
 

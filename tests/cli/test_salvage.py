@@ -116,7 +116,7 @@ def test_where_the_trash_has_it_undelete_is_better(turnlog: Turnlog, home: Machi
     home.add(GONE, base().data(), mtime=1_700_000_000)
     turnlog("delete", GONE, "--yes")
     assert "trash" in turnlog("salvage").lines[0]
-    assert f"`turnlog undelete {GONE}` brings all of it back" in turnlog("salvage", GONE).out
+    assert f"`turnlog undelete {GONE}` restores all of it" in turnlog("salvage", GONE).out
     done = turnlog("salvage", GONE, "--session")
     assert (done.status, sessions(home)) == (1, [])
     assert "turnlog undelete" in done.err
@@ -126,7 +126,7 @@ def test_where_the_archive_has_it_restoring_is_better(turnlog: Turnlog, home: Ma
     path = home.add(GONE, base().data())
     turnlog("archive", "run")
     path.unlink()
-    assert f"`turnlog archive restore {GONE}` brings all of it back" in turnlog("salvage", GONE).out
+    assert f"`turnlog archive restore {GONE}` restores all of it" in turnlog("salvage", GONE).out
     assert turnlog("salvage", "--json").json["sessions"][0]["better"] == "archive"
 
 

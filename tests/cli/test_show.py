@@ -71,7 +71,7 @@ def test_tokens_without_a_price_are_said_and_not_free(turnlog: Turnlog, machine:
     build = Build()
     build.prompt()
     build.answer("hi", model="nobody-knows-1", usage={"input_tokens": 5, "output_tokens": 7})
-    assert "unpriced: 12 tokens of models without a known price" in "\n".join(show(turnlog, machine, build))
+    assert "unpriced: 12 tokens from models without a known price" in "\n".join(show(turnlog, machine, build))
 
 
 def test_a_turn_has_prompt_answers_calls_results_and_outcome(turnlog: Turnlog, machine: Machine) -> None:

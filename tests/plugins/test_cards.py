@@ -85,7 +85,7 @@ def test_a_card_that_fails_is_reported_once_and_the_generic_card_is_shown(packag
     assert done.returncode == 0
     (line,) = done.stderr.splitlines()
     assert line.startswith(
-        "turnlog: tool card 'issue' of package acme-cards 1.0 failed on a call of mcp__jira__get_issue: JSONDecodeError"
+        "turnlog: tool card 'issue' of package acme-cards 1.0 failed on a call to mcp__jira__get_issue: JSONDecodeError"
     )
     text = (packages.work / "out").read_text(encoding="utf-8")
     assert "key=ACME" in text

@@ -100,7 +100,7 @@ def test_plugins_that_cannot_be_used_are_listed_with_the_reason(packages: Packag
     assert {item["package"]: item["problem"] for item in json.loads(done.stdout)["plugins"]} == {
         "acme-cards": "can't be loaded: ModuleNotFoundError: No module named 'no_such_module'",
         "acme-rules": "can't be used: turnlog has a built-in rule named 'github'",
-        "acme-tables": "is not used: turnlog has a format 'html' of its own",
+        "acme-tables": "is not used: turnlog has its own format 'html'",
         "bad-tables": "can't be loaded: ValueError: \x1b[2J\u202e",
     }
     assert harmful(packages.run("plugins").stdout) == set()
@@ -147,4 +147,4 @@ def test_the_web_app_shows_cards_of_other_packages_and_reports_a_broken_one(pack
     assert "Issue ACME-7" in pages[0]
     assert "key=ACME-8" in pages[1]
     (line,) = [line for line in server.errors if "plugin" in line or "package" in line]
-    assert "tool card 'issue' of package acme-cards 1.0 failed on a call of mcp__jira__get_issue" in line
+    assert "tool card 'issue' of package acme-cards 1.0 failed on a call to mcp__jira__get_issue" in line

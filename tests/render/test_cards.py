@@ -190,7 +190,7 @@ def test_a_background_task_that_printed_nothing_says_so_and_errors_stand_apart()
     silent = card("TaskOutput", {"task_id": "b1"}, "x", {"task": {"status": "completed", "output": "", "exitCode": 0}})
     assert (silent.badges, silent.answered) == (
         ("completed", "exit 0"),
-        (PlainSection("It printed nothing.", "", "note"),),
+        (PlainSection("No output.", "", "note"),),
     )
     failed = card("BashOutput", {"bash_id": "b1"}, "<status>failed</status><stderr>no</stderr><exit_code>2</exit_code>")
     assert (failed.badges, failed.answered) == (("failed", "exit 2"), (TerminalSection("no", "error"),))

@@ -170,7 +170,7 @@ def test_an_index_that_can_not_be_opened_any_more_is_told_once_and_shown(place: 
         until(lambda: place.state.phase == "failed")
         assert client.get("/api/state").json()["words"].startswith("not up to date: ")
     assert len(told) == 1
-    with pytest.raises(TurnlogError, match="can't be opened any more"):
+    with pytest.raises(TurnlogError, match="can no longer be opened"):
         list(ErrandProcess(Errand.from_machine(place, refreshes=True)).read_progress())
 
 

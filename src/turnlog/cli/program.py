@@ -87,7 +87,7 @@ def _read_exit_status(error: SystemExit) -> int:
 
 
 def _is_pipe_closed(error: OSError) -> bool:
-    # Windows reports a closed pipe as an invalid argument, without a file name.
+    # Windows reports a closed pipe as an invalid argument without a file name.
     return error.errno == errno.EPIPE or (os.name == "nt" and error.errno == errno.EINVAL and error.filename is None)
 
 

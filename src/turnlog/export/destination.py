@@ -1,4 +1,4 @@
-"""Destinations of exports: files and folders that appear complete or not at all, and never replace those of others."""
+"""Destinations of exports: files and folders that appear complete or not at all, and never replace foreign files."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ def check_destination(goal: Path, *, force: bool) -> None:
     if not os.path.lexists(goal):
         return
     if not force:
-        raise UsageError(f"{goal}: already exists; choose another name with --output, or use --force")
+        raise UsageError(f"{goal}: already exists; choose a different name with --output, or use --force")
     if goal.is_dir() and not (goal / FOLDER_MARK).is_file():
-        raise UsageError(f"{goal}: is a folder that turnlog did not write; choose another name with --output")
+        raise UsageError(f"{goal}: is a folder that turnlog did not write; choose a different name with --output")
 
 
 def write_export_file(goal: Path, pieces: Iterable[bytes], *, force: bool = False) -> int:
     """Write a file, and return its size in bytes."""
     check_destination(goal, force=force)
     if goal.is_dir():
-        raise UsageError(f"{goal}: is a folder; choose another name with --output")
+        raise UsageError(f"{goal}: is a folder; choose a different name with --output")
     parent = goal.absolute().parent
     try:
         if force:
@@ -58,10 +58,10 @@ def write_export_file(goal: Path, pieces: Iterable[bytes], *, force: bool = Fals
 
 @contextmanager
 def open_export_folder(goal: Path, *, force: bool = False) -> Iterator[Path]:
-    """Provide a temporary folder to write into, and give it its final name once all is written."""
+    """Provide a temporary folder to write into, and give it its final name once everything is written."""
     check_destination(goal, force=force)
     if goal.exists() and not goal.is_dir():
-        raise UsageError(f"{goal}: is a file; choose another name with --output")
+        raise UsageError(f"{goal}: is a file; choose a different name with --output")
     parent = goal.absolute().parent
     temporary = Path(tempfile.mkdtemp(prefix=".turnlog-", dir=parent))
     try:

@@ -35,7 +35,7 @@ EXPORT_FORMATS: dict[str, ExportFormat] = {
 
 @cache
 def load_plugin_format(name: str) -> PluginExporter:
-    """Load the format of another package; raise `BrokenPlugin` if it can't be used."""
+    """Load a format from another package; raise `BrokenPlugin` if it can't be used."""
     from turnlog.export.plugin_exporters import find_exporter
 
     return find_exporter(name)

@@ -27,7 +27,7 @@ from turnlog.session.timeline.timeline import Chapter
 
 MAX_PAGE_BYTES = 5_000_000
 MAX_PAGE_ITEMS = 2_000
-"""A page of this size ends at the start of the next stretch."""
+"""A page of this size ends before the next group of items."""
 _READ_BYTES = 1 << 20
 
 
@@ -107,11 +107,11 @@ class PageSpool:
 _IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _DOCUMENT_TYPES = frozenset({"application/pdf", "text/plain"})
 _MAX_DOCUMENT_CHARS = 4_000_000
-"""The largest document that is embedded; larger ones are only named."""
+"""The largest document that is embedded; for larger ones, only the name is shown."""
 _BASE64_TEXT = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 _AGENT_PLACEHOLDER = re.compile(r"<!--agent ([0-9]+)-->")
 _MAX_COLOURED_CHARS = 6_000_000
-"""How much of a document is highlighted, because highlighting takes longer than all the rest."""
+"""How much of a document is highlighted, because highlighting takes longer than everything else."""
 
 
 def render_one_page(material: ExportMaterial, *, unfolded: bool = False) -> Iterator[bytes]:
@@ -263,7 +263,7 @@ class _BodyWriter:
         return Markup(f"<!--agent {len(self._agent_ids) - 1}-->")
 
     def _expand_agents(self, text: str) -> Iterator[str]:
-        """Replace the placeholders in a text by the sub-agents. Texts of a transcript never become HTML comments."""
+        """Replace the placeholders in a text with the sub-agents. Transcript text never becomes an HTML comment."""
         position = 0
         for placeholder in _AGENT_PLACEHOLDER.finditer(text):
             yield text[position : placeholder.start()]
@@ -285,7 +285,7 @@ class _BodyWriter:
         left = list(self._material.iter_left_agents())
         if not left:
             return
-        self._add_text('<section class="chapter" id="others">\n<h2>Sub-agents that no call started</h2>\n')
+        self._add_text('<section class="chapter" id="others">\n<h2>Sub-agents without a call</h2>\n')
         for agent_id in left:
             helper = self._material.helpers.get(agent_id)
             card = (
@@ -299,7 +299,7 @@ class _BodyWriter:
 
 
 def to_data_url(picture: Picture) -> str | None:
-    """Return a data URL for a picture or small document; None for one that is only named."""
+    """Return a data URL for a picture or small document; None if only its name is shown."""
     data = "".join(picture.data.split())
     kind = picture.media_type.lower()
     is_embeddable = (

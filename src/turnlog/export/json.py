@@ -79,6 +79,6 @@ def _encode_agent(material: ExportMaterial, helper: TimelineAgent) -> Iterator[b
 
 
 def iter_agent_views(material: ExportMaterial, helper: TimelineAgent) -> Iterator[AnyView]:
-    """Yield the views of a sub-agent, the first time that it is asked for."""
+    """Yield the views of a sub-agent, the first time that it is requested."""
     for window in material.take_agent_views(helper.agent_id) or ():
         yield from window

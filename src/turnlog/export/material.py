@@ -24,7 +24,7 @@ from turnlog.session.timeline.timeline_builder import build_timeline
 WINDOW_ITEMS = 100
 """How many items are in memory at a time."""
 _WORK_AGENT_KINDS = frozenset({"subagent", "workflow", "inline"})
-"""Sub-agents that worked on the session's tasks; the others are internal tasks of the client."""
+"""Sub-agents that worked on the session's tasks; the others are Claude Code's internal tasks."""
 
 ItemProgress = Callable[[int, int], object]
 """Receives the number of finished items and the total."""
@@ -38,7 +38,7 @@ class ExportChoice(NamedTuple):
     """The number of the first turn; None to start at the beginning, with what comes before the first turn."""
     last: int | None = None
     leaf: str | None = None
-    """The entry that the branch ends with; None for the one where the client would continue."""
+    """The last entry of the branch; None for the branch that Claude Code would resume."""
     all_branches: bool = False
     agents: bool = True
     is_redacted: bool = False
@@ -72,7 +72,7 @@ class ExportMaterial:
     def timeline(self) -> Timeline:
         """The timeline of the whole session."""
         timeline = build_timeline(self.session)
-        self.session.close_agents()  # hundreds may be open now
+        self.session.close_agents()  # there may be hundreds of them
         return timeline
 
     @property
@@ -117,7 +117,7 @@ class ExportMaterial:
         return len(self.session.turns) - sum(chapter.turn > 0 for chapter in self.chapters)
 
     def iter_stretches(self) -> Iterator[ViewStretch]:
-        """Yield the exported views in windows; a stretch stays within its chapter."""
+        """Yield the exported views in windows; a window never crosses a chapter."""
         wanted = [(chapter, place) for chapter in self.chapters for place in _list_places(chapter)]
         for start in range(0, len(wanted), WINDOW_ITEMS):
             window = wanted[start : start + WINDOW_ITEMS]
@@ -141,7 +141,7 @@ class ExportMaterial:
 
     @cached_property
     def helpers(self) -> dict[str, TimelineAgent]:
-        """The sub-agents by id, with what is known of each."""
+        """The sub-agents by id, with what is known about each."""
         return {helper.agent_id: helper for helper in self.head.agents}
 
     def take_agent_views(self, agent_id: str) -> Iterator[list[AnyView]] | None:
@@ -166,7 +166,7 @@ class ExportMaterial:
                 inner.close()
 
     def iter_left_agents(self) -> Iterator[str]:
-        """Yield the sub-agents that no call showed; none if only some turns are exported."""
+        """Yield the sub-agents without a call; none if only some turns are exported."""
         for agent_id, agent in self._agents.items() if not self.choice.is_part else ():
             if agent_id not in self._taken_agents and (agent.kind in _WORK_AGENT_KINDS or self.choice.wishes.meta):
                 yield agent_id
@@ -177,4 +177,4 @@ def _list_places(chapter: Chapter) -> range:
 
 
 def _ignore_progress(done: int, total: int) -> None:
-    """Used when nobody wants to know the progress."""
+    """The default progress callback, which does nothing."""

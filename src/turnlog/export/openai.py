@@ -1,6 +1,6 @@
 """A session as chat messages in OpenAI's format: calls as `tool_calls`, results as messages with the role `tool`.
 
-The format has no place for thinking, nor for whether a result was an error. An image in a result follows in a user
+The format can't represent thinking, or whether a result was an error. An image in a result follows in a user
 message, because tool messages contain only text.
 """
 
@@ -73,7 +73,7 @@ def _to_content(parts: list[Json]) -> str | list[Json]:
 
 
 def _to_part(block: Json) -> Json | None:
-    """Convert a block to a part of a message; None if the format has no place for it."""
+    """Convert a block to a part of a message; None if the format can't represent it."""
     source = block.get("source")
     fields: Json = source if isinstance(source, dict) else {}
     match block.get("type"):

@@ -13,7 +13,7 @@ from turnlog.session.session import Session
 
 _MAX_WAITING_ROWS = 5_000
 _MAX_WAITING_CHARS = 16 << 20
-"""How much to collect before each write: this many rows, or rows with this many characters."""
+"""How many rows, or characters in rows, to collect before each write."""
 
 
 class ParquetTables:

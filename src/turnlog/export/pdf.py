@@ -32,13 +32,13 @@ _BROWSER_OPTIONS = (
 _NO_NETWORK_OPTION = "--host-resolver-rules=MAP * ~NOTFOUND"
 _PRINT_TIMEOUT_SECONDS = 900
 _NO_BROWSER_TEXT = (
-    "--format pdf needs Chromium or Chrome, and none was found: install one (such as `apt install chromium`), name it"
-    " with --browser, or export html and print that"
+    "--format pdf needs Chromium or Chrome, and none was found: install one (such as `apt install chromium`), set its"
+    " path with --browser, or export html and print it"
 )
 
 
 def find_browser(named: str | None = None) -> str:
-    """Find the program that prints, or fail with how to get one."""
+    """Find the program that prints, or raise an error that explains how to get one."""
     if named is not None:
         if found := shutil.which(named):
             return found
@@ -65,7 +65,7 @@ def print_pdf(pages: Iterable[bytes], program: str) -> bytes:
 def _run_browser(program: str, source: Path, goal: Path, profile: Path) -> subprocess.CompletedProcess[str]:
     options = [*_BROWSER_OPTIONS, _NO_NETWORK_OPTION, f"--user-data-dir={profile}", f"--print-to-pdf={goal}"]
     if sys.platform != "win32" and os.geteuid() == 0:
-        options.append("--no-sandbox")  # Chromium does not start with one as root
+        options.append("--no-sandbox")  # as root, Chromium does not start with a sandbox
     try:
         return subprocess.run(
             [program, *options, source.as_uri()],

@@ -1,7 +1,7 @@
-"""Exporters of other packages: their input, and the checks of their output.
+"""Exporters from other packages: their input, and the checks of their output.
 
 An exporter receives the documented JSON model of a session (docs/export.md), reduced to the part that the user chose
-and redacted if the user wants that. It never receives the session file itself.
+and redacted if requested. It never receives the session file itself.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Exporter(Protocol):
 
 
 class PluginExporter(NamedTuple):
-    """The exporter of another package."""
+    """An exporter from another package."""
 
     plugin: InstalledPlugin
     exporter: Exporter
@@ -100,7 +100,7 @@ class PluginExporter(NamedTuple):
             for piece in self.exporter.export_session(ExportDocument(material)):
                 yield encode_piece(piece)
         except (TurnlogError, GeneratorExit):
-            raise  # from turnlog: the session can't be read, or the caller stopped
+            raise  # raised by turnlog: the session can't be read, or the caller stopped
         except PLUGIN_ERRORS as error:
             raise self.plugin.build_failure(f"failed: {describe_exception(error)}") from error
 
@@ -125,10 +125,10 @@ def load_exporter(plugin: InstalledPlugin, reserved: Iterable[str]) -> PluginExp
     if not PLUGIN_NAME.fullmatch(plugin.name):
         raise plugin.build_failure(f"can't be used: {NAME_RULE}")
     if plugin.name in reserved:
-        raise plugin.build_failure(f"is not used: turnlog has a format {plugin.name!r} of its own")
+        raise plugin.build_failure(f"is not used: turnlog has its own format {plugin.name!r}")
     others = [item.package for item in find_plugins(EXPORTER_GROUP) if item.name == plugin.name and item != plugin]
     if others:
-        raise plugin.build_failure(f"can't be used: package {others[0]} has a format of that name, too")
+        raise plugin.build_failure(f"can't be used: package {others[0]} also has a format with that name")
     exporter = plugin.create()
     try:
         return PluginExporter(plugin, exporter, read_file_ending(exporter))

@@ -1,7 +1,7 @@
 """Redacted copies of sessions, from which exports are made, so that no format can miss a secret.
 
-Everything to export is read twice: a secret that a rule finds once is then replaced everywhere, also in earlier places.
-The copies are in a folder that only the user can read, and are deleted when the export is done.
+Everything to export is read twice: a secret that a rule finds once is then replaced everywhere, including earlier
+places. The copies are in a folder that only the user can read, and are deleted when the export is done.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from turnlog.redact.redactor import Redactor
 from turnlog.redact.rules import SecretRules
 
 ByteProgress = Callable[[int, int], object]
-"""Receives the number of finished bytes and the total, in which all bytes count twice."""
+"""Called with the number of finished bytes and the total; each byte counts twice."""
 
 
 class ExportRedaction:
@@ -91,7 +91,7 @@ def _iter_files(path: Path) -> Iterator[Path]:
 
 
 def _redact_line(file: Transcript, item: Entry | Scrap, number: int, redactor: Redactor) -> bytes:
-    """Redact a line; bytes that are not an entry stay only if they contain no secret."""
+    """Redact a line; bytes that are not an entry are kept only if they contain no secret."""
     if isinstance(item, Scrap):
         raw = file.read_raw(item)
         visible = raw.replace(b"\0", b" ")

@@ -9,7 +9,7 @@ from turnlog.render.figures import format_count, list_price
 from turnlog.render.phrases import format_utc_time
 
 _MAX_NAMED_FOLDERS = 5
-"""How many folders are named."""
+"""Maximum number of folders to list."""
 
 
 class SessionFact(NamedTuple):

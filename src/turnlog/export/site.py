@@ -67,7 +67,7 @@ class Site:
         write_export_file(self._folder / INDEX_FILE_NAME, [text.encode("utf-8", "replace")])
 
     def _find_free_name(self, name: str) -> str:
-        """Return a name that no other session has."""
+        """Return a unique name for a session."""
         number, candidate = 1, name
         while (self._folder / f"{candidate}.html").exists() or candidate == "index":
             number += 1

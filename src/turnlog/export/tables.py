@@ -1,7 +1,7 @@
 """Sessions as tables: their columns, and the rows of one session with its sub-agents.
 
-Every row names its session and its sub-agent (none for the session itself). Texts that are not valid UTF-8, and numbers
-beyond 64 bits, become values that a table can store.
+Every row contains the ids of its session and its sub-agent (none for the session itself). Text that is not valid UTF-8,
+and numbers beyond 64 bits, become values that a table can store.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MAX_INTEGER = 2**63 - 1
 
 
 def _parse_columns(names: str) -> dict[str, str]:
-    """Parse column names, each with the kind of its values after a colon; text by default."""
+    """Parse column names, each with an optional type after a colon; the default is text."""
     pairs = (name.partition(":") for name in f"session_id agent_id {names}".split())
     return {name: kind or "text" for name, _, kind in pairs}
 
@@ -50,7 +50,7 @@ TABLE_COLUMNS: dict[str, dict[str, str]] = {
         " cache_write_5m_tokens:number cache_write_1h_tokens:number web_searches:number cost_usd:real quality request"
     ),
 }
-"""The columns of each table, with the kind of their values."""
+"""The columns of each table, with their types."""
 
 
 def iter_table_rows(session: Session) -> Iterator[tuple[str, TableRow]]:

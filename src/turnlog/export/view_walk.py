@@ -31,7 +31,7 @@ class WalkStep(NamedTuple):
 
 
 def walk_views(material: ExportMaterial) -> Iterator[WalkStep]:
-    """Yield everything that is exported, in order; sub-agents that no view started come last."""
+    """Yield everything that is exported, in order; sub-agents that no view started are last."""
     for stretch in material.iter_stretches():
         for view in stretch.views:
             yield from _walk_view(material, view, 0)

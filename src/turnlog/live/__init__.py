@@ -1,1 +1,1 @@
-"""Sessions in progress: what is new in them, and what they are doing."""
+"""Sessions in progress: their new entries, and their states."""

@@ -1,7 +1,7 @@
 """The work in progress, as a transcript describes it, folded line by line.
 
 An `Activity` is small, contains only data, and is append-incremental: folding a tail onto an earlier fold gives the
-same as folding the whole file. It may start anywhere in a file, because the last lines say what a session is doing.
+same as folding the whole file. It may start anywhere in a file, because the last lines show what a session is doing.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MAX_SUMMARY_CHARS = 200
 
 
 def is_task_over(fields: dict[str, Any]) -> bool:
-    """Whether the result of asking about a task says that it has ended."""
+    """Return whether the result of a status request says that the task has ended."""
     task = fields.get("task")
     status = task.get("status") if isinstance(task, dict) else fields.get("status")
     return status in ("completed", "failed", "killed", "stopped")
@@ -57,7 +57,7 @@ def read_first_text(body: Body) -> object:
 
 
 def to_summary_line(text: object) -> str:
-    """Return the beginning of a text, on one line."""
+    """Return the start of a text, on one line."""
     return " ".join(text[: 4 * MAX_SUMMARY_CHARS].split())[:MAX_SUMMARY_CHARS] if isinstance(text, str) else ""
 
 
@@ -86,9 +86,9 @@ class OpenCall(Struct):
     """Its title (`render.call_titles`)."""
     message: str | None = None
     has_progress: bool = False
-    """There was a sign of it since: it is running, and doesn't wait for anybody."""
+    """Whether there was progress since: it is running, and not waiting for anyone."""
     task: str = ""
-    """The background task that it is about."""
+    """The background task that it refers to."""
 
 
 class BackgroundTask(Struct):
@@ -102,7 +102,7 @@ class BackgroundTask(Struct):
 
 
 class Activity(Struct):
-    """What is known after some lines."""
+    """The state after some lines."""
 
     is_agent: bool = False
     """Whether the file is a sub-agent's, where every line is marked as a side chain."""
@@ -114,7 +114,7 @@ class Activity(Struct):
     turn: str | None = None
     """When the turn started."""
     prompt: str = ""
-    """The beginning of the last prompt that a person typed."""
+    """The start of the last prompt that a person typed."""
     calls: dict[str, OpenCall] = {}
     tasks: dict[str, BackgroundTask] = {}
     mode: str | None = None
@@ -252,7 +252,7 @@ class Activity(Struct):
         self._set_last("result", entry)
 
     def _finish_call(self, call: OpenCall, call_id: str, raw: bytes) -> None:
-        """Finish a call; its result may say that the work continues in the background, or that such work is over."""
+        """Finish a call; its result may say that work continues or has ended in the background."""
         if b'"isAsync"' not in raw and b'"backgroundTaskId"' not in raw and not call.task:
             return
         result = decode_body(raw).get("toolUseResult")
@@ -308,5 +308,5 @@ class Activity(Struct):
 
     @property
     def title(self) -> str:
-        """The title to show, as far as these lines tell."""
+        """The title to show, according to these lines."""
         return self.custom_title or self.ai_title or self.prompt

@@ -1,8 +1,9 @@
-"""All sessions of a machine that are working, waiting, or were active today.
+"""All sessions on a machine that are working, waiting, or were active today.
 
 Following thousands of files takes little effort: files written within the last minutes are checked at every poll,
-those of today every few seconds, all others only now and then, when the folders are listed anyway. A new file shows up
-at once, because its folder's own time changes. At first only the last lines of a file are read, later what was added.
+those of today every few seconds, all others only occasionally, when the folders are listed anyway. A new file is found
+at once, because its folder's modification time changes. At first, only the last lines of a file are read; later, only
+added lines.
 """
 
 from __future__ import annotations
@@ -169,7 +170,7 @@ class Board:
             if file.mtime_ns / 1e9 != watched.written:
                 watched.written, watched.next = file.mtime_ns / 1e9, 0.0
 
-    # -- looking at them
+    # -- checking them
 
     def _visit_session(self, watched: _WatchedSession, mono: float, now: float) -> None:
         is_open = watched.file.session_id in self._clients
@@ -191,7 +192,7 @@ class Board:
             if age < _HOT_AGE_SECONDS or watched.fold.tasks or watched.fold.calls:
                 watched.check_agent_times(mono)
         except OSError:
-            if is_missing(watched.file.file):  # else it can't be read now: its row stays as it was
+            if is_missing(watched.file.file):  # otherwise it can't be read now, and its row is kept
                 self._watched.pop(watched.file.file, None)
 
     def _update_rows(self, now: float) -> list[BoardRow | str]:

@@ -1,6 +1,6 @@
 """The sub-agents of a followed session: their files appear as they start, in any of the layouts.
 
-A folder's own time changes when a file appears in it; only then is it listed again.
+A folder's modification time changes when a file appears in it; only then is it listed again.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from turnlog.entries.agents import AgentFile, AgentsBySession, list_agent_files,
 from turnlog.entries.layout import scan_folder
 
 SHOWN_AGENT_KINDS = ("subagent", "workflow")
-"""Kinds that people requested; the others are the client's own side work."""
+"""Kinds that people requested; the others are Claude Code's internal work."""
 
 
 class CrewMember(NamedTuple):
@@ -36,13 +36,13 @@ class AgentCrew:
         self.members: dict[str, CrewMember] = {}
 
     def find_new_members(self) -> list[CrewMember]:
-        """Return the sub-agents that are new, or of which more is known than before."""
+        """Return the sub-agents that are new, or about which more is known than before."""
         times = self._read_folder_times()
         if times == self._folder_times:
             return []
         self._folder_times = times
         self._files = list_agent_files(self._session, self._find_loose_agents())
-        if "" in self._loose:  # a new file has no line yet that names its session
+        if "" in self._loose:  # a new file has no line with its session id yet
             self._folder_times, self._loose_names = (), frozenset()
         new_members = []
         for file in self._files:
@@ -68,7 +68,7 @@ class AgentCrew:
         return tuple(map(_read_mtime_ns, folders))
 
     def _find_loose_agents(self) -> AgentsBySession:
-        """List the loose agents; their files name the session, so they are read only when there are new ones."""
+        """List the agents outside the session's folder; their files are read only when there are new ones."""
         folder = self._session.parent
         items = [*scan_folder(folder), *scan_folder(folder / "subagents")]
         names = frozenset(item.path for item in items if item.name.startswith("agent-"))
@@ -87,7 +87,7 @@ def _build_member(file: AgentFile) -> CrewMember:
 
 
 def _is_encodable(agent_id: str) -> bool:
-    """Whether a name can be encoded: that of a file may contain bytes that aren't text."""
+    """Return whether a name can be encoded, because file names may contain bytes that aren't text."""
     try:
         agent_id.encode()
     except UnicodeEncodeError:

@@ -1,13 +1,13 @@
-"""How far somebody has followed a session, as one short text: the id of a server-sent event.
+"""How far a reader has followed a session, as one short string: the id of a server-sent event.
 
 A cursor records for each followed file how far it was delivered, and a fingerprint of the delivered part: of the file's
 inode and of both ends of that part. So it is still valid after the server restarts, and it shows when a file was
-replaced or truncated. It reveals nothing: no name, no path, no content.
+replaced or truncated. It never reveals a name, a path or content.
 
     version · watermark · (name, offset, fingerprint)… · checksum          base64url
 
-It includes at most `MAX_CURSOR_FILES` files, the latest ones; the watermark then says how old the oldest of them is. A
-text that isn't a cursor, or belongs to another session, is None: following starts again.
+It includes at most `MAX_CURSOR_FILES` files, the latest ones; the watermark is then the time of the oldest. A string
+that isn't a cursor, or belongs to another session, is treated as None, and following starts again.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from turnlog.entries.tail import Checkpoint, make_checkpoint
 
 MAX_CURSOR_FILES = 96
 MAX_CURSOR_CHARS = 3200
-"""No cursor is longer."""
+"""The maximum length of a cursor."""
 _CURSOR_VERSION = 1
 _NAME_HASH_BYTES, _FINGERPRINT_BYTES, _CHECKSUM_BYTES = 6, 6, 4
 
@@ -49,7 +49,7 @@ class Cursor(NamedTuple):
 
 
 def hash_stream_name(session: str, stream: str) -> bytes:
-    """Return the hash by which a cursor names a file of a session."""
+    """Return the hash that identifies a session's file in a cursor."""
     return _hash_bytes(f"{session}\0{stream}".encode("utf-8", "surrogatepass"), _NAME_HASH_BYTES)
 
 

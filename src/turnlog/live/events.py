@@ -1,14 +1,14 @@
-"""The events sent to somebody who follows a session, which a page can apply one by one.
+"""The events for a reader who follows a session, which a page can apply one by one.
 
     items    items are new or have grown: the page inserts each after the one it follows, or replaces the one with its
              key; items that became part of others are removed
     reset    the same, but what the page shows of that file is invalid; of all files, if none is named
-    agent    a sub-agent has started, or more is known of it
+    agent    a sub-agent has started, or more is known about it
     gone     a file was deleted
     state    what the session and its sub-agents are doing
 
 Each event is complete by itself and contains the cursor after it. `CatchUp` builds the events between a cursor and the
-present from the files, so it doesn't matter whether this server, or any, was running meanwhile.
+present from the files, so it doesn't matter whether a server was running in the meantime.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from turnlog.session.timeline.excerpt import Excerpt
 from turnlog.session.timeline.timeline import TimelineItem
 
 ItemRenderer = Callable[[Excerpt, Sequence[TimelineItem], str | None], list[str]]
-"""Renders items as markup; of the named sub-agent, or of the session itself."""
+"""Renders items of the named sub-agent, or of the session itself, as markup."""
 
 
 class LiveEvent(NamedTuple):
@@ -56,7 +56,7 @@ def build_live_event(name: str, cursor: str, **fields: Any) -> LiveEvent:
 
 
 def encode_event_data(value: Any) -> bytes:
-    """Encode JSON on one line, even if texts contain lone surrogates."""
+    """Encode JSON on one line, even if strings contain lone surrogates."""
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
@@ -109,7 +109,7 @@ def _build_part(stream: str, grown: ItemsDiff, renderer: ItemRenderer) -> dict[s
 
 
 class CatchUp:
-    """The events that somebody has missed who comes back, or comes for the first time."""
+    """The events that a new or returning reader has missed."""
 
     def __init__(
         self, session: Path, opening: StartFinder, positions: StreamPositions, written: dict[str, float]
@@ -125,7 +125,7 @@ class CatchUp:
     ) -> Iterator[LiveEvent]:
         """Yield the events from a cursor to the present; without a usable cursor, show the session from scratch.
 
-        `at_work` names the sub-agents whose last items are shown then; for the others, only their names are sent.
+        `at_work` lists the sub-agents whose last items are then shown; for the others, only their names are sent.
         """
         known = decode_cursor(cursor) if cursor else None
         path, end = self._positions.streams[MAIN_STREAM]
@@ -165,7 +165,7 @@ class CatchUp:
         yield from self._catch_up_stream(name, path, at, end, renderer)
 
     def _find_start(self, known: Cursor | None, name: str, path: Path) -> Checkpoint | None:
-        """Find the checkpoint up to which a stream was delivered; None if it is unknown, or no longer there."""
+        """Find the checkpoint up to which a stream was delivered; None if it is unknown or no longer exists."""
         spot = known.spots.get(hash_stream_name(self._session.stem, name)) if known else None
         end = self._positions.streams[name][1]
         checkpoint = find_checkpoint(path, spot) if spot is not None else None

@@ -2,9 +2,9 @@
 
     follower = SessionFollower(path, opening)      at the present end of every file
     follower.poll()                                the changes since then
-    follower.build_cursor()                        how far that is, for readers that come back
+    follower.build_cursor()                        how far that is, for returning readers
 
-Files are checked with `stat`; only new whole lines are read. A line that is still being written waits.
+Files are checked with `stat`, and only new complete lines are read.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from turnlog.live.window_start import StartFinder
 MAIN_STREAM = ""
 """The name of the session's own stream; the others are named by their sub-agent's id."""
 _REST_AFTER_SECONDS = 60.0
-"""A sub-agent's file that was not written for this long is checked less often."""
+"""A sub-agent's file that has not been written for this long is checked less often."""
 _REST_POLL_SECONDS = 2.0
 
 
@@ -38,7 +38,7 @@ class StreamDeleted(NamedTuple):
 
 
 class AgentJoined(NamedTuple):
-    """A sub-agent has started, or more is known of it."""
+    """A sub-agent has started, or more is known about it."""
 
     member: CrewMember
 
@@ -96,7 +96,7 @@ class SessionFollower:
     # -- what happens
 
     def poll(self) -> Iterator[SessionChange]:
-        """Yield the changes since the last time, one file after the other, at most a chunk of each."""
+        """Yield the changes since the last poll, one file after the other, at most a chunk of each."""
         for member in self.crew.find_new_members():
             yield AgentJoined(member)
             self._add_member(member, is_new=True)
@@ -151,7 +151,7 @@ class SessionFollower:
         yield ItemsChanged(name, diffs, reason)
 
     def release_resting_streams(self) -> None:
-        """Close the windows of sub-agents that were not written for a while."""
+        """Close the windows of sub-agents that have not been written for a while."""
         for name, stream in self.streams.items():
             if name != MAIN_STREAM and time.time() - self.written[name] > _REST_AFTER_SECONDS:
                 stream.close()
@@ -174,7 +174,7 @@ class SessionFollower:
         return build_cursor_text(self.path, spots, self.written)
 
     def read_signs(self) -> SessionSigns:
-        """Return what is known of the session besides its transcript."""
+        """Return what is known about the session besides its transcript."""
         latest = max(self.written.values())
         summary = self.crew.read_summary_mtime()
         return SessionSigns(

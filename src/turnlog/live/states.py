@@ -1,18 +1,18 @@
-"""What a session is doing: from its transcript, and more precisely if its client reports it.
+"""What a session is doing, according to its transcript and, if available, Claude Code's own report.
 
     answering      the model is working
     running        calls have no result yet
     compacting     the conversation is being summarised
-    waiting        a person must answer: a question, a plan, or what the client says it waits for
-    permission     a call has been silent for long: it may be waiting for permission, which no transcript shows
+    waiting        a person must answer: a question, a plan, or whatever Claude Code reports
+    permission     a call has been silent for a long time, and may be waiting for permission
     finished       the model has answered
     interrupted    a person stopped it
     error          the API failed, and there is no further attempt
-    silent         it should be working, but nothing has been written for long
+    silent         it should be working, but nothing has been written for a long time
     empty          no messages yet
 
-A transcript doesn't say when a client ends. A registered one (`entries.clients`) is certainly open; for all others,
-only the time that has passed counts.
+A transcript doesn't show when Claude Code exits. A registered one (`entries.clients`) is certainly open; for all
+others, only the time that has passed counts.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ StateKind = Literal[
 BoardColumn = Literal["needs", "working", "idle", "ended"]
 
 FINISHED_AFTER = timedelta(seconds=5)
-"""For clients that write no stop reason: a text is the last one if nothing follows for this long."""
+"""For versions that don't record a stop reason: a text is the last one if nothing follows for this long."""
 SILENT_AFTER = timedelta(minutes=15)
 """Longer than the longest call takes by default."""
 _COMMAND_DONE_AFTER = timedelta(seconds=20)
@@ -49,7 +49,7 @@ _MAX_CALL_SILENCE = {
     "mcp": timedelta(seconds=60),
     "other": timedelta(seconds=60),
 }
-"""How long a call of a family may be silent. Families that need no permission, or always wait, aren't here."""
+"""How long a call of a family may be silent. Families that never need permission, or always wait, aren't listed."""
 _NEVER_ASKING_MODES = frozenset({"bypassPermissions", "dontAsk", "auto"})
 
 
@@ -59,12 +59,12 @@ class SessionSigns(Struct, frozen=True):
     written: datetime | None = None
     """When one of the session's files was last written."""
     is_open: bool = False
-    """A running client has registered the session."""
+    """Whether a running Claude Code has registered the session."""
     status: str | None = None
-    """What that client reports: busy, shell, idle or waiting."""
+    """What it reports: busy, shell, idle or waiting."""
     waiting_for: str | None = None
     is_compacting: bool = False
-    """The client's own summary was written last."""
+    """Whether the newest file is Claude Code's own summary."""
 
 
 class SessionState(Struct, frozen=True):
@@ -124,7 +124,7 @@ def choose_column(state: SessionState, now: datetime, signs: SessionSigns = NO_S
 
 
 def _measure_silence(fold: Activity, now: datetime, signs: SessionSigns) -> timedelta:
-    """Return for how long nothing was written."""
+    """Return how long nothing has been written."""
     heard = signs.written or parse_timestamp(fold.heard)
     return max(now - heard, timedelta(0)) if heard else timedelta(0)
 
@@ -184,7 +184,7 @@ def _may_wait_for_person(call: OpenCall, mode: str | None, quiet: timedelta) -> 
 
 
 def _apply_client_status(kind: StateKind, words: str, quiet: timedelta, signs: SessionSigns) -> tuple[StateKind, str]:
-    """Trust the client's own report where the transcript is ambiguous."""
+    """Use Claude Code's own report where the transcript is ambiguous."""
     if signs.status == "waiting" and kind != "waiting":
         return "waiting", f"waiting for you: {signs.waiting_for}" if signs.waiting_for else "waiting for you"
     if signs.status in ("busy", "shell") and kind == "permission":

@@ -1,7 +1,7 @@
-"""The last items of a growing file: a partial session that starts near the end, and drops its beginning.
+"""The last items of a growing file: a partial session that starts near the end, and drops its oldest items.
 
-What a window contains at some offset is a function of the bytes before it. That makes following exact: a reader that
-comes back with a cursor gets a window at that place, which grows to the present, and has missed nothing.
+What a window contains at some offset is a function of the bytes before it. That makes following exact: a returning
+reader's cursor opens a window at that place, which grows to the present without gaps.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from turnlog.session.timeline.timeline import LinePlace, TimelineItem
 
 _READ_BLOCK_BYTES = 1 << 20
 KEPT_ITEMS = 160
-"""How many items of a file stay in view; the window is cut back to them when it has twice as many."""
+"""How many items of a file are kept; the window is cut back to this number when it has twice as many."""
 
 
 class WindowStart(NamedTuple):
@@ -30,7 +30,7 @@ class WindowStart(NamedTuple):
 
     offset: int = 0
     turns: int = 0
-    """How many turns come before it, without that of the prompt."""
+    """The number of turns before it, without that of the prompt."""
     prompt: LinePlace | None = None
     """The line that started the turn, if the window starts in the middle of one."""
 
@@ -60,12 +60,12 @@ class FileSlice:
         return self._file.read(self.start.offset + offset - len(self.lead), size)
 
     def read_lines(self, offset: int) -> Iterator[bytes]:
-        """Yield the lines from an offset on."""
+        """Yield the lines starting at an offset."""
         if offset < len(self.lead):
             yield self.lead
             offset = len(self.lead)
         position = self.start.offset + offset - len(self.lead)
-        parts: list[bytes] = []  # of a line longer than a block
+        parts: list[bytes] = []  # parts of a line that is longer than a block
         while position < self.end:
             block = self._file.read(position, min(_READ_BLOCK_BYTES, self.end - position))
             position += len(block)
@@ -103,13 +103,13 @@ class ItemWindow:
         self.items = self._read_items()
 
     def grow(self, end: int) -> None:
-        """Read on up to another offset."""
+        """Read on up to a later offset."""
         self.source.end = end
         self.session.refresh()
         self.items = self._read_items()
 
     def drop_old_items(self) -> None:
-        """Drop the beginning if there are too many items."""
+        """Drop the oldest items if there are too many."""
         if len(self.items) <= 2 * self._kept or self.session.agents:
             return
         first = _find_clean_cut(self.items, len(self.items) - self._kept)
@@ -124,7 +124,7 @@ class ItemWindow:
         return Excerpt(self.session, *self.source.places)
 
     def iter_agent_items(self) -> Iterator[tuple[str, list[TimelineItem]]]:
-        """Yield the items of sub-agents inside the file, as the oldest clients write them."""
+        """Yield the items of sub-agents inside the file, as the oldest versions write them."""
         for agent in self.session.agents:
             yield agent.agent_id, self._list_items(self.session.open_agent_session(agent))
 
@@ -170,7 +170,7 @@ def _find_clean_cut(items: list[TimelineItem], wanted: int) -> int:
 
 
 def build_start_before(items: list[TimelineItem], first: int) -> WindowStart:
-    """Return the start of a window that shows the items from `first` on."""
+    """Return the start of a window that shows the items starting at `first`."""
     if first <= 0 or first >= len(items):
         return WindowStart()
     item = items[first]

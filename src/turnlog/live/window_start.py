@@ -11,7 +11,7 @@ from turnlog.store.timelines.kept_timeline import KeptTimeline
 from turnlog.store.timelines.timelines import Timelines
 
 MAX_WHOLE_READ_BYTES = 1 << 20
-"""Files up to this size are read from their beginning."""
+"""Files up to this size are read from the start."""
 
 
 _START_REUSE_BYTES = 8 << 20
@@ -41,7 +41,7 @@ class StartFinder:
         return start
 
     def forget(self, session: Path, agent_id: str | None) -> None:
-        """Forget the start of a file that was replaced."""
+        """Discard the start of a file that was replaced."""
         self._starts.pop((session, agent_id), None)
 
     def _find_in_timeline(self, timelines: Timelines, session: Path, agent_id: str | None, end: int) -> WindowStart:
@@ -51,14 +51,14 @@ class StartFinder:
             return WindowStart()
         if any(
             helper.kind == "inline" for helper in timeline.head.agents
-        ):  # inline agents are numbered from the beginning
+        ):  # inline agents are numbered from the start of the file
             return WindowStart()
         at = timeline.find_position_at(None, end - 1)
         return _build_start(timeline, at - self.kept) if at is not None and at > self.kept else WindowStart()
 
 
 def _build_start(timeline: KeptTimeline, first: int) -> WindowStart:
-    """Return the start of a window that shows the items of the current branch from a position on."""
+    """Return the start of a window that shows the items of the current branch starting at a position."""
     item = timeline.read_items(None, first, 1)[0]
     begin, turn = _find_chapter(timeline, first)
     offset = _read_offset(item)

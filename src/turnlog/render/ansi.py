@@ -1,7 +1,7 @@
-"""Program output as HTML: colours become classes, and progress bars look as a terminal would leave them.
+"""Program output as HTML: colours become classes, and progress bars look as they do on a terminal.
 
 Colours are reduced to the sixteen named ones, so that each is readable on light and dark backgrounds. All other escapes
-are removed and never passed on. It takes one pass over the text, however hostile.
+are removed. This takes one pass over the text, however hostile it is.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def _write_cells(cells: list[tuple[str, AnsiStyle]], at: int, text: str, style: 
 
 
 def _move_cursor(cells: list[tuple[str, AnsiStyle]], at: int, escape: re.Match[str]) -> int:
-    """Return the new column of the cursor within its line, and erase cells if the escape says so."""
+    """Return the new column of the cursor within its line, and erase cells if the escape requires it."""
     final, first = escape["final"], (escape["parameters"] or "").split(";")[0]
     if not final or final not in "CDGK" or not (first.isdigit() or not first):
         return at
@@ -227,7 +227,7 @@ def _find_indexed_colour(number: int) -> str:
 
 
 def _find_nearest_colour(colour: tuple[int, int, int]) -> str:
-    """Find the named colour that looks most similar; greys stay grey."""
+    """Find the most similar named colour; greys are always mapped to grey."""
     red, green, blue = (min(value, 255) for value in colour)
     if max(red, green, blue) - min(red, green, blue) < 24:
         return COLOURS[0 if red < 64 else 8 if red < 160 else 7 if red < 240 else 15]

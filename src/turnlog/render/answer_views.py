@@ -62,7 +62,7 @@ class AnswerViewBuilder:
         self._earlier = EarlierCalls()
 
     def build_view(self, item: TimelineItem) -> AnswerView | None:
-        """Build the view of a message; None if no line of the item belongs to one."""
+        """Build the view of a message; None if the item doesn't contain one."""
         lines = [entry for place in item.lines if (entry := self.excerpt.find_entry(place))]
         results = [entry for place in item.results if (entry := self.excerpt.find_entry(place))]
         message = next(iter(join_messages(lines)), None)
@@ -85,7 +85,7 @@ class AnswerViewBuilder:
     def build_source(
         self, name: str, detail: CallDetail, call_id: str, cwd: str | None, pictures: tuple[Picture, ...]
     ) -> CardSource:
-        """Build the source of a card, with what the session knows beyond the call's own lines."""
+        """Build the source of a card, with what the session reveals beyond the call's own lines."""
         named = pick_text(to_dict(detail.structured).get("agentId"), to_dict(detail.structured).get("agent_id"))
         helper = self._helpers.get(call_id) or self._helpers.get(named)
         return CardSource(name, detail, cwd, pictures, helper, self._earlier)
@@ -150,7 +150,7 @@ class _BlockBuilder:
         return build_card(source, place)
 
     def _build_unnamed_card(self, name: str, arguments: Any) -> Any:
-        """Build the card of a call without an id, to which no result can belong."""
+        """Build the card of a call without an id, which can't have a result."""
         line = self._nameless.pop(0) if self._nameless else self._message.lines[0]
         offset = self._builder.excerpt.find_offset(line)
         detail = CallDetail(arguments, None, None, "unanswered", None, None)

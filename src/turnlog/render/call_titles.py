@@ -1,8 +1,8 @@
-"""The title of a tool call: one line that says what it was asked to do.
+"""The title of a tool call: one line that describes what it does.
 
-Every surface that names a call (`show`, `messages`, `context`, cards, the live state, the console) takes its title from
-here, so that a call is recognisable wherever it appears. A title depends only on the tool, its input and the working
-folder, so it is the same before and after the call has a result. A title is plain text on one line; each surface
+Every part of turnlog that mentions a call (`show`, `messages`, `context`, cards, the live state, the console) takes its
+title from here, so that a call is recognisable wherever it appears. A title depends only on the tool, its input and the
+working folder, so it is the same before and after the call has a result. A title is plain text on one line; each part
 escapes, colours and shortens it.
 """
 
@@ -45,7 +45,7 @@ _TITLE_FIELDS: dict[str, tuple[str, ...]] = {
     "WebSearch": ("query",),
     "Workflow": ("title", "name", "description", "script"),
 }
-"""The fields that name a call of a tool, best first."""
+"""The fields that describe a call to a tool, best first."""
 _SAME_FIELDS_AS = {
     "AgentOutputTool": "BashOutput",
     "KillBash": "BashOutput",
@@ -64,7 +64,7 @@ _COMMON_FIELDS = (
     "command", "file_path", "notebook_path", "pattern", "url", "uri", "query", "code", "subject", "title",
     "description", "skill", "plan", "message", "prompt", "name", "path", "reason", "text",
 )  # fmt: skip
-"""The fields that name a call of a tool that turnlog does not know, such as one of an MCP server."""
+"""The fields that describe a call to an unknown tool, such as one from an MCP server."""
 
 
 def build_call_title(name: str, arguments: Any, cwd: str | None = None) -> str:
@@ -80,7 +80,7 @@ def build_call_title(name: str, arguments: Any, cwd: str | None = None) -> str:
 def to_title_line(text: str) -> str:
     """Return the first line of a text that is not blank, and the number of further lines.
 
-    Lines are never joined, because a script with two lines does something else than the joined line would.
+    Lines are never joined, because a joined script would do something different.
     """
     first, _, rest = text.strip().partition("\n")
     more = f" (+{format_count(rest.count(chr(10)) + 1, 'line')})" if rest else ""
@@ -95,7 +95,7 @@ def _pick_field(fields: Json, names: tuple[str, ...], cwd: str | None) -> str:
 
 
 def _list_values(arguments: Any) -> str:
-    """Describe an input without a telling field by its names and short values."""
+    """Describe an input without a descriptive field by its names and short values."""
     if not isinstance(arguments, dict):
         return "" if arguments is None else _format_value(arguments)
     fields = list(arguments.items())[:_MAX_LISTED_FIELDS]

@@ -1,7 +1,7 @@
-"""A tool call as a card: a one-line head, and sections that every writer knows how to write.
+"""A tool call as a card: a one-line head, and sections that every writer supports.
 
-The tools differ (`render.tools`), but what they show consists of a few kinds of sections, so that a format (HTML,
-Markdown, text) is written once and not once per tool.
+The tools differ (`render.tools`), but what they show consists of a few kinds of sections, so that each format (HTML,
+Markdown, text) is implemented once, not once per tool.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class DiffSection(Struct, frozen=True, tag_field="section", tag="diff"):
     hunks: tuple[Hunk, ...]
     created: bool = False
     note: str = ""
-    """What is uncertain about it."""
+    """A note about what is uncertain."""
 
 
 class TextSection(Struct, frozen=True, tag_field="section", tag="text"):
@@ -163,7 +163,7 @@ Section: TypeAlias = (
 
 
 class Card(Struct, frozen=True):
-    """A tool call with everything that a writer shows of it."""
+    """A tool call with everything that a writer shows."""
 
     id: str
     tool: str

@@ -39,11 +39,11 @@ EVENT_KINDS = {
     "api-error": "a request that failed",
     "microcompaction": "old results were cleared from what is sent",
     "orphan": "a result whose call is not in the session",
-    "mode": "a mode was set",
+    "mode": "a mode was changed",
     "title": "the session was named",
-    "system": "anything else that the client recorded",
+    "system": "anything else that Claude Code recorded",
 }
-"""The kinds of events, with what each means."""
+"""The kinds of events and their meanings."""
 
 _OUTPUT_TAGS = re.compile(r"</?(?:local-command-std(?:out|err)|bash-std(?:out|err))>")
 _HOOK_OUTCOMES = {
@@ -91,7 +91,7 @@ def describe_entry_event(file: Transcript, entry: Entry) -> EventText | None:
 
 
 def name_entry(file: Transcript, entry: Entry) -> str:
-    """Name an entry that has no text of its own."""
+    """Describe an entry without text by its type."""
     command = to_dict(file.read_body(entry).get("commandRun"))
     if name := pick_text(command.get("command")):
         return to_short_line(f"/{name} {pick_text(command.get('args'))}")
@@ -120,7 +120,7 @@ def describe_prompt_event(prompt: Prompt) -> EventText | None:
 
 
 def _describe_output(text: str) -> EventText | None:
-    """Describe the output of a command; its first line says what happened."""
+    """Describe the output of a command; its first line describes what happened."""
     output = _OUTPUT_TAGS.sub("", text).strip()
     first, _, rest = output.partition("\n")
     return EventText("output", first, detail=output if rest else "", is_terminal=True) if output else None
@@ -174,7 +174,7 @@ def _describe_attachment(kind: str | None, attachment: Body) -> EventText | None
 
 
 def _describe_mail(attachment: Body) -> EventText | None:
-    """Describe messages of teammates that arrived while the model was working."""
+    """Describe messages from teammates that arrived while the model was working."""
     messages = to_dict_list(attachment.get("messages"))
     names = ", ".join(
         dict.fromkeys(to_short_line(pick_text(message.get("from")), MAX_NAME_CHARS) for message in messages)
@@ -217,7 +217,7 @@ def _describe_microcompaction(facts: Body) -> EventText:
 
 
 def _describe_stop_hooks(body: Body) -> EventText | None:
-    """Describe what the hooks at the end of a turn did, if they did more than run."""
+    """Describe what the hooks at the end of a turn did, if they had any effect."""
     errors = to_string_list(body.get("hookErrors"))
     if not errors and body.get("preventedContinuation") is not True:
         return None

@@ -53,12 +53,12 @@ def list_price(cost_usd: float, unpriced_tokens: int) -> str:
     cost = f"${cost_usd:,.{digits}f} at list prices"
     if not unpriced_tokens:
         return cost
-    unpriced = f"{unpriced_tokens:,} tokens of models without a known price"
+    unpriced = f"{unpriced_tokens:,} tokens from models without a known price"
     return f"{cost}, and {unpriced}" if cost_usd else f"unpriced: {unpriced}"
 
 
 def format_cost_usd(amount: float | None) -> str:
-    """Format an amount of money, with enough digits for a small one."""
+    """Format an amount of money, with more digits for small amounts."""
     if amount is None:
         return ""
     return f"${amount:,.2f}" if amount >= 1 or amount == 0 else f"${amount:.3f}" if amount >= 0.001 else "<$0.001"

@@ -1,6 +1,6 @@
 """Syntax highlighting with Pygments: by CSS classes only, and within limits.
 
-Pygments reads about half a megabyte per second, so large texts stay plain and results are cached.
+Pygments reads about half a megabyte per second, so large texts are left plain and results are cached.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _PLAIN_LANGUAGES = frozenset(
 )
 _MAX_LANGUAGE_CHARS = 200
 _LONG_LINE = re.compile("[^\n]{4000}")
-"""Minified code, which nobody reads and which slows some lexers down."""
+"""Minified code, which is unreadable and slows some lexers down."""
 
 
 class CodePiece(NamedTuple):
@@ -68,13 +68,13 @@ class Highlighter:
 
 
 def is_known_language(language: str) -> bool:
-    """Return whether a language of this name, or for files of this name, is known."""
+    """Return whether a language with this name, or for files with this name, is known."""
     return _find_lexer(language) is not None
 
 
 @lru_cache(maxsize=512)
 def _lex_text(text: str, lexer: Any) -> tuple[CodePiece, ...] | None:
-    """Split a text into pieces; equal neighbours are joined, and white space joins what comes before it."""
+    """Split a text into pieces; equal neighbours are joined, and white space joins the piece before it."""
     pieces: list[tuple[str, list[str]]] = []
     try:
         for _, token, value in lexer.get_tokens_unprocessed(text):

@@ -28,7 +28,7 @@ class HtmlWriter(SectionWriter):
     """Writes views as HTML."""
 
     _model: str | None = None
-    """The model of the previous answer in the window: a model is named only where it changes."""
+    """The model of the previous answer in the window: a model is shown only where it changes."""
 
     def write_views(self, views: Iterable[view_types.AnyView]) -> Markup:
         """Write the views of a window one after the other."""

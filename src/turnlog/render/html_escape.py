@@ -1,4 +1,4 @@
-"""Escaping: the only way for a text of a transcript into HTML.
+"""Escaping: all transcript text passes through here before it becomes HTML.
 
 Besides HTML's special characters, hostile texts contain invisible ones that reverse the text, hide words that a model
 reads and a person doesn't, or break the page. They become small visible marks.
@@ -23,7 +23,7 @@ _SPECIAL_RUN = re.compile(_UNSEEN_CHARS.replace("[", "[&<>\"'", 1))
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _TAG_CHARS = re.compile("[\U000e0020-\U000e007e]+")
 _MAX_NAMED_CHARS = 4
-"""How many characters of a run are named; the others are counted."""
+"""Maximum number of characters to name in a run; the rest are counted."""
 _CONTROL_NAMES = (
     "NULL,START OF HEADING,START OF TEXT,END OF TEXT,END OF TRANSMISSION,ENQUIRY,ACKNOWLEDGE,BELL,BACKSPACE,TAB,"
     "LINE FEED,LINE TABULATION,FORM FEED,CARRIAGE RETURN,SHIFT OUT,SHIFT IN,DATA LINK ESCAPE,DEVICE CONTROL ONE,"
@@ -56,7 +56,7 @@ def escape_text(text: str) -> str:
 
 
 def name_hidden_chars(text: str) -> str:
-    """Name invisible characters in brackets, for an attribute, which can't contain marks. Does not escape."""
+    """Spell out invisible characters in brackets, for attributes, which can't contain marks. Does not escape."""
     text = normalise_line_ends(text)
     if not _HIDDEN_RUN.search(text):
         return text
@@ -71,7 +71,7 @@ def replace_unencodable(text: str) -> str:
 
 
 def normalise_line_ends(text: str) -> str:
-    """Replace CRLF line ends by line feeds."""
+    """Replace CRLF line endings with line feeds."""
     return text.replace("\r\n", "\n") if "\r" in text else text
 
 

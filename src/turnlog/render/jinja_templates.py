@@ -16,7 +16,7 @@ from turnlog.session.clock import parse_timestamp
 
 @lru_cache(maxsize=64)
 def load_template(name: str) -> Template:
-    """Load a template by its file name; there are few, and they stay loaded."""
+    """Load a template by its file name, and cache it."""
     return load_template_environment().get_template(name)
 
 
@@ -67,7 +67,7 @@ def _finalize_value(value: object) -> object:
 
 
 def _to_class_word(value: str) -> str:
-    """Turn a word of a transcript into part of a class name."""
+    """Convert a word from a transcript to part of a class name."""
     return re.sub(r"[^a-z0-9-]", "-", value.lower()[:40])
 
 

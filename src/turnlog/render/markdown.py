@@ -1,7 +1,7 @@
 """Views as Markdown, to be read on GitHub and the like.
 
-What the model wrote is Markdown and stays so. HTML in texts is escaped: nothing of a transcript may run, or swallow
-what follows it, where the document is shown. Fences are longer than any in their content.
+The model writes Markdown, which is kept. HTML in text is escaped, so that nothing in a transcript can run or hide what
+follows it. Fences are longer than any in their content.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _TONE_LABELS = {"error": "Error", "warning": "Warning"}
 
 
 def render_markdown(view: AnyView, options: RenderOptions = RenderOptions()) -> str:  # noqa: B008 - a value, not an object
-    """Render a view as Markdown that ends with a line end; empty if the options exclude all of it."""
+    """Render a view as Markdown that ends with a newline; empty if the options exclude all of it."""
     chosen = filter_view(view, options)
     pieces = [piece.rstrip() for piece in _iter_pieces(chosen, options)] if chosen is not None else []
     text = "\n\n".join(filter(None, pieces))

@@ -1,4 +1,4 @@
-"""Texts as parts of a Markdown document: escaped, quoted, fenced, and without active HTML."""
+"""Text as part of a Markdown document: escaped, quoted, fenced, and without active HTML."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FOLD_TAGS = re.compile(rb"(?:> )*(?:</?details>|<summary>[^<]*</summary>)\s*")
 
 
 def escape_markdown(text: str) -> str:
-    """Escape everything that means something to Markdown, and put the text on one line."""
+    """Escape everything that Markdown would interpret, and put the text on one line."""
     return _UNDERSCORE.sub(r"\\_", " ".join(text.split()).translate(_SPECIAL_ESCAPES))
 
 
@@ -45,14 +45,14 @@ def quote_text(text: str) -> str:
 
 
 def close_open_fence(text: str) -> str:
-    """Close a fence that is left open in Markdown, so that it does not contain what follows."""
+    """Close an open fence in Markdown, so that it does not contain what follows."""
     text = _normalise_line_ends(text).strip("\n")
     fence = _find_open_fence(text.split("\n"))
     return f"{text}\n{fence}" if fence else text
 
 
 def keep_line_breaks(text: str) -> str:
-    """Keep the line breaks of Markdown, because a person's line ends mean something."""
+    """Keep the line breaks of Markdown, because line breaks in prompts are intentional."""
     lines = text.split("\n")
     inside = _find_fenced_lines(lines)
     ends = [*lines[1:], ""]

@@ -29,7 +29,7 @@ _SIMPLE_TAGS = {
     "Superscript": "sup",
     "Subscript": "sub",
 }
-# Headings of a text are below those of the page.
+# Headings in a text rank below those of the page.
 _HEADING_TAGS = {"H1": "h3", "H2": "h4", "H3": "h5", "H4": "h6", "H5": "h6", "H6": "h6"}
 _MAX_NESTING = 60
 _WEB_ADDRESS = re.compile(r"https?://[^\s<>\"'`\]}|\ue0f0-\ue0f3]{3,2000}")
@@ -119,7 +119,7 @@ class MarkupWriter:
         self._depth -= 1
 
     def _open_tag(self, tag: str, attributes: str = "") -> None:
-        # A page as deep as a hostile text can be would overflow the stack of its reader.
+        # A page nested as deeply as hostile text would overflow the stack of a browser.
         if self._depth <= _MAX_NESTING:
             self._out.append(f"<{tag}{attributes}>")
 

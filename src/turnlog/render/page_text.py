@@ -1,7 +1,7 @@
 """A web page as text that a model reads well: Markdown without scripts, styles and other invisible content.
 
 Pages are hostile input. This parser takes one pass whose time grows only with the length of the page; the standard
-library's parser takes minutes for a malicious page of 300 KB.
+library's parser takes minutes for a malicious 300 KB page.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ class _PageTextBuilder:
             self._append_text(marks[tag])
 
     def add_text(self, text: str) -> None:
-        """Add text of the page."""
+        """Add text from the page."""
         if not self._pre:
             text = _SPACES.sub(" ", text)
             if not self._parts or self._parts[-1].endswith(("\n", " ")):

@@ -1,4 +1,4 @@
-"""Texts shared by the formats without markup: heads of cards, times, amounts, pictures, differences."""
+"""Phrases shared by the formats without markup: heads of cards, times, amounts, pictures, differences."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def format_utc_time(time: str | None) -> str:
 
 
 def list_card_facts(card: Card) -> list[str]:
-    """List what the head of a card says besides its tool and title."""
+    """List what the head of a card shows besides its tool and title."""
     facts = [*card.badges]
     if (outcome := OUTCOME_WORDS.get(card.outcome)) and not any(outcome in badge for badge in facts):
         facts.append(outcome)
@@ -75,7 +75,7 @@ def describe_agent(agent: AgentSection) -> str:
 
 
 def describe_helper(helper: TimelineAgent | None) -> str:
-    """Describe in one line what is known of a sub-agent."""
+    """Describe in one line what is known about a sub-agent."""
     if helper is None:
         return ""
     tokens = helper.input + helper.output

@@ -1,7 +1,7 @@
 """The images and documents of an entry in a fixed order, which pages and the server that delivers them share.
 
-They are in the prompt, in an answer, in results of calls, in what was typed while the model worked, or only in the
-client's own record of a result.
+They are in the prompt, in an answer, in results from calls, in text typed while the model worked, or only in Claude
+Code's own record of a result.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from turnlog.render.card import Picture
 _PICTURE_KINDS = ("image", "document")
 _PDF_TYPE = "application/pdf"
 _MAX_NESTING = 3
-"""A result contains blocks, and so may a block of a result; deeper levels are ignored."""
+"""A result contains blocks, and so may a block in a result; deeper levels are ignored."""
 
 
 class OwnedPicture(NamedTuple):
@@ -51,7 +51,7 @@ def to_picture(block: object) -> Picture | None:
     if not isinstance(block, dict) or block.get("type") not in _PICTURE_KINDS:
         return None
     source = block.get("source")
-    fields = source if isinstance(source, dict) else block  # MCP servers send no `source`
+    fields = source if isinstance(source, dict) else block  # MCP servers don't send `source`
     name = _to_text(block.get("title")) or _to_text(fields.get("url")) or _to_text(fields.get("file_id"))
     kind = _to_text(fields.get("media_type")) or _to_text(fields.get("mimeType"))
     return Picture(str(block["type"]), kind, _to_text(fields.get("data")), name)
@@ -68,7 +68,7 @@ def _iter_pictures(content: object, owner: str | None, depth: int) -> Iterator[O
 
 
 def _find_only_call(message: object) -> str | None:
-    """Return the call of an entry with a single result, which the record is about."""
+    """Return the call id of an entry with a single result, to which the record belongs."""
     content = message.get("content") if isinstance(message, dict) else None
     blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
     calls = [_to_text(block.get("tool_use_id")) for block in blocks if block.get("type") == "tool_result"]

@@ -1,4 +1,4 @@
-"""Which parts of a session to show, with the same options for every format."""
+"""The parts of a session to show, with the same options for every format."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ class RenderOptions(NamedTuple):
     tools: bool = True
     thinking: bool = True
     meta: bool = False
-    """Whether to include the client's own bookkeeping."""
+    """Whether to include Claude Code's own bookkeeping."""
     pictures: bool = True
-    """Whether images and documents include their data; otherwise they are only named."""
+    """Whether images and documents include their data; otherwise only their names are shown."""
     details: bool = False
-    """In Markdown, whether to fold long parts in `<details>`, which is HTML that not every reader supports."""
+    """In Markdown, whether to fold long parts in `<details>`, which not every Markdown reader supports."""
 
 
 SHOW_EVERYTHING = RenderOptions(meta=True)
 
 
 def filter_view(view: AnyView, options: RenderOptions) -> AnyView | None:
-    """Reduce a view to what the options include; None if nothing remains."""
+    """Reduce a view to what the options include; None if nothing is left."""
     match view:
         case MetaView():
             return view if options.meta else None

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pyromark import Markdown
 
 MAX_PROSE_CHARS = 200_000
-"""A longer text is not prose, and is shown as plain text."""
+"""Longer text is not prose, and is shown as plain text."""
 
 _CODE_PLACE = re.compile('<pre data-code="([0-9]+)"></pre>')
 _ALLOWED_TAGS = frozenset(
@@ -100,9 +100,9 @@ def _build_cleaner() -> Cleaner:
 
 
 PictureSource = Callable[[cards.Picture], str | None]
-"""Returns the `src` of a picture; None if it is only named."""
+"""Returns the `src` of a picture; None if only its name is shown."""
 TranscriptRenderer = Callable[[str], Markup | None]
-"""Returns what a sub-agent did as HTML to put inside its card, by the agent's id."""
+"""Returns a sub-agent's transcript as HTML for its card, by the agent's id."""
 
 COLOUR_BUDGET_CHARS = 20_000
 """How many characters of visible code are highlighted per window; folded code gets half as many."""
@@ -117,7 +117,7 @@ _DOCUMENT_SOURCE = re.compile(
 
 
 class ItemLinks(Protocol):
-    """The links of an item; None where there is no link."""
+    """The links of an item; None if there is no link."""
 
     def raw(self, offset: int) -> str | None:
         """Return the link to the raw entry at an offset."""

@@ -1,7 +1,7 @@
 """Text for a terminal: what may be written to it, how wide it is, and its colours.
 
-Transcripts contain web pages and tool output that strangers wrote. Whatever could move the cursor, reverse the text or
-hide in it is spelled out (`\\x1b`, `\\u202e`); every such text goes through `make_visible`.
+Transcripts contain web pages and tool output from strangers. Characters that could move the cursor, reverse text or
+hide in it are spelled out (`\\x1b`, `\\u202e`); all untrusted text goes through `make_visible`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _CHAR_SPELLING = _CharSpelling()
 
 
 def make_visible(text: str) -> str:
-    """Spell out everything that a terminal would act on or not show; the result is one line."""
+    """Spell out all characters that a terminal would interpret or hide; the result is one line."""
     if text.isascii() and text.isprintable():
         return text
     text = _HEAPED_MARKS.sub(lambda marks: _spell_out(marks[0]), text)
@@ -85,7 +85,7 @@ def to_visible_lines(text: str) -> list[str]:
 
 
 def take_first_lines(text: str, limit: int, max_chars: int) -> tuple[list[str], int]:
-    """Return the first lines of a text, each shortened, and the number of further lines; reads no more than needed."""
+    """Return the first lines of a text, each shortened, and the number of omitted lines; reads no more than needed."""
     parts = text.rstrip().split("\n", limit)
     left = parts[limit].count("\n") + 1 if len(parts) > limit else 0
     lines = (part if len(part) <= max_chars else part[:max_chars] + "…" for part in parts[:limit])
@@ -104,7 +104,7 @@ def _count_cells(char: str) -> int:
 
 
 def cut_to_cells(text: str, cells: int) -> str:
-    """Cut a visible text to a number of cells, with a sign where something was cut."""
+    """Cut a visible text to a number of cells, with an ellipsis where it was cut."""
     if measure_width(text) <= cells:
         return text
     end, used = 0, 1

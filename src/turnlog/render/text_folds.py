@@ -1,4 +1,4 @@
-"""Long texts: how much is shown before the fold, how the rest is labelled, and what is too long for any page."""
+"""Long texts: how much is shown before the fold, how the rest is labelled, and where it is cut off."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _find_fold(text: str, lines: int, characters: int) -> int | None:
 
 
 MAX_TEXT_CHARS = 500_000
-"""How many characters of a text are shown; clients cut the output of tools long before."""
+"""How many characters of a text are shown; Claude Code cuts tool output much earlier."""
 
 
 def shorten_views(views: Sequence[AnyView], items: Sequence[TimelineItem]) -> list[AnyView]:

@@ -1,7 +1,7 @@
 """Any JSON value as a tree to unfold, never raw, however deep or large.
 
-The output is bounded: very deep parts are written as text, and of very many members only the first ones, with a count.
-The raw entry has everything.
+The output is bounded: very deep parts are written as text, and if there are very many members, only the first ones with
+a count. The raw entry has everything.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from turnlog.render.html_escape import escape_text
 from turnlog.render.text_folds import fold_text
 
 MAX_TREE_DEPTH = 24
-"""Deeper values are written as text; browsers give up at some hundreds."""
+"""Deeper values are written as text; browsers fail at some hundreds of levels."""
 MAX_CONTAINER_MEMBERS = 200
-"""The most members written of one list or object."""
+"""The maximum number of members written per list or object."""
 MAX_TREE_MEMBERS = 4_000
-"""The most members written of one tree."""
+"""The maximum number of members written per tree."""
 _MAX_OPEN_DEPTH = 2
 _MAX_OPEN_MEMBERS = 12
 _MAX_COMPACT_CHARS = 2_000
@@ -30,7 +30,7 @@ def render_tree(value: Any) -> Markup:
     """Render a JSON value as HTML."""
     out: list[str] = ['<div class="tree">']
     left = MAX_TREE_MEMBERS
-    # What remains to be written, last first: pieces of HTML, or a member with its name and depth.
+    # What is left to write, last first: pieces of HTML, or a member with its name and depth.
     waiting: list[str | tuple[str | None, Any, int]] = ["</div>", (None, value, 0)]
     while waiting:
         item = waiting.pop()
@@ -100,7 +100,7 @@ def _render_scalar(value: object) -> str:
 
 
 def _format_number(value: float) -> str:
-    # Python refuses to write integers of thousands of digits.
+    # Python refuses to write integers with thousands of digits.
     return hex(value) if isinstance(value, int) and value.bit_length() > 10_000 else repr(value)
 
 

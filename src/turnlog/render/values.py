@@ -1,4 +1,4 @@
-"""Untrusted values of a transcript: each function returns the type that is needed, whatever is there."""
+"""Untrusted values from a transcript: each function returns the required type, whatever the value is."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from turnlog.entries.line_decoder import decode_patiently
 
 Json = dict[str, Any]
 MAX_LINE_CHARS = 200
-"""How many characters fit on the line of a title, or beside the name of a field."""
+"""Maximum length of a title, or of a value next to a field name."""
 _MARKDOWN_SIGNS = re.compile(r"^(?:#{2,6} \S|```|\|.*\|[ \t]*$)|\*\*\S|\]\(\w", re.MULTILINE)
-"""Signs that hardly anything but Markdown has; lists and `#` also occur in YAML and scripts."""
+"""Characters that are rare outside Markdown; lists and `#` also occur in YAML and scripts."""
 _MAX_CHECKED_CHARS = 20_000
 
 
@@ -73,7 +73,7 @@ def strip_working_folder(path: str, cwd: str | None) -> str:
 
 
 def read_tag(text: str, name: str) -> str:
-    """Return the text between the first tags of a name, in linear time even if the tags never end."""
+    """Return the text between the first tags with a name, in linear time even if a tag is never closed."""
     _, opened, rest = text.partition(f"<{name}>")
     inner, closed, _ = rest.partition(f"</{name}>")
     return inner.strip() if opened and closed else ""

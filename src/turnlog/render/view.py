@@ -1,7 +1,7 @@
 """What a session shows, without any markup: one view for each item of its timeline.
 
 Views are built from entries once (`render.view_builder`) and written in several formats (`render.html`,
-`render.markdown`, `render.text`). Their texts are those of the transcript: hostile until a writer has escaped them.
+`render.markdown`, `render.text`). Their text comes from the transcript, and is hostile until a writer has escaped it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class AnswerText(Struct, frozen=True, tag_field="block", tag="text"):
 
 
 class AnswerThinking(Struct, frozen=True, tag_field="block", tag="thinking"):
-    """Thinking; many clients record only that there was some."""
+    """Thinking; many versions of Claude Code don't record its text."""
 
     text: str
     """Empty if it was not recorded."""
@@ -83,7 +83,7 @@ class PromptView(BaseView, frozen=True, tag_field="view", tag="prompt"):
     """What an editor or hook added, as (tag, text) pairs."""
     pictures: tuple[Picture, ...] = ()
     speaker: str = "person"
-    """Who said it: one of entries.speakers.SPEAKERS."""
+    """Its speaker: one of entries.speakers.SPEAKERS."""
     sender: str | None = None
     """The name of a peer, a teammate or a channel."""
 
@@ -96,9 +96,9 @@ class AnswerView(BaseView, frozen=True, tag_field="view", tag="answer"):
     tokens: AnswerTokens | None = None
     stop_reason: str | None = None
     is_error: bool = False
-    """Whether it is an API error that the client recorded as an answer."""
+    """Whether it is an API error that Claude Code recorded as an answer."""
     is_synthetic: bool = False
-    """Whether the client wrote it without a model."""
+    """Whether Claude Code wrote it without a model."""
 
 
 class EventView(BaseView, frozen=True, tag_field="view", tag="event"):
@@ -107,7 +107,7 @@ class EventView(BaseView, frozen=True, tag_field="view", tag="event"):
     kind: str
     """One of render.events.EVENT_KINDS."""
     text: str
-    """Plain text; the first line says what happened."""
+    """Plain text; the first line describes what happened."""
     tone: str = "plain"
     """plain, note, warning or error."""
     detail: str = ""
@@ -132,19 +132,19 @@ class CompactionView(BaseView, frozen=True, tag_field="view", tag="compaction"):
 
 
 class MetaRow(Struct, frozen=True):
-    """One entry that tells a reader nothing."""
+    """One entry that is not interesting to readers."""
 
     offset: int
     name: str
     """Its type, with its subtype: `attachment/todo_reminder`."""
     time: str | None
     gist: str
-    """What it is about, on one line."""
+    """A description on one line."""
     uuid: str | None = None
 
 
 class MetaView(BaseView, frozen=True, tag_field="view", tag="meta"):
-    """The client's own bookkeeping, shown on request."""
+    """Claude Code's own bookkeeping, shown on request."""
 
     rows: tuple[MetaRow, ...]
 

@@ -1,7 +1,7 @@
 """Builds one view for each item of a timeline, only from the lines that belong to it.
 
-So a view is the same whether the whole session is open or only an excerpt. What earlier calls reveal about later ones
-(such as the task list before a change) is known as far back as the given items reach.
+So a view is the same whether the whole session is open or only an excerpt. Context from earlier calls (such as the task
+list before a change) is limited to the given items.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from turnlog.session.prompts import Prompt, parse_queued_prompt, parse_user_body
 from turnlog.session.timeline.excerpt import Excerpt
 from turnlog.session.timeline.timeline import TimelineCompaction, TimelineHead, TimelineItem
 
-# The fields that best say what an entry is about, in this order.
+# The most descriptive fields of an entry, best first.
 _TELLING_FIELDS = (
     "hookName", "command", "displayPath", "filename", "path", "query", "prompt", "text", "content", "lastPrompt",
     "operation", "title", "url", "prUrl", "frameUrl", "status", "message", "reason", "condition", "banner", "newDate",
@@ -56,7 +56,7 @@ def _build_scrap_row(file: Transcript, scrap: Scrap, offset: int) -> MetaRow:
 
 
 def describe_entry(file: Transcript, entry: Entry) -> str:
-    """Say on one line what an entry is about."""
+    """Describe an entry on one line."""
     event = describe_entry_event(file, entry)
     if event is not None:
         return to_short_line(event.text)
@@ -68,7 +68,7 @@ def describe_entry(file: Transcript, entry: Entry) -> str:
 
 
 def pick_telling_field(facts: Body) -> str:
-    """Return the most telling field of an object, or else its first ones."""
+    """Return the most descriptive field of an object, or else its first ones."""
     if found := pick_text(*(facts.get(name) for name in _TELLING_FIELDS)):
         return to_short_line(found)
     known = [(name, value) for name, value in facts.items() if name not in _ENVELOPE_FIELDS]
@@ -91,7 +91,7 @@ __all__ = ["build_item_views"]
 def build_item_views(
     excerpt: Excerpt, items: Sequence[TimelineItem], head: TimelineHead | None = None
 ) -> list[AnyView]:
-    """Build the views of some timeline items, in order; the head adds what only the whole session reveals."""
+    """Build the views of some timeline items, in order; `head` adds what only the whole session shows."""
     builder = _ViewBuilder(excerpt, head)
     return [builder.build_view(item) for item in items]
 
@@ -135,7 +135,7 @@ class _ViewBuilder:
         )  # fmt: skip
 
     def _build_typed(self, item: TimelineItem, entry: Entry) -> PromptView:
-        """Build the view of text typed while a turn ran: an attachment of new clients, a queue entry of old ones."""
+        """Build the view of text typed during a turn: an attachment in new versions, a queue entry in old ones."""
         body = self.file.read_body(entry)
         attachment = to_dict(body.get("attachment"))
         prompt = (
@@ -171,7 +171,7 @@ class _ViewBuilder:
 
 
 def _read_boundary(key: str, body: dict[str, Any]) -> TimelineCompaction:
-    """Read what a boundary itself says about its compaction."""
+    """Read the compaction's details from its boundary."""
     facts = to_dict(body.get("compactMetadata"))
     before, after = to_count(facts.get("preTokens")), to_count(facts.get("postTokens"))
     preserved = len(to_list(to_dict(facts.get("preservedMessages")).get("uuids")))

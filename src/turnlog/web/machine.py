@@ -102,7 +102,7 @@ class Machine:
         self.ending = threading.Event()
         """Set when the server stops, so that streams end."""
         self.state = IndexState()
-        """What the background work is doing."""
+        """The state of the background work."""
         self.visited = 0.0
         """When a page last polled, by the monotonic clock."""
         self._threads = threading.local()
@@ -161,7 +161,7 @@ class Machine:
         return SessionRefs(frozenset(uuid for (uuid,) in rows))
 
     def is_empty(self) -> bool:
-        """Whether the machine has no session files and the index remembers none."""
+        """Return whether the machine has no session files and the index is empty."""
         if self.store.db.execute("SELECT EXISTS (SELECT 1 FROM file)").get:
             return False
         survey = Survey()
@@ -181,7 +181,7 @@ def reopen_index(index: Path) -> Store:
     store = Store.open(index.parent, name=index.name)
     if store.path != index:
         store.close()
-        raise TurnlogError(f"{index} can't be opened any more; check that the disk is mounted and writable")
+        raise TurnlogError(f"{index} can no longer be opened; check that the disk is mounted and writable")
     return store
 
 

@@ -32,7 +32,7 @@ class ListeningSocket(NamedTuple):
     socket: socket.socket
     port: int
     is_fallback: bool
-    """The default port was taken."""
+    """Whether the default port was taken."""
 
 
 def open_listening_socket(port: int | None) -> ListeningSocket:

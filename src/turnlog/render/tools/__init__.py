@@ -66,11 +66,11 @@ PART_BUILDERS: dict[str, Callable[[CardSource], CardParts]] = {
     "Workflow": agents.build_workflow_parts,
     "Write": file_edits.build_write_parts,
 }
-"""Builds the parts of a card by tool. Other packages may add tools; the rest are shown as names and values."""
+"""The functions that build cards, by tool. Other packages may add tools; the rest are shown as names and values."""
 
 
 ADVISOR_TOOL = "advisor"
-"""The tool by which the API consults another model."""
+"""The tool with which the API consults another model."""
 
 
 class CallPlace(NamedTuple):
@@ -83,7 +83,7 @@ class CallPlace(NamedTuple):
 
 
 def _build_parts(source: CardSource) -> CardParts:
-    """Build the parts with the tool's own card, or that of another package, or else as names and values."""
+    """Build the parts with the tool's own card, or one from another package, or else as names and values."""
     if known := PART_BUILDERS.get(source.name):
         return known(source)
     if found := build_plugin_parts(source, PART_BUILDERS):

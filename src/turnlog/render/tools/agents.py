@@ -64,7 +64,7 @@ def _build_agent_section(work: CardSource, agent_id: str, kind: str, description
 
 
 def _show_report(work: CardSource) -> SectionList:
-    """Show the report without what the client adds for the model."""
+    """Show the report without Claude Code's additions for the model."""
     content = work.record.get("content") or work.detail.result
     texts = [content] if isinstance(content, str) else [pick_text(block.get("text")) for block in to_dict_list(content)]
     report = "\n\n".join(text.strip() for text in texts if text.strip() and not _CLIENT_NOTE.match(text))
@@ -97,7 +97,7 @@ def build_message_parts(work: CardSource) -> CardParts:
 
 
 def show_sentence(work: CardSource) -> SectionList:
-    """Show a result that is one sentence in a record."""
+    """Show a result that is a record with one sentence."""
     record = to_dict(work.detail.structured) or to_dict(parse_json_value(work.words))
     text = pick_text(record.get("message"), record.get("summary"))
     return (guess_text_section(text),) if text else show_result(work)

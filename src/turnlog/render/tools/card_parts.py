@@ -90,7 +90,7 @@ def show_outcome(work: CardSource, show: Callable[[CardSource], SectionList]) ->
 
 
 def show_failure(work: CardSource) -> SectionList:
-    """Show why a call failed, in the words of the client, a hook or the person."""
+    """Show why a call failed, as stated by Claude Code, a hook or the user."""
     if work.outcome == "denied":
         objection = read_objection(work.words)
         return (PlainSection(objection or "The user denied it.", "Denied", "warning"),)
@@ -104,12 +104,12 @@ def show_failure(work: CardSource) -> SectionList:
 
 
 def read_objection(text: str) -> str:
-    """Return the objection of a person, a rule or a hook to a call, without the client's own sentences around it."""
+    """Return why a user, rule or hook denied a call, without Claude Code's own sentences around it."""
     if (at := text.find(_USER_SAID)) >= 0:
         return text[at + len(_USER_SAID) :].partition(_CLIENT_NOTE)[0].strip()
     return "" if text.startswith(_REJECTION_STARTS) else text
 
 
 def remove_interruption(text: str) -> str:
-    """Remove the mark of an interruption from a text."""
+    """Remove the interruption marker from a text."""
     return _INTERRUPTION_MARK.sub("", text).strip("\n")

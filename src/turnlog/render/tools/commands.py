@@ -88,7 +88,7 @@ def _show_result_text(work: CardSource) -> Iterator[Section]:
 
 
 def _show_changed_files(work: CardSource) -> Iterator[Section]:
-    """Show the files that a command changed, as far as the client observed it."""
+    """Show the files that a command changed, according to Claude Code."""
     for path, item in read_changed_files({"toolUseResult": work.detail.structured}).items():
         yield DiffSection(path, read_recorded_hunks(item.get("hunks")) or (), item.get("created") is True)
 
@@ -149,7 +149,7 @@ def _show_task_output(work: CardSource, task: dict[str, object]) -> SectionList:
     if report := pick_text(task.get("result")):
         found.append(guess_text_section(report))
     if not found and task:
-        return (PlainSection("It printed nothing.", "", "note"),)
+        return (PlainSection("No output.", "", "note"),)
     return found or show_result(work)
 
 

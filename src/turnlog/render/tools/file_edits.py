@@ -29,7 +29,7 @@ def build_write_parts(work: CardSource) -> CardParts:
 
 
 def build_edit_parts(work: CardSource) -> CardParts:
-    """Build the parts of Edit and MultiEdit: texts replaced by others."""
+    """Build the parts of Edit and MultiEdit: replaced text."""
     path = work.find_path("file_path", "path")
     change = (
         build_edit_change(work.input_fields, work.record, None, absent=False) if work.outcome == "answered" else None
@@ -49,7 +49,7 @@ def _build_edit_hunks(item: Json) -> tuple[Hunk, ...]:
 
 
 def _compare_texts(old: str, new: str) -> tuple[Hunk, ...]:
-    end = "" if old.endswith("\n") or new.endswith("\n") else "\n"  # a part of a line can't lack a line end
+    end = "" if old.endswith("\n") or new.endswith("\n") else "\n"  # part of a line can't lack a line ending
     return compare_texts(old + end if old else "", new + end if new else "")
 
 
@@ -68,7 +68,7 @@ def _build_change_parts(work: CardSource, path: str, change: FileChange) -> Card
 
 
 def _build_proposal_parts(work: CardSource, sections: SectionList, badges: Iterable[str]) -> CardParts:
-    """Build the parts of a requested change; the result says whether it was made."""
+    """Build the parts of a requested change; the result shows whether it was made."""
     asked = sections or show_input(work.detail.input)
     return CardParts(asked, _show_result(work), [*badges, *_iter_edit_badges(work)])
 

@@ -1,4 +1,4 @@
-"""Cards of read files: texts with their line numbers, images, PDFs, notebooks."""
+"""Cards of read files: text with line numbers, images, PDFs, notebooks."""
 
 from __future__ import annotations
 

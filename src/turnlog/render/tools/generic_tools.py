@@ -1,4 +1,4 @@
-"""Cards of unknown tools and those of MCP servers: names and values, never raw JSON."""
+"""Cards of unknown tools and MCP tools: names and values, never raw JSON."""
 
 from __future__ import annotations
 

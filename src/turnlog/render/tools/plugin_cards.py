@@ -1,4 +1,4 @@
-"""Cards of other packages, for tools that turnlog has no card for, such as those of an MCP server.
+"""Cards from other packages, for tools without a built-in card, such as those of an MCP server.
 
 A card returns sections, never markup: escaping stays in `render`. A card that fails is reported once, and the generic
 card replaces it.
@@ -50,7 +50,7 @@ CARD_SECTIONS = (
     TextSection,
     TreeSection,
 )
-"""The sections that a card of another package may contain."""
+"""The sections that a card from another package may contain."""
 CardSection = (
     ChecklistSection
     | CodeSection
@@ -81,7 +81,7 @@ class ToolCall:
     result: Any = None
     """The result for the model: text, a list of content blocks, or None."""
     result_text: str = ""
-    """The texts of the result, joined."""
+    """The joined text of the result."""
     record: Any = None
     """The client's own record of the result, or None."""
     working_folder: str | None = None
@@ -108,7 +108,7 @@ class ToolCard(Protocol):
         """The names of the tools; `*` and `?` match any characters, as in `mcp__jira__*`."""
 
     def show_call(self, call: ToolCall) -> CardContents | None:
-        """Return what to show of a call, or None for turnlog's generic card. May run in several threads at once."""
+        """Return the contents of the card, or None for turnlog's generic card. May run in several threads at once."""
 
 
 class PluginCard(NamedTuple):
@@ -122,7 +122,7 @@ class PluginCard(NamedTuple):
 
 
 def build_plugin_parts(work: CardSource, built_in: Collection[str]) -> CardParts | None:
-    """Build the parts of a call with a card of another package; None if there is none, or it fails."""
+    """Build the parts of a call with a card from another package; None if there is none, or it fails."""
     found = _find_card(work.name, tuple(built_in))
     if found is None:
         return None
@@ -132,7 +132,7 @@ def build_plugin_parts(work: CardSource, built_in: Collection[str]) -> CardParts
             return None
         contents = check_contents(contents)
     except PLUGIN_ERRORS as error:
-        failure = found.plugin.build_failure(f"failed on a call of {work.name}: {describe_exception(error)}")
+        failure = found.plugin.build_failure(f"failed on a call to {work.name}: {describe_exception(error)}")
         report_once(found.plugin, str(failure))
         return None
     answered: list[Section] = [*contents.answered, *work.pictures]
@@ -196,7 +196,7 @@ def _load_cards(built_in: tuple[str, ...]) -> list[PluginCard]:
 
 
 def load_card(plugin: InstalledPlugin, built_in: Collection[str]) -> PluginCard:
-    """Load a card; fail if it is incomplete or names a tool that has a built-in card."""
+    """Load a card; fail if it is incomplete or covers a tool that has a built-in card."""
     card = plugin.create()
     try:
         tools = read_tool_patterns(card)

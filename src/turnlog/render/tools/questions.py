@@ -51,7 +51,7 @@ def _build_choice(item: Json, answers: Json) -> QuestionChoice:
 
 
 def _split_choices(answer: Any, labels: set[str]) -> list[str]:
-    """Split several choices, which are a list or one text with commas."""
+    """Split several choices, which are a list or a string with commas."""
     if isinstance(answer, list):
         return [format_scalar(item) for item in answer if format_scalar(item)]
     text = format_scalar(answer) if answer is not None else ""

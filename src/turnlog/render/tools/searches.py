@@ -64,7 +64,7 @@ def build_glob_parts(work: CardSource) -> CardParts:
 
 
 def build_folder_parts(work: CardSource) -> CardParts:
-    """Build the parts of LS: the files of a folder, which old clients wrote as an indented list."""
+    """Build the parts of LS: the files of a folder, which old versions wrote as an indented list."""
     rows = tuple(_iter_listed_paths(work.words.split("\n")))
     parts = _build_search_parts(work, "entry", SearchHits(rows, len(rows), len(rows)))
     return replace(parts, asked=())
@@ -81,7 +81,7 @@ def _build_search_parts(work: CardSource, noun: str, hits: SearchHits) -> CardPa
 
 def _format_hit_count(noun: str, hits: SearchHits) -> str:
     many = _PLURALS.get(noun, f"{noun}s")
-    if noun == "hit":  # nobody knows which of the lines that were cut are hits
+    if noun == "hit":  # it is unknown which of the omitted lines are hits
         more = hits.total > len(hits.rows)
         return f"{hits.hits:,}+ hits" if more else format_count(hits.hits, noun) if hits.hits else f"no {many}"
     return format_count(hits.total, noun, many) if hits.total else f"no {many}"
@@ -118,7 +118,7 @@ def _read_grep_hits(work: CardSource, mode: str, path: str) -> SearchHits:
 
 
 def _split_lines(text: str) -> list[str]:
-    """Split a result into lines without what the client says about them."""
+    """Split a result into lines, without Claude Code's remarks about them."""
     lines = text.strip("\n").split("\n") if text.strip("\n") else []
     if lines and (_HIT_COUNT_LINE.match(lines[0]) or _NO_HITS_LINE.match(lines[0])):
         lines = lines[1:]
@@ -190,7 +190,7 @@ def build_tool_search_parts(work: CardSource) -> CardParts:
 
 
 def build_symbol_parts(work: CardSource) -> CardParts:
-    """Build the parts of LSP: what a language server knows."""
+    """Build the parts of LSP: answers from a language server."""
     is_named = pick_text(*(work.input_fields.get(name) for name in ("operation", "filePath", "file_path")))
     hits = to_count(work.record.get("resultCount"))
 

@@ -31,7 +31,7 @@ _REMINDER_TEXT = "REMINDER: You MUST include the sources above"
 
 
 def build_web_fetch_parts(work: CardSource) -> CardParts:
-    """Build the parts of WebFetch: a URL, and what a model made of the page."""
+    """Build the parts of WebFetch: a URL, and a model's answer about the page."""
     url, prompt = pick_text(work.input_fields.get("url")), pick_text(work.input_fields.get("prompt"))
     asked: list[Section] = [LinkSection(url)] if url else []
     if prompt:
@@ -84,7 +84,7 @@ def _show_results(item: Any) -> Iterator[Section]:
 
 
 def _show_text_results(text: str) -> Iterator[Section]:
-    """Show the same from the text of the result, where links are JSON on one line."""
+    """Show the same from the result's text, where links are JSON on one line."""
     links = [page for links_json in _LINKS_LINE.findall(text) for page in to_dict_list(parse_json_value(links_json))]
     for page in links:
         if url := pick_text(page.get("url")):
@@ -96,7 +96,7 @@ def _show_text_results(text: str) -> Iterator[Section]:
 
 
 def _show_unsealed_result(work: CardSource) -> SectionList:
-    """Show a result without what only the API can read."""
+    """Show a result without its encrypted parts."""
     known = to_dict(work.detail.result)
     if "encrypted_content" not in known:
         return show_result(work)

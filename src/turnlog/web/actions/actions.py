@@ -32,7 +32,7 @@ from turnlog.web.machine import IndexedSession, Machine
 
 ANSWER_TIMEOUT_SECONDS = 600
 _MAX_RUNNING_ACTIONS = 4
-"""More actions wait in a queue, so that pages always find a free thread."""
+"""Maximum number of concurrent actions; others wait in a queue, so that pages always find a free thread."""
 _MAX_WORDS_CHARS = 100_000
 _limiter: RunVar[CapacityLimiter] = RunVar("actions")
 
@@ -161,11 +161,11 @@ def find_fork_point(place: Machine, known: IndexedSession, key: object) -> str:
         uuids = [entry.uuid for entry in entries if isinstance(entry, Entry)]
         if found := next((uuid for uuid in reversed(uuids) if uuid), None):
             return found
-    raise UsageError("item: no conversation can go on from there")
+    raise UsageError("item: a conversation can't continue from there")
 
 
 def send_download(request: Request) -> Response:
-    """Send what an export has made."""
+    """Send the files of an export."""
     kept: Downloads = request.app.state.downloads
     return kept.send_file(request.path_params["name"])
 

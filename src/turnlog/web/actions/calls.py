@@ -1,4 +1,4 @@
-"""Calls the function of the Python API behind each action, and describes its result for a page.
+"""Calls the Python API function for each action, and describes its result for a page.
 
 The options were already checked against the table in `verbs`. The descriptions are those of the command line.
 """
@@ -68,7 +68,7 @@ def call_clone(call: ActionCall) -> ActionOutcome:
 
 
 def call_fork(call: ActionCall) -> ActionOutcome:
-    """Create a session that continues from a point of this one."""
+    """Create a session that continues from a point in this one."""
     from turnlog.api.clones import fork_session
     from turnlog.api.sentences import describe_fork
 
@@ -178,7 +178,7 @@ CALLS: Mapping[str, Callable[[ActionCall], ActionOutcome]] = {
     "rename": call_rename,
     "tag": call_tag,
 }
-"""By the name of the command."""
+"""The functions by command name."""
 
 
 def _build_outcome(call: ActionCall, result: Any, lines: Iterable[str]) -> ActionOutcome:

@@ -1,6 +1,6 @@
 """The actions that a page can start: a fixed table of verbs, their options, and the valid values.
 
-Nothing else of a request reaches a function. The command that the page shows puts values after `=`, so that no value is
+Nothing else in a request reaches a function. The command that the page shows puts values after `=`, so that no value is
 read as an option.
 """
 

@@ -31,7 +31,7 @@ class Errand(Struct, frozen=True):
 
 
 class ErrandProgress(Struct, frozen=True):
-    """How far the child process is, or why it failed."""
+    """The progress of the child process, or why it failed."""
 
     phase: str
     done: int = 0

@@ -28,7 +28,7 @@ class ContextPoint(NamedTuple):
     x: float
     """From 0 to 1."""
     position: int
-    """Of its item in the branch."""
+    """The position of its item in the branch."""
     context: int
     cache_read: int
 
@@ -161,7 +161,7 @@ def _render_areas(points: Sequence[ContextPoint], axis: AxisScale) -> Markup:
 
 
 def _build_area_path(spots: Sequence[tuple[float, float]]) -> str:
-    """Draw steps instead of slopes: the window stays as full as its last message left it."""
+    """Draw steps instead of slopes: the fill doesn't change between messages."""
     if not spots:
         return ""
     path = [f"M{spots[0][0] * 1000:.1f} 100"]

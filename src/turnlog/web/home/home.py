@@ -38,7 +38,7 @@ _CACHE_SECONDS = 4.0
 """How long a result is reused."""
 _RECENT_SECONDS = 3 * 86400
 _MAX_SUSPECTS = 400
-"""Some clients register nothing; they are searched for among this many sessions of the last `_RECENT_SECONDS`."""
+"""Some versions don't register; they are searched for among this many sessions from the last `_RECENT_SECONDS`."""
 
 
 class LiveSessions:
@@ -104,7 +104,7 @@ class HomeRow(NamedTuple):
     origin_title: str | None
     is_live: bool
     group: ProjectGroup | None
-    """The project whose group begins with this row."""
+    """The project whose group starts with this row."""
 
 
 def show_home(request: Request) -> Response:

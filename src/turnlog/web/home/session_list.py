@@ -191,7 +191,7 @@ def _summarize_deletions(rows: Sequence[CatalogSession], ends: Mapping[int, floa
 def select_listing_page(
     listing: HomeListing, filters: ListingFilter, health: SortKey = _rank_unknown_health
 ) -> ListingPage:
-    """Return one page of the listing; `health` ranks a session's health as far as it is known."""
+    """Return one page of the listing; `health` ranks a session's health, if known."""
     words = filters.q.casefold().split()
     matches = listing.rows
     if words or filters.project:

@@ -78,7 +78,7 @@ def show_insights(request: HttpRequest) -> Response:
     try:
         overview = _get_overview(request, filters)
     except UsageError as error:
-        # If the address has an invalid date or an unknown project, the page says so and shows everything.
+        # If the address has an invalid date or an unknown project, the page reports it and shows everything.
         failure, filters = str(error).removeprefix("--"), InsightsFilter("all")
         overview = _get_overview(request, filters)
     whole = request.query_params.get("parts") == "all"

@@ -85,7 +85,7 @@ def build_session_cell(row: RankingRow) -> PanelCell:
 
 
 def build_failure_panel(document: RankingRow) -> Panel:
-    """Show how often the calls of each tool fail."""
+    """Show how often calls to each tool fail."""
     rows = sorted((row for row in document["rows"] if row["failed"]), key=lambda row: -row["failed"] / row["calls"])
     top = [row for row in rows if row["calls"] >= 5][:_MAX_ROWS] or rows[:_MAX_ROWS]
     heads = [
@@ -159,7 +159,7 @@ def _build_size_cells(row: RankingRow) -> list[PanelCell]:
 
 
 def build_file_panel(files: Sequence[BusyFile]) -> Panel:
-    """Rank files by the calls that name them."""
+    """Rank files by the calls that mention them."""
     heads = [
         PanelHead("File", is_number=False),
         PanelHead("", kind="bar"),
@@ -182,7 +182,7 @@ def build_file_panel(files: Sequence[BusyFile]) -> Panel:
         for item, bar in zip(files, bars, strict=True)
     ]
     definition = (
-        "Calls: tool calls that name the file, sub-agents included, each call id once. Changes: calls that write or"
+        "Calls: tool calls that mention the file, sub-agents included, each call id once. Changes: calls that write or"
         " edit. Failed: calls of either kind."
     )
     return Panel(
@@ -191,7 +191,7 @@ def build_file_panel(files: Sequence[BusyFile]) -> Panel:
         PanelTable(heads, cells),
         definition=definition,
         is_wide=True,
-        empty="No call names a file.",
+        empty="No call mentions a file.",
     )
 
 

@@ -43,7 +43,7 @@ def build_item_renderer(ref: str, members: Iterable[CrewMember]) -> ItemRenderer
 
 
 def _build_head(members: Iterable[CrewMember]) -> TimelineHead:
-    """Build a head that knows only the sub-agents and the calls that started them."""
+    """Build a head with only the sub-agents and the calls that started them."""
     helpers = [
         TimelineAgent(member.agent_id, "subagent", member.type or None, member.description or None, member.call or None,
                None, None, None, 0, 0, 0, 0, 0, 0.0)
@@ -54,7 +54,7 @@ def _build_head(members: Iterable[CrewMember]) -> TimelineHead:
 
 _WORKING_STATES = ("answering", "running", "waiting", "permission")
 _FRESH_SECONDS = 600.0
-"""A sub-agent whose file was not written for this long is not working, whatever its last entry says."""
+"""A sub-agent whose file has not been written for this long is not working, whatever its last entry says."""
 _CLIENT_POLL_SECONDS = 1.0
 
 

@@ -145,7 +145,7 @@ class Channel(ABC):
             return JoinPoint(self._read_missed_events(cursor), self._end)
 
     def list_events_after(self, place: int) -> list[LiveEvent] | None:
-        """Return the events from a place on; None if some are no longer remembered."""
+        """Return the events starting at a place; None if some are no longer remembered."""
         with self._lock:
             behind = self._end - place
             return None if behind > len(self._events) else list(self._events)[len(self._events) - behind :]
@@ -153,7 +153,7 @@ class Channel(ABC):
     # -- listening
 
     async def stream_events(self, cursor: str | None) -> AsyncIterator[LiveEvent | None]:
-        """Yield events from a cursor on, without end; yields None if nothing has happened for a while."""
+        """Yield events starting at a cursor, without end; yield None if nothing has happened for a while."""
         self.listeners += 1
         self.start()
         try:
@@ -169,7 +169,7 @@ class Channel(ABC):
             self.listeners -= 1
 
     async def _stream_shared_events(self, place: int) -> AsyncIterator[LiveEvent | None]:
-        """Yield events from a place on, until the listener falls behind or the channel closes."""
+        """Yield events starting at a place, until the listener falls behind or the channel closes."""
         while not self.is_closed:
             wake = self._wake
             events = self.list_events_after(place)

@@ -21,7 +21,7 @@ class PageLinks:
         self._page = agent_address(ref, agent) if agent else self._base
         self._leaf = leaf
         self._agents = agents
-        """The sub-agents that have a transcript; None: assume that all have one."""
+        """The sub-agents that have a transcript; None if all are assumed to have one."""
         self._inside = f"?{urlencode({'agent': agent}, errors='replace')}" if agent else ""
         self._prefix = key_prefix(agent)
 

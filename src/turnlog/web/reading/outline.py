@@ -1,4 +1,4 @@
-"""The structure of a session without its texts, for the outline, the minimap and other programs."""
+"""The structure of a session without its text, for the outline, the minimap and other programs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from turnlog.web.reading.transcript_view import TranscriptView, agent_address
 
 _SUMMARY_PATTERN = re.compile(r"<summary>([^<]+)")
 MAX_TURNS = 200
-"""The most turns in one response."""
+"""The maximum number of turns in one response."""
 STRIP_ROWS = 360
 _PAUSE_SECONDS = 1800
 _MAX_TITLE_CHARS = 120
@@ -24,7 +24,7 @@ _MAX_TITLE_CHARS = 120
 class TurnOutline(Struct):
     number: int
     position: int
-    """Of its first item in the branch."""
+    """The position of its first item in the branch."""
     items: int
     kind: str
     title: str
@@ -92,7 +92,7 @@ class MinimapStrip(Struct):
     """Output tokens in each row."""
     errors: list[int]
     pauses: list[int]
-    """Rows that begin at least half an hour after the previous turn."""
+    """Rows that start at least half an hour after the previous turn."""
 
 
 class TurnList(Struct):
@@ -133,7 +133,7 @@ class SessionOutline(Struct):
     output: int
     cost_usd: float
     unpriced_tokens: int
-    """Tokens of models without a known price; the cost excludes them."""
+    """Tokens from models without a known price; the cost excludes them."""
 
 
 def read_turn_title(chapter: Chapter) -> str:

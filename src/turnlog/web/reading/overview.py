@@ -52,7 +52,7 @@ class _MessageAxis:
 
 
 class _TimeAxis:
-    """Places items by the time when they were written."""
+    """Places items by the time they were written."""
 
     def __init__(self, transcript: TranscriptView) -> None:
         self._begin, self._end = to_epoch_seconds(transcript.head.started), to_epoch_seconds(transcript.head.ended)

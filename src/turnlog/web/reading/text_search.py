@@ -1,7 +1,7 @@
-"""Finds a text in one whole session, sub-agents included, in texts of every kind, ignoring case.
+"""Finds text of any kind in one whole session, including sub-agents, ignoring case.
 
 The file is read in large blocks. Only lines that contain the longest plain part of the query, in any case, are decoded.
-A response holds a limited number of hits; the next request continues after them.
+A response contains a limited number of hits; the next request continues after them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from turnlog.web.reading.transcript_view import TranscriptView
 
 MAX_QUERY_CHARS = 400
 MAX_HITS = 300
-"""The most hits in one response."""
+"""The maximum number of hits in one response."""
 _BLOCK_BYTES = 4 << 20
 _SNIPPET_CHARS = 120
 _START_PATTERN = re.compile(r"([0-9]{1,6}):([0-9]{1,15})", re.ASCII)
@@ -45,7 +45,7 @@ class TextHit(Struct):
     address: str
     text: str
     ranges: tuple[tuple[int, int], ...]
-    """Where the query occurs in the text."""
+    """The positions of the query in the text."""
 
 
 class TextHits(Struct):
@@ -65,7 +65,7 @@ class _Sighting(NamedTuple):
 class _SearchedFile(NamedTuple):
     path: Path
     transcripts: Callable[[], Iterator[TranscriptView]]
-    """Opens the transcripts whose lines the file holds; on demand, since most files contain no hit."""
+    """Opens the transcripts whose lines the file contains; on demand, since most files contain no hit."""
 
 
 def find_text(

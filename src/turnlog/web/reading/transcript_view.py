@@ -64,7 +64,7 @@ class ItemLocation(NamedTuple):
     item: TimelineItem
     position: int
     leaf: str | None
-    """The branch; None: the current one."""
+    """The branch; None for the current one."""
 
 
 class TranscriptView:
@@ -76,7 +76,7 @@ class TranscriptView:
         self.session = session
         self.timeline = timeline
         self.leaf = leaf
-        """The requested branch; None: the current one."""
+        """The requested branch; None for the current one."""
         self.agent = agent
         self.main = main
         """The session's head; the same as `head` unless this is a sub-agent."""
@@ -165,12 +165,12 @@ class TranscriptView:
         return None
 
     def find_line(self, offset: int) -> LinePlace:
-        """Return the line that begins at an offset; raises NotFound if none does."""
+        """Return the line that starts at an offset; raises NotFound if there is none."""
         where = self.locate_line(offset)
         for place in (*where.item.lines, *where.item.results) if where else ():
             if place[0] == offset:
                 return LinePlace(*place)
-        raise NotFound(f"no entry begins at offset {offset}")
+        raise NotFound(f"no entry starts at offset {offset}")
 
 
 def agent_address(ref: str, agent: str) -> str:
@@ -185,7 +185,7 @@ def item_address(page: str, key: str, leaf: str | None = None) -> str:
 
 
 def open_transcript_view(request: Request, *, soon: bool = False) -> TranscriptView:
-    """Resolve a request; raises NotFound. With `soon`, a large unread session yields its beginning first."""
+    """Resolve a request; raises NotFound. With `soon`, a large unread session yields its start first."""
     machine = get_machine(request)
     session = machine.find_session(request.path_params["ref"])
     agent = request.path_params.get("agent") or request.query_params.get("agent") or None

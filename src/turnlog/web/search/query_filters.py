@@ -1,6 +1,6 @@
 """Shows the filters of a query as controls, and changes a query when a control changes.
 
-The query holds the whole state: a control only writes into it. Filters that are negated, are in parentheses, or have
+The query contains the whole state: a control only writes into it. Filters that are negated, are in parentheses, or have
 several values are left as typed.
 """
 

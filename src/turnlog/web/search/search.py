@@ -1,4 +1,4 @@
-"""GET /search: searches all sessions. The address holds the whole query, so the page also works without scripts."""
+"""GET /search: searches all sessions. The address contains the whole query, so the page also works without scripts."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class LinkedHit(NamedTuple):
     text: Markup | None
     is_in_agent: bool
     is_beside: bool
-    """In a large result that is stored outside the transcript."""
+    """Whether it is in a large result that is stored outside the transcript."""
     before: list[tuple[str, str | None]]
     after: list[tuple[str, str | None]]
 

@@ -199,7 +199,7 @@ async function pollLive() {
       open = new Set((await json("/api/sessions/live")).live);
       markLive();
     } catch {
-      // The header already says that the server does not respond.
+      // The header already shows that the server does not respond.
     }
   }
   setTimeout(pollLive, LIVE_POLL_MS);

@@ -1,4 +1,4 @@
-// Search as you type. The query field holds the whole state: a changed control is sent once, and comes back inside it.
+// Search as you type. The query field contains the whole state: a changed control is sent once, then part of it.
 import { load } from "./fragment.js";
 import { on, step } from "./keys.js";
 

@@ -12,7 +12,7 @@ export class Jump {
     this.latest = 0;
   }
 
-  // Windows load at their own pace: a jump that finishes after a later one began must not move the page.
+  // Windows load at their own pace: a jump that finishes after a later one has started must not move the page.
   #begin() {
     const number = ++this.latest;
     return () => number === this.latest;

@@ -158,7 +158,7 @@ def test_the_copies_of_the_real_client_come_back_byte_for_byte(turnlog: Turnlog,
     wanted = files_after(version, 0)[f"/tmp/demo/forms-{version}/forms/crlf.txt"]
     done = turnlog("restore", "crlf.txt", "--before", "1", "-s", session_file(version), "-o", "-")
     assert done.raw == wanted == b"one\r\ntwo\r\nthree\r\n"
-    assert "exact, the client's copy: file-history in turn 1" in done.err
+    assert "exact, Claude Code's copy: file-history in turn 1" in done.err
 
 
 # -- which session

@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 
 VERSION_ACTION_WORDS = {
     "read": "shown by",
-    "attach": "shown by the client:",
+    "attach": "shown by Claude Code:",
     "write": "written by",
     "edit": "edited by",
     "found": "found by",
     "change": "changed by someone else:",
-    "copy": "the client's copy:",
+    "copy": "Claude Code's copy:",
 }
 
 

@@ -55,7 +55,7 @@ def format_epoch_time(seconds: float) -> str:
 
 
 def to_json_time(seconds: float | None) -> str | None:
-    """Format a time in seconds since 1970 for JSON; None stays None."""
+    """Format a time in seconds since 1970 for JSON; return None for None."""
     from turnlog.session.clock import to_iso_time
 
     return None if seconds is None else to_iso_time(datetime.fromtimestamp(seconds, UTC))

@@ -46,7 +46,7 @@ def _drop_unsigned_thinking(message: Json) -> Json:
 
 
 def _filter_message(message: Json, options: RenderOptions) -> Json | None:
-    """Reduce a message to what the options include; None if nothing remains."""
+    """Reduce a message to what the options include; None if nothing is left."""
     content = message["content"]
     blocks = [_filter_block(block, options) for block in content if _is_wanted(block, options)]
     return {**message, "content": blocks} if blocks or not content else None

@@ -56,7 +56,7 @@ class AgentCrew:
         return new_members
 
     def read_summary_mtime(self) -> float:
-        """Return when the client's own summary was last written, in seconds since 1970; 0 if never."""
+        """Return when Claude Code's own summary was last written, in seconds since 1970; 0 if never."""
         times = [_read_mtime(file.path) for file in self._files if file.kind == "compact"]
         return max(times, default=0.0)
 

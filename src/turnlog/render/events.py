@@ -183,7 +183,7 @@ def _describe_mail(attachment: Body) -> EventText | None:
     return EventText("teammate", format_prompt_label("teammate", names), "note", text) if text.strip() else None
 
 
-# -- entries that the client recorded
+# -- entries that Claude Code recorded
 
 
 def _describe_system_entry(subtype: str | None, body: Body) -> EventText | None:

@@ -76,7 +76,7 @@ def _find_only_call(message: object) -> str | None:
 
 
 def _iter_recorded_pictures(structured: Any) -> Iterator[Picture]:
-    """Yield what the client's record of a Read contains: an image, a PDF, or pages of one."""
+    """Yield the contents of Claude Code's record of a Read: an image, a PDF, or pages of one."""
     fields = structured if isinstance(structured, dict) else {}
     file = fields.get("file")
     if isinstance(file, dict) and (data := _to_text(file.get("base64"))):

@@ -86,7 +86,7 @@ def clone(session: str, title: str | None, dry_run: bool, as_json: bool, **optio
         dry_run=dry_run,
         config=config,
         notify=print_remark,
-        progress=show_progress("shortening texts: {done:,} of {total:,} …"),
+        progress=show_progress("shortening text: {done:,} of {total:,} …"),
     )
     if as_json:
         print_json(to_document(result))

@@ -57,7 +57,7 @@ def run_statusline(words: list[str]) -> int | None:
         template = value if equals else words[1]
     try:
         shown = render_status_line(_read_client_json(), template, color=not os.environ.get("NO_COLOR"))
-    except Exception as error:  # noqa: BLE001 - a status line that fails is a blank line in somebody's editor
+    except Exception as error:  # noqa: BLE001 - a failing status line would be blank
         shown = f"turnlog statusline: {type(error).__name__}"
     _write_line(shown)
     return 0
@@ -101,7 +101,7 @@ def _fill_template(template: str, facts: _StatusFacts) -> str:
 
 
 class _StatusFacts:
-    """The texts for the placeholders, computed on demand."""
+    """The values of the placeholders, computed on demand."""
 
     def __init__(self, given: dict[str, Any], color: bool) -> None:
         self._given = given

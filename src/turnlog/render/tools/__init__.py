@@ -92,7 +92,7 @@ def _build_parts(source: CardSource) -> CardParts:
 
 
 def build_card(source: CardSource, place: CallPlace, *, is_served: bool = False) -> Card:
-    """Build the card of a call; `is_served` means that the API executed it, not the client."""
+    """Build the card of a call; `is_served` means that the API executed it, not Claude Code."""
     if is_served:
         group = "web" if source.name.startswith("web_") else "other"
         parts = (web.build_advisor_parts if source.name == ADVISOR_TOOL else web.build_served_parts)(source)

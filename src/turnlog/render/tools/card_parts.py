@@ -52,7 +52,7 @@ class CardSource:
 
     @property
     def record(self) -> Json:
-        """The client's own record of the result."""
+        """Claude Code's own record of the result."""
         return to_dict(self.detail.structured)
 
     @property
@@ -62,7 +62,7 @@ class CardSource:
 
     @cached_property
     def words(self) -> str:
-        """The text of the result, without the client's tags."""
+        """The text of the result, without Claude Code's tags."""
         return _ERROR_TAGS.sub("", to_result_text(self.detail.result)).strip("\r\n")
 
     def find_path(self, *names: str) -> str:

@@ -64,7 +64,7 @@ def _show_output(work: CardSource) -> Iterator[Section]:
 
 
 def _show_streams(work: CardSource) -> Iterator[Section]:
-    """Show the streams of the client's record: standard output and standard error separately."""
+    """Show the streams of Claude Code's record: standard output and standard error separately."""
     record = work.record
     stdout, stderr = pick_text(record.get("stdout")), pick_text(record.get("stderr"))
     if stdout.strip("\r\n") and record.get("isImage") is not True:
@@ -177,7 +177,7 @@ def build_watch_parts(work: CardSource) -> CardParts:
 
 
 def build_repl_parts(work: CardSource) -> CardParts:
-    """Build the parts of REPL, code that ran inside the client."""
+    """Build the parts of REPL, code that ran inside Claude Code."""
     code = pick_text(*(work.input_fields.get(name) for name in ("code", "script", "input", "command")))
     language = pick_text(work.input_fields.get("language")) or _TOOL_LANGUAGES["REPL"]
     asked = [CodeSection(code, to_short_line(language, 40))] if code else show_input(work.detail.input)

@@ -1,6 +1,6 @@
 """Cards from other packages, for tools without a built-in card, such as those of an MCP server.
 
-A card returns sections, never markup: escaping stays in `render`. A card that fails is reported once, and the generic
+A card returns sections, never markup: escaping is done in `render`. A card that fails is reported once, and the generic
 card replaces it.
 """
 

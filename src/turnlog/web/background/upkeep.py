@@ -147,7 +147,7 @@ class IndexUpkeep:
         return [Path(path) for (path,) in rows if self._is_timeline_due(path)]
 
     def _is_timeline_due(self, path: str) -> bool:
-        """Whether to build a timeline now; a path is due once for each state of its file."""
+        """Return whether to build a timeline now; a path is due once for each state of its file."""
         try:
             status = os.stat(path)  # noqa: PTH116 - runs for every file in every round
         except OSError:

@@ -69,7 +69,7 @@ def _find_registered(rows: Sequence[CatalogSession], config_dirs: Sequence[Path]
 
 
 def _find_by_process(rows: Sequence[CatalogSession]) -> Iterator[int]:
-    """Yield those of the newest sessions that a process has open or was started with."""
+    """Yield the recent sessions that a process has open or was started with."""
     since = (time.time() - _RECENT_SECONDS) * 1e9
     recent = sorted((row for row in rows if row.mtime_ns > since), key=lambda row: -row.mtime_ns)[:_MAX_SUSPECTS]
     targets = {row.number: _to_edit_target(row) for row in recent}

@@ -110,7 +110,7 @@ def _parse_filter(request: HttpRequest) -> InsightsFilter:
 
 
 def _has_recent_usage(machine: Machine) -> bool:
-    """Whether there is any usage in the default range."""
+    """Return whether there is any usage in the default range."""
     days = int(_DEFAULT_RANGE[:-1])
     query = "SELECT EXISTS (SELECT 1 FROM spend WHERE hour >= unixepoch() / 3600 - ?)"
     return bool(machine.store.db.execute(query, (days * 24,)).get)

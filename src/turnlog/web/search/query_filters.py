@@ -76,7 +76,7 @@ def _find_filters(query: str) -> Iterator[PlacedFilter]:
 
 
 def _has_or(query: str) -> bool:
-    """Whether the query has an OR at its top level."""
+    """Return whether the query has an OR at its top level."""
     depth = 0
     try:
         for token in QueryLexer(query).iter_tokens():

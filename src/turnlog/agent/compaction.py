@@ -57,14 +57,14 @@ TOO_LONG_HINT = (
 
 
 def is_too_long_error(error: Exception) -> bool:
-    """Whether the API rejected a request because of its length."""
+    """Return whether the API rejected a request because of its length."""
     return isinstance(error, RequestRejected) and (
         error.status == 413 or _TOO_LONG_PATTERN.search(str(error)) is not None
     )
 
 
 def is_compaction_due(setup: AgentSetup, conversation: AgentConversation) -> bool:
-    """Whether the window is full enough to compact the conversation."""
+    """Return whether the window is full enough to compact the conversation."""
     return conversation.used + _estimate_added_tokens(conversation) >= setup.compact_at * get_window_tokens(setup)
 
 

@@ -174,7 +174,7 @@ def find_open_server_calls(content: Sequence[Object]) -> list[Object]:
 
 
 def can_send_block(block: Object, thought_by: Mapping[str, str], model: str) -> bool:
-    """Whether a block may be sent to a model: thinking is only valid for the model that wrote it."""
+    """Return whether a block may be sent to a model: thinking is only valid for the model that wrote it."""
     if block.get("type") not in _THINKING_TYPES:
         return True
     signer = thought_by.get(get_thinking_signature(block), model)

@@ -92,7 +92,7 @@ class Settings(Struct, frozen=True):
         return None
 
     def may_bypass_permissions(self) -> bool:
-        """Whether the mode bypassPermissions may be used."""
+        """Return whether the mode bypassPermissions may be used."""
         values = (self._get_permissions(layer).get("disableBypassPermissionsMode") for layer in self.layers)
         return "disable" not in values
 

@@ -100,7 +100,7 @@ def describe_hooks(where: str, hooks: Any) -> Iterator[UnsupportedFeature]:
 
 
 def _has_hook(matchers: Any) -> bool:
-    """Whether any hook is set; malformed ones count, since nobody knows what they should block."""
+    """Return whether any hook is set; malformed ones count, since nobody knows what they should block."""
     if not isinstance(matchers, list):
         return bool(matchers)
     return any(not isinstance(one, Mapping) or bool(one.get("hooks", True)) for one in matchers)
@@ -149,7 +149,7 @@ def _find_settings(settings: Settings) -> Iterator[UnsupportedFeature]:
 
 
 def _needs_sandbox(name: str, layer: SettingsLayer) -> bool:
-    """Whether Claude Code itself would refuse to start without the sandbox."""
+    """Return whether Claude Code itself would refuse to start without the sandbox."""
     return name == "sandbox" and layer.values[name].get("failIfUnavailable") is True
 
 

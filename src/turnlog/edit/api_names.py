@@ -1,4 +1,4 @@
-"""Call ids and tool names in the characters that an API accepts, the same for a call and its result."""
+"""Maps call ids and tool names to characters that an API accepts, the same way for a call and its result."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _MAX_ID_CHARS = 64
 
 
 class ApiNames:
-    """A mapping of call ids and tool names to valid ones; two different names never become the same."""
+    """A mapping from call ids and tool names to valid ones; two different names never map to the same one."""
 
     def __init__(self, max_tool_chars: int) -> None:
         self._max_tool_chars = max_tool_chars
@@ -23,11 +23,11 @@ class ApiNames:
             self._ids.setdefault(identity, identity)
 
     def convert_id(self, identity: Any) -> Any:
-        """Return the id of a call in a form that can be sent."""
+        """Return a call id that the API accepts."""
         return _assign_name(identity, self._ids, _MAX_ID_CHARS)
 
     def convert_tool_name(self, name: Any) -> Any:
-        """Return the name of a tool in a form that can be sent."""
+        """Return a tool name that the API accepts."""
         return _assign_name(name, self._tools, self._max_tool_chars)
 
 

@@ -54,7 +54,7 @@ class _IdRenewalIncomplete(Exception):
 
 
 def write_new_session(new: NewSession) -> int:
-    """Write a new session and return the size of its transcript in bytes. If anything fails, nothing of it remains."""
+    """Write a new session and return the size of its transcript in bytes; on failure, remove all its files."""
     with _keep_note_while_writing(new):
         try:
             _try_to_write(new, new.identity)
@@ -99,7 +99,7 @@ def _create_file(path: Path, content: Iterable[bytes], new: NewSession, created:
     root = new.root.joinpath(*first_folder)  # `projects` itself may be a link: people keep it on another disk
     try:
         _create_folders(path.parent, root, created)
-        created.append(path)  # before it exists: an interrupt can come at any moment
+        created.append(path)  # before it exists: an interrupt can arrive at any moment
         writer.create_session_file(path, content, root=root)
     except FileExistsError:
         created.remove(path)
@@ -121,7 +121,7 @@ def _create_folders(folder: Path, root: Path, created: list[Path]) -> None:
 
 def _remove_created(created: list[Path]) -> None:
     for path in reversed(created):
-        with contextlib.suppress(OSError):  # a folder that now contains someone else's files stays
+        with contextlib.suppress(OSError):  # keep a folder that now contains someone else's files
             if path.is_dir():
                 path.rmdir()
             else:
@@ -147,7 +147,7 @@ def _read_pieces(path: Path) -> Iterator[bytes]:
 
 
 def refuse_busy_session(target: SessionTarget, *, force: bool = False) -> None:
-    """Refuse to change a session in place while it is open elsewhere; `force` overrides what is only a suspicion."""
+    """Refuse to change a session in place while it is open elsewhere; `force` overrides mere suspicions."""
     signs = select_blocking_signs(find_open_signs(target), force=force)
     if signs:
         raise Busy(f"{target.session_id}: {signs[0].words}; {signs[0].remedy}, or work on a clone")
@@ -173,6 +173,6 @@ def replace_transcript(
     expected: Checkpoint | None,
     force: bool = False,
 ) -> UndoRecord:
-    """Replace the content of a session's transcript; `turnlog undo` can bring the original back."""
+    """Replace the content of a session's transcript; `turnlog undo` can restore the original."""
     refuse_busy_session(target, force=force)
     return undo.carry_out(verb, words, [RewriteChange(target.path, lines, target.root, expected)])

@@ -24,7 +24,7 @@ class CarriedFile(NamedTuple):
     source: Path
     goal: Path
     names_ids: bool
-    """Whether its lines contain ids of entries."""
+    """Whether its lines contain entry ids."""
 
 
 def list_carried_files(target: SessionTarget, new_id: str, project_dir: Path | None = None) -> list[CarriedFile]:
@@ -53,7 +53,7 @@ def list_carried_files(target: SessionTarget, new_id: str, project_dir: Path | N
 
 
 def list_left_out_links(target: SessionTarget) -> list[Path]:
-    """List the links among a session's files. They are not followed, so what they point to is not copied."""
+    """List the links among a session's files. They are not followed, so their targets are not copied."""
     if target.config_dir is None:
         return []
     session_id = target.session_id

@@ -38,7 +38,7 @@ class ClonedSession(NamedTuple):
     size: int
     """The size of its transcript in bytes."""
     files: int
-    """The number of copied files that belong to it."""
+    """The number of other files that were copied with it."""
     torn_bytes: int = 0
     """The length of the source's incomplete last line, which was left out; 0 if there is none."""
     left_out: tuple[Path, ...] = ()
@@ -130,4 +130,4 @@ def _stream_lines(path: Path, identity: IdRenewer, torn_bytes: list[int]) -> Ite
             renewed = identity.renew_line(line)
             yield renewed if renewed[-1:] == b"\n" else renewed + b"\n"
         if make_checkpoint(fd, status.st_size) != checkpoint:
-            raise Changed(f"{path}: the file changed while turnlog read it; nothing was written, try again")
+            raise Changed(f"{path}: the file changed while turnlog read it; nothing was written; try again")

@@ -19,7 +19,7 @@ _COPY_TITLE_PATTERN = re.compile(r"(?:Clone|Fork|Repair)(?: (\d+))? of (.*)", re
 
 
 def build_lineage_entry(verb: str, source: str, new: str) -> Body:
-    """Build the line that names the session from which a new one was made."""
+    """Build the line that names the session a new one was made from."""
     now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     origin = {"sessionId": source}
     return {"type": "turnlog", "verb": verb, "forkedFrom": origin, "sessionId": new, "timestamp": now}
@@ -34,13 +34,13 @@ def build_title_entries(title: str, session_id: str) -> list[Body]:
 
 
 def build_leaf_entry(leaf: str, prompt: str | None, session_id: str) -> Body:
-    """Build the entry that names the row from which the newest client continues."""
+    """Build the entry that names the row where the newest client continues."""
     entry: Body = {"type": "last-prompt", "leafUuid": leaf, "sessionId": session_id}
     return {"type": "last-prompt", "lastPrompt": prompt, **entry} if prompt else entry
 
 
 def find_last_prompt(session: Session, leaf: str | None) -> str | None:
-    """Return the last prompt before an entry, worded as in the client's list."""
+    """Return the last prompt before an entry, formatted as in the client's list of sessions."""
     typed = [turn.text for turn in list_turns_to(session, leaf or "") if turn.prompt.is_typed and turn.text.strip()]
     text = " ".join(typed[-1].split()) if typed else ""
     return (text if len(text) <= _MAX_PROMPT_CHARS else text[:_MAX_PROMPT_CHARS].rstrip() + "…") or None

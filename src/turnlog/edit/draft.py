@@ -1,9 +1,9 @@
 """A session file while it is being edited: a value that edits take and return.
 
 A row is a line of the file, or a line that an edit created. A changed row stores only its changed top-level values;
-everything else stays byte for byte as in the file, including what turnlog does not understand. When a row is removed,
-references to it lead to that row's own nearest remaining ancestor, never to the line before it, which would join two
-branches.
+everything else is written byte for byte as in the file, including what turnlog does not understand. When a row is
+removed, references to it are redirected to its nearest remaining ancestor, never to the line before it, which would
+join two branches.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _KNOWN_KEYS = {
     "subtype": "subtype",
     "timestamp": "timestamp",
 }
-"""Keys that an entry knows without decoding its line again."""
+"""Keys whose values an entry has without decoding its line again."""
 LINK_KEYS = (
     "parentUuid",
     "logicalParentUuid",
@@ -35,9 +35,9 @@ LINK_KEYS = (
     "interruptedMessageId",
     "parentLastUuid",
 )
-"""Top-level keys that hold the uuid of another entry."""
+"""Top-level keys whose value is the uuid of another entry."""
 NESTED_LINK_KEYS = ("snapshot", "summarizedTurnPromptUuids")
-"""Top-level keys whose values hold uuids of other entries; so does `compactMetadata`, see `_relink_preserved`."""
+"""Top-level keys whose values contain uuids of other entries; for `compactMetadata` see `_relink_preserved`."""
 
 _LinkFollower = Callable[[str], str | None]
 RowChanges = Mapping[int, Mapping[str, Any]]
@@ -50,7 +50,7 @@ class DraftRow(NamedTuple):
     item: EntryOrScrap | None = None
     """The line in the file; None for a line that an edit created."""
     changed: Mapping[str, Any] = _NO_CHANGES
-    """Top-level keys with their new values, or `REMOVE_KEY`. For a line that an edit created: all of it."""
+    """Top-level keys with their new values, or `REMOVE_KEY`; for a line that an edit created, all its keys."""
 
     @property
     def entry(self) -> Entry | None:
@@ -109,7 +109,7 @@ class Draft(NamedTuple):
         return self._replace(rows=tuple(rows))
 
     def without_rows(self, removed: Collection[int]) -> Draft:
-        """Return the draft without some rows; references to them go to their nearest remaining ancestor."""
+        """Return the draft without some rows; redirect references to them to the nearest remaining ancestor."""
         if not removed:
             return self
         fixed = self.with_changes(_relink_rows(self, frozenset(removed)))
@@ -125,7 +125,7 @@ class Draft(NamedTuple):
         return 0 if (torn := self._torn_line()) is None else torn.size
 
     def without_torn_end(self) -> Draft:
-        """Return the draft without an incomplete last line, which in a new file would stay a broken line for ever."""
+        """Return the draft without an incomplete last line, which nothing would ever complete in a new file."""
         torn = self._torn_line()
         return self if torn is None else self._replace(rows=tuple(row for row in self.rows if row.item is not torn))
 
@@ -157,7 +157,7 @@ class Draft(NamedTuple):
             yield raw
 
     def _continues_line(self, at: int) -> bool:
-        """Tell whether the next row is on the same line in the file, so that it stays on the same line here."""
+        """Return whether the next row is on the same line in the file, and so must be on the same line here."""
         item, following = self.rows[at].item, self.rows[at + 1].item if at + 1 < len(self.rows) else None
         return (
             item is not None
@@ -174,7 +174,7 @@ class Draft(NamedTuple):
 
 
 def is_torn_line(item: EntryOrScrap) -> bool:
-    """Tell whether a last line without a line end is incomplete: still being written, or NUL bytes after a crash."""
+    """Return whether an unterminated last line is incomplete: still being written, or NUL bytes after a crash."""
     return isinstance(item, Scrap) and item.kind in ("torn", "padding")
 
 
@@ -247,7 +247,7 @@ def _relink_row(draft: Draft, row: DraftRow, parents: Container[str], follow: _L
 
 
 def _relink_preserved(draft: Draft, facts: Body, removed: Container[str], follow: _LinkFollower) -> Body:
-    """Remove rows from what a compaction preserved: if a named row is missing, the client drops all of them."""
+    """Remove rows from what a compaction preserved: if a listed row is missing, the client drops them all."""
     messages, segment = facts.get("preservedMessages"), facts.get("preservedSegment")
     if isinstance(messages, dict):
         lists = {
@@ -278,7 +278,7 @@ def _relink_preserved(draft: Draft, facts: Body, removed: Container[str], follow
 
 
 def _list_segment_uuids(draft: Draft, segment: Body) -> list[str]:
-    """List the uuids from the head of a preserved segment to its tail; none if they are not connected."""
+    """List the uuids from the head of a preserved segment to its tail; empty if they are not connected."""
     parents = {draft.get_uuid(row): draft.get_parent_uuid(row) for row in draft.rows}
     head, at = segment.get("headUuid"), segment.get("tailUuid")
     uuids: list[str] = []
@@ -291,13 +291,13 @@ def _list_segment_uuids(draft: Draft, segment: Body) -> list[str]:
 
 
 def _may_have_references(draft: Draft, row: DraftRow) -> bool:
-    """Tell whether a row can refer to anything but its parent; most lines need not be decoded for that."""
+    """Return whether a row can refer to anything but its parent, without decoding most lines."""
     kind = draft.get_value(row, "type")
     return kind not in ("assistant", "progress", "attachment")
 
 
 def _relink_value(value: Any, parents: Container[str], follow: _LinkFollower) -> Any:
-    """Replace all uuids in a value with those they lead to; lists lose uuids that lead nowhere."""
+    """Replace all uuids in a value with their new targets; uuids without a target are dropped from lists."""
     if isinstance(value, str):
         return follow(value) if value in parents else value
     if isinstance(value, list):

@@ -1,8 +1,8 @@
-"""New ids for a session: its own id and that of every entry, with all references to them.
+"""Gives a session new ids: its own id and that of every entry, with all references to them.
 
-Otherwise nothing would distinguish a session from its copy: the client counts a message once by its uuid, and an entry
-that refers to another must find the one in its own file. What people and models said stays exactly as it is, even where
-it contains an id. So do signatures and the ids of messages, requests and calls, which are the API's.
+Otherwise a session and its copy could not be told apart: the client counts a message once by its uuid, and an entry
+that refers to another must find the one in its own file. What people and models said is not changed, even where
+it contains an id. Nor are signatures and the ids of messages, requests and calls, which are the API's.
 """
 
 from __future__ import annotations
@@ -28,29 +28,29 @@ from turnlog.entries.patch import (
 UNTOUCHED_TEXT_KEYS = frozenset(
     "message content lastPrompt summary rendered renderedInHumanTurn customTitle aiTitle".split()
 )
-"""Top-level values that are texts, in which no id is replaced."""
+"""Top-level values that are text, in which ids are not replaced."""
 _KEYS_WITHOUT_IDS = UNTOUCHED_TEXT_KEYS | frozenset(
     "type subtype version cwd gitBranch timestamp isSidechain userType requestId isMeta toolUseID slug level entrypoint"
     " permissionMode agentId requestRef origin isCompactSummary isVisibleInTranscriptOnly parentToolUseID"
     " sourceToolUseID promptSource turnOrigin requestedModel effort".split()
 )
-"""Top-level values that contain no ids of entries; most bytes of a file are in them."""
+"""Top-level values that never contain entry ids; they make up most of a file."""
 _OWN_ID_KEYS = frozenset({"uuid", "promptId", *LINK_KEYS})
 _REFERENCE_KEYS = frozenset(LINK_KEYS) - {"parentUuid"}
-"""Top-level links that may refer elsewhere: to an entry of another session, or to an invented id."""
+"""Top-level links that may refer elsewhere: to an entry in another session, or to an invented id."""
 _SESSION_ID_KEYS = frozenset({"sessionId", "session_id"})
 _SESSION_PATH_KEYS = frozenset({"persistedOutputPath", "outputFile", "realParentDir"})
 """Keys of paths into the session's own folders, at any depth."""
 _ID_HINTS = {"data": (b'"uuid"',), "attachment": (b"uuid", b"Uuid", b"UUID", b"essageId"), "toolUseResult": ()}
-"""Hints for values that nearly every file has: without a hint or the session's id, they refer to no entry."""
+"""Hints for values that nearly every file has: without a hint or the session's id, they don't refer to an entry."""
 _LINK_KEY_PATTERN = re.compile(r"(?:uuids?|Uuids?|UUID|[mM]essageId)$")
 _FOREIGN_ID_KEYS = frozenset({"ownerAccountUuid", "ownerOrganizationUuid", "commandUuid"})
 """Keys that look like references to entries but are not."""
 _DROPPED_KEYS = ("forkedFrom",)
-"""Keys that a copy drops: it was made from its source, and the source says what it was forked from."""
+"""Keys that a copy drops: only the source states what the source was forked from."""
 _MIN_ID_VALUE_BYTES = 30
 _MAX_ID_VALUE_BYTES = 600
-"""A shorter value contains no id, and a longer string is a text."""
+"""A shorter value can't contain an id, and a longer string is text."""
 _QUOTED_UUID_BYTES = 38
 _UUID_PATTERN = re.compile(rb"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
 _LINKED_ID_PATTERN = re.compile(
@@ -62,7 +62,7 @@ _split_list = msgspec.json.Decoder(list[Raw]).decode
 
 
 class IdRenewer:
-    """Gives every id of a session and its sub-agents a new one, the same wherever the id occurs."""
+    """Replaces every id in a session and its sub-agents with a new one, the same wherever the id occurs."""
 
     def __init__(self, old: str, new: str, uuids: Iterable[str] = ()) -> None:
         self.old, self.new = old, new
@@ -76,7 +76,7 @@ class IdRenewer:
         self._referred: set[bytes] = set()
         """The ids that were renewed because something refers to them."""
         self._foreign: set[bytes] = set()
-        """The ids that no entry of the session has, as a first pass found; they stay."""
+        """The ids that a first pass found on no entry of the session; they are not replaced."""
         for uuid in uuids:
             self._owned.add(encode_json_line(uuid))
             self._renew_id(encode_json_line(uuid))
@@ -141,7 +141,7 @@ class IdRenewer:
         return self._renew_id(quoted)
 
     def _renew_link(self, quoted: bytes) -> Raw:
-        """Return the new id for one that is referred to; an id that no entry has stays."""
+        """Return the new id for a reference; an id that no entry has is returned unchanged."""
         if quoted in self._foreign:
             return Raw(quoted)
         if quoted in (_NIL_UUID, self._old_quoted):
@@ -151,7 +151,7 @@ class IdRenewer:
         return self._renew_id(quoted)
 
     def _renew_known(self, quoted: bytes) -> bytes:
-        """Return the new id for one that belongs to the session; others stay."""
+        """Return the new id for one that belongs to the session; return others unchanged."""
         renewed = self._fresh.get(quoted)
         if renewed is None:
             self._unrenewed.add(quoted)
@@ -166,14 +166,14 @@ class IdRenewer:
                 parts[key] = Raw(new)
 
     def _may_name_entry(self, key: str, value: bytes) -> bool:
-        """Tell whether a top-level value may refer to entries, without decoding it."""
+        """Return whether a top-level value may refer to entries, without decoding it."""
         hints = _ID_HINTS.get(key)
         if hints is None:
             return _UUID_PATTERN.search(value) is not None or any(hint in value for hint in _ID_HINTS["attachment"])
         return any(hint in value for hint in hints) or self._old in value
 
     def _renew_value(self, key: str, value: bytes) -> bytes:
-        """Return a nested value with new ids; long strings are texts and stay."""
+        """Return a nested value with new ids; long strings are text and are not changed."""
         first = value[:1]
         if first == b'"':
             is_link = _LINK_KEY_PATTERN.search(key) is not None and key not in _FOREIGN_ID_KEYS

@@ -1,8 +1,8 @@
-"""Running clients that do not report which session they have open: old ones, under Node.
+"""Finds running clients that do not report which session they have open: old ones, under Node.
 
 Such a client has the process title `claude` and no arguments, registers nothing, and opens its transcript only while
-it writes a line. What turnlog can see is its working folder, when it started and, on Linux, its environment. Linux
-has all of that in /proc; elsewhere turnlog runs `ps` and `lsof`. On Windows it sees nothing.
+it writes a line. turnlog can see its working folder, its start time and, on Linux, its environment. Linux
+has all of that in /proc; elsewhere turnlog runs `ps` and `lsof`. On Windows none of it is available.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class LooseClient(NamedTuple):
     """The id of the process that started it."""
     started: float
     folders: tuple[str, ...]
-    """Its working folder, under every name that it may use; empty if turnlog can't see it."""
+    """All names of its working folder; empty if unknown."""
     config_dir: Path | None = None
-    """None if turnlog can't see it."""
+    """None if unknown."""
     writing: frozenset[str] = frozenset()
-    """The files that it has open for writing, as far as turnlog looked."""
+    """The files that it is known to have open for writing."""
 
 
 class ProcessesHidden(Exception):
@@ -53,7 +53,7 @@ def find_running_clients() -> list[LooseClient]:
 
 
 def is_client_process(arguments: list[str], title: str = "") -> bool:
-    """Tell whether a command line or a process name is that of a client."""
+    """Return whether a command line or a process name belongs to a client."""
     if title in _CLIENT_NAMES:
         return True
     name = PurePosixPath(arguments[0]).name if arguments else ""
@@ -62,7 +62,7 @@ def is_client_process(arguments: list[str], title: str = "") -> bool:
 
 
 def read_process_config_dir(pid: int) -> Path | None:
-    """Return the config folder that a process uses, from its environment; None if turnlog can't see it."""
+    """Return the config folder that a process uses, from its environment; None if unknown."""
     try:
         lines = (_PROC_FOLDER / str(pid) / "environ").read_bytes().split(b"\0")
     except OSError:
@@ -143,7 +143,7 @@ def ask_ps() -> Iterator[LooseClient]:
 
 
 def parse_elapsed(text: str) -> float | None:
-    """Convert `[[days-]hours:]minutes:seconds` to seconds; None if the text has another form."""
+    """Convert `[[days-]hours:]minutes:seconds` to seconds; None if the text has a different form."""
     days, _, clock = text.rpartition("-")
     parts = clock.split(":")
     if not all(part.isdecimal() for part in (*parts, days or "0")):
@@ -178,7 +178,7 @@ def parse_lsof(lines: Iterable[str]) -> tuple[tuple[str, ...], frozenset[str]]:
 
 
 def _run_program(command: list[str]) -> str | None:
-    """Return what a program prints; None if it can't be run."""
+    """Return the output of a program; None if it can't be run."""
     env = {**os.environ, "LC_ALL": "C"}
     try:
         result = subprocess.run(

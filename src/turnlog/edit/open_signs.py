@@ -1,7 +1,7 @@
 """Signs that a session is open in a running client.
 
     registered   `<config>/sessions/<pid>.json` of newer clients names it, and the process runs
-    command      a process was started with its id, as in `claude --resume <id>`, and not for a copy of it in another
+    command      a process was started with its id, as in `claude --resume <id>`, but not for a copy in another
                  config folder (Linux)
     handle       a process has one of its files open for writing (Linux); clients open it only for each write
     growth       one of its files was written within the last seconds
@@ -9,7 +9,7 @@
     client       a client that does not report its session runs in its folder and may have this one open
     unseen       turnlog can't list the processes of this system
 
-The first three are certain; the others are a reason to wait or to ask.
+The first three are certain; the others are reasons to wait or to ask.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from turnlog.entries.layout import is_session_id, scan_folder
 from turnlog.entries.slug import make_slug
 
 _SLACK_SECONDS = 2.0
-"""How far the start time of a process may be off: Linux counts it from boot, in whole seconds."""
+"""How inaccurate the start time of a process may be: Linux counts it from boot, in whole seconds."""
 _TAIL_BYTES = 1 << 16
 _ANSWER_MARKS = (b'"type":"assistant"', b'"type": "assistant"')
 
@@ -44,7 +44,7 @@ class ClientMatch(NamedTuple):
 
 
 def match_clients(target: SessionTarget, running: Iterable[LooseClient]) -> list[ClientMatch]:
-    """List the clients that may have a session open, those that write to it first."""
+    """List the clients that may have a session open, starting with those that write to it."""
     near = [client for client in _select_unregistered(target, running) if _works_in(client, target)]
     if not near:
         return []
@@ -62,7 +62,7 @@ def _select_unregistered(target: SessionTarget, running: Iterable[LooseClient]) 
 
 
 def _works_in(client: LooseClient, target: SessionTarget) -> bool:
-    """Tell whether a client offers this session; if turnlog can't see that, it may."""
+    """Return whether a client offers this session; True if that is unknown."""
     is_elsewhere = client.config_dir is not None and not _is_same_path(client.config_dir, target.config_dir)
     is_there = not client.folders or any(make_slug(folder) == target.path.parent.name for folder in client.folders)
     return is_there and not is_elsewhere
@@ -87,7 +87,7 @@ def _match_client(client: LooseClient, target: SessionTarget, others: list[float
 
 
 def _find_last_touch(target: SessionTarget) -> float:
-    """Return when a client last wrote the transcript, or a file that it writes when it resumes one."""
+    """Return when a client last wrote the transcript, or a file that it writes on resuming."""
     config, session_id = target.config_dir or target.path.parent, target.session_id
     paths = (
         target.path,
@@ -98,7 +98,7 @@ def _find_last_touch(target: SessionTarget) -> float:
 
 
 def _list_sibling_write_times(target: SessionTarget) -> list[float]:
-    """List when the other sessions of the folder that contain answers were last written."""
+    """List when the folder's other sessions that contain answers were last written."""
     files = [Path(item.path) for item in scan_folder(target.path.parent) if item.name.endswith(".jsonl")]
     others = [path for path in files if is_session_id(path.stem) and path.stem != target.session_id]
     return [_get_write_time(path) for path in others if _has_answer(path)]
@@ -183,7 +183,7 @@ def find_recent_writes(target: SessionTarget) -> list[OpenSign]:
 
 
 def find_suspect_sessions(targets: Iterable[SessionTarget]) -> list[SessionTarget]:
-    """Select the sessions that `find_open_signs` may report as open, with a single look at all processes."""
+    """Select the sessions that `find_open_signs` may report as open, listing all processes only once."""
     sessions = list(targets)
     if not sessions:
         return []
@@ -206,7 +206,7 @@ def find_suspect_sessions(targets: Iterable[SessionTarget]) -> list[SessionTarge
 
 
 def _list_running_clients() -> list[LooseClient] | None:
-    """List the running clients; None if turnlog can't see them."""
+    """List the running clients; None if the system does not show them."""
     try:
         return find_running_clients()
     except ProcessesHidden:
@@ -254,7 +254,7 @@ def _find_registered_signs(target: SessionTarget) -> Iterator[OpenSign]:
 
 
 def _find_process_signs(target: SessionTarget) -> Iterator[OpenSign]:
-    """Find signs in the processes of this user; none without /proc."""
+    """Find signs among this user's processes; without /proc there are none."""
     own_pid = os.getpid()
     file, folder = os.path.realpath(target.path), os.path.realpath(target.session_dir) + os.sep
     for item in scan_folder(_PROC_FOLDER):
@@ -280,7 +280,7 @@ def _was_started_with(pid: int, session_id: str) -> bool:
 
 
 def _has_session_elsewhere(pid: int, target: SessionTarget) -> bool:
-    """Tell whether a process was started for another config folder that has a session with the same id."""
+    """Return whether a process was started for another config folder that has a session with the same id."""
     folder = read_process_config_dir(pid)
     if folder is None or target.config_dir is None or os.path.realpath(folder) == os.path.realpath(target.config_dir):
         return False

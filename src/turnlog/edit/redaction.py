@@ -1,4 +1,4 @@
-"""A session without its secrets: turnlog redacts every string of every entry, and every file that belongs to it.
+"""Removes secrets from a session: from every string in every entry, and from every file that belongs to it.
 
 Everything is read twice: a secret that a rule finds once is then replaced everywhere, including earlier text. Thinking
 whose text changed is removed, because its signature would no longer match and the API would refuse it. So is a line
@@ -52,7 +52,7 @@ def redact_draft(draft: Draft, redactor: Redactor) -> Draft:
             values = {
                 **redactor.make_rehearsal().redact_entry_body(body),
                 **values,
-            }  # all keys, so that no earlier value of a repeated key stays
+            }  # all keys, so that no earlier value of a repeated key is left
         if values:
             changes[at] = values
         if (values and is_emptied_entry(body, values)) or _has_unread_secret(draft, row, values, redactor):
@@ -61,13 +61,13 @@ def redact_draft(draft: Draft, redactor: Redactor) -> Draft:
 
 
 def _holds_secret(raw: bytes, redactor: Redactor) -> bool:
-    """Tell whether bytes that are not an entry contain a secret; NUL bytes after a power cut don't make them binary."""
+    """Return whether bytes that are not an entry contain a secret, ignoring NUL bytes left by a power cut."""
     text = raw.replace(b"\0", b" ")
     return redactor.redact_file_data(text) != text
 
 
 def _has_unread_secret(draft: Draft, row: DraftRow, values: dict[str, Any], redactor: Redactor) -> bool:
-    """Tell whether an entry that could not be decoded completely contains a secret in the undecoded part."""
+    """Return whether an entry that could not be decoded completely contains a secret in the undecoded part."""
     if row.entry is None or row.entry.flaw is None:
         return False
     raw = draft.file.read_raw(row.entry)
@@ -93,7 +93,7 @@ def _is_thinking(block: object) -> bool:
 
 
 def is_emptied_entry(body: Body, values: dict[str, Any]) -> bool:
-    """Tell whether redaction removed the whole content of an entry."""
+    """Return whether redaction removed the whole content of an entry."""
     message, original = values.get("message"), body.get("message")
     if not isinstance(message, dict) or not isinstance(original, dict):
         return False
@@ -113,7 +113,7 @@ def redact_line(raw: bytes, redactor: Redactor) -> bytes:
 
 
 def _is_flawed_line(raw: bytes) -> bool:
-    """Tell whether a line can't be decoded in the ordinary way, so that part of it was not read."""
+    """Return whether a line can't be decoded in the ordinary way, so that part of it was not read."""
     try:
         decode_entry(raw)
     except DECODE_ERRORS:

@@ -1,4 +1,4 @@
-"""Give a session a title, the way the client's `/rename` does.
+"""Gives a session a title, as the client's `/rename` does.
 
 The client appends two entries, `custom-title` for its list of sessions and `agent-name` for the line above the
 prompt. It also stores the title in `<session id>/custom-title.json`, where it survives even if the transcript grows far
@@ -23,7 +23,7 @@ from turnlog.edit.undo.undo import AppendChange, CreateChange, FileChange, Rewri
 from turnlog.entries.atomic_file import replace_file
 
 MAX_TITLE_CHARS = 500
-"""A longer title would not be shown anywhere."""
+"""The client does not show longer titles in full anywhere."""
 
 
 class AppendResult(NamedTuple):

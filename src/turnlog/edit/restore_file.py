@@ -1,4 +1,4 @@
-"""Write a version of a file to a path that the user named, and keep a copy of what was there."""
+"""Writes a version of a file to a path that the user chose, and keeps a copy of the file it replaces."""
 
 from __future__ import annotations
 

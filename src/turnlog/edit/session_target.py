@@ -35,24 +35,24 @@ class SessionTarget(NamedTuple):
         return self.path.with_suffix("")
 
     def is_reached_by_link(self, path: Path) -> bool:
-        """Tell whether a path in the session's folder is reached only through a link, so it is not the session's."""
+        """Return whether a path in the session's folder is behind a link, so that it does not belong to the session."""
         return self.session_dir.is_symlink() and path != self.session_dir and path.is_relative_to(self.session_dir)
 
 
 def find_target(path: Path) -> SessionTarget:
-    """Return the session file at a path; refuses the demo and files that the client would not treat as a session."""
+    """Return the session file at a path; refuse the demo and files that the client would not treat as a session."""
     if is_demo(path):
         raise UsageError("the demo's sessions can't be changed; name one of your own")
     if path.suffix != ".jsonl" or not is_session_id(path.stem):
         raise UsageError(f"{path}: the file name is not a session id, so Claude Code does not list it as a session")
-    # Not resolved: a link must still look like one. But `..` and the current folder must not hide where it is.
+    # Not resolved: a link must still be recognisable. But `..` and the current folder must not hide where it is.
     whole = Path(os.path.abspath(path))  # noqa: PTH100
     projects = whole.parent.parent
     return SessionTarget(whole, whole.stem, projects.parent if projects.name == "projects" else None)
 
 
 def check_is_session(target: SessionTarget) -> None:
-    """Refuse a file that is not a session of the client, with the reason; usually its beginning is enough to tell."""
+    """Refuse a file that is not a Claude Code session, with the reason; usually only its start is read."""
     fd, status = open_regular_file(target.path)
     try:
         head = read_at(fd, 0, _HEAD_BYTES)
@@ -71,7 +71,7 @@ def check_is_session(target: SessionTarget) -> None:
 
 
 def clean_one_line(text: str, label: str, max_chars: int) -> str:
-    """Return a title or tag on one line; refuses characters that can't be displayed."""
+    """Return a title or tag on one line; refuse characters that can't be displayed."""
     line = " ".join(text.split())
     if not line:
         raise UsageError(f"the {label} is empty")

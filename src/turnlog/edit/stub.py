@@ -1,4 +1,4 @@
-"""A stub: what a client wrote to the old path of a session that was moved or deleted while it was open.
+"""Stubs: files that a client wrote to the old path of a session that was moved or deleted while it was open.
 
 The client keeps the conversation in memory and only appends. So the new file starts in the middle: its first entry
 continues one that only the original has. The original followed by the stub is the whole session.
@@ -19,7 +19,7 @@ _BLOCK_BYTES = 1 << 20
 
 
 def is_continuation(stub: Path, original: Path) -> bool:
-    """Tell whether a file continues another: every parent that it lacks is in the other."""
+    """Return whether a file continues another: every parent missing from it is in the other."""
     if not (_is_plain_file(stub) and _is_plain_file(original) and stub.suffix == original.suffix == ".jsonl"):
         return False
     try:
@@ -54,7 +54,7 @@ def _find_first_entry(linked: list[Entry]) -> Entry:
 
 
 def begins_with_file(path: Path, original: Path) -> bool:
-    """Tell whether a file starts with the whole content of another."""
+    """Return whether a file starts with the whole content of another."""
     if not (_is_plain_file(path) and _is_plain_file(original)) or path.stat().st_size < original.stat().st_size:
         return False
     with path.open("rb") as one, original.open("rb") as other:

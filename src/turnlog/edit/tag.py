@@ -1,4 +1,4 @@
-"""Tag a session or remove its tag, with an entry that the client's list of sessions understands."""
+"""Tags a session or removes its tag, with an entry that the client's list of sessions understands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A note beside a session that is being written, so that what a killed process left of it can be found and removed.
+"""A note beside a session that is being written, so that the files a killed process left can be found and removed.
 
     <project>/.turnlog-making-<new id>     {session_id, pid, procStart, pidDomain, todos}
 
@@ -65,7 +65,7 @@ def _is_being_made(note: Path) -> bool:
     fields: dict[str, Any] = read_client_file(str(note))
     pid, domain = fields.get("pid"), fields.get("pidDomain")
     with contextlib.suppress(OSError):
-        if fields and domain != read_process_domain():  # its process can't be checked
+        if fields and domain != read_process_domain():  # the process runs elsewhere and can't be checked
             return time.time() - note.lstat().st_mtime < _MAX_AGE_SECONDS
     return type(pid) is int and 0 < pid < 1 << 31 and is_process_alive(pid, fields.get("procStart"))
 
@@ -80,7 +80,7 @@ def _find_copies(folder: Path, root: Path, session_id: str) -> Iterator[Path]:
 
 
 def _find_todos(note: Path, root: Path, session_id: str) -> Iterator[Path]:
-    """Find its to-do lists: all sessions share their folder, so only the note knows their names."""
+    """Find its to-do lists: all sessions share their folder, so only the note contains their names."""
     names = read_client_file(str(note)).get("todos")
     for name in names if isinstance(names, list) else ():
         if isinstance(name, str) and session_id in name and name == PurePath(name).name:

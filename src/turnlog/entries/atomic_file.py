@@ -171,7 +171,7 @@ def check_unchanged(real: Path, status: os.stat_result, expected: Checkpoint | N
     if expected is not None:
         reason = reason or find_stale_reason(real, expected) or (None if now.st_size == expected.size else "written")
     if reason:
-        raise Changed(f"{real}: was {reason} in the meantime; nothing was written, try again")
+        raise Changed(f"{real}: was {reason} in the meantime; nothing was written; try again")
 
 
 def _write_temporary(real: Path, data: bytes | Iterable[bytes]) -> Path:

@@ -20,7 +20,7 @@ _COMPANION_SUFFIXES = ("-wal", "-shm", "-journal")
 
 
 def is_database_damage(error: apsw.Error, path: Path) -> bool:
-    """Whether opening a database failed because it is damaged; the caller has closed the connection."""
+    """Return whether opening a database failed because it is damaged; the caller has closed the connection."""
     if isinstance(error, _PASSING_ERRORS):
         return False
     places = [path, *(path.with_name(path.name + ending) for ending in _COMPANION_SUFFIXES)]

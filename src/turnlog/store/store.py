@@ -127,7 +127,7 @@ class Store:
             raise Busy(f"{self.path}: another process is holding the index locked; try again later") from None
 
     def shows_damage(self, error: apsw.Error) -> bool:
-        """Whether an error comes from damage in the file rather than from the statement that raised it."""
+        """Return whether an error comes from damage in the file rather than from the statement that raised it."""
         if isinstance(error, DAMAGE_ERRORS):
             return True
         if not isinstance(error, apsw.SQLError):

@@ -84,7 +84,7 @@ def _write_wake(wakes: str, data: bytes) -> None:
 
 
 def _is_first(path: str) -> bool:
-    """Whether no worker is starting; one that is will read the wakes after deleting this file."""
+    """Return whether no worker is starting; one that is will read the wakes after deleting this file."""
     try:
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     except FileExistsError:

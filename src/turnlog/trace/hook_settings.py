@@ -97,7 +97,7 @@ def build_hook_command(options: HookOptions, since: int) -> str:
 
 
 def is_our_hook(text: str) -> bool:
-    """Whether a command runs our hook, of this installation or another."""
+    """Return whether a command runs our hook, of this installation or another."""
     return _OUR_HOOK.search(text) is not None
 
 
@@ -157,7 +157,7 @@ def apply_settings_plan(plan: SettingsPlan) -> None:
     if plan.is_idle:
         return
     if _read_bytes(plan.path) != plan.before:
-        raise TurnlogError(f"{plan.path}: was changed by another program; nothing was written, try again")
+        raise TurnlogError(f"{plan.path}: was changed by another program; nothing was written; try again")
     mode = plan.path.stat().st_mode & 0o777 if plan.before is not None else 0o600
     if plan.makes_backup and plan.before is not None:
         durable_write.write_durably(plan.backup, plan.before, mode)

@@ -92,7 +92,7 @@ def _is_lacking(outbox: Outbox, target: TraceTarget, file: SessionFile, since: f
 
 
 def is_session_over(path: Path) -> bool:
-    """Whether a session that no client has registered is not in use by one that doesn't register."""
+    """Return whether a session that no client has registered is not in use by one that doesn't register."""
     if _is_quiet(path, OVER_AFTER_SECONDS):
         return True
     return _FIRST_REGISTERING_VERSION <= parse_version(peek_safely(str(path)).last_version) < (999,)

@@ -115,7 +115,7 @@ def _read_tail(path: Path, progress: TraceProgress) -> SessionTail | None:
 
 
 def _stands_alone(session: Session, leaf: str | None) -> bool:
-    """Whether a part depends on earlier entries only by its first parent, and starts with a turn that has a time."""
+    """Return whether a part depends on earlier entries only through its first parent, and starts with a dated turn."""
     known = session.file.by_uuid.keys() | {leaf, None}
     if any(entry.parent_uuid not in known for entry in session.file.entries):
         return False
@@ -139,7 +139,7 @@ def _find_first_unsettled(session: Session, traces: list[Trace]) -> int | None:
 
 
 def _is_in_session(session: Session, trace: Trace) -> bool:
-    """Whether a trace starts in the session's own file, not in that of a sub-agent."""
+    """Return whether a trace starts in the session's own file, not in that of a sub-agent."""
     entries = session.file.entries
     return trace.start.index < len(entries) and entries[trace.start.index] is trace.start
 

@@ -188,7 +188,7 @@ class _SessionService:
         return lambda: any(other.event == "SessionEnd" for other in self._list_wakes())
 
     def _is_left(self, wake: Wake) -> bool:
-        """Whether nobody has continued the session since it ended."""
+        """Return whether nobody has continued the session since it ended."""
         return self.path.stat().st_mtime_ns < wake.time_ns + _AFTER_END_NS
 
     def _harvest_targets(self, signals: SessionSignals | None) -> bool:

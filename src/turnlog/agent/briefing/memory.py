@@ -147,7 +147,7 @@ class _MemorySearch:
                 yield from self.read_file(imported, kind, depth + 1)
 
     def _is_in_project(self, path: Path, root: Path, name: str) -> bool:
-        """Whether a file or folder of a project is inside it; warns if it exists outside."""
+        """Return whether a file or folder of a project is inside it; warns if it exists outside."""
         if self._external or not leaves_folder(path, root):
             return True
         if _path_exists(path):
@@ -155,7 +155,7 @@ class _MemorySearch:
         return False
 
     def _may_read(self, path: Path, name: str) -> bool:
-        """Whether no rule forbids reading a file that a project names; warns if one does."""
+        """Return whether no rule forbids reading a file that a project names; warns if one does."""
         if not _path_exists(path) or not self._is_unreadable(path):
             return True
         self._warn(f"{name} leads to {os.path.realpath(path)}, which a rule forbids reading; it is not sent")

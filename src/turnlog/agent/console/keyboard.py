@@ -268,7 +268,7 @@ def _read_terminal(fd: int) -> bytes:
 
 
 def is_dumb_terminal() -> bool:
-    """Whether the terminal understands no escape sequences."""
+    """Return whether the terminal understands no escape sequences."""
     return os.name != "nt" and os.environ.get("TERM", "dumb") == "dumb"
 
 

@@ -52,7 +52,7 @@ def pick_from_list(
 
 
 def matches_words(choice: ResumeChoice, words: str) -> bool:
-    """Whether the title, prompt, folder, branch and id of a session contain all words."""
+    """Return whether the title, prompt, folder, branch and id of a session contain all words."""
     known = " ".join((choice.title, choice.last_prompt or "", choice.cwd or "", choice.branch or "", choice.session_id))
     return all(word in known.casefold() for word in words.casefold().split())
 

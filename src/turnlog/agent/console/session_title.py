@@ -25,7 +25,7 @@ _MAX_TITLE_CHARS = 80
 
 
 def is_title_wanted(loop: AgentLoop) -> bool:
-    """Whether to request a title for the session."""
+    """Return whether to request a title for the session."""
     setup = loop.setup
     if setup.limits.dollars is not None and find_price(setup.small) is None:
         return False  # the session could no longer keep to its budget

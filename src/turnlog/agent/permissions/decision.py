@@ -50,7 +50,7 @@ class CallGuard(Protocol):
         ...
 
     def is_hidden(self, name: str) -> bool:
-        """Whether a rule denies the whole tool, so that it is not offered."""
+        """Return whether a rule denies the whole tool, so that it is not offered."""
         ...
 
     def build_unreadable_check(self, place: Workspace) -> Callable[[Path], bool]:

@@ -102,12 +102,12 @@ class FileAccess(Struct):
         return ALLOW_DECISION
 
     def is_hidden(self, path: Path) -> bool:
-        """Whether a rule forbids reading a file, so that a search must not show it."""
+        """Return whether a rule forbids reading a file, so that a search must not show it."""
         paths = list_spellings(str(path), self.place.cwd, self.home)
         return any(map(is_of_process, paths)) or self._find_matching_rule("deny", paths, READ_TOOLS) is not None
 
     def has_read_rules(self) -> bool:
-        """Whether any rule forbids or asks about reading some files."""
+        """Return whether any rule forbids or asks about reading some files."""
         return bool(
             self.rules.list_specific_rules("deny", READ_TOOLS) or self.rules.list_specific_rules("ask", READ_TOOLS)
         )
@@ -133,7 +133,7 @@ class FileAccess(Struct):
         return next((rule for rule in rules for path in paths if matches_path(rule, path, bases, self.home)), None)
 
     def _is_allowed_by_rules(self, paths: Sequence[Path], kind: str, tool: str) -> bool:
-        """Whether rules allow all names of the file, so that a link can't lead out of what is allowed."""
+        """Return whether rules allow all names of the file, so that a link can't lead out of what is allowed."""
         if self.rules.find_bare_rule("allow", tool):
             return True
         rules = self.rules.list_specific_rules("allow", {kind, tool})

@@ -41,12 +41,12 @@ class _Setting(NamedTuple):
 
 
 def is_run_by_git(path: Path, root: Path, home: Path) -> bool:
-    """Whether git would run a file of a working folder, or read settings from it."""
+    """Return whether git would run a file of a working folder, or read settings from it."""
     return any(path == named or named in path.parents for named in _iterate_named_files(root, home))
 
 
 def has_unknown_programs(folder: Path) -> bool:
-    """Whether a read-only git command would run a program that the folder's repository names."""
+    """Return whether a read-only git command would run a program that the folder's repository names."""
     repository = find_repository(folder)
     if repository is None:
         return False
@@ -61,13 +61,13 @@ def has_unknown_programs(folder: Path) -> bool:
 
 
 def _lies_elsewhere(value: str, top: Path) -> bool:
-    """Whether further settings are where an archive could not put them."""
+    """Return whether further settings are where an archive could not put them."""
     names = (os.path.normpath(value), os.path.realpath(value))
     return bool(_OUTSIDE_PATH.fullmatch(value)) and not any(Path(name).is_relative_to(top) for name in names)
 
 
 def _has_submodule(git_folder: Path) -> bool:
-    """Whether git would enter another repository, with its own settings."""
+    """Return whether git would enter another repository, with its own settings."""
     files = [git_folder / "index", *git_folder.glob("sharedindex.*")]
     return any(_SUBMODULE_MODE in _read_bytes(file, _MAX_INDEX_BYTES) for file in files)
 

@@ -93,7 +93,7 @@ class SettingsGuard:
         self.rules = PermissionRules(self.settings.with_flags(layer, place.root))
 
     def is_hidden(self, name: str) -> bool:
-        """Whether a rule denies the whole tool, by its name or the name of its kind."""
+        """Return whether a rule denies the whole tool, by its name or the name of its kind."""
         return self.rules.find_bare_rule("deny", name) is not None
 
     def build_unreadable_check(self, place: Workspace) -> Callable[[Path], bool]:
@@ -172,5 +172,5 @@ def build_readonly_check(place: Workspace) -> Callable[[str], bool]:
 
 
 def _may_leave_folder(pattern: str) -> bool:
-    """Whether a file name pattern may leave the folder it starts in."""
+    """Return whether a file name pattern may leave the folder it starts in."""
     return pattern.startswith(("/", "~", "\\")) or ".." in pattern.replace("\\", "/").split("/") or pattern[1:2] == ":"

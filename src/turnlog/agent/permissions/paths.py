@@ -48,7 +48,7 @@ def list_spellings(name: str, base: Path, home: Path) -> tuple[Path, ...]:
 
 
 def is_of_process(path: Path) -> bool:
-    """Whether a path is in `/proc`."""
+    """Return whether a path is in `/proc`."""
     return path.parts[:2] == (os.sep, "proc")
 
 
@@ -70,12 +70,12 @@ def _find_process_path(path: Path) -> Path | None:
 
 
 def lies_within(path: Path, folders: Iterable[Path]) -> bool:
-    """Whether a path is inside one of the folders."""
+    """Return whether a path is inside one of the folders."""
     return any(path.is_relative_to(name) for folder in folders for name in _list_folder_names(folder))
 
 
 def is_protected(path: Path) -> bool:
-    """Whether a file controls what other programs run."""
+    """Return whether a file controls what other programs run."""
     names = [fold_file_name(part).rstrip(". ") for part in path.parts]
     if sys.platform == "win32" and any(":" in part or re.search(r"~\d", part) for part in path.parts[1:]):
         return True  # streams and short names
@@ -103,7 +103,7 @@ def fold_file_name(name: str) -> str:
 
 
 def matches_path(rule: PermissionRule, path: Path, bases: Sequence[Path], home: Path) -> bool:
-    """Whether a path rule matches; a relative pattern starts in any of the bases."""
+    """Return whether a path rule matches; a relative pattern starts in any of the bases."""
     spec = (rule.spec or "").replace("\\", "/") if sys.platform == "win32" else rule.spec or ""
     if spec.startswith("//"):
         return _matches_below_bases(spec[1:], path, [Path(path.anchor or "/")], rule)

@@ -48,7 +48,7 @@ def find_repository(folder: Path) -> Repository | None:
 
 
 def is_trusted_repository(folder: Path, trusted: Iterable[Path]) -> bool:
-    """Whether git would use the repository of a trusted folder, one of its submodules, or none."""
+    """Return whether git would use the repository of a trusted folder, one of its submodules, or none."""
     repository = find_repository(folder)
     if repository is None:
         return True
@@ -57,7 +57,7 @@ def is_trusted_repository(folder: Path, trusted: Iterable[Path]) -> bool:
 
 
 def completes_repository(path: Path, names: Sequence[str]) -> bool:
-    """Whether writing to a path creates or changes a repository; `names` are its parts, case folded."""
+    """Return whether writing to a path creates or changes a repository; `names` are its parts, case folded."""
     if names and names[-1] in _REPOSITORY_MARKS:
         return True
     beside = zip(path.parents, reversed(names), strict=False)

@@ -108,12 +108,12 @@ def split_rule_list(texts: Sequence[str]) -> list[str]:
 
 
 def matches_name(rule: PermissionRule, name: str) -> bool:
-    """Whether a rule for sub-agents or skills matches a name."""
+    """Return whether a rule for sub-agents or skills matches a name."""
     return fnmatchcase(name, (rule.spec or "").removesuffix(":*"))
 
 
 def matches_host(rule: PermissionRule, host: str) -> bool:
-    """Whether a rule for the web matches a host."""
+    """Return whether a rule for the web matches a host."""
     pattern, host = (_normalise_host(text) for text in ((rule.spec or "").partition(":")[2], host))
     if pattern.startswith("*."):
         return host.endswith(pattern[1:])
@@ -130,12 +130,12 @@ def _normalise_host(name: str) -> str:
 
 
 def matches_command(rule: PermissionRule, text: str) -> bool:
-    """Whether a Bash rule matches a command."""
+    """Return whether a Bash rule matches a command."""
     return _compile_command_pattern(rule.spec or "").fullmatch(text) is not None
 
 
 def is_exact_rule(rule: PermissionRule) -> bool:
-    """Whether a Bash rule has no wildcard."""
+    """Return whether a Bash rule has no wildcard."""
     return "*" not in re.sub(r"\\.", "", rule.spec or "*")
 
 

@@ -15,12 +15,12 @@ _EXTERNAL_IMPORTS_KEY = "hasClaudeMdExternalIncludesApproved"
 
 
 def is_trusted_folder(folder: Path, config_dir: Path) -> bool:
-    """Whether the person trusts a folder or one of its parents."""
+    """Return whether the person trusts a folder or one of its parents."""
     return _has_agreed(_TRUSTED_KEY, (folder, *folder.parents), config_dir)
 
 
 def may_import_external(folder: Path, config_dir: Path) -> bool:
-    """Whether a project's instruction files may import files from outside the folder."""
+    """Return whether a project's instruction files may import files from outside the folder."""
     return _has_agreed(_EXTERNAL_IMPORTS_KEY, (folder,), config_dir)
 
 

@@ -89,7 +89,7 @@ def _try_lock(fd: int) -> bool:
 
 
 def _is_file_at(fd: int, path: Path) -> bool:
-    """Whether a path still leads to the opened file."""
+    """Return whether a path still leads to the opened file."""
     try:
         return os.path.samestat(os.fstat(fd), path.stat())
     except FileNotFoundError:

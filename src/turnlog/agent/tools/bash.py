@@ -47,7 +47,7 @@ def explain_exit_code(command: str, code: int) -> str | None:
 
 
 def is_expected_silent(command: str) -> bool:
-    """Whether a command prints nothing on success."""
+    """Return whether a command prints nothing on success."""
     parts = _split_simple_commands(command, frozenset({";", "&&"}))
     return bool(parts) and all(
         words[0] in _SILENT_PROGRAMS and not _COMMAND_JOINTS.intersection(words) for words in parts
@@ -55,13 +55,13 @@ def is_expected_silent(command: str) -> bool:
 
 
 def begins_with_pause(command: str) -> bool:
-    """Whether a command starts with a sleep, so that moving it to the background gains nothing."""
+    """Return whether a command starts with a sleep, so that moving it to the background gains nothing."""
     parts = _split_simple_commands(command)
     return bool(parts) and parts[0][0] == "sleep"
 
 
 def changes_folder(command: str) -> bool:
-    """Whether a command changes its folder."""
+    """Return whether a command changes its folder."""
     return any(words[0] in _FOLDER_CHANGING_PROGRAMS for words in _split_simple_commands(command))
 
 
@@ -101,7 +101,7 @@ class Bash(DescribedTool):
         self._is_readonly = is_readonly
 
     def is_safe(self, arguments: Object) -> bool:
-        """Whether the command only reads and stays in its folder, so that later calls don't depend on it."""
+        """Return whether the command only reads and stays in its folder, so that later calls don't depend on it."""
         command = arguments["command"]
         return not (arguments.get("run_in_background") or _FOLDER_CHANGE_PATTERN.search(command)) and self._is_readonly(
             command

@@ -37,7 +37,7 @@ class DescribedTool(Tool):
         return schema
 
     def is_safe(self, arguments: Object) -> bool:
-        """Whether a call may run in parallel with others."""
+        """Return whether a call may run in parallel with others."""
         return self.only_reads
 
 

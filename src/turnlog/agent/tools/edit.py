@@ -99,7 +99,7 @@ def _apply_edit(
 
 
 def _is_stale_file(before: TextFile, path: Path, request: EditRequest, files: SeenFiles) -> bool:
-    """Whether the file changed since it was read; raises RejectedCall if a non-empty file was never read."""
+    """Return whether the file changed since it was read; raises RejectedCall if a non-empty file was never read."""
     if not request.old:
         if before.shown_text.strip():
             raise RejectedCall("Cannot create new file - file already exists.")

@@ -51,7 +51,7 @@ class IgnoreRule(NamedTuple):
     folder: str
 
     def applies_to(self, path: str, is_folder: bool) -> bool:
-        """Whether the rule matches a path."""
+        """Return whether the rule matches a path."""
         inner = path[len(self.folder) :].lstrip("/") if path.startswith(self.folder) else ""
         return (is_folder or not self.only_folders) and self.fits.fullmatch(inner) is not None
 
@@ -80,7 +80,7 @@ def _translate_glob_part(found: re.Match[str]) -> str:
 
 
 def apply_ignore_rules(rules: Sequence[IgnoreRule], path: str, is_folder: bool) -> bool | None:
-    """Whether the last matching rule is a plain one (True) or an exception (False); None if none matches."""
+    """Return whether the last matching rule is a plain one (True) or an exception (False); None if none matches."""
     return next((not one.is_exception for one in reversed(rules) if one.applies_to(path, is_folder)), None)
 
 
@@ -107,7 +107,7 @@ class GrepScope(NamedTuple):
     ignores: bool
 
     def is_searched(self, path: str, is_folder: bool, ignored: Sequence[IgnoreRule]) -> bool:
-        """Whether a file or folder is searched."""
+        """Return whether a file or folder is searched."""
         is_chosen = apply_ignore_rules(self.chosen, path, is_folder)
         if is_chosen is not None:
             return is_chosen

@@ -73,7 +73,7 @@ class SeenFiles:
         return sight is not None and sight.text is not None
 
     def is_changed(self, path: Path, status: os.stat_result, text: str) -> bool:
-        """Whether the content of a seen file has changed; a new time alone is no change."""
+        """Return whether the content of a seen file has changed; a new time alone is no change."""
         sight = self._seen[_resolve_real_path(path)]
         if (status.st_mtime_ns, status.st_size) == (sight.mtime_ns, sight.size):
             return False
@@ -92,7 +92,7 @@ class SeenFiles:
 
 
 def is_unwritten_since(status: os.stat_result, moment: datetime) -> bool:
-    """Whether a regular file was not written since a moment, which sessions record in whole milliseconds."""
+    """Return whether a regular file was not written since a moment, which sessions record in whole milliseconds."""
     return stat.S_ISREG(status.st_mode) and status.st_mtime_ns // 1_000_000 <= round(moment.timestamp() * 1000)
 
 

@@ -116,7 +116,7 @@ def stat_regular_file(path: Path) -> os.stat_result:
 
 
 def is_utf_16_file(path: Path) -> bool:
-    """Whether a file starts with the UTF-16 byte-order mark."""
+    """Return whether a file starts with the UTF-16 byte-order mark."""
     with word_system_errors("open", path), path.open("rb") as file:
         return file.read(len(_UTF_16_MARK)) == _UTF_16_MARK
 

@@ -85,7 +85,7 @@ class Tool(Protocol):
         ...
 
     def is_safe(self, arguments: Object) -> bool:
-        """Whether a call changes nothing, so that it may run in parallel with others."""
+        """Return whether a call changes nothing, so that it may run in parallel with others."""
         ...
 
     def run(self, arguments: Object, context: CallContext) -> CallResult:

@@ -1,1 +1,1 @@
-"""Shorten the texts of older turns, and summarise them."""
+"""Shortens the text of older turns, and summarises them."""

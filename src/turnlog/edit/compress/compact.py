@@ -1,11 +1,11 @@
 """Replace a conversation with a summary, in the two lines that the client itself writes.
 
-    system/compact_boundary     parentUuid null; what came before (logicalParentUuid), which rows are kept, tokens
+    system/compact_boundary     parentUuid null; the preceding row (logicalParentUuid), the kept rows, token counts
     user, isCompactSummary      the summary, with the client's own words around it
 
-Nothing is deleted: what the summary replaces is still in the file, but no longer sent. The last turns can be kept word
-for word: their rows stay where they are, the boundary names them, and the newest client sends them after the summary.
-Clients before 2.1.215 don't know about kept rows; for them the result must be made linear afterwards.
+Nothing is deleted: the replaced rows are still in the file, but no longer sent. The latest turns can be kept word
+for word: their rows don't move, the boundary lists them, and the newest client sends them after the summary.
+Clients before 2.1.215 don't support kept rows; for them the result must be made linear afterwards.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ Summariser = Callable[[Session, Sequence[Entry]], str]
 
 
 class DividedConversation(NamedTuple):
-    """A conversation in two parts: what a summary replaces, and what is kept."""
+    """A conversation in two parts: the rows that a summary replaces, and the rows that are kept."""
 
     summarised: list[Entry]
     kept: list[Entry]
@@ -69,12 +69,12 @@ class CompactedDraft(NamedTuple):
     kept: int
     """The number of turns that are kept word for word."""
     before: int
-    """Tokens of the conversation before, measured if possible."""
+    """The tokens of the conversation before the compaction, measured if possible."""
     after: int
 
 
 def divide_conversation(session: Session, keep: int) -> DividedConversation:
-    """Divide the resumed conversation before its last turns; UsageError if nothing is left to summarise."""
+    """Split the resumed conversation before its last turns; raise UsageError if nothing is left to summarise."""
     rows = session.build_thread().rows
     turns = list(dict.fromkeys(turn.number for row in rows if (turn := session.find_turn(row)) is not None))
     if not 0 <= keep < max(len(turns), 1):
@@ -165,7 +165,7 @@ def _build_summary(uuid: str, boundary: str, content: str, prompt_id: str, envel
 
 
 def _build_preserved_facts(anchor: str, uuids: Sequence[str]) -> Body:
-    """Name the kept rows in both of the client's ways."""
+    """List the kept rows in both forms that clients understand."""
     if not uuids:
         return {}
     return {

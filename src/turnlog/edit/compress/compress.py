@@ -1,9 +1,9 @@
-"""Shorten the texts of older turns, with a model or without one.
+"""Shortens the text of older turns, with a model or without one.
 
-This shortens what the model said in these turns and, on request, the prompts. Thinking, calls and results stay as they
-are, and so does code inside a text. A text stays unchanged if it is already short, if the model fails, or if the new
-text is not shorter or has lost a name, a path, a number or code; `model_shortener` and `extract` check that. Nothing is
-written here: the result says which entries would get which message.
+This shortens what the model said in these turns and, on request, the prompts. Thinking, calls, results, and code
+inside a text are not changed. A text is left unchanged if it is already short, if the model fails, or if the new
+text is not shorter or has lost a name, a path, a number or code; `model_shortener` and `extract` check this. Nothing is
+written here: the result contains the new message for each entry that would change.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from turnlog.session.usage.prices import SYNTHETIC_MODEL
 SMALL_MODEL = "claude-haiku-5-5"
 """The default model."""
 MIN_TEXT_CHARS = 240
-"""Texts with fewer characters, not counting code, stay as they are."""
+"""Texts with fewer characters, not counting code, are not shortened."""
 MAX_PARALLEL_REQUESTS = 4
 """The maximum number of requests at a time."""
 
@@ -59,7 +59,7 @@ class CompressedText(NamedTuple):
     slot: TextSlot
     short: str | None
     reason: str | None
-    """The reason why the text is unchanged."""
+    """Why the text is unchanged."""
 
     @property
     def text_after(self) -> str:
@@ -74,14 +74,14 @@ class CompressionResult:
     changes: dict[int, dict[str, Any]]
     """The new `message` of each changed entry, by its index."""
     pieces: tuple[CompressedText, ...]
-    """All texts of these turns, in the order of the file."""
+    """All texts in these turns, in file order."""
     turns: tuple[int, ...]
     to: float
     """The requested length as a share of the original."""
     model: str | None
     """The model that shortened the texts; None if none did."""
     used: Mapping[str, int]
-    """Tokens that its answers used, by the API's names."""
+    """The tokens it used, under the API's names."""
 
     @property
     def shortened_texts(self) -> list[CompressedText]:
@@ -89,22 +89,22 @@ class CompressionResult:
 
     @property
     def unshortened_texts(self) -> list[CompressedText]:
-        """The texts that should have become shorter and did not; texts that were already short are not among them."""
+        """The texts that could not be shortened, not counting texts that were already short."""
         return [piece for piece in self.pieces if piece.short is None and piece.reason != SHORT_ALREADY_REASON]
 
     @property
     def chars_before(self) -> int:
-        """The characters of all texts of these turns before compression."""
+        """The total characters in these turns before compression."""
         return sum(len(piece.slot.text) for piece in self.pieces)
 
     @property
     def chars_after(self) -> int:
-        """The characters of all texts of these turns after compression."""
+        """The total characters in these turns after compression."""
         return sum(len(piece.text_after) for piece in self.pieces)
 
     @property
     def ratio(self) -> float:
-        """The length of all texts of these turns as a share of the original."""
+        """The total length after compression as a share of the original."""
         return self.chars_after / self.chars_before if self.chars_before else 1.0
 
 
@@ -125,10 +125,10 @@ def compress_turns(
     progress: CompressProgress | None = None,
     current: Callable[[Entry], Any] | None = None,
 ) -> CompressionResult:
-    """Shorten the texts of some turns; without a model, sentences are left out.
+    """Shorten the text of some turns; without a model, by leaving out sentences.
 
     `current` returns the message that an entry has now, or None if an earlier edit removed the entry. A rejected key
-    stops everything; any other failure leaves a text unchanged. An interrupt ends all requests.
+    stops the whole run; any other failure leaves that text unchanged. An interrupt cancels all requests.
     """
     turns = list_chosen_turns(bands, len(session.turns))
     read_message = current or (lambda entry: session.read_body(entry).get("message"))
@@ -195,7 +195,7 @@ def _find_text_slots(entry: Entry, message: MessageObject, turn: int) -> Iterato
 
 
 def _get_plain_text(block: Any) -> str | None:
-    """Return the text of a block; one with citations refers to positions in itself and stays as it is."""
+    """Return the text of a block, or None if it has citations, which refer to positions in the text."""
     if not isinstance(block, dict) or block.get("type") != "text" or block.get("citations"):
         return None
     text = block.get("text")

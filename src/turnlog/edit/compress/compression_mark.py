@@ -1,8 +1,8 @@
 """The mark in a compressed session: which turns were shortened, and by how much.
 
 It follows the compressed turns as a notice of the client's own kind (`system`, `informational`): the client shows it,
-does not send it, and continues to read above it, unlike at a compaction boundary. If nothing follows these turns, or
-an answer is beside what follows, it is a line of turnlog's own, which no client reads.
+does not send it, and reads past it, unlike at a compaction boundary. If nothing follows these turns, or
+an answer is beside what follows, turnlog writes a line of its own type, which clients ignore.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def mark_compression(session: Session, draft: Draft, result: CompressionResult) 
 
 
 def describe_compression(result: CompressionResult) -> str:
-    """Describe the compression in a sentence."""
+    """Describe the compression in one sentence."""
     amount = f"{len(result.shortened_texts):,} texts of turns {min(result.turns)} to {max(result.turns)}"
     how = f"shortened by {result.model}" if result.model else "shortened by leaving sentences out"
     size = f"{result.chars_before:,} to {result.chars_after:,} characters"

@@ -1,9 +1,9 @@
-"""Shorten a text without a model, by leaving out sentences.
+"""Shortens a text without a model, by leaving out sentences.
 
-No word is rewritten. Sentences whose words are central to the text come first (SumBasic: the words of a chosen
+Nothing is reworded. Sentences whose words are central to the text are chosen first (SumBasic: the words of a chosen
 sentence count less from then on); the first sentence of the text, the first of each paragraph, and those with key terms
-count more. Code stays as it is, and a heading stays with what is below it. A line at the end says how many sentences
-were left out and lists the key terms that only they contained, so no name gets lost. The result is always the same for
+count more. Code is not changed, and a heading is kept with the text below it. A line at the end says how many sentences
+were left out and lists the key terms that only they contained, so no name is lost. The result is always the same for
 the same text.
 """
 
@@ -38,7 +38,7 @@ class TextExtract(NamedTuple):
 
 
 def is_extracted_text(text: str) -> bool:
-    """Tell whether sentences were already left out of a text."""
+    """Return whether sentences were already left out of a text."""
     return _NOTE_PATTERN.search(text) is not None
 
 

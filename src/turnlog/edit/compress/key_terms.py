@@ -50,7 +50,7 @@ def find_lost_terms(terms: Iterable[str], text: str) -> list[str]:
 
 
 def has_term(text: str, term: str) -> bool:
-    """Tell whether a text contains a key term, and not only as part of something longer."""
+    """Return whether a text contains a key term, and not only as part of something longer."""
     start = text.find(term)
     while start >= 0:
         end = start + len(term)
@@ -61,7 +61,7 @@ def has_term(text: str, term: str) -> bool:
 
 
 def _is_inside_word(text: str, at: int) -> bool:
-    """Tell whether the characters before and at a position belong to one word."""
+    """Return whether the characters before and at a position belong to one word."""
     return 0 < at < len(text) and _is_word_character(text[at - 1]) and _is_word_character(text[at])
 
 

@@ -12,7 +12,7 @@ _SPEAKER_LABELS = {"assistant": "answer", "user": "prompt"}
 
 
 def render_compress_log(result: CompressionResult, title: str = "") -> str:
-    """Render the report; quoted texts are in code blocks, so that nothing in them becomes part of the document."""
+    """Render the report. Quoted text is in code blocks, so that its markup has no effect."""
     return "\n".join(_render_lines(result, " ".join(title.split()))) + "\n"
 
 

@@ -1,7 +1,7 @@
-"""Shorten a text with a model, and check that the result contains what must survive.
+"""Shortens a text with a model, and checks that no code or key term was lost.
 
 Code never reaches the model: a placeholder line replaces it. An answer is accepted only if it is shorter, contains each
-placeholder once and in order, and has every key term of the original; otherwise the model gets one more try, with the
+placeholder once and in order, and has every key term of the original; otherwise the model is asked once more, with the
 reason.
 """
 
@@ -29,7 +29,7 @@ _TEXT_TAGS_PATTERN = re.compile(r"\A\s*<text>\s*|\s*</text>\s*\Z")
 
 
 class CoveredText(NamedTuple):
-    """A text with placeholder lines in the place of its code."""
+    """A text with its code replaced by placeholder lines."""
 
     text: str
     code: dict[str, str]
@@ -47,7 +47,7 @@ class CoveredText(NamedTuple):
 
 
 class ShortenedText(NamedTuple):
-    """A shorter text, or the reason why there is none."""
+    """A shorter text, or the reason that there is none."""
 
     text: str | None
     reason: str | None = None
@@ -68,7 +68,7 @@ def cover_code(text: str) -> CoveredText | None:
 
 
 def shorten_with_model(text: str, to: float, model: Model, name: str, cancel: Cancel | None = None) -> ShortenedText:
-    """Shorten a text to about a share of its characters, not counting code."""
+    """Shorten a text to roughly a given share of its characters, not counting code."""
     covered = cover_code(text)
     if covered is None:
         return ShortenedText(None, "contains ⟦, which turnlog uses in placeholders for code")
@@ -103,7 +103,7 @@ def _build_prompt(covered: CoveredText, to: float, names: list[str]) -> str:
 
 
 def _find_fault(text: str, reply: str, short: str | None, names: list[str]) -> str:
-    """Return what is wrong with an answer, or an empty text."""
+    """Return what is wrong with an answer, or an empty string."""
     if not reply:
         return "the answer is empty"
     if short is None:
@@ -117,7 +117,7 @@ def _find_fault(text: str, reply: str, short: str | None, names: list[str]) -> s
 
 
 def _estimate_max_tokens(text: str) -> int:
-    """Return the maximum tokens of an answer: as many as the text itself could have in any language."""
+    """Return the token limit for an answer: as many as the text itself could have in any language."""
     return max(512, min(32_000, len(text.encode("utf-8", "replace")) // 2))
 
 

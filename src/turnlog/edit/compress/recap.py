@@ -1,6 +1,6 @@
-"""A summary of a conversation without a model: what was asked and answered, which files were touched, what was run.
+"""Summarises a conversation without a model: what was asked and answered, which files were touched, what was run.
 
-It is an outline that quotes the session, and says so. It can't say what was decided, or why.
+The result is an outline that quotes the session, and says so. It can't show what was decided, or why.
 """
 
 from __future__ import annotations

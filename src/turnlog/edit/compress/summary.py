@@ -1,7 +1,7 @@
-"""A summary of a conversation by a model.
+"""Summarises a conversation with a model.
 
-The conversation is sent as plain text, not as its original messages. So any model can read it, including calls and
-signatures of others, and nothing in it is taken for an instruction.
+The conversation is sent as plain text, not as its original messages. Any model can therefore read it, including calls
+and signatures from other models, and does not mistake its content for instructions.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from turnlog.model.request import build_prompt_request
 from turnlog.session.session import Session
 
 MAX_CONVERSATION_CHARS = 400_000
-"""The maximum characters of a conversation that are sent."""
+"""The maximum number of characters to send."""
 MAX_SUMMARY_TOKENS = 8_000
 SUMMARY_SYSTEM_PROMPT = """\
 You write the summary that replaces a coding session from now on. The next person or model sees only your summary, so
@@ -45,7 +45,7 @@ _SUMMARY_PATTERN = re.compile(r"<summary>(.*?)(?:</summary>|\Z)", re.DOTALL)
 
 
 def build_model_summariser(model: Model, name: str, *, wish: str = "", cancel: Cancel | None = None) -> Summariser:
-    """Return a function that summarises with a model; `wish` says what matters most, as in `/compact`."""
+    """Return a function that summarises with a model; `wish` describes what matters most, as in `/compact`."""
 
     def summarise(session: Session, rows: Sequence[Entry]) -> str:
         emphasis = f"What matters most: {wish.strip()} " if wish.strip() else ""

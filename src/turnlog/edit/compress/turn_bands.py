@@ -1,4 +1,4 @@
-"""Which turns to edit: `turns=3..10`, `turns=4`, `oldest=40%`; several of them if they don't overlap."""
+"""Selections of turns to edit: `turns=3..10`, `turns=4`, `oldest=40%`; several may be given if they don't overlap."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class TurnBand(NamedTuple):
     """The oldest turns as a share of all; if set, `first` and `last` are not used."""
 
     def list_turns(self, count: int) -> range:
-        """List its turns in a session with `count` turns; UsageError if they are not there."""
+        """List its turns in a session with `count` turns; raise UsageError if some don't exist."""
         if self.share is not None:
             return range(1, max(1, int(count * self.share + 1e-9)) + 1)
         if not 1 <= self.first <= self.last <= count:
@@ -35,7 +35,7 @@ class TurnBand(NamedTuple):
 
 
 def parse_band(text: str) -> TurnBand:
-    """Parse a selection of turns; UsageError if the text is none."""
+    """Parse a selection of turns; raise UsageError if it is invalid."""
     if match := _TURNS_PATTERN.fullmatch(text.strip()):
         first = int(match[1])
         return TurnBand(text.strip(), first, int(match[2] or first))
@@ -55,7 +55,7 @@ class CompressSelection(NamedTuple):
 
 
 def parse_compress_selection(values: Iterable[str]) -> CompressSelection:
-    """Parse the values of an option: bands and `offline`, several of them separated by commas."""
+    """Parse the value of the option: bands and `offline`, separated by commas."""
     parts = [part.strip() for value in values for part in value.split(",")]
     return CompressSelection(
         [parse_band(part) for part in parts if part != OFFLINE_WORD] or [parse_band(DEFAULT_BAND)],
@@ -64,7 +64,7 @@ def parse_compress_selection(values: Iterable[str]) -> CompressSelection:
 
 
 def list_chosen_turns(bands: Iterable[TurnBand], count: int) -> list[int]:
-    """List all selected turns in order; UsageError if one is selected twice or is not there."""
+    """List all selected turns in order; raise UsageError if one is selected twice or does not exist."""
     if not count:
         raise UsageError("the session has no turns")
     chosen: dict[int, TurnBand] = {}

@@ -1,6 +1,6 @@
-"""Units of a text that are kept or left out as a whole: code, headings, list items, tables, sentences.
+"""Splits text into units that are kept or left out as a whole: code, headings, list items, tables, sentences.
 
-The units and the blanks between them make up the text, character by character.
+The units and the whitespace between them add up to the original text, character by character.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class TextUnit(NamedTuple):
 
 
 def split_units(text: str) -> list[TextUnit]:
-    """Split a text into units, in order; everything between them is blank."""
+    """Split a text into units, in order, with only whitespace between them."""
     units: list[TextUnit] = []
     for kind, start, end in _split_blocks(text):
         if kind == "sentence":
@@ -41,7 +41,7 @@ def split_units(text: str) -> list[TextUnit]:
 
 
 def join_units(text: str, kept: Sequence[TextUnit], units: Sequence[TextUnit]) -> str:
-    """Join units with the blanks between them; where some are left out, with the widest of the blanks there."""
+    """Join units with the whitespace between them; where units are left out, use the widest gap."""
     kept_set, parts = set(kept), list[str]()
     blanks, last = list[str](), 0
     for unit in units:
@@ -105,7 +105,7 @@ def _classify_line(line: str, before: UnitKind | None) -> UnitKind | None:
 
 
 def _continues_item(line: str, before: UnitKind | None) -> bool:
-    """Tell whether a line belongs to the list item above it."""
+    """Return whether a line belongs to the list item above it."""
     return before == "item" and line[:1] in " \t" and not _LIST_ITEM_PATTERN.match(line)
 
 
@@ -131,13 +131,13 @@ def _is_abbreviation(text: str, start: int, end: int) -> bool:
 
 
 def _is_lowercase_next(text: str, at: int) -> bool:
-    """Tell whether the next letter is lower-case: then no sentence ends here."""
+    """Return whether the next letter is lower-case, which means that no sentence ends here."""
     match = _NEXT_CHARACTER_PATTERN.match(text, at)
     return match is not None and match[0][-1].islower()
 
 
 def _trim_unit(text: str, kind: UnitKind, start: int, end: int) -> TextUnit | None:
-    """Return a unit without the blanks around it; indented lines stay indented."""
+    """Return a unit without surrounding whitespace, but with the indentation of its lines."""
     content = text[start:end]
     right = end - (len(content) - len(content.rstrip()))
     left = start if kind in ("item", "code", "table") else start + len(content) - len(content.lstrip())

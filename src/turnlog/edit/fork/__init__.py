@@ -1,1 +1,1 @@
-"""Sessions that continue from another point, in another form, or with another model."""
+"""Makes sessions that continue from a different point, in a different form, or with a different model."""

@@ -1,4 +1,4 @@
-"""The conversation that a client would resume, with one entry for each answer and each text sent to the model.
+"""The conversation that a client would resume, with one entry per answer and per message to the model.
 
 Messages are joined as in `session.resume.conversation`, but as entries: each message keeps the entry that it came from,
 and its blocks keep the form they have in the file.
@@ -54,7 +54,7 @@ class _MessageGroup(NamedTuple):
 
 
 def list_spoken_entries(rows: Iterable[Entry], file: Transcript) -> Iterator[SpokenEntry]:
-    """Yield the messages of these rows, in the order in which they are sent."""
+    """Yield the messages in these rows, in the order in which they are sent."""
     groups = _group_messages(
         _drop_unanswered([part for row in rows if (part := _build_part(row, file.read_body(row))) and part.blocks])
     )
@@ -71,7 +71,7 @@ def list_spoken_entries(rows: Iterable[Entry], file: Transcript) -> Iterator[Spo
 
 
 def _build_part(row: Entry, body: Body) -> _SpokenPart | None:
-    """Return the blocks that an entry sends, in the form they have in the file; None if it sends none."""
+    """Return the blocks of an entry that are sent, in the form they have in the file; None if there are none."""
     part = build_message_part(row, body, as_sent=False)
     if part is None or not part.blocks:
         return None
@@ -157,7 +157,7 @@ def _find_answer(groups: list[_MessageGroup], part: _SpokenPart) -> _MessageGrou
 
 
 def _build_user_entries(group: _MessageGroup, calls: set[Any]) -> Iterator[SpokenEntry]:
-    """Yield what is said to the model: results of the preceding answer come first, other results are dropped."""
+    """Yield what is said to the model: first the results for the preceding answer; other results are dropped."""
     answered: set[Any] = set()
     for part in sorted(group.parts, key=lambda item: not item.collect_ids("tool_result")):
         blocks = []
@@ -174,9 +174,9 @@ def _build_user_entries(group: _MessageGroup, calls: set[Any]) -> Iterator[Spoke
 
 
 def _build_answer_entries(group: _MessageGroup, unanswered: set[Any], *, is_last: bool) -> Iterator[SpokenEntry]:
-    """Yield an answer as one entry, without calls that have no result; those of the last answer form a second entry.
+    """Yield an answer as one entry, without calls that have no result; in the last answer, those form a second entry.
 
-    Clients invent results for such calls, or drop them together with the texts beside them, each in its own way.
+    Depending on the version, clients invent results for such calls, or drop them together with the text beside them.
     """
     first, last = group.parts[0], group.parts[-1]
     blocks = _join_answer_blocks(group.parts)

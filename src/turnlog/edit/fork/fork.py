@@ -1,10 +1,10 @@
-"""Continue from any point of a session: what leads to it stays; what came after it and other branches are removed.
+"""Continues from any point in a session: keeps what leads to it, and removes what came after it and other branches.
 
 All ancestors of the point are kept, across earlier compactions too, so that the fork can be forked again at any of its
-own points. Compactions that came later or on other branches are removed with their summaries, so the client resumes
-what they had replaced. Besides the ancestors, two kinds of rows stay: those that the client puts back beside the chain
-(parallel calls, their results, notes), and those that say nothing but belong to kept rows (attachments, progress, file
-snapshots).
+own points. Compactions that are later or on other branches are removed with their summaries, so the client resumes what
+they had replaced. Besides the ancestors, two kinds of rows are kept: those that the client restores beside the chain
+(parallel calls, their results, notes), and those without a message that belong to kept rows (attachments, progress,
+file snapshots).
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ class UncompactedRows(ResumeRows):
     """The rows of a file as if no compaction had dropped any, and the line of ancestors through them."""
 
     def _apply_compaction(self) -> None:
-        """Override the parent class to drop nothing."""
+        """Keep all rows, unlike the parent class."""
 
     def iterate_segments(self, leaf: str) -> Iterator[list[Entry]]:
-        """Yield the chains that lead to a row, one per compaction, the last first; each includes its boundary."""
+        """Yield the chains that lead to a row, one per compaction, last one first; each includes its boundary."""
         seen: set[RowKey] = set()
         key: RowKey = leaf
         while key is not None and key not in seen:
@@ -97,7 +97,7 @@ def fork_session(session: Session, draft: Draft, point: ForkPoint) -> Draft:
 
 
 def check_fork_resumes(session: Session, forked: Transcript) -> None:
-    """Refuse a fork that the client would not resume, or that breaks a rule that its source keeps."""
+    """Refuse a fork that the client would not resume, or that breaks a rule that its source follows."""
     before, after = judge_session(session), judge_session(Session(forked))
     if not after.resumes:
         raise Refused(f"{session.path}: Claude Code would not resume it from there; nothing was written")
@@ -120,7 +120,7 @@ def _list_preserved_rows(line: UncompactedRows, boundary: Entry) -> list[Entry]:
 
 
 def _find_companions(session: Session, kept: set[int], last: int) -> set[int]:
-    """Find entries that belong to kept rows but say nothing, and the session's metadata as it was at that point."""
+    """Find entries without a message that belong to kept rows, and the session's metadata as of that point."""
     entries = session.file.entries
     uuids = {entries[index].uuid for index in kept} - {None}
     sides = _find_side_chains(session, kept)
@@ -144,7 +144,7 @@ def _find_companions(session: Session, kept: set[int], last: int) -> set[int]:
 
 
 def _belongs_to_rows(session: Session, entry: Entry, uuids: set[RowKey]) -> bool:
-    """Tell whether an entry that is not an ancestor belongs to kept rows."""
+    """Return whether an entry that is not an ancestor belongs to kept rows."""
     if entry.type in ("user", "assistant", "last-prompt") or is_boundary(entry):
         return False
     if entry.type in _FILE_HISTORY_TYPES:
@@ -155,7 +155,7 @@ def _belongs_to_rows(session: Session, entry: Entry, uuids: set[RowKey]) -> bool
 
 
 def _find_side_chains(session: Session, kept: set[int]) -> set[int]:
-    """Find the entries of sub-agents inside the file that a kept call started."""
+    """Find the entries of sub-agents inside the file that were started by a kept call."""
     calls = {call.id: call for call in session.calls}
     indexes: set[int] = set()
     for agent in session.agents:
@@ -168,7 +168,7 @@ def _find_side_chains(session: Session, kept: set[int]) -> set[int]:
 def _repair_parents(line: UncompactedRows, segments: list[list[Entry]]) -> Iterator[tuple[int, str | None]]:
     """Yield the parents that the client uses where a loop starts or a parent is not in the file.
 
-    The client finds a missing parent by time, so it might choose another one after rows are removed.
+    The client finds a missing parent by time, so it might choose a different one after rows are removed.
     """
     for chain in segments:
         if line.up[chain[0].uuid] in line.rows and not is_boundary(chain[0]):
@@ -189,7 +189,7 @@ def _attach_rows(line: UncompactedRows, whole: list[Entry], kept: set[int]) -> I
 def _make_leaf_newest(
     line: UncompactedRows, places: dict[int, int], kept: set[int], leaf: str
 ) -> dict[int, dict[str, str]]:
-    """Return a later time for the last row if another row has a later one: old clients continue from the newest."""
+    """Return a later time for the last row if another row is later: old clients continue from the newest."""
     below = line.find_descendants([leaf])
     times = [
         time

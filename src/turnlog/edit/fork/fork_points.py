@@ -1,4 +1,4 @@
-"""Points of a session to continue from: a turn, an entry, the end of a branch, or just before a compaction.
+"""Points in a session to continue from: a turn, an entry, the end of a branch, or just before a compaction.
 
 A point names the last entry to keep. A turn ends with the last entry of its work; a compaction requested after it is
 not part of that work.

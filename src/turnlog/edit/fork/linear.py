@@ -1,9 +1,9 @@
 """The form of a session that every version of the client resumes completely: `--portable`.
 
 Old clients follow parents upwards from the newest entry. They lose parallel calls, everything above an entry of a type
-they don't know, and what a compaction preserved. So only what would be resumed stays, written as a single chain in the
-order in which it is sent: one entry for each answer, its results directly after it, ever later times. Prompts that
-were typed while the model worked and the output of local commands become plain user entries.
+they don't know, and what a compaction preserved. So only what would be resumed is kept, written as a single chain in
+the order in which it is sent: one entry for each answer, its results directly after it, with increasing times. Prompts
+that were typed while the model worked and the output of local commands become plain user entries.
 
 The result lacks other branches, what compactions replaced, progress entries, sidechains inside the file, and
 attachments, with which newer clients remind the model of files and modes.
@@ -34,7 +34,7 @@ class DraftReading(NamedTuple):
 
     file: Transcript
     places: dict[int, int]
-    """The position of the row that an entry comes from, by the index of the entry."""
+    """The position of each entry's row, by the index of the entry."""
 
 
 def reread_draft(draft: Draft) -> DraftReading:
@@ -79,7 +79,7 @@ def linearise_draft(session: Session, draft: Draft, leaf: str | None = None) -> 
 
 
 class _LinearRows:
-    """Rows that are each the child of the one before, with a later time."""
+    """A chain of rows, each of which is the child of the one before and has a later time."""
 
     def __init__(self, draft: Draft, read: DraftReading) -> None:
         self._draft, self._read = draft, read
@@ -145,7 +145,7 @@ def _find_boundary(read: DraftReading, rows: list[Entry]) -> Entry | None:
 
 
 def _drop_preserved_facts(body: Body) -> Body:
-    """Return the changes to a compaction with nothing before it: what it preserved is written out after it."""
+    """Return the changes to a compaction that becomes the first row: what it preserved is written out after it."""
     facts = body.get("compactMetadata")
     remaining = (
         {key: value for key, value in facts.items() if key not in _PRESERVED_KEYS} if isinstance(facts, dict) else {}

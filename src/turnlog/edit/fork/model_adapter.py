@@ -1,9 +1,9 @@
-"""A session that another model, or a model of another provider, can continue: `--for-model`.
+"""Adapts a session so that a different model, or another provider's model, can continue it: `--for-model`.
 
-What that model would refuse is removed or changed: thinking that another model signed (for another provider, all
-thinking), blocks that only the API itself can write, and names and ids that it does not accept. Blocks of tools that
-the API ran become the text that they contain. Images and documents stay, because turnlog does not know whether a model
-accepts them.
+Everything that the model would refuse is removed or changed: thinking that another model signed (for another provider,
+all thinking), blocks that only the API itself can write, and names and ids that it does not accept. Blocks from tools
+that the API ran become the text that they contain. Images and documents are kept, because turnlog can't know whether a
+model accepts them.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _MAX_OTHER_NAME_CHARS = 64
 
 
 class AdaptedDraft(NamedTuple):
-    """A draft that another model can continue, and how much was changed for that."""
+    """A draft that another model can continue, and the number of changes made."""
 
     draft: Draft
     counts: Mapping[str, int]
@@ -73,7 +73,7 @@ def adapt_to_model(draft: Draft, model: str) -> AdaptedDraft:
 
 
 class _ModelAdapter:
-    """Adapts the blocks of one draft to one model; None stands for another provider."""
+    """Adapts the blocks of one draft to one model; None means another provider's model."""
 
     def __init__(self, draft: Draft, model: str | None) -> None:
         self._draft = draft
@@ -81,12 +81,12 @@ class _ModelAdapter:
         self.counts: Counter[str] = Counter()
         self._names = ApiNames(_MAX_NAME_CHARS if model is not None else _MAX_OTHER_NAME_CHARS)
         self._api_results: dict[str, list[str]] = {}
-        """The texts that tools of the API returned, by the id of the call."""
+        """The text that the API's own tools returned, by call id."""
         for row in draft.rows:
             self._note_ids(row)
 
     def _note_ids(self, row: DraftRow) -> None:
-        """Record ids that stay as they are, and the texts that tools of the API returned."""
+        """Record ids that don't change, and the text that the API's own tools returned."""
         heads = row.entry.message.blocks if row.entry is not None and row.entry.message is not None else []
         for head in heads:
             if head.type == "tool_use":
@@ -98,7 +98,7 @@ class _ModelAdapter:
                     self._api_results[str(block["tool_use_id"])] = _collect_texts(block.get("content"))
 
     def _get_message(self, row: DraftRow) -> Body | None:
-        """Return the message of a row; None if it has none, or if its content is a plain text."""
+        """Return the message of a row; None if it has none, or if its content is plain text."""
         head = row.entry.message if row.entry is not None else None
         if row.changed.get("type", row.entry.type if row.entry is not None else None) not in ("user", "assistant"):
             return None
@@ -108,7 +108,7 @@ class _ModelAdapter:
         return message if isinstance(message, dict) and isinstance(message.get("content"), list) else None
 
     def list_changes(self) -> Iterator[tuple[int, Body]]:
-        """Yield a new message for each row that must change, by its position; empty content if nothing remains."""
+        """Yield a new message for each row that must change, by position; its content is empty if nothing is left."""
         for place, row in enumerate(self._draft.rows):
             if (message := self._get_message(row)) is None:
                 continue
@@ -189,7 +189,7 @@ class _ModelAdapter:
 
 
 def _collect_texts(value: object, depth: int = 0) -> list[str]:
-    """Collect the readable texts of an unknown block."""
+    """Collect the readable text in an unknown block."""
     if isinstance(value, str):
         return [value.strip()] if value.strip() else []
     if depth == _MAX_NESTING:

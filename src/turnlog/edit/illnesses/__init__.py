@@ -1,5 +1,5 @@
-"""What can go wrong with a session: each module detects, describes and repairs one family of illnesses.
+"""Detects and repairs what can go wrong with a session; each module handles one family of illnesses.
 
-`catalogue` lists them all and diagnoses a session, `verdict` judges whether a session can be resumed, and `repair`
+`catalogue` lists them all and diagnoses a session, `verdict` decides whether a session can be resumed, and `repair`
 applies the repairs. `illness` defines the values that they share.
 """

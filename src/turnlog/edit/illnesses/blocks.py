@@ -24,7 +24,7 @@ from turnlog.session.resume.refusals import (
 
 
 def detect_bad_thinking(view: ResumeView, symptoms: Symptoms) -> None:
-    """Find thinking that the API refuses; that of another provider's model does no harm while that model answers."""
+    """Find thinking that the API refuses; another provider's thinking is harmless while its model answers."""
     answers = {_get_message_key(row) for row in view.thread if _says_more(row)}
     for row, path, block in _list_blocks(view, "assistant"):
         if (
@@ -43,14 +43,14 @@ def _get_message_key(row: Entry) -> str:
 
 
 def _says_more(row: Entry) -> bool:
-    """Return whether an answer contains more than thinking; the client does not send one that stopped there."""
+    """Return whether an answer contains more than thinking; the client does not send one that only has thinking."""
     return row.type == "assistant" and any(
         b.type not in THINKING_TYPES for b in (row.message.blocks if row.message else [])
     )
 
 
 def repair_thinking(case: RepairCase) -> RepairAttempt:
-    """Remove all thinking of an answer if some of it is refused: it is signed as a whole."""
+    """Remove all thinking from an answer if some of it is refused: it is signed as a whole."""
     ill = {_get_message_key(entry) for entry in case.entries}
     entries = [entry for entry in case.session.entries if _get_message_key(entry) in ill and _has_thinking(entry)]
     emptied = case.drop_blocks(entries, lambda _, block: block.get("type") in THINKING_TYPES)
@@ -85,7 +85,7 @@ def detect_bad_images(view: ResumeView, symptoms: Symptoms) -> None:
 
 
 def repair_images(case: RepairCase) -> RepairAttempt:
-    """Replace each refused image by a text."""
+    """Replace each refused image with text."""
     reasons = {
         (spot.item.index, spot.blocks): symptom.text
         for symptom in case.symptoms
@@ -107,7 +107,7 @@ def repair_images(case: RepairCase) -> RepairAttempt:
 
 def _replace_images(block: Any, path: tuple[int, ...], reasons: dict[tuple[int, ...], str]) -> Any:
     if path in reasons:
-        from turnlog.session.window.pieces import CUT_MARK  # a diagnosis starts faster without it
+        from turnlog.session.window.pieces import CUT_MARK  # imported late: a diagnosis starts faster without it
 
         return {"type": "text", "text": f"{CUT_MARK}{reasons[path]}{_format_data_size(block)}, was removed]"}
     if isinstance(block, dict) and isinstance(block.get("content"), list):
@@ -132,7 +132,7 @@ BAD_IMAGE = Illness(
 
 
 def _list_blocks(view: ResumeView, kind: str) -> Iterator[tuple[Entry, tuple[int, ...], Body]]:
-    """Yield the blocks of the entries that would be resumed, including those inside results, each with its path."""
+    """Yield the blocks in the entries that would be resumed, including those inside results, each with its path."""
     wanted = THINKING_TYPES if kind == "assistant" else ("image", "tool_result")
     for row in view.thread:
         if row.type != kind or row.message is None or not any(block.type in wanted for block in row.message.blocks):
@@ -163,7 +163,7 @@ def detect_bad_tool_names(view: ResumeView, symptoms: Symptoms) -> None:
 
 
 def repair_tool_names(case: RepairCase) -> RepairAttempt:
-    """Give tools valid names, the same one for all calls of a tool."""
+    """Give tools valid names, the same one for all calls to a tool."""
     short = ApiNames(MAX_TOOL_NAME_CHARS)
     changes: dict[int, Body] = {}
     for entry in case.entries:

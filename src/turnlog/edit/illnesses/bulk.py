@@ -1,4 +1,4 @@
-"""Illnesses of size: results of megabytes, and files that consist mostly of progress reports."""
+"""Illnesses of size: results of several megabytes, and files that consist mostly of progress reports."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from turnlog.entries.entry import Body
 from turnlog.session.graph import holds_result
 
 GIANT_RESULT_BYTES = 1 << 20
-"""The size from which a result, not counting images, is giant."""
+"""The size, not counting images, at which a result counts as giant."""
 MIN_BLOAT_BYTES = 1 << 20
-"""The size from which progress reports are a problem."""
+"""The size at which progress reports become a problem."""
 _KEPT_CHARS_STEPS = (100_000, 10_000, 500, 0)
-"""How many characters of each text to keep: the first step that makes the result short enough."""
+"""Numbers of characters to keep from each text; the first that makes the result short enough is used."""
 _RESULT_COPY_KEY = "toolUseResult"
 
 
@@ -34,7 +34,7 @@ def detect_giant_results(view: ResumeView, symptoms: Symptoms) -> None:
 
 
 def _count_text_letters(value: Any) -> int:
-    """Count the characters in the texts of a JSON value, not counting images."""
+    """Count the characters in the strings of a JSON value, not counting images."""
     total, todo = 0, [value]
     while todo:
         inner = todo.pop()
@@ -48,7 +48,7 @@ def _count_text_letters(value: Any) -> int:
 
 
 def shorten_giant_results(case: RepairCase) -> RepairAttempt:
-    """Shorten results that are too long, and the client's copies of them, to head and tail."""
+    """Shorten results that are too long, and the client's copies of them, to their head and tail."""
     changes: dict[int, Body] = {}
     for entry in case.entries:
         body = case.session.read_body(entry)
@@ -66,7 +66,7 @@ def shorten_giant_results(case: RepairCase) -> RepairAttempt:
 
 
 def _shorten_body(body: Body, longest: int) -> Body:
-    from turnlog.edit.strip import content_cut  # a diagnosis starts faster without it
+    from turnlog.edit.strip import content_cut  # imported late: a diagnosis starts faster without it
 
     message: Any = body.get("message")
     content = [_shorten_block(block, longest) for block in message["content"]]
@@ -85,7 +85,7 @@ def _shorten_block(block: Any, longest: int) -> Any:
 
 
 def _shorten_texts(content: Any, longest: int) -> Any:
-    """Shorten like `cut_content`, but keep images: they are not what is too long."""
+    """Shorten like `cut_content`, but keep images, which are not the problem here."""
     from turnlog.edit.strip import content_cut
 
     if not isinstance(content, list):
@@ -125,7 +125,7 @@ def detect_progress_bloat(view: ResumeView, symptoms: Symptoms) -> None:
 
 
 def drop_progress(case: RepairCase) -> RepairAttempt:
-    """Remove progress reports; their children move to the reports' parents."""
+    """Remove progress reports; their children are attached to the reports' parents."""
     removed = {case.places[entry.index] for entry in case.entries}
     size = sum(entry.size for entry in case.entries)
     return RepairAttempt(

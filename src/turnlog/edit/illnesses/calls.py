@@ -1,4 +1,4 @@
-"""Illnesses of calls and results: a call has no result, a result has no call, or something comes between the two."""
+"""Illnesses of calls and results: a call has no result, a result has no call, or something is between the two."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _ENVELOPE_KEYS = (
 
 
 def detect_unmatched_calls(view: ResumeView, symptoms: Symptoms) -> None:
-    """Find calls without results, results without calls, and results that come too late."""
+    """Find calls without results, results without calls, and results that are too late."""
     session = view.session
     last = session.messages[-1].key if session.messages else None
     for call in session.calls:
@@ -57,7 +57,7 @@ def detect_unmatched_calls(view: ResumeView, symptoms: Symptoms) -> None:
 
 
 def _choose_severity(view: ResumeView, row: Entry) -> Severity:
-    """Return the severity; none of this does harm on a branch that is not resumed."""
+    """Return the severity; all of this is harmless on a branch that is not resumed."""
     return "warning" if row.index in view.members else "info"
 
 
@@ -200,7 +200,7 @@ LATE_RESULT = Illness(
 
 
 def _find_end_of_answer(session: Session, call: Entry) -> Entry:
-    """Return the last line of the answer that contains a call, as far as its lines follow each other."""
+    """Return the last consecutive line of the answer that contains a call."""
     identity, end = get_message_id(call), call
     seen = {call.index}
     while identity is not None:
@@ -253,7 +253,7 @@ def _with_parent(row: DraftRow, uuid: str | None) -> DraftRow:
 
 
 def _stays_on_answer(row: DraftRow, end: Entry | None) -> bool:
-    """Return whether a child of the end of an answer stays its child: a part of the answer, or a side chain."""
+    """Return whether a child of an answer's last line keeps its parent: part of the answer, or a side chain."""
     if row.entry is None or end is None:
         return False
     identity = get_message_id(end)
@@ -261,7 +261,7 @@ def _stays_on_answer(row: DraftRow, end: Entry | None) -> bool:
 
 
 def _move_results(draft: Draft, entry: Entry, wanted: set[str], end: Entry) -> Draft:
-    """Move the results of an entry directly after another one; the rest of it stays where it is."""
+    """Move the results in an entry directly after another entry; the rest of the entry is not moved."""
     at = draft.map_entry_places()[entry.index]
     row = draft.rows[at]
     results, rest = _split_results(draft.get_value(row, "message"), wanted)
@@ -279,7 +279,7 @@ def _move_results(draft: Draft, entry: Entry, wanted: set[str], end: Entry) -> D
 
 
 def _split_results(message: Any, wanted: set[str]) -> tuple[list[Any], list[Any]]:
-    """Separate the results of some calls in a message from everything else."""
+    """Separate the results for some calls in a message from everything else."""
     parts: tuple[list[Any], list[Any]] = ([], [])
     for block in message["content"]:
         is_result = (

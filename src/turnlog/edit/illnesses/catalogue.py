@@ -82,7 +82,7 @@ _REPAIR_ORDER = (
     *("giant-result", "progress-bloat"),
     *("not-in-picker", "title-not-in-tail"),
 )
-"""Lines, links, the end, calls, blocks, size, the list: a repair relies on the earlier ones."""
+"""Lines, links, the end, calls, blocks, size, the list: each repair relies on the earlier ones."""
 
 REPAIRS_BY_KIND: dict[str, Callable[[RepairCase], RepairAttempt]] = {
     kind: repair for kind in _REPAIR_ORDER if (repair := ILLNESSES[kind].repair) is not None
@@ -90,7 +90,7 @@ REPAIRS_BY_KIND: dict[str, Callable[[RepairCase], RepairAttempt]] = {
 """The kinds that can be repaired in a session's file, in the order of the repairs."""
 
 ALTERNATIVES_BY_KIND = {kind: illness.alternative for kind, illness in ILLNESSES.items() if illness.repair is None}
-"""The kinds that can't, each with what to do instead."""
+"""The kinds that can't be repaired there, each with what to do instead."""
 
 _DETECTORS: tuple[Callable[[ResumeView, Symptoms], None], ...] = (
     lines.detect_damaged_lines,
@@ -118,15 +118,15 @@ _DETECTORS: tuple[Callable[[ResumeView, Symptoms], None], ...] = (
 
 
 def diagnose_session(session: Session) -> list[Symptom]:
-    """Find the symptoms in a session's own file, the most severe first."""
+    """Find the symptoms in a session's own file, most severe first."""
     return diagnose_resume_view(ResumeView(session))
 
 
 def diagnose_resume_view(view: ResumeView) -> list[Symptom]:
-    """Find the symptoms of a session whose resume is already known."""
+    """Find the symptoms of a session whose resume view is already known."""
     symptoms = Symptoms()
     files.detect_foreign_file(view, symptoms)
-    if not symptoms.list_symptoms():  # nothing else can be said about a file of another program
+    if not symptoms.list_symptoms():  # nothing else is known about another program's file
         for detect in _DETECTORS:
             detect(view, symptoms)
     return symptoms.list_symptoms()

@@ -1,4 +1,4 @@
-"""Illnesses of a file as a whole: it can't be read, another program wrote it, or the client's state file is broken."""
+"""Illnesses of a whole file: it can't be read, another program wrote it, or the client's state file is broken."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ UNREADABLE = Illness(
 
 
 def detect_foreign_file(view: ResumeView, symptoms: Symptoms) -> None:
-    """Find a file that is not a session of Claude Code."""
+    """Find a file that is not a Claude Code session."""
     if reason := explain_foreign_file(view.session.file):
         symptoms.note("no-session", "error", reason)
 

@@ -1,6 +1,6 @@
-"""The values that every illness consists of: its description, its symptoms in a session, and the case for its repair.
+"""The types that describe an illness: its description, its symptoms in a session, and the case to repair.
 
-A module of this folder detects its illnesses into `Symptoms`, describes each as an `Illness`, and repairs a
+Each module in this folder detects its illnesses as `Symptoms`, describes each as an `Illness`, and repairs a
 `RepairCase` into a `RepairAttempt`.
 """
 
@@ -53,7 +53,7 @@ class Symptom(Struct, frozen=True):
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """The affected entries, each once, in the order of the file."""
+        """The affected entries, each once, in file order."""
         found = {spot.item.index: spot.item for spot in self.spots if isinstance(spot.item, Entry)}
         return tuple(found[index] for index in sorted(found))
 
@@ -78,7 +78,7 @@ class Symptoms:
         self._found.setdefault((kind, severity, text), [])
 
     def list_symptoms(self) -> list[Symptom]:
-        """Return the symptoms, the most severe first."""
+        """Return the symptoms, most severe first."""
         symptoms = [Symptom(*key, tuple(spots)) for key, spots in self._found.items()]
         return sorted(symptoms, key=lambda symptom: SEVERITIES.index(symptom.severity))
 
@@ -107,7 +107,7 @@ class RepairCase:
 
     @cached_property
     def view(self) -> ResumeView:
-        """What the client would resume of it."""
+        """The part of it that the client would resume."""
         return ResumeView(self.session)
 
     @cached_property
@@ -122,7 +122,7 @@ class RepairCase:
 
     @property
     def entries(self) -> list[Entry]:
-        """The affected entries, each once, in the order of the file."""
+        """The affected entries, each once, in file order."""
         found = {entry.index: entry for symptom in self.symptoms for entry in symptom.entries}
         return [found[index] for index in sorted(found)]
 
@@ -132,7 +132,7 @@ class RepairCase:
         return {spot.item for spot in self.spots if isinstance(spot.item, Scrap)}
 
     def with_parents(self, pairs: Iterable[tuple[Entry, Entry | None]]) -> Draft:
-        """Give some entries, and their copies, another parent."""
+        """Give some entries, and their copies, a new parent."""
         changes = {
             at: {"parentUuid": home.uuid if home else None} for row, home in pairs for at in self._list_twin_places(row)
         }
@@ -179,7 +179,7 @@ class RepairAttempt(NamedTuple):
     words: str
     """What was done, or why nothing was."""
     left: int | None = None
-    """How many places remain affected, if a new diagnosis can't tell."""
+    """How many places are still affected, if a new diagnosis can't detect that."""
 
 
 class Illness(NamedTuple):
@@ -190,17 +190,17 @@ class Illness(NamedTuple):
     notice: str
     """What the user notices."""
     cause: str
-    """Its cause, as far as known. Numbers in brackets are issues of anthropics/claude-code."""
+    """Its known cause. Numbers in brackets are issues in anthropics/claude-code."""
     repair: Callable[[RepairCase], RepairAttempt] | None = None
-    """Repairs it in a session's file; None if no edit of that file can."""
+    """Repairs it in a session's file; None if no edit to that file can."""
     remedy: str = REPAIR_COMMAND
     """The doctor's remedy: a command or an instruction; {session}, {kind}, {project} and {path} are filled in."""
     alternative: str = ""
     """What `turnlog repair` suggests if there is no repair."""
     remedy_if_noted: str = "no repair is needed"
-    """What the doctor says before the repair if the illness is only a note."""
+    """What the doctor prints before the repair if the illness is only a note."""
     refused_blocks: frozenset[str] = frozenset()
-    """The types of blocks that its repair may remove unasked, because the API refuses every request with them."""
+    """The types of blocks that its repair may remove without asking: the API refuses every request with them."""
 
     def describe_cure(self, session: str, path: str = "", project: str = "") -> str:
         """Return the remedy for one session."""

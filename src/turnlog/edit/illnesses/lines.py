@@ -1,6 +1,6 @@
 """Illnesses of the lines themselves: cut off, broken, glued together, or full of control bytes.
 
-A repair makes lines readable where it can, and removes what is not an entry. No client reads what it removes; the
+A repair makes lines readable where it can, and removes what is not an entry. Clients ignore what it removes; the
 source, or `turnlog undo`, still has it.
 """
 
@@ -24,7 +24,7 @@ _UNUSUAL_CONTROL_PATTERN = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 """Control bytes other than line breaks and tabs."""
 _SHORT_ESCAPES = {b"\n": b"\\n", b"\r": b"\\r", b"\t": b"\\t"}
 _MAX_JOINED_LINES = 50
-"""How many consecutive lines are tried as one entry that line breaks inside it have split."""
+"""How many consecutive lines to try as one entry that was split by line breaks."""
 
 
 class _LinePiece(NamedTuple):
@@ -80,7 +80,7 @@ def split_glued_lines(case: RepairCase) -> RepairAttempt:
 
 
 def mend_broken_lines(case: RepairCase) -> RepairAttempt:
-    """Restore lines that only control bytes or line breaks have broken, and remove the others."""
+    """Restore lines that were broken only by control bytes or line breaks, and remove the others."""
     lines: list[bytes] = []
     restored = removed = at = 0
     pieces = list(_list_pieces(case))
@@ -102,7 +102,7 @@ def mend_broken_lines(case: RepairCase) -> RepairAttempt:
 
 
 def _join_pieces(pieces: list[_LinePiece]) -> _MendedLine | None:
-    """Join the first pieces to an entry, as few of them as possible; None if they form none."""
+    """Join as few of the first pieces as possible into an entry; None if they don't form one."""
     raw = b""
     for used, piece in enumerate(pieces, 1):
         if not piece.is_ill:

@@ -1,4 +1,4 @@
-"""Sessions without a transcript: finds what is left of them, and builds a new session from the prompts.
+"""Finds what is left of sessions without a transcript, and builds a new session from the prompts.
 
 Typed prompts, copies of files, sub-agents and large outputs may be left. A salvaged session contains the original
 prompts, and a note in place of each answer; nothing else in it is invented.
@@ -48,7 +48,7 @@ _MAX_PROMPT_CHARS = 200
 
 
 class TypedText(NamedTuple):
-    """Something that the user typed in a session; pasted texts are filled in as far as they were kept."""
+    """Something that the user typed in a session; pasted text is filled in if it was kept."""
 
     text: str
     time: datetime | None
@@ -76,12 +76,12 @@ class Leftover(NamedTuple):
 
     @property
     def last_typed_at(self) -> datetime | None:
-        """When the user last typed something in it."""
+        """The last time the user typed something in it."""
         return max((item.time for item in self.typed if item.time), default=None)
 
 
 def list_leftovers(config_dir: Path) -> list[Leftover]:
-    """List the sessions of a config folder that left something behind but no transcript, the newest first."""
+    """List the sessions in a config folder that left something behind but no transcript, newest first."""
     survey = Survey()
     existing = {item.session_id.lower() for item in list_session_files(config_dir, survey)}
     # Copies that a killed turnlog left behind are not sessions: the next clone removes them.
@@ -110,7 +110,7 @@ def describe_leftover(item: Leftover) -> Symptom:
 
 
 def diagnose_leftovers(config_dir: Path) -> list[Symptom]:
-    """Find out whether prompts of a config folder are left without their transcripts."""
+    """Find prompts in a config folder whose transcripts are gone."""
     lost = [item for item in list_leftovers(config_dir) if item.typed]
     if not lost:
         return []
@@ -183,14 +183,14 @@ def _list_named_ids(config_dir: Path) -> Iterator[str]:
 
 
 class KinSession(NamedTuple):
-    """A session with entries of another one, copied when it was forked."""
+    """A session with entries from another one, copied when it was forked."""
 
     path: Path
     entries: int
 
 
 def find_kin_sessions(session_id: str, files: Iterable[SessionFile]) -> list[KinSession]:
-    """Find the sessions among some files that contain entries of a session, or name it as origin; reads them all."""
+    """Read some files and find those that contain entries of a session, or name it as their origin."""
     wanted, kin = session_id.encode(), []
     for item in files:
         try:
@@ -226,7 +226,7 @@ class SalvageOrigin(NamedTuple):
 
 
 def select_prompts(typed: Sequence[TypedText]) -> list[TypedText]:
-    """Select what was said to the model, the oldest first: no commands of the client, no empty lines."""
+    """Select what was said to the model, oldest first, without client commands and empty lines."""
     prompts = [item for item in typed if item.text.strip() and not _COMMAND_PATTERN.match(item.text)]
     return sorted(prompts, key=lambda item: item.time or datetime.min.replace(tzinfo=UTC))
 
@@ -234,7 +234,7 @@ def select_prompts(typed: Sequence[TypedText]) -> list[TypedText]:
 def rebuild_session(
     origin: SalvageOrigin, typed: Sequence[TypedText], session_id: str, new_id: Callable[[], str]
 ) -> list[Json]:
-    """Build the rows of the new session; empty if nothing was said to the model."""
+    """Build the rows of the new session; none if nothing was said to the model."""
     prompts = select_prompts(typed)
     rows: list[Json] = []
     parent: str | None = None
@@ -270,7 +270,7 @@ def _build_row(shared: Json, kind: str, uuid: str, parent: str | None, time: dat
 
 
 def _build_answer(text: str, identity: str) -> Json:
-    """Build a message as the client writes one that comes from no model."""
+    """Build a message in the form that the client uses for one that no model wrote."""
     return {
         "id": identity,
         "type": "message",
@@ -292,7 +292,7 @@ def _choose_times(prompts: list[TypedText]) -> Iterator[datetime]:
 
 
 def _build_tail(prompts: list[TypedText], leaf: str | None, session_id: str) -> Iterator[Json]:
-    """Yield the entries that the client expects at the end: a title, and which entry to continue."""
+    """Yield the entries that the client expects at the end: a title, and the entry to continue from."""
     if leaf is not None:
         title = " ".join(prompts[0].text.split())[:_MAX_TITLE_CHARS]
         yield {"type": "custom-title", "customTitle": f"Salvaged: {title}", "sessionId": session_id}

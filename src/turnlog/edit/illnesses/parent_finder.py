@@ -1,4 +1,4 @@
-"""Finds a parent for an entry that has lost its own: the one that the client would have meant.
+"""Finds a parent for an entry that has lost its own: the one that the client most likely meant.
 
 1. A result belongs to its call, and a further line of an answer to the line before it.
 2. Where the newest client finds a parent by itself (rule 15 of docs/format.md), that one.
@@ -38,7 +38,7 @@ class ParentFinder:
                 self._answers.setdefault(identity, []).append(row)
         self._assigned: dict[int, int] = {}
         self._may_turn = not case.session.file.is_in_order
-        """Whether a parent may come after its child in the file, so that ancestors must be checked for a ring."""
+        """Whether a parent may come after its child in the file, so that ancestors must be checked for a cycle."""
 
     def find_parent(self, row: Entry, since: int = 0) -> Entry | None:
         """Return the parent for an entry, not before the index `since`; None if there is none."""

@@ -1,7 +1,7 @@
 """Illnesses of the links between entries: a parent is missing, empty, in a sub-agent's file, or a descendant.
 
 Some clients wrote lines of the main conversation into a sub-agent's file; the repair copies those back. A line that
-belongs to the sub-agent's own conversation is not one of them: its child then continues what was written just before.
+belongs to the sub-agent's own conversation is not copied: its child then continues what was written just before.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def attach_orphans(case: RepairCase) -> RepairAttempt:
 
 
 def cut_rings(case: RepairCase) -> RepairAttempt:
-    """Cut each ring at the entry that was written first: its link leads to a later one."""
+    """Cut each cycle at the entry that was written first, whose link leads to a later one."""
     finder = ParentFinder(case)
     firsts = [min(ring, key=lambda row: row.index) for ring in case.session.graph.cycles]
     draft = case.with_parents((first, finder.find_parent(first)) for first in firsts)
@@ -115,7 +115,7 @@ def copy_agent_entries(case: RepairCase) -> RepairAttempt:
 
 
 def _collect_ancestors(uuid: str, session: Session, known: set[str]) -> list[Body]:
-    """Return the entries from a known ancestor down to a given one, with all lines of their messages; or []."""
+    """Return the entries from a known ancestor down to a given one, with all lines of their messages; [] if none."""
     agent = _find_holder(session, uuid)
     entries, chain = agent.file.entries, dict[int, Entry]()
     index = agent.file.by_uuid[uuid]

@@ -1,4 +1,4 @@
-"""Illnesses of a session's place: its folder, its name, and what keeps it out of Claude Code's list of sessions."""
+"""Illnesses of a session's place: its folder, its name, and reasons why Claude Code does not list it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from turnlog.session.session import Session
 INDEX_FILE_NAME = "sessions-index.json"
 _WORKTREE_PATH = re.compile(r"[/\\]\.claude[/\\]worktrees[/\\]")
 HIDDEN_ENTRYPOINTS = ("sdk-cli", "sdk-ts", "sdk-py")
-"""Client 2.1.325 leaves these out of its list; the first entry decides."""
+"""Client 2.1.325 does not list these; the first entry decides."""
 _PROGRAM_REASON = "a program wrote it"
 _AGENT_REASON = "it begins with entries of a sub-agent"
 _ELSEWHERE_REASON = "it is in the folder of another project"
@@ -79,7 +79,7 @@ def _matches_folder(name: str, folder: str) -> bool:
 
 
 def make_listable(case: RepairCase) -> RepairAttempt:
-    """Change what keeps a file out of the list; the result names the reasons that no edit can change."""
+    """Change what keeps a file out of the list; the result lists the reasons that no edit can change."""
     draft, words, left = case.draft, list[str](), 0
     for symptom in case.symptoms:
         if symptom.text.startswith(_PROGRAM_REASON):
@@ -130,7 +130,7 @@ NOT_IN_PICKER = Illness(
 
 
 def _detect_index_gap(path: Path, symptoms: Symptoms) -> None:
-    """Find out whether it is missing in the list that some older clients keep."""
+    """Find out whether it is missing from the list that some older clients keep."""
     try:
         data = (path.parent / INDEX_FILE_NAME).read_bytes()
     except OSError:
@@ -151,13 +151,13 @@ STALE_INDEX = Illness(
     "stale-index",
     "Clients around 2.1.30 do not list it, or show old titles.",
     "the project's sessions-index.json is out of date (#25032, #21610)",
-    remedy="move {project}/sessions-index.json away; the client writes a new one",
-    alternative="move the project's sessions-index.json away; the client writes a new one",
+    remedy="move {project}/sessions-index.json aside; the client writes a new one",
+    alternative="move the project's sessions-index.json aside; the client writes a new one",
 )
 
 
 def _detect_late_title(session: Session, path: Path, symptoms: Symptoms) -> None:
-    """Find out whether the user's title is where the client's list does not look for it."""
+    """Find a user's title that is where the client's list does not look for it."""
     size = max((item.end for item in session.file.items), default=0)
     titled = [
         entry

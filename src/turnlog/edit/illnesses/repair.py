@@ -1,14 +1,14 @@
-"""Repairs a session: everything that the diagnosis finds, one kind after the other, in a fixed order.
+"""Repairs everything that the diagnosis finds in a session, one kind after the other, in a fixed order.
 
 Each repair works on the result of the one before it, and the session is examined again after each: a repair that does
-not cure is dropped, and the outcome says so. What a repair brings back into the conversation may be ill itself, so the
-rounds continue while something is done. The result must be no worse than the source (`verdict`). If it is, everything
+not cure is dropped, and the outcome says so. Entries that a repair restores may be ill themselves, so the
+rounds continue until nothing changes. The result must be no worse than the source (`verdict`). If it is, everything
 is repaired again in small steps, none of which may make anything worse.
 
 Notes (symptoms of severity `info`) are left alone unless the user names their kind: a rewind looks like a lost link.
 
-A repair may reorder blocks, add blocks and bring back hidden ones, but what the client would send must not shrink.
-Only the blocks that the API refuses (`Illness.refused_blocks`) may be removed unasked: requests with them always fail.
+A repair may reorder blocks, add blocks and bring back hidden ones, but what the client would send must not shrink. Only
+blocks that the API refuses (`Illness.refused_blocks`) may be removed without asking: requests with them always fail.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _BLOCK_ILLNESSES = (
     "bad-thinking",
     "bad-image",
 )
-"""Illnesses that may come with a part of the conversation that a repair brings back."""
+"""Illnesses that a restored part of the conversation may have."""
 REVEALED_ILLNESSES = (*REPAIRS_BY_KIND, *SHAPE_RULES, "no-time")
 """Illnesses that a further repair may cure."""
 SentBlocks = Counter[tuple[str, bytes]]
@@ -72,11 +72,11 @@ class RepairOutcome(NamedTuple):
     draft: Draft | None
     """The session afterwards; None if nothing changed."""
     revealed: list[str]
-    """Kinds that were not asked for and that more places have now: what is shown again may be ill too."""
+    """Kinds that were not selected and now affect more places, because restored entries may be ill too."""
 
     @property
     def is_cured(self) -> bool:
-        """Whether everything that should be repaired was."""
+        """Whether everything was repaired that should be."""
         return not any(treatment.left for treatment in self.treatments)
 
 
@@ -97,7 +97,7 @@ class RepairCourse:
         self._sent: SentBlocks | None = None
         self._treatments: dict[str, Treatment] = {}
         self._reported_left: dict[str, int] = {}
-        """How many places a repair itself reports as left, by kind."""
+        """How many places the repair itself reports as still affected, by kind."""
         self._given_up: set[str] = set()
 
     def _select_repairable(self, symptoms: list[Symptom]) -> dict[str, tuple[Symptom, ...]]:
@@ -111,7 +111,7 @@ class RepairCourse:
         return repairable
 
     def run(self) -> RepairOutcome:
-        """Treat all kinds, round after round, while something is done."""
+        """Treat all kinds, round after round, until nothing changes."""
         for _ in range(_MAX_ROUNDS):
             if not self._run_round():
                 break
@@ -169,7 +169,7 @@ class RepairCourse:
         return None
 
     def _list_tolerated_kinds(self, kind: str, shows_more: bool) -> Collection[str]:
-        """Return the kinds that may become worse: entries that are shown again bring their own illnesses."""
+        """Return the kinds that may become worse, because restored entries have illnesses of their own."""
         if kind in _LINE_ILLNESSES:
             return REVEALED_ILLNESSES
         return {*self._passing, *_BLOCK_ILLNESSES} if shows_more else self._passing
@@ -219,7 +219,7 @@ def check_illness_kinds(kinds: Iterable[str]) -> None:
 
 
 def repair_session(session: Session, only: Collection[str] = ()) -> RepairOutcome:
-    """Repair a session as far as possible: all kinds, or only those that are named."""
+    """Repair all kinds of illness in a session, or only the given ones."""
     check_illness_kinds(only)
     course = RepairCourse(session, only, REVEALED_ILLNESSES)
     outcome = course.run()
@@ -239,7 +239,7 @@ def count_sent_blocks(session: Session) -> SentBlocks:
 
 
 def find_sent_loss(before: SentBlocks, after: SentBlocks, kind: str) -> str | None:
-    """Return what the client would no longer send after a repair; None if nothing that must stay is lost."""
+    """Return what the client would no longer send after a repair; None if nothing important is lost."""
     exempt = ILLNESSES[kind].refused_blocks
     lost = Counter(name for name, _ in (before - after).elements() if name not in exempt)
     if not lost:
@@ -249,7 +249,7 @@ def find_sent_loss(before: SentBlocks, after: SentBlocks, kind: str) -> str | No
 
 
 def _fingerprint_block(role: str, block: dict[str, Any]) -> tuple[str, bytes]:
-    """Return the type and the hash of a block without what a repair may change: a tool's name, and cache hints."""
+    """Return the type and hash of a block, ignoring what a repair may change: a tool's name, and cache hints."""
     content = {key: value for key, value in block.items() if key not in ("name", "cache_control")}
     digest = blake2b(encode_json_line({"role": role, **content}), digest_size=16).digest()
     return str(block.get("type")), digest

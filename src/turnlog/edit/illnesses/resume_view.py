@@ -1,4 +1,4 @@
-"""What a resume would show of a session, and why it shows no more."""
+"""The part of a session that a resume would show, and why it does not show more."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from turnlog.session.session import Session
 
 
 class ResumeView:
-    """A session, and what the newest client would show of it."""
+    """A session, and the part of it that the newest client would show."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -35,7 +35,7 @@ class ResumeView:
         chain = self.rows.build_chain(find_current_leaf(self.rows).uuid)
         rows = add_side_rows(self.rows, chain)
         if not any(row.message and row.message.content for row in rows):
-            build_resume_thread(self.session.file)  # raises Refused if nothing of it counts
+            build_resume_thread(self.session.file)  # raises Refused if nothing can be resumed
         self.chain, self.thread = chain, rows
 
     @cached_property
@@ -52,7 +52,7 @@ class ResumeView:
         if parent is None:
             return "root"
         above = self.rows.rows.get(parent)
-        if above is None:  # of a large file, the client does not even read what was before a compaction
+        if above is None:  # in a large file, the client does not even read what was before a compaction
             return "compaction" if parent in self.session.file.by_uuid else "missing"
         return "compaction" if is_boundary(above) else "cycle"
 
@@ -73,7 +73,7 @@ class ResumeView:
 
     @cached_property
     def _hidden_rows(self) -> list[Entry]:
-        """Prompts and answers that are not shown, without other lines of messages that are."""
+        """Prompts and answers that are not shown, except further lines of messages that are."""
         shown = {get_message_id(row) for row in self.thread} - {None}
         return [
             row

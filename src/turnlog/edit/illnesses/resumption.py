@@ -21,7 +21,7 @@ from turnlog.session.graph import is_said
 
 
 def detect_refusal(view: ResumeView, symptoms: Symptoms) -> None:
-    """Find out whether the client refuses it; only a note for a sub-agent's file or a file with nothing but titles."""
+    """Find out whether the client refuses it; only a note for a sub-agent's file or a file with only titles."""
     if view.refusal is not None:
         talks = any(row.type in TALK_TYPES and not row.is_sidechain for row in view.session.file.entries)
         symptoms.note("refused", "error" if talks else "info", view.refusal)
@@ -42,13 +42,13 @@ def detect_hidden_beginning(view: ResumeView, symptoms: Symptoms) -> None:
 
 
 def detect_hidden_end(view: ResumeView, symptoms: Symptoms) -> None:
-    """Find a resume that continues before what was said last."""
+    """Find a resume that continues from a point before the last message."""
     text = "said after the entry that a resume continues from, and not shown"
     symptoms.add_items("hidden-end", "warning", text, view.hidden_after)
 
 
 def detect_hidden_answers(view: ResumeView, symptoms: Symptoms) -> None:
-    """Find answers whose sibling, a line of the client, was continued instead of them."""
+    """Find answers that were skipped because the conversation continued from a client's line beside them."""
     for above, row in pairwise(view.chain):
         if row.type in ("system", "attachment"):
             beside = (view.rows.rows[key] for key in view.rows.children.get(above.uuid, []))
@@ -73,13 +73,13 @@ def detect_stale_parent(view: ResumeView, symptoms: Symptoms) -> None:
 
 
 def _is_cut(view: ResumeView, boundary: int) -> bool:
-    """Return whether the client leaves out what was before the last compaction, except for what that kept."""
+    """Return whether the client leaves out what was before the last compaction, except for what it kept."""
     last = next(row for row in view.rows.rows.values() if view.rows.place[row.uuid] == boundary)
     return any(row.index < last.index and row.uuid not in view.rows.rows for row in view.session.graph.rows)
 
 
 def detect_lost_preserved(view: ResumeView, symptoms: Symptoms) -> None:
-    """Find messages that the last compaction kept and that are not in the file: the client then shows none it kept."""
+    """Find messages that the last compaction kept but that are missing: the client then shows none that it kept."""
     session = view.session
     for boundary in session.graph.compactions[-1:]:
         metadata = session.read_body(boundary).get("compactMetadata")
@@ -92,7 +92,7 @@ def detect_lost_preserved(view: ResumeView, symptoms: Symptoms) -> None:
 
 
 def detect_bad_last_prompt(view: ResumeView, symptoms: Symptoms) -> None:
-    """Find a mark of the last entry that names nothing in the file."""
+    """Find a last-entry mark that names an entry that is not in the file."""
     session = view.session
     marks = [entry for entry in session.file.entries if entry.type == "last-prompt"]
     for entry in reversed(marks):
@@ -144,7 +144,7 @@ def _adopt_agent_file(case: RepairCase) -> RepairAttempt:
 def _invent_times(case: RepairCase) -> dict[int, dict[str, Any]]:
     """Choose times for entries without a valid one: just after the entry before, before the first valid time, or now.
 
-    Old clients continue the entry with the newest time, and of two equal ones the first.
+    Old clients continue from the entry with the newest time; if two are equal, from the first.
     """
     rows = [(row, to_epoch_milliseconds(row.timestamp)) for row in case.session.graph.rows if not row.is_sidechain]
     valid = [time for _, time in rows if time is not None]
@@ -176,7 +176,7 @@ HIDDEN_TAIL = Illness(
 
 
 def repair_end(case: RepairCase) -> RepairAttempt:
-    """Mark what was said last as the entry to continue."""
+    """Mark the last message as the entry to continue from."""
     last = case.entries[-1]
     graph, rows = case.session.graph, case.session.file.entries
     below = [rows[index] for index in graph.list_descendants(last.index) if rows[index].type != "progress"]
@@ -185,7 +185,7 @@ def repair_end(case: RepairCase) -> RepairAttempt:
 
 
 def repair_leaf_mark(case: RepairCase) -> RepairAttempt:
-    """Mark the entry that the client continues anyway."""
+    """Mark the entry from which the client continues anyway."""
     if case.view.refusal is not None:
         return RepairAttempt(case.draft, 0, case.view.refusal)
     return RepairAttempt(_mark_leaf(case, case.session.find_leaf()), 1, "named the entry that it continues from again")
@@ -216,7 +216,7 @@ LOST_LEAF = Illness(
 
 
 def move_after_answers(case: RepairCase) -> RepairAttempt:
-    """Move a line of the client after the answer beside it, unless a prompt follows that answer."""
+    """Move a client's line after the answer beside it, unless a prompt follows that answer."""
     graph, rows = case.session.graph, case.session.file.entries
     attached: dict[int, Entry] = {}
     branches = 0
@@ -259,7 +259,7 @@ STALE_PARENT = Illness(
 
 
 def repair_preserved(case: RepairCase) -> RepairAttempt:
-    """Remove missing messages from the list of what the compaction kept: one of them makes the client drop all."""
+    """Remove missing messages from the list of what the compaction kept: a single one makes the client drop all."""
     lost = {spot.detail for spot in case.spots}
     boundary = case.entries[0]
     metadata = case.session.read_body(boundary)["compactMetadata"]

@@ -1,7 +1,7 @@
-"""Judges whether a session can be resumed, and compares a session before and after an edit.
+"""Decides whether a session can be resumed, and compares a session before and after an edit.
 
-A rule is either a symptom of the file (`catalogue`) or a rule of the API (`session.resume.api_shape`). A verdict also
-records what an edit must not lose: sessions without a single broken link failed to resume without it.
+A rule concerns either a symptom in the file (`catalogue`) or the API (`session.resume.api_shape`). A verdict also
+records what an edit must not lose: without it, even sessions without a broken link have failed to resume.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _MILD_SEVERITIES: dict[str, Severity] = {
 _ALLOWED_IN_LAST_MESSAGE = ("api-unanswered", "api-last-thinking")
 """The client repairs these by itself in the last message, which may be unfinished."""
 _EQUIVALENT_RULES = {"parent-in-agent": "missing-parent", "snapshot-id": "missing-parent", "torn-line": "broken-line"}
-"""The kind of a lost parent depends on files that a result doesn't have yet; an edit completes a torn line."""
+"""Kinds that an edit may change: a lost parent's kind depends on files not yet copied; torn lines get completed."""
 _FIELDS_TO_KEEP = {
     "last-prompt": ("leafUuid", "the entry that says where to continue (last-prompt)"),
     "permission-mode": ("permissionMode", "the last permission mode"),
@@ -47,7 +47,7 @@ _FIELDS_TO_KEEP = {
 
 LAST_LOSSY_VERSION = "2.1.45"
 LAST_VERSION_LOSING_PROGRESS = "2.0.76"
-"""The newest clients that are known to lose something that the newest one resumes."""
+"""The latest versions known to lose something that the newest client resumes."""
 
 
 class Loss(Struct, frozen=True):
@@ -55,7 +55,7 @@ class Loss(Struct, frozen=True):
 
     kind: str
     version: str
-    """The newest client that is known to do so."""
+    """The latest client version known to do so."""
     text: str
     count: int
 
@@ -68,7 +68,7 @@ class BrokenRule(Struct, frozen=True):
     text: str
     count: int
     uuids: tuple[str, ...] = ()
-    """The affected entries, as far as they have a uuid."""
+    """The uuids of the affected entries that have one."""
 
 
 class Verdict(Struct, frozen=True):
@@ -77,7 +77,7 @@ class Verdict(Struct, frozen=True):
     resumes: bool
     """Whether the client resumes it at all."""
     broken: tuple[BrokenRule, ...]
-    """The broken rules, the most severe first."""
+    """The broken rules, most severe first."""
     kept: dict[str, str]
     """What the session has besides its conversation: the last value of each, by name."""
     users: int
@@ -92,7 +92,7 @@ class Verdict(Struct, frozen=True):
 
     @property
     def is_ok(self) -> bool:
-        """Whether it can be resumed, and nothing of it is refused or lost."""
+        """Whether it can be resumed without anything being refused or lost."""
         return self.resumes and not any(rule.severity == "error" for rule in self.broken)
 
 
@@ -226,7 +226,7 @@ def check_resumes(source: Session, draft: Draft, apart_from: Collection[str] = (
 
 
 def list_losses(view: ResumeView) -> Iterator[Loss]:
-    """Yield what older clients would not show of what the newest one resumes."""
+    """Yield what the newest client resumes but older ones would not show."""
     if lost := _list_answered_calls(view.thread) - _list_answered_calls(view.chain):
         yield Loss("parallel-calls", LAST_LOSSY_VERSION, "parallel calls with their results", len(lost))
     if unknown := [row for row in view.chain if _find_parent_type(view, row) not in (None, *GRAPH_TYPES)]:
@@ -259,7 +259,7 @@ def _is_text(row: Entry) -> bool:
 
 
 def _count_newer_elsewhere(view: ResumeView) -> int:
-    """Count the entries of other branches that are later than all that is resumed: these clients go by time."""
+    """Count the entries on other branches that are later than everything resumed: old clients choose by time."""
     shown = max((row.timestamp for row in view.thread if row.timestamp), default=None)
     if shown is None:
         return 0

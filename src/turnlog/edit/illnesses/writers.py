@@ -1,10 +1,10 @@
-"""Illnesses of a file with several writers: repeated uuids, entries of another session, two clients.
+"""Illnesses of a file with several writers: repeated uuids, entries from another session, two clients.
 
 How copies of a uuid are separated:
 
-the same entry again            one stays
-an entry rewritten              the last one stays, as the newest client shows it, in the place of the first; an
-                                earlier text that differs stays beside it, as a branch
+the same entry again            one is kept
+an entry rewritten              the last one is kept, as the newest client shows it, in the place of the first; an
+                                earlier text that differs is kept beside it, as a branch
 two entries that share a uuid   the later one gets a new uuid; later entries that name the uuid mean it
 """
 
@@ -30,7 +30,7 @@ _MIN_BRANCH_SWITCHES = 3
 
 
 def detect_copies(view: ResumeView, symptoms: Symptoms) -> None:
-    """Find uuids that are written more than once; equal copies do no harm."""
+    """Find uuids that occur more than once; equal copies are harmless."""
     file = view.session.file
     for row in view.session.graph.duplicates:
         first = file.entries[file.by_uuid[row.uuid or ""]]
@@ -41,7 +41,7 @@ def detect_copies(view: ResumeView, symptoms: Symptoms) -> None:
 
 
 def detect_strangers(view: ResumeView, symptoms: Symptoms) -> None:
-    """Find entries of another session, except ancestors of its own entries, which a fork copies."""
+    """Find entries from another session, except ancestors of its own entries, which a fork copies."""
     session, own = view.session, view.session.session_id
     kept = {entry.index for entry in session.entries if entry.session_id == own and entry.uuid}
     if not kept:
@@ -114,7 +114,7 @@ class _CopySeparator:
         return self._draft._replace(rows=tuple(row for rows in self._rows for row in rows))
 
     def separate_uuid(self, uuid: str) -> None:
-        """Leave one entry with a uuid, and give the others a new one."""
+        """Let one entry keep a uuid, and give the others a new one."""
         places: list[int] = []
         for at in self._at[uuid]:
             if any(self._get_body(at) == self._get_body(other) for other in places):
@@ -157,7 +157,7 @@ class _CopySeparator:
                     self._rows[place] = [_change_row(row, key, new) for row in self._rows[place]]
 
     def _find_references(self) -> dict[str, list[tuple[int, str]]]:
-        """Find the rows and keys that name a uuid that is written more than once."""
+        """Find the rows and keys that refer to a uuid that occurs more than once."""
         wanted = {uuid for uuid, places in self._at.items() if len(places) > 1}
         references: dict[str, list[tuple[int, str]]] = {}
         for at, row in enumerate(self._draft.rows):
@@ -177,7 +177,7 @@ def _change_row(row: DraftRow, key: str, value: str) -> DraftRow:
 
 
 def drop_strangers(case: RepairCase) -> RepairAttempt:
-    """Remove entries of another session; those that the client sends only if the user named the illness."""
+    """Remove entries from another session; those that the client sends only if the user selected the illness."""
     sent = [] if case.is_named else [entry for entry in case.entries if entry.index in case.view.members]
     removed = [entry for entry in case.entries if entry not in sent]
     if not removed:

@@ -1,1 +1,1 @@
-"""Work on several files that is done as a whole or not at all, even if the process is killed."""
+"""Changes to several files that are made completely or not at all, even if the process is killed."""

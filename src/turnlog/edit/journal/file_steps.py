@@ -1,10 +1,10 @@
-"""Steps on single files: each can be repeated after a killed process, and none loses a file.
+"""Operations on single files: each can be repeated after the process was killed, and none loses a file.
 
     write     writes a new file and flushes it to the disk before anything refers to it
-    name      gives a file one more name, never that of another file
+    name      gives a file a second name, never one that is taken
     keep      gives the original a second name; makes a copy where files can't have two names
     move      adds the new name, then removes the old: the file is always whole in at least one place
-    put back  returns the kept file to its place in one rename
+    put back  moves the kept file back to its place in one rename
 
 A move to another file system copies, flushes, reads back and compares the file before it removes the original.
 """
@@ -46,7 +46,7 @@ class FileState:
 
 
 def inspect_path(path: Path) -> FileState | None:
-    """Describe what is at a path; None for nothing."""
+    """Describe what is at a path; None if it does not exist."""
     try:
         status = path.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -75,7 +75,7 @@ def hash_folder_names(folder: Path) -> str:
 
 
 def has_known_content(path: Path, known: FileState | None) -> bool:
-    """Return whether a path still has the known content; with None, whether nothing is there."""
+    """Return whether a path still has the known content; with None, whether it does not exist."""
     try:
         status = path.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -89,7 +89,7 @@ def has_known_content(path: Path, known: FileState | None) -> bool:
 
 
 def is_untouched(path: Path, size: int, mtime_ns: int) -> bool:
-    """Return whether a file is unchanged, judging by its size and time."""
+    """Return whether a file has the same size and time as before."""
     try:
         status = path.lstat()
     except OSError:
@@ -112,7 +112,7 @@ def check_free_path(path: Path) -> None:
 
 
 def find_free_path(path: Path) -> Path:
-    """Return the path itself if nothing is there, else the first one with a number after its name that is free."""
+    """Return the path itself if it is free, otherwise the first free one with a number after its name."""
     number, free = 1, path
     while os.path.lexists(free):
         number += 1
@@ -124,7 +124,7 @@ def find_free_path(path: Path) -> Path:
 
 
 def write_new_file(path: Path, pieces: Iterable[bytes], mode: int, times: tuple[int, int] | None = None) -> FileState:
-    """Write a new file and flush it to the disk; replaces what an interrupted attempt left."""
+    """Write a new file and flush it to the disk; replace what an interrupted attempt left."""
     path.unlink(missing_ok=True)
     digest = hashlib.sha256()
     try:
@@ -146,7 +146,7 @@ def write_new_file(path: Path, pieces: Iterable[bytes], mode: int, times: tuple[
 
 
 def add_name(source: Path, goal: Path) -> None:
-    """Give a file one more name, or rename it where it can have only one; `FileExistsError` if the name is taken."""
+    """Give a file a second name, or rename it if it can have only one; raise `FileExistsError` if the name is taken."""
     try:
         os.link(source, goal)
     except FileExistsError:
@@ -157,7 +157,7 @@ def add_name(source: Path, goal: Path) -> None:
 
 
 def rename_to_free_path(source: Path, goal: Path) -> None:
-    """Rename a file or folder; raises `Changed` if the name is taken."""
+    """Rename a file or folder; raise `Changed` if the name is taken."""
     check_free_path(goal)
     if source.is_dir() and not source.is_symlink():
         source.rename(goal)
@@ -167,7 +167,7 @@ def rename_to_free_path(source: Path, goal: Path) -> None:
 
 
 def keep_file(source: Path, goal: Path) -> None:
-    """Keep a file under a second name, or as a copy; replaces what an interrupted attempt left."""
+    """Keep a file under a second name, or as a copy; replace what an interrupted attempt left."""
     goal.unlink(missing_ok=True)
     goal.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     try:
@@ -192,7 +192,7 @@ def put_kept_file(kept: Path, place: Path) -> None:
 
 
 def move_file(source: Path, goal: Path) -> None:
-    """Move a file or link, also to another file system; raises `FileExistsError` if something is there."""
+    """Move a file or link, also to another file system; raise `FileExistsError` if the target exists."""
     try:
         if os.link in os.supports_follow_symlinks:
             os.link(source, goal, follow_symlinks=False)
@@ -237,7 +237,7 @@ def copy_file(source: Path, goal: Path, before: os.stat_result | None = None, *,
         shutil.copystat(source, part)
         is_same = is_untouched(source, known.st_size, known.st_mtime_ns)
         if not is_same or hash_file_content(part) != hash_file_content(source):
-            raise Changed(f"{source}: changed while it was copied; nothing was changed, try again")
+            raise Changed(f"{source}: changed while it was copied; nothing was changed; try again")
         if not replaces:
             _refuse_existing(goal)
         part.replace(goal)

@@ -1,4 +1,4 @@
-"""The journal: work on several files is done as a whole or not at all, even if the process is killed.
+"""The journal: changes to several files are made completely or not at all, even if the process is killed.
 
 Each piece of work has an entry, which is a folder:
 
@@ -9,7 +9,7 @@ Each piece of work has an entry, which is a folder:
 The steps (`file_steps`) can be repeated or reversed from wherever a process was stopped. A failure reverses
 everything at once. A killed process leaves its entry behind, and the next process that uses the journal settles it:
 
-    undo.Undo               changes of files: reversed; a finished entry stays, so that the user can undo it
+    undo.Undo               changes to files: reversed; a finished entry is kept, so that the user can undo it
     trash.Trash             deleted sessions: left to the user, who deletes again or undeletes
     package.UnpackJournal   new files: finished if only transcripts are missing, else reversed
 
@@ -33,7 +33,7 @@ from turnlog.errors import TurnlogError
 
 
 class JournalEntry(Protocol):
-    """What a journal needs to know about each entry."""
+    """The part of an entry that every journal needs."""
 
     @property
     def folder(self) -> Path:
@@ -61,7 +61,7 @@ class Journal(ABC, Generic[EntryT]):
 
     manifest_name: ClassVar[str]
     removed_prefix: ClassVar[str]
-    """The prefix of an entry's name during its removal: from then on the entry no longer counts."""
+    """The prefix of an entry's name during its removal: the entry no longer counts."""
     entry_glob: ClassVar[str] = "[0-9]*"
     states: ClassVar[tuple[str, ...]] = ()
     """The names of state files, in the order in which work passes through them."""
@@ -80,7 +80,7 @@ class Journal(ABC, Generic[EntryT]):
 
     @abstractmethod
     def settle_entry(self, entry: EntryT) -> None:
-        """Finish or reverse an entry that a killed process left; a finished entry stays as it is."""
+        """Finish or reverse an entry that a killed process left; leave a finished entry unchanged."""
 
     @contextlib.contextmanager
     def lock_journal(self) -> Iterator[None]:
@@ -105,7 +105,7 @@ class Journal(ABC, Generic[EntryT]):
 
     @contextlib.contextmanager
     def add_entry(self, name: str) -> Iterator[Path]:
-        """Create the folder of a new entry for the caller to fill; it is removed again if it gets no manifest."""
+        """Create the folder of a new entry for the caller to fill; remove it again if no manifest is written."""
         folder = self.folder / name
         folder.mkdir(mode=0o700)
         try:
@@ -115,7 +115,7 @@ class Journal(ABC, Generic[EntryT]):
                 shutil.rmtree(folder, ignore_errors=True)
 
     def write_manifest(self, folder: Path, data: bytes) -> None:
-        """Write the manifest of an entry to the disk, before the work begins or when more is known about it."""
+        """Write the manifest of an entry to the disk, before the work starts or when more is known about it."""
         replace_file(folder / self.manifest_name, data, root=folder)
         flush_folder(self.folder)
 
@@ -148,7 +148,7 @@ class Journal(ABC, Generic[EntryT]):
                 self.settle_entry(entry)
 
     def remove_leftovers(self) -> None:
-        """Remove entries that were being removed, or that never got a manifest: their work had not begun."""
+        """Remove entries that were being removed, or that never got a manifest because their work had not started."""
         without_manifest = (
             folder for folder in self.folder.glob(self.entry_glob) if not (folder / self.manifest_name).exists()
         )
@@ -176,14 +176,14 @@ class Journal(ABC, Generic[EntryT]):
         return JournalListing(entries, unreadable)
 
     def list_ripe(self, older_than: timedelta, now: datetime | None = None) -> list[EntryT]:
-        """Return the entries that were settled long enough ago to be removed for good."""
+        """Return the entries that were settled long enough ago to be removed permanently."""
         limit = (now or datetime.now(UTC)) - older_than
         return [
             entry for entry in self.list_entries().entries if entry.settled_at is not None and entry.settled_at <= limit
         ]
 
     def prune(self, older_than: timedelta, now: datetime | None = None) -> list[EntryT]:
-        """Remove for good what was settled long enough ago; returns the removed entries."""
+        """Permanently remove what was settled long enough ago; return the removed entries."""
         with self.lock_journal():
             removed = self.list_ripe(older_than, now)
             for entry in removed:

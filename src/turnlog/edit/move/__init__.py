@@ -1,1 +1,1 @@
-"""Moves sessions along with a project folder that got another path."""
+"""Moves sessions along with a renamed project folder."""

@@ -1,7 +1,7 @@
-"""Updates what the client keeps about a renamed project folder, in one change that can be undone.
+"""Updates the client's files for a renamed project folder, in one change that can be undone.
 
-Session files keep their times, because the client sorts and deletes by them. The project's own folder is not
-touched: the user renames it before or afterwards.
+Session files keep their modification times, because the client sorts and deletes by them. The project's own folder is
+not touched: the user renames it before or afterwards.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from turnlog.entries.reader import scan_lines
 from turnlog.errors import TurnlogError, UsageError
 
 _RESUME_CACHE_NAME = "resume-head.jsonl"
-"""The client's cache about a large transcript; without it, the client reads the transcript."""
+"""The client's cache for a large transcript; without it, the client reads the transcript."""
 _MAX_NAMED_PATHS = 5
 
 
@@ -55,7 +55,7 @@ def refuse_move(plan: MovePlan, *, merge: bool, force: bool = False, asked: bool
     if plan.taken_folders and not merge:
         raise UsageError(f"{_format_paths(plan.taken_folders)}: already exists; --merge moves the sessions into it")
     if plan.collisions:
-        raise TurnlogError(f"{_format_paths(plan.collisions)}: already exists; nothing was moved, move it away first")
+        raise TurnlogError(f"{_format_paths(plan.collisions)}: already exists; nothing was moved; move it aside first")
 
 
 def list_moved_targets(plan: MovePlan) -> list[SessionTarget]:
@@ -88,7 +88,7 @@ def move_project(
     asked: bool = False,
     progress: UndoProgress | None = None,
 ) -> MoveResult:
-    """Carry out a plan and verify the result; if it is wrong, everything is reversed."""
+    """Carry out a plan and verify the result; if it is wrong, reverse everything."""
     refuse_move(plan, merge=merge, force=force, asked=asked)
     tally = _LineTally()
     words = f"{plan.translation.old} is now {plan.translation.new}"

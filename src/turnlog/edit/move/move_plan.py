@@ -1,6 +1,6 @@
-"""Decides what moves when a project's folder gets another path: the folders of its sessions, and files that name it.
+"""Decides what moves when a project folder is renamed: the folders with its sessions, and files that name it.
 
-The sessions of a folder are in `projects/<slug>`, and those of a subfolder in a folder of their own. A slug can't be
+The sessions of a project folder are in `projects/<slug>`, and those of a subfolder have their own. A slug can't be
 reversed, and two paths may have the same one; so the working directory in a session's entries decides, session
 by session. Everything else in a project's folder (its memory, the client's list) moves if all sessions do.
 """
@@ -58,14 +58,14 @@ class MovePlan(NamedTuple):
 
     @property
     def taken_folders(self) -> list[Path]:
-        """Folders that already exist where sessions are to go."""
+        """Target folders that already exist."""
         return [
             folder.goal for folder in self.folders if folder.goal != folder.source and _is_filled_folder(folder.goal)
         ]
 
     @property
     def collisions(self) -> list[Path]:
-        """Files that already exist where others are to go."""
+        """Target files that already exist."""
         found: list[Path] = []
         for folder in self.folders:
             if folder.goal != folder.source:
@@ -78,7 +78,7 @@ class MovePlan(NamedTuple):
 
 
 def plan_move(old: str, new: str, config_dirs: Sequence[Path]) -> MovePlan:
-    """Find the sessions that were written in a folder or below it; raises `NotFound` with similar folders if none."""
+    """Find the sessions that were written in a folder or below it; raise `NotFound` with similar folders if none."""
     plain = PathTranslation(old, new)
     folders: list[MovedFolder] = []
     other_folders: set[str] = set()
@@ -146,7 +146,7 @@ def _is_slug_of(name: str, path: str, translation: PathTranslation) -> bool:
 
 
 def _list_session_names(source: Path, sessions: tuple[str, ...]) -> list[str]:
-    """List the items that belong to some sessions of a folder in which others stay."""
+    """List the items that belong to some sessions of a folder whose other sessions don't move."""
     own = set(sessions)
     loose = list_loose_agents(source)
     agents = [

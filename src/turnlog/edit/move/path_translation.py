@@ -1,8 +1,8 @@
-"""Rewrites the paths in a session's files after a folder got another name.
+"""Rewrites the paths in a session's files after a folder was renamed.
 
-Outside of texts, every string that is exactly the folder's path or one below it is rewritten, whatever its key, also
-in unknown entries. So are keys that are paths (the files of a snapshot). What people, models and tools wrote stays as
-it is, unless the caller includes texts; and what is signed or hashed stays even then, because the signature would no
+Outside text, every string that is exactly the folder's path or one below it is rewritten, whatever its key, even
+in unknown entries. So are keys that are paths (the files of a snapshot). What people, models and tools wrote is left
+unchanged unless the caller includes text; signed or hashed values are never changed, because the signature would no
 longer match.
 """
 
@@ -33,7 +33,7 @@ _ANY_SEPARATOR = r"[\\/]+"
 _MAX_PATH_CHARS = 4096
 """The maximum length of a path."""
 _NAME_CHARACTERS = r"\w\-@+~"
-"""Characters that continue a name, so that a text means another path."""
+"""Characters that continue a name, so that the text means a different path."""
 
 
 class PathPrefix:
@@ -61,11 +61,11 @@ class PathPrefix:
         self._slug_inside = re.compile(rf"(?<=projects[\\/])(?:{names})(?![{_NAME_CHARACTERS}]|\.\w)")
 
     def covers_path(self, path: str) -> bool:
-        """Return whether a path is that of the folder or of something in it."""
+        """Return whether a path is the folder itself or something in it."""
         return len(path) < _MAX_PATH_CHARS and self._whole.fullmatch(path) is not None
 
     def replace_in_path(self, text: str) -> str:
-        """Return a path as it is now; other paths and texts stay as they are."""
+        """Return a path with its new name; return other paths and text unchanged."""
         if len(text) < _MAX_PATH_CHARS and "projects" in text:
             text = self._slug.sub(lambda match: self.slugs[match[0]], text)
         match = self._whole.fullmatch(text)
@@ -75,7 +75,7 @@ class PathPrefix:
         return scheme + self._format_new_path(match[0][len(scheme) :]) + self._format_rest(rest, match[0])
 
     def replace_in_text(self, text: str) -> str:
-        """Return a text with all paths in it as they are now."""
+        """Return text with all paths in it renamed."""
         text = self._slug_inside.sub(lambda match: self.slugs[match[0]], text)
         return self._inside.sub(lambda match: self._format_new_path(match[0]) + (match["next"] or ""), text)
 
@@ -95,7 +95,7 @@ class PathPrefix:
 
 
 def _strip_separators(path: str) -> str:
-    """Remove separators from the end of a path; refuses a relative path."""
+    """Remove separators from the end of a path; refuse a relative path."""
     bare = path.rstrip("/\\") if len(path) > 1 else path
     if not (path.startswith("/") or _WINDOWS_PATH_PATTERN.match(path)) or not bare.strip("/\\"):
         raise UsageError(f"{path!r}: is not the absolute path of a folder; give one that begins at the root")
@@ -109,15 +109,15 @@ def _build_windows_pattern(path: str) -> str:
 
 
 _TEXT_OBJECT_KEYS = frozenset({"message"})
-"""Keys whose values are texts, with everything in them."""
+"""Keys whose values are text, including everything nested in them."""
 TEXT_KEYS = frozenset(
     "content text prompt lastPrompt firstPrompt summary rendered renderedInHumanTurn customTitle aiTitle display stdout"
     " stderr originalFile originalFileContents oldString newString old_string new_string plan result description"
     " command query pattern lines toolUseResult resultDisplay title planContent thinking error banner".split()
 )
-"""Keys whose strings are texts, even if they look like paths."""
+"""Keys whose strings are text, even if they look like paths."""
 _SEALED_KEYS = frozenset({"signature", "data", "encrypted_content", "requestDigest", "shapeHash", "hash"})
-"""Keys whose values must stay unchanged."""
+"""Keys whose values must not change."""
 _SIGNED_BLOCK_TYPES = frozenset({"thinking", "redacted_thinking"})
 _HASHED_ENTRY_MARKS = (b'"api-request', b'"fork-context-ref')
 """Entries that contain a hash of the text beside it."""
@@ -131,13 +131,13 @@ _decode_string = msgspec.json.Decoder(str).decode
 
 
 class PathTranslation:
-    """Rewrites the paths of one renamed folder in lines and in texts."""
+    """Rewrites the paths of one renamed folder in lines and in text."""
 
     def __init__(self, old: str, new: str, slugs: Mapping[str, str] | None = None) -> None:
         self.prefix = PathPrefix(old, new, slugs)
         words = _WORD_PATTERN.findall(self.prefix.old[:_MAX_SLUG_CHARS])
         self._hint = max(words, key=len, default="").encode()
-        """A text that every mention of the folder contains, however it is escaped."""
+        """A string that every mention of the folder contains, however it is escaped."""
         self._is_cased = not self.prefix.is_windows
 
     @property
@@ -149,11 +149,11 @@ class PathTranslation:
         return self.prefix.new
 
     def translate_path(self, text: str) -> str:
-        """Return a path as it is now; other paths stay as they are."""
+        """Return a path with its new name; return other paths unchanged."""
         return self.prefix.replace_in_path(text)
 
     def translate_text(self, text: str) -> str:
-        """Return a text with all paths in it as they are now."""
+        """Return text with all paths in it renamed."""
         return self.prefix.replace_in_text(text)
 
     def translate_line(self, raw: bytes, *, text: bool = False) -> bytes:
@@ -167,11 +167,11 @@ class PathTranslation:
         return get_blank_before(raw) + join_raw_values(parts) + get_blank_after(raw)
 
     def may_mention_folder(self, raw: bytes) -> bool:
-        """Return whether some bytes may mention the folder; if not, they need no rewriting."""
+        """Return whether some bytes may mention the folder and so need rewriting."""
         return self._hint in raw if self._is_cased else self._hint.lower() in raw.lower()
 
     def _fix_object(self, parts: RawValues, text: bool, depth: int) -> bool:
-        """Rewrite the values and the keys of an object; returns whether anything changed."""
+        """Rewrite the values and the keys of an object; return whether anything changed."""
         is_changed = False
         is_signed = text and _read_type(parts) in _SIGNED_BLOCK_TYPES
         for key, raw in list(parts.items()):
@@ -188,7 +188,7 @@ class PathTranslation:
         if all(key == new for key, new in renamed.items()):
             return False
         fixed = {renamed[key]: value for key, value in parts.items()}
-        if len(fixed) < len(parts):  # both keys exist: nothing may be lost
+        if len(fixed) < len(parts):  # both keys exist, and neither value may be lost
             return False
         parts.clear()
         parts.update(fixed)
@@ -232,7 +232,7 @@ class PathTranslation:
 
 
 def _decode_whole_line(raw: bytes) -> RawValues | None:
-    """Return the values of a line that is one object; None for anything else, which must stay as it is."""
+    """Return the values of a line that is one object; None for anything else, which must not change."""
     try:
         return _decode_object(raw)
     except DECODE_ERRORS:

@@ -1,7 +1,7 @@
-"""Rewrites files after a project's folder got another path: transcripts, the history, the client's own lists.
+"""Rewrites files after a project folder was renamed: transcripts, the history, the client's own lists.
 
-*.jsonl                  line by line; what is not an entry stays as it is
-*.json                   the strings that are paths; all other bytes stay
+*.jsonl                  line by line; what is not an entry is left unchanged
+*.json                   the strings that are paths; all other bytes are left unchanged
 <config>/.claude.json    the client's state: the names of the projects in it
 """
 
@@ -32,7 +32,7 @@ class JsonString(NamedTuple):
 
 
 def iterate_json_strings(raw: bytes) -> Iterator[JsonString]:
-    """Yield all strings of a document in order."""
+    """Yield all strings in a document in order."""
     frames: list[str | None] = []  # the current key of each open object or list
     pending: JsonString | None = None
     for token in _JSON_TOKEN_PATTERN.finditer(raw):
@@ -57,7 +57,7 @@ def iterate_json_strings(raw: bytes) -> Iterator[JsonString]:
 
 
 def replace_json_strings(raw: bytes, change: Callable[[JsonString], str]) -> bytes:
-    """Change some strings of a document; data that is not JSON stays as it is."""
+    """Change some strings in a document; return data that is not JSON unchanged."""
     try:
         json.loads(raw.decode("utf-8", "replace").lstrip("\ufeff"), strict=False)
     except (ValueError, RecursionError):
@@ -87,7 +87,7 @@ LineReporter = Callable[[bytes, bytes], None]
 def translate_file(
     path: Path, translation: PathTranslation, *, text: bool = False, report: LineReporter | None = None
 ) -> Iterator[bytes]:
-    """Yield the lines of a file with the paths that it has now."""
+    """Yield the lines of a file with renamed paths."""
     if path.suffix == ".jsonl":
         with path.open("rb") as file:
             for _, raw in scan_lines(file):
@@ -119,11 +119,11 @@ def _translate_string(string: JsonString, translation: PathTranslation, *, text:
 
 
 class _LineDiffers(Exception):
-    """A line changes in the translation."""
+    """Raised when the translation changes a line."""
 
 
 def needs_translation(path: Path, translation: PathTranslation, *, text: bool = False) -> bool:
-    """Return whether a file must be rewritten; reads only up to the first line that changes."""
+    """Return whether a file must be rewritten, reading only up to the first line that changes."""
 
     def report(old: bytes, new: bytes) -> None:
         if old != new:
@@ -155,7 +155,7 @@ def translate_state(raw: bytes, translation: PathTranslation) -> bytes:
 
 
 def _merge_projects(state: dict[str, Any], names: dict[str, Any], translation: PathTranslation) -> bytes:
-    """Merge a project that the client already knows by its new path: what it knows stays; the old entry fills gaps."""
+    """Merge a project that the client already knows by its new path: known values win; the old entry fills gaps."""
     projects: dict[str, Any] = {}
     for name, value in names.items():
         goal = translation.translate_path(name)

@@ -1,9 +1,9 @@
-"""Where the files of a package go in a config folder, and what changes in them on the way.
+"""Decides where the files in a package are written in a config folder, and what changes in them.
 
-The session goes into the folder of the project that it is unpacked for. In envelopes, its working directory and
-every path inside that become those of the project here; so do paths to files in the package. Other paths, such as
-those in the sender's home folder, stay. With new ids, loose sub-agents of old clients go into the new session's own
-folder, because their names may be taken here.
+The session is written to the folder of the project that it is unpacked for. In envelopes, its working directory and
+every path inside it become those of the project here; so do paths to files in the package. Other paths, such as those
+in the sender's home folder, are not changed. With new ids, loose sub-agents of old clients are put in the new session's
+own folder, because their names may be taken here.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class ArrivingSession(NamedTuple):
     project: str
     """The working directory here."""
     translations: tuple[tuple[bytes, PathTranslation], ...]
-    """Each with a text that a line must contain to need the translation."""
+    """Each with a string that a line must contain to need the translation."""
     identity: IdRenewer | None
 
     @property
@@ -106,6 +106,6 @@ def plan_arrival(session: PackedSession, config_dir: Path, project: str, session
 
 def _build_translations(moved: list[tuple[bytes, str, str]]) -> Iterator[tuple[bytes, PathTranslation]]:
     for mark, old, new in moved:
-        with contextlib.suppress(UsageError):  # a relative path can't be told from other texts
+        with contextlib.suppress(UsageError):  # a relative path can't be distinguished from other text
             if old != new:
                 yield mark, PathTranslation(old, new)

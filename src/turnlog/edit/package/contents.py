@@ -1,11 +1,11 @@
-"""Decides which files of a session go into a package.
+"""Decides which files of a session are packed.
 
     packed      transcript, sub-agents with their meta files, large outputs, workflows, title, copies of files, to-dos,
                 tasks, plans that it names, its lines of `history.jsonl`, and anything else in its own folder
     left out    session-env (shell code that the client would run elsewhere), debug (a log of this machine), resume-head
                 (a cache that the client rebuilds), links, and folders that turnlog does not know
 
-Nothing is packed that `unpack` would refuse.
+Files that `unpack` would refuse are never packed.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def list_session_contents(path: Path) -> SessionContents:
 
 
 def _find_target(path: Path) -> SessionTarget:
-    """Return the session file at a path; the demo's too, because packing changes nothing."""
+    """Return the session file at a path; the demo's sessions are allowed, because packing changes nothing."""
     if path.suffix != ".jsonl" or not is_session_id(path.stem):
         raise UsageError(f"{path}: its name is not a session id, so it is not a session of Claude Code")
     whole = Path(os.path.abspath(path))  # noqa: PTH100 - a link must stay a link
@@ -96,7 +96,7 @@ def _make_package_name(path: Path, config_dir: Path) -> str:
 
 
 def _find_project_folder(target: SessionTarget, *folders: str | None) -> str | None:
-    """Return the working directory that the session's folder is named after, else the first one that it names."""
+    """Return the working directory that the session's folder is named after, otherwise the first one in its entries."""
     known = [folder for folder in folders if folder]
     matching = [folder for folder in known if make_slug(folder) == target.path.parent.name]
     return _to_valid_text([*matching, *known][0]) if known else None

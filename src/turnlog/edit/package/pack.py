@@ -54,7 +54,7 @@ class PackResult(NamedTuple):
 def pack_sessions(
     paths: Sequence[Path], output: Path, *, redaction: PackageRedaction | None = None, force: bool = False
 ) -> PackResult:
-    """Pack some sessions; replaces an existing file only with `force`."""
+    """Pack some sessions; replace an existing file only with `force`."""
     if not force and output.exists():
         raise UsageError(f"{output}: already exists; choose another name, or use --force")
     for attempt in range(1, _MAX_ATTEMPTS + 1):

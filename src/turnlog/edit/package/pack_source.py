@@ -1,6 +1,6 @@
 """A file that is packed while a client may be writing to it.
 
-The package gets the start of the file at one moment, up to a line end if it is being written: a checkpoint is
+The package gets the content of the file at one moment, up to a line end if it is being written: a checkpoint is
 taken first, and must still be valid after the last byte was read. A file that is rewritten in the meantime is refused.
 """
 
@@ -36,7 +36,7 @@ class PackSource(NamedTuple):
     checkpoint: Checkpoint
 
     def read_pieces(self) -> Iterator[bytes]:
-        """Yield the bytes; raises `Changed` if the file no longer begins with them."""
+        """Yield the bytes; raise `Changed` if the file no longer starts with them."""
         position = 0
         try:
             fd, _ = open_regular_file(self.path)

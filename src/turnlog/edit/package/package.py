@@ -1,4 +1,4 @@
-"""A package: one file with everything that belongs to some sessions, to be unpacked elsewhere.
+"""The package format: one file with everything that belongs to some sessions, to be unpacked elsewhere.
 
 It is a tar archive compressed with zstd, so `tar --zstd -x` opens it, in three consecutive parts:
 
@@ -9,7 +9,7 @@ It is a tar archive compressed with zstd, so `tar --zstd -x` opens it, in three 
 The manifest comes first, so that a reader knows what to expect before it unpacks a byte. A package does not say
 when or where it was created: the same sessions give the same bytes.
 
-A package may come from a stranger. Nothing in it may lead out of the config folder, nor to a path in it that does
+A package may come from a stranger. Its paths must not lead out of the config folder, nor to a place in it that does
 not belong to a session: the client runs settings, hooks, skills, commands and shell environments that it finds.
 """
 
@@ -51,7 +51,7 @@ class PackedFile(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     name: str
     """The name in the package; `%` and bytes that are not UTF-8 are written as %XX."""
     session: str
-    """The id of the session that it belongs to; of the first one, if it is a plan of several."""
+    """The id of the session that it belongs to; for a plan that several share, the first one."""
     size: int
     sha256: str
     mtime_ns: int
@@ -124,7 +124,7 @@ def encode_package_manifest(manifest: PackageManifest) -> bytes:
 
 
 def decode_package_manifest(data: bytes) -> PackageManifest:
-    """Parse a manifest; raises `Unreadable` if it is invalid, or names what no package of turnlog contains."""
+    """Parse a manifest; raise `Unreadable` if it is invalid, or lists files that turnlog never packs."""
     try:
         head = msgspec.json.decode(data, type=_ManifestHead)
         if head.format != PACKAGE_FORMAT:
@@ -179,7 +179,7 @@ def encode_trailer(trailer: PackageTrailer) -> bytes:
 
 
 def read_trailer(data: bytes, size: int) -> PackageTrailer:
-    """Parse the last bytes of a file of `size` bytes; raises `Unreadable` if it is not a complete package."""
+    """Parse the last bytes of a file of `size` bytes; raise `Unreadable` if it is not a complete package."""
     if len(data) != TRAILER_BYTES:
         raise Unreadable("not a turnlog package, or truncated")
     magic, length, form, *rest = _TRAILER_STRUCT.unpack(data)
@@ -206,7 +206,7 @@ def is_session_place(place: str, session_id: str, folder: str) -> bool:
 
 
 def find_colliding_name(names: Iterable[str]) -> str | None:
-    """Return a name that some disks can't tell from another, or that is both file and folder; None if none is."""
+    """Return a name that some disks can't distinguish from another, or that is both file and folder, or None."""
     seen: set[str] = set()
     folders: set[str] = set()
     for name in names:

@@ -1,4 +1,4 @@
-"""Reads a package that may come from a stranger: trusts nothing, and reads no more than it declares.
+"""Reads an untrusted package, and never reads more than its manifest declares.
 
 A file is accepted only if its header, its bytes and its hash are exactly those of the manifest, in its order, with
 nothing in between. So a package can't contain links, devices or second copies, and can't unpack to more than the
@@ -38,7 +38,7 @@ from turnlog.errors import Unreadable
 
 _PIECE_BYTES = 1 << 20
 _MAX_WINDOW_BYTES = 128 << 20
-"""How much memory decompression may use; a stranger's file could ask for gigabytes."""
+"""How much memory decompression may use; a malicious file could require gigabytes."""
 
 
 class PackageMember(NamedTuple):
@@ -46,7 +46,7 @@ class PackageMember(NamedTuple):
 
     file: PackedFile
     pieces: Iterator[bytes]
-    """Its bytes, to be read to the end; raises after the last one if they are not those that were packed."""
+    """Its bytes, to be read to the end; raises an error at the end if they are not the bytes that were packed."""
 
 
 class Package:
@@ -72,7 +72,7 @@ class Package:
         self._file.close()
 
     def verify(self) -> str:
-        """Read everything and compare it with its checksums; returns the SHA-256 of the whole file."""
+        """Read everything and compare it with its checksums; return the SHA-256 of the whole file."""
         whole = self._hash_file()
         for member in self.iterate_members():
             for _ in member.pieces:
@@ -175,7 +175,7 @@ def _open_stream(part: _FileStretch) -> IO[bytes]:
 
 
 def _read_exactly(stream: IO[bytes], size: int) -> bytes:
-    """Read `size` bytes; returns fewer only at the end."""
+    """Read `size` bytes; return fewer only at the end."""
     parts = []
     while size and (part := stream.read(min(size, _PIECE_BYTES))):
         parts.append(part)

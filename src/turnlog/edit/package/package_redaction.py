@@ -1,7 +1,7 @@
-"""Removes secrets from a package: from transcripts entry by entry, from other files as texts.
+"""Removes secrets from a package: from transcripts entry by entry, from other files as plain text.
 
-Everything is read twice, so that a secret that a rule finds once is replaced everywhere in the package, also in
-earlier files. Values without secrets stay byte for byte as they are.
+Everything is read twice, so that a secret that a rule finds once is replaced everywhere in the package, even in
+earlier files. Values without secrets are kept byte for byte.
 """
 
 from __future__ import annotations

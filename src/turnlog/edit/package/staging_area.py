@@ -1,7 +1,7 @@
-"""Files that appear in a config folder all together, or not at all.
+"""Makes files appear in a config folder all together, or not at all.
 
 Everything is first written to a hidden folder of the config folder and flushed. Then each file gets its name by a
-second link, which never replaces another file; transcripts come last, so that no session is visible before it is
+second link, which never replaces another file; transcripts are last, so that no session is visible before it is
 complete. The hidden folder is the entry of a journal:
 
     <config>/.turnlog-unpack-<random>/<number>     the new files
@@ -52,7 +52,7 @@ class StagedFile(msgspec.Struct, frozen=True):
     """The path below the config folder, escaped as in a package."""
     sha256: str
     is_last: bool
-    """Whether it is a transcript, which appears after everything else."""
+    """Whether it is a transcript, which is published after everything else."""
 
 
 class StagingPlan(msgspec.Struct, frozen=True):
@@ -82,11 +82,11 @@ class StagedUnpacking(NamedTuple):
         return self.folder.parent
 
     def get_staged_path(self, item: StagedFile) -> Path:
-        """Return where a file waits."""
+        """Return the staged path of a file."""
         return self.folder / str(item.number)
 
     def get_goal(self, item: StagedFile) -> Path:
-        """Return where a file goes."""
+        """Return the final path of a file."""
         return self.config / unescape_path(item.place)
 
 
@@ -110,7 +110,7 @@ class UnpackJournal(Journal[StagedUnpacking]):
         return StagedUnpacking(folder, plan if is_safe else StagingPlan((), ()))
 
     def settle_unfinished(self) -> None:
-        """Finish or reverse what killed processes left; refuses to continue if a plan can't be read."""
+        """Finish or reverse what killed processes left; refuse to continue if a plan can't be read."""
         super().settle_unfinished()
         for reason in self.list_entries().unreadable:
             raise TurnlogError(reason)
@@ -127,12 +127,12 @@ class UnpackJournal(Journal[StagedUnpacking]):
 
     @contextlib.contextmanager
     def stage_files(self) -> Iterator[StagingArea]:
-        """Provide an area for new files; those that are not published are removed at the end."""
+        """Provide an area for new files; remove those that were not published at the end."""
         with self.add_entry(f"{_STAGING_FOLDER_PREFIX}{secrets.token_hex(6)}") as folder:
             yield StagingArea(self, folder)
 
     def carry_out(self, entry: StagedUnpacking) -> None:
-        """Give all files their names; after any failure none keeps it."""
+        """Give all files their names; after any failure, take all of them back."""
         lines = b""
         try:
             for place in entry.plan.folders:
@@ -189,7 +189,7 @@ class StagingArea:
         return write_new_file(self.folder / str(self._count), pieces, mode).sha256 or ""
 
     def publish_files(self) -> None:
-        """Give all files their names; after any failure nothing remains."""
+        """Give all files their names; after any failure, remove them all."""
         items = tuple(sorted(self._items, key=lambda item: (item.is_last, item.place)))
         plan = StagingPlan(items, tuple(self._list_missing_folders(items)), self._history)
         for item in items:
@@ -235,7 +235,7 @@ def _has_hash(goal: Path, digest: str) -> bool:
 
 
 def _append_history(entry: StagedUnpacking) -> bytes:
-    """Add those lines to the history that it lacks; returns what was added."""
+    """Add the lines that the history lacks; return what was added."""
     staged = entry.folder / str(entry.plan.history)
     if entry.plan.history is None or not staged.exists():
         return b""
@@ -255,5 +255,5 @@ def _append_history(entry: StagedUnpacking) -> bytes:
 def _remove_history_lines(path: Path, lines: bytes) -> None:
     if lines:
         whole = read_whole_file(path)
-        if whole.data.endswith(lines):  # else the user has typed since, and the lines do no harm
+        if whole.data.endswith(lines):  # otherwise the user has typed since, and the lines are harmless
             replace_session_file(path, whole.data[: -len(lines)], root=path.parent, expected=whole.checkpoint)

@@ -39,7 +39,7 @@ def build_tar_padding(size: int) -> bytes:
 
 
 def read_declared_size(block: bytes, name: str) -> int:
-    """Return the size in the first header of a package; raises `Unreadable` unless the header has that name."""
+    """Return the size in the first header of a package; raise `Unreadable` unless the header has that name."""
     digits = block[124:135]
     is_ours = block[:_MAX_NAME_BYTES].rstrip(b"\0") == name.encode() and digits.isdigit()
     size = int(digits, 8) if is_ours and not set(digits) & set(b"89") else -1

@@ -1,6 +1,6 @@
 """Unpacks a package into a config folder, so that Claude Code can resume its sessions there.
 
-Nothing is written before every checksum and every path was checked. Then everything appears, or nothing
+Nothing is written before every checksum and every path has been checked. Then everything appears, or nothing
 (`staging_area`). Nothing is overwritten. Files get the time of unpacking: the client deletes sessions by
 that time, and would delete an old one at its next start.
 """
@@ -26,15 +26,15 @@ from turnlog.entries.layout import list_project_folders
 from turnlog.errors import Changed, TurnlogError, UsageError
 
 STATE_NEW, STATE_SAME, STATE_KEPT, STATE_DIFFERS = "new", "same", "kept", "differs"
-"""What is already at the path of a packed file: nothing, an equal file, another plan (which stays), another file."""
+"""What is already at the path of a packed file: nothing, an equal file, another plan (which is kept), another file."""
 _NEW_IDS_REMEDY = "nothing was unpacked; --new-ids unpacks it as a separate session"
 _PROJECT_REMEDY = "nothing was unpacked; use --project OLD=NEW to give each project a folder of its own"
 _MODE_MASK = 0o755
-"""Only the owner may write to files of a stranger's package."""
+"""Only the owner may write to files from a stranger's package."""
 
 
 class UnpackGoal(NamedTuple):
-    """A file of a package, and where it goes."""
+    """A file in a package, and its target path."""
 
     file: PackedFile
     path: Path
@@ -63,7 +63,7 @@ def unpack_package(
     new_ids: bool = False,
     dry_run: bool = False,
 ) -> list[UnpackedSession]:
-    """Unpack all sessions of a package; `project_folders` replaces the folders of its projects by others."""
+    """Unpack all sessions in a package; `project_folders` maps the folders of its projects to new ones."""
     config = Path(os.path.realpath(config_dir))
     _check_disk_space(package, config)
     arrivals = [
@@ -113,7 +113,7 @@ def _check_disk_space(package: Package, config: Path) -> None:
 
 @contextlib.contextmanager
 def _ensure_config_folder(config: Path) -> Iterator[None]:
-    """Create the config folder if necessary; removes it again after a failure."""
+    """Create the config folder if necessary; remove it again after a failure."""
     is_new = not config.exists()
     config.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
@@ -126,7 +126,7 @@ def _ensure_config_folder(config: Path) -> Iterator[None]:
 
 
 def _plan_sessions(package: Package, config: Path, arrivals: list[ArrivingSession]) -> list[UnpackedSession]:
-    """Plan where each file goes; raises `Changed` if anything would be overwritten."""
+    """Plan the path of each file; raise `Changed` if anything would be overwritten."""
     by_id = {arrival.session.session_id: arrival for arrival in arrivals}
     below = {file.name: by_id[file.session].get_place(file) for file in package.manifest.files if file.place}
     if (duplicate := find_colliding_name(below.values())) is not None:
@@ -193,7 +193,7 @@ def _write_sessions(package: Package, journal: UnpackJournal, sessions: list[Unp
 
 
 def _stage_files(package: Package, staging: StagingArea, sessions: list[UnpackedSession]) -> bytes:
-    """Write all new files to the staging area; returns the lines for the history."""
+    """Write all new files to the staging area; return the lines for the history."""
     goals = {goal.file.name: goal for item in sessions for goal in item.goals}
     mains = {item.path for item in sessions}
     arrivals = {item.arrival.session.session_id: item.arrival for item in sessions}

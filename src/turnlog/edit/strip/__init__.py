@@ -1,1 +1,1 @@
-"""Remove from a session what fills its context."""
+"""Removes from a session what fills its context."""

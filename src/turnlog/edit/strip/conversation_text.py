@@ -1,4 +1,4 @@
-"""Render rows of a conversation as plain text for a summary: who said what, which tools ran, what they returned."""
+"""Renders a conversation as plain text for a summary: who said what, which tools ran, what they returned."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from turnlog.session.resume.parts import Json, build_message_part
 from turnlog.session.session import Session
 
 RESULT_CHAR_STEPS = (2000, 600, 150)
-"""The maximum characters of each call and result; the next limit applies if the whole text is too long."""
+"""Limits on the characters of each call and result; the next one applies if the whole text is too long."""
 
 
 def render_conversation_text(session: Session, rows: Sequence[Entry], max_chars: int) -> str:
-    """Render rows in a limited number of characters; results are shortened first, then the middle of the whole text."""
+    """Render rows in a limited number of characters; shorten results first, then the middle of the whole text."""
     text = ""
     for max_result_chars in RESULT_CHAR_STEPS:
         text = "\n\n".join(_render_lines(session, rows, max_result_chars))
@@ -40,7 +40,7 @@ def _render_lines(session: Session, rows: Sequence[Entry], max_chars: int) -> It
 
 
 def _name_speaker(row: Entry, body: Body) -> str:
-    """Name the speaker of a row, so that a summary does not mistake other agents' words for the user's."""
+    """Label the speaker of a row, so that a summary does not mistake other agents' words for the user's."""
     if row.type == "assistant":
         return "ASSISTANT"
     attachment = body.get("attachment")

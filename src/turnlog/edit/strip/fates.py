@@ -1,11 +1,11 @@
 """The fate of each piece of a conversation when it is stripped, and the entries that are noise.
 
-If several rules apply to a piece, the strictest wins. Whatever the options say, calls and results stay paired:
+If several rules apply to a piece, the strictest wins. Whatever the options are, calls and results stay paired:
 
-- a call without a result is never touched: nobody knows what it did;
+- a call without a result is never touched, because its effect is unknown;
 - a call is shortened instead of removed if its result is next to something that was said, if another call in its row
   has no result, or if it is the last thing that the model did without a word, because the session continues there;
-- thinking stays in an unfinished answer, and is removed with an answer of which nothing else is left.
+- thinking is kept in an unfinished answer, and is removed if nothing else is left of the answer.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ NOISE_TYPES = frozenset(
 REPEATED_TYPES = frozenset(
     "ai-title custom-title agent-name mode permission-mode last-prompt tools-used cost-state atis-latch".split()
 )
-"""Entries that are written again and again; only the last of each type counts."""
+"""Entries that are written repeatedly; only the last of each type counts."""
 HOOK_OUTPUT_TYPES = frozenset(
     "hook_success hook_blocking_error hook_non_blocking_error hook_error_during_execution hook_cancelled"
     " hook_system_message".split()
 )
-"""Attachments with the output of a hook. Context that a hook gave the model is not among them."""
+"""Attachments with the output of a hook, but not the context that a hook gave the model."""
 
 FATE_STAYS, FATE_SHORTENED, FATE_REPLACED, FATE_GONE = range(4)
 MAX_CALLS_OF_ONE_AGE = 25
@@ -86,7 +86,7 @@ def decide_fates(pieces: Sequence[ContextPiece], options: StripOptions) -> list[
 
 
 def find_calls_without_copy(pieces: Sequence[ContextPiece], options: StripOptions) -> set[str]:
-    """Find the calls whose result loses the client's own copy because of its age."""
+    """Find the calls so old that the client's own copy of their result is removed."""
     if options.copies is None:
         return set()
     ages, protected = PieceAges(pieces), _ProtectedPieces(pieces)
@@ -199,7 +199,7 @@ def _compute_call_ages(pieces: Sequence[ContextPiece]) -> dict[str, int]:
 
 
 class _ProtectedPieces:
-    """Pieces that must stay, whatever the options say."""
+    """Pieces that must be kept, whatever the options are."""
 
     def __init__(self, pieces: Sequence[ContextPiece]) -> None:
         rows: dict[int, list[ContextPiece]] = {}

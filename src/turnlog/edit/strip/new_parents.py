@@ -1,11 +1,11 @@
-"""New parents for rows whose parent is removed, where the nearest ancestor would lose something.
+"""Chooses new parents for rows whose parent is removed, where the nearest ancestor would lose something.
 
 The newest client puts parallel calls, and notes that were written while a tool ran, back beside the chain: it finds
 them by the message that they belong to. If some rows of that message are removed, the client must still find the
 others. So a row below a removed one gets as its parent
 
 1. the last remaining call or result of the same message, if the row was below that;
-2. otherwise, in the conversation that would be resumed, the row that is said before it;
+2. otherwise, in the conversation that would be resumed, the row before it;
 3. otherwise its own nearest ancestor (`Draft.without_rows`).
 
 The client places a row whose parent is not in the file after the row that was written just before it. If that one is
@@ -93,7 +93,7 @@ class _RowRehanger:
         return changes
 
     def _can_follow(self, at: int) -> bool:
-        """Tell whether the row said before has the same ancestor: two branches may hold copies of a message."""
+        """Return whether the preceding row has the same ancestor: two branches may contain copies of a message."""
         before = self._before.get(at)
         if before is None or _is_below(before, at, self._current_up):
             return False

@@ -1,7 +1,7 @@
-"""Presets for stripping a session, what each would save, and when to use which.
+"""Presets for stripping a session, estimates of what each would save, and advice on which to use.
 
 Each preset removes at least as much as the one before it. If several rules apply to a piece, the strictest wins, so
-rules never work against each other. Nothing is written here.
+rules never conflict. Nothing is written here.
 """
 
 from __future__ import annotations
@@ -43,25 +43,25 @@ class Preset:
     name: str
     about: str
     whole: int
-    """The number of last turns with calls whose calls and results stay as they are."""
+    """The number of latest turns with calls whose calls and results are not changed."""
     shortened: int | None
-    """The number of turns before them whose calls are shortened; older calls are removed. None: none are removed."""
+    """The number of turns before them whose calls are shortened; older calls are removed. None: all are shortened."""
     longest: int
     """The maximum characters of a shortened text, at its head and its tail."""
     thinking: int | None
-    """The number of last turns that keep their thinking; None: all do."""
+    """The number of latest turns that keep their thinking; None: all do."""
     images: int | None
-    """The number of newest images that stay; None: all do."""
+    """The number of newest images to keep; None: all."""
     noise: bool
     """Whether to remove noise, hook output, and all but the last of repeated entries."""
     duplicates: bool
-    """Whether to remove a result if a later call of the same tool with the same input has one."""
+    """Whether to remove a result if a later call to the same tool with the same input has one."""
     stale_reads: bool
     """Whether to remove the content of a file that was later written, or read as a whole."""
     protected: frozenset[str]
     """Tools whose calls and results are never touched."""
     copies: int | None = None
-    """The number of last turns with calls that keep the client's own copies of results; None: like the results."""
+    """The number of latest turns with calls that keep the client's own copies of results; None: like the results."""
     fade_from: int | None = None
     """The age from which shortened texts get shorter with age (`StripRule.fade_from`)."""
 
@@ -120,7 +120,7 @@ class PresetSaving(NamedTuple):
     """The estimated tokens of the next request."""
     after: int
     bytes: int
-    """Bytes that the file would lose: from entries of the conversation, and noise anywhere."""
+    """The bytes that would be removed from the file: from the conversation's entries, and noise anywhere."""
 
     @property
     def saved_tokens(self) -> int:
@@ -148,14 +148,14 @@ def estimate_saving(preset: Preset, fill: WindowFill, entries: Iterable[Entry]) 
 
 
 class StripEffect(NamedTuple):
-    """The estimated effect of strip options: tokens of the next request, and bytes that the file loses."""
+    """The estimated effect of strip options: tokens in the next request, and bytes removed from the file."""
 
     after: int
     bytes: int
 
 
 def estimate_strip_effect(options: StripOptions, fill: WindowFill, entries: Iterable[Entry]) -> StripEffect:
-    """Estimate the tokens that the next request would hold, and the bytes that the file would lose."""
+    """Estimate the tokens in the next request, and the bytes that would be removed from the file."""
     without_copy = find_calls_without_copy(fill.pieces, options)
     saved_tokens, saved_bytes = 0, sum(entry.size for entry in list_noise_entries(entries)) if options.noise else 0
     for piece, (size, fixed) in zip(fill.pieces, estimate_remaining(fill.pieces, options), strict=True):
@@ -166,7 +166,7 @@ def estimate_strip_effect(options: StripOptions, fill: WindowFill, entries: Iter
 
 
 def _count_freed_bytes(piece: ContextPiece, size: int, fixed: int) -> int:
-    """Count the bytes that the file loses with part of a piece; the client's own copies are cut in the same way."""
+    """Count the bytes removed from the file with part of a piece; the client's own copies are cut in the same way."""
     if size < piece.size:
         return piece.stored - piece.stored * size // piece.size
     return piece.stored if fixed < piece.fixed else 0
@@ -180,7 +180,7 @@ class RemainingSize(NamedTuple):
 
 
 def estimate_remaining(pieces: Sequence[ContextPiece], choice: Preset | StripOptions) -> list[RemainingSize]:
-    """Estimate what a preset or other options leave of each piece."""
+    """Estimate how much of each piece a preset or other options keep."""
     options = choice.strip_options if isinstance(choice, Preset) else choice
     return [_measure_remaining(piece, fate) for piece, fate in zip(pieces, decide_fates(pieces, options), strict=True)]
 
@@ -198,7 +198,7 @@ def _measure_remaining(piece: ContextPiece, fate: Fate) -> RemainingSize:
 
 
 def _count_bytes_after_cut(piece: ContextPiece, max_chars: int) -> int:
-    """Count the bytes that remain of a piece when its texts are shortened."""
+    """Count the bytes left of a piece when its text is shortened."""
     cut = (
         size - size * max_chars // chars - MAX_MARK_CHARS
         for chars, size in piece.texts
@@ -216,7 +216,7 @@ MAX_ROOMY_SHARE = 0.6
 MIN_SAVED_SHARE = 0.1
 """A clone that frees less than this share of the limit is not worth a full write of the prompt cache."""
 FULL_SHARE = 0.85
-"""From this share on, if no preset makes room, compact before the client does so in the middle of the work."""
+"""From this share on, if no preset frees enough room, compact before the client does so in the middle of the work."""
 
 
 class Advice(NamedTuple):

@@ -1,8 +1,8 @@
-"""Strip a session: remove calls, results, thinking, images and noise so that it still resumes as the same conversation.
+"""Strips calls, results, thinking, images and noise from a session, which still resumes as the same conversation.
 
 `strip_plan` decides what to remove, by the rules of `fates`, on the session as it was read; this module carries it out.
-A row of which nothing remains is removed. What was said stays word for word, in all branches. Sub-agents stay
-unchanged, in their own files and in this one. Stripping again with the same options changes nothing.
+A row with nothing left in it is removed. All prompts and answers are kept word for word, in all branches. Sub-agents
+are left unchanged, both in their own files and in this one. Stripping again with the same options changes nothing.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def strip_session(session: Session, draft: Draft, options: StripOptions, leaf: s
 def _edit_rows(
     session: Session, draft: Draft, plan: StripPlan, tally: StripTally
 ) -> tuple[dict[int, dict[str, Any]], set[int]]:
-    """Return new values for rows, and the rows of which nothing remains, by their position."""
+    """Return new values for rows, and the rows with nothing left, by their position."""
     changes: dict[int, dict[str, Any]] = {}
     removed: set[int] = set()
     places = draft.map_entry_places()
@@ -107,7 +107,7 @@ def _can_change(entry: Entry) -> bool:
 
 
 def _find_noise(session: Session, draft: Draft, plan: StripPlan, tally: StripTally) -> set[int]:
-    """Find the positions of noise, but keep the entries that say where the session continues."""
+    """Find the positions of noise, except entries that say where the session continues."""
     places, removed = draft.map_entry_places(), set()
     needed = {entry.index for entry in (_find_leaf_entry(session), plan.leaf) if entry}
     for entry in list_noise_entries(session.file.entries):

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 MIN_FADED_CHARS = 100
 """The minimum characters of a text that fades with age."""
 _FORMER_TOOL_NAMES = {"Agent": ("Task",)}
-"""Earlier names of tools: calls in a file have the name of their time, and are sent with the new one."""
+"""Earlier names of tools: calls in a file have the old name, and are sent with the new one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +16,7 @@ class StripRule:
     """The treatment of calls and their results by age (`fates.PieceAges`)."""
 
     whole: int = 0
-    """The number of last turns with calls whose calls stay as they are."""
+    """The number of latest turns with calls whose calls are not changed."""
     longest: int | None = None
     """The maximum characters of older texts; None: they are not shortened."""
     gone: int | None = None
@@ -38,7 +38,7 @@ class StripRule:
 
 @dataclass(frozen=True, slots=True)
 class StripOptions:
-    """Options that say what to strip from a session. The defaults strip nothing."""
+    """Options for stripping a session. The defaults strip nothing."""
 
     tools: StripRule = StripRule()
     """The rule for all tools without a rule of their own."""
@@ -47,21 +47,21 @@ class StripOptions:
     protected: frozenset[str] = frozenset()
     """Tools, by name or pattern, whose calls and results are never touched."""
     duplicates: bool = False
-    """Whether to remove a result if a later call of the same tool with the same input has one."""
+    """Whether to remove a result if a later call to the same tool with the same input has one."""
     stale_reads: bool = False
     """Whether to remove the content of a file that was later written, or read as a whole."""
     thinking: int | None = None
-    """The number of last turns that keep their thinking; None: all do."""
+    """The number of latest turns that keep their thinking; None: all do."""
     images: int | None = None
-    """The number of newest images that stay; None: all do."""
+    """The number of newest images to keep; None: all."""
     copies: int | None = None
-    """The number of last turns with calls that keep the client's own copies of results (`toolUseResult`, never sent);
+    """The number of latest turns with calls that keep the client's own copies of results (`toolUseResult`, never sent);
     None: the copies are treated like the results.
     """
     noise: bool = False
-    """Whether to remove what no request and no client needs (`edit.strip.fates`)."""
+    """Whether to remove what neither requests nor clients need (`edit.strip.fates`)."""
     preset: str = ""
-    """The name of the preset that the options started from."""
+    """The name of the preset that the options are based on."""
 
     @property
     def is_idle(self) -> bool:

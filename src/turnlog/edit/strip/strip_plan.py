@@ -1,6 +1,6 @@
-"""The fate of each block of a file when it is stripped, in all branches.
+"""Decides the fate of each block in a file when it is stripped, in all branches.
 
-The conversation that would be resumed decides about its own blocks, as `turnlog context` shows. In other branches and
+Blocks in the conversation that would be resumed are decided as `turnlog context` shows. In other branches and
 before a compaction, each block has the age that it has in its own branch, counted across compactions. A block that
 several branches share gets the mildest of their fates.
 """
@@ -47,7 +47,7 @@ class StripPlan(NamedTuple):
     thread: list[Entry]
     """The entries that would be resumed, in order; empty if nothing would be."""
     leaf: Entry | None
-    """The entry where the session continues; this row always stays."""
+    """The entry where the session continues; this row is always kept."""
 
 
 def plan_strip(session: Session, options: StripOptions, leaf: str | None = None) -> StripPlan:
@@ -102,7 +102,7 @@ def _merge_fates(fates: _FatesByKey, more: _FatesByKey) -> None:
 
 
 def _find_only_user(session: Session) -> Entry | None:
-    """Find the last result, if all user entries are results: without it no user entry would remain."""
+    """Find the last result, if all user entries are results: without it no user entry would be left."""
     users = [row for row in session.entries if row.type == "user"]
     return users[-1] if users and all(map(holds_result, users)) else None
 
@@ -114,7 +114,7 @@ def _list_call_ids(row: Entry | None) -> set[str]:
 
 
 def _pair_fates(fates: _FatesByKey, flawed: set[str], protected: set[str]) -> None:
-    """Keep a call unless its result is removed too, and leave rows alone that can't be written again."""
+    """Keep a call unless its result is removed too, and don't touch rows that can't be rewritten."""
     ids = {key for group, key in fates if group in ("calls", "results")}
     for key in ids:
         both = [(group, key) for group in ("calls", "results") if (group, key) in fates]
@@ -151,7 +151,7 @@ class _ConversationLines:
                     self._of_message[identity].add(row.index)
 
     def iterate_lines(self, end: Entry | None, thread: list[Entry]) -> Iterator[list[ContextPiece]]:
-        """Yield what would be resumed and all before it, then the own part of each other branch, then the rest."""
+        """Yield what would be resumed with all before it, then the part unique to each other branch, then the rest."""
         covered: set[int] = set()
         ends = [row.index for row in (*([end] if end else ()), *reversed(thread))]
         others = [[row.index] for row in self._session.graph.leaves]
@@ -219,7 +219,7 @@ def iterate_pictures(blocks: Any) -> Iterator[Body]:
 
 
 def _find_old_pictures(session: Session, thread: list[Entry], newest: int | None) -> set[tuple[int, int]]:
-    """Find all images but the newest; those of the resumed conversation count as newer than all others."""
+    """Find all images but the newest; those in the resumed conversation count as newer than all others."""
     if newest is None:
         return set()
     inside = {row.index for row in thread}

@@ -26,7 +26,7 @@ class StrippedRow(NamedTuple):
 
 
 def strip_row(entry: Entry, body: Body, plan: StripPlan, tally: StripTally) -> StrippedRow:
-    """Strip a row; a row that no longer says anything is removed."""
+    """Strip a row; remove it if it is left without content."""
     message = body.get("message")
     content = message.get("content") if isinstance(message, dict) else None
     if not isinstance(message, dict) or not isinstance(content, list):
@@ -84,7 +84,7 @@ class _RowTrimmer:
         return fates.get(identity, WHOLE_FATE) if isinstance(identity, str) else WHOLE_FATE
 
     def _count_change(self, old: Any, new: Any, kind: str, fate: Fate) -> Any:
-        """Count a change and return the new value; return the old one if it stays or the new one is not shorter."""
+        """Count a change and return the new value; return the old one if the new one is not shorter."""
         if fate.degree == FATE_STAYS:
             return old
         saved = len(encode_json_line(old)) - (0 if new is REMOVE_KEY else len(encode_json_line(new)))
@@ -137,7 +137,7 @@ class _RowTrimmer:
         return new
 
     def trim_copy(self, value: Any) -> Any:
-        """Strip the client's own copy of the row's results like the result that loses least."""
+        """Strip the client's own copy of the row's results like the least affected result."""
         fate, copy_fate = (
             min(fates, key=lambda item: item.hardness, default=WHOLE_FATE) for fates in (self._results, self._copies)
         )

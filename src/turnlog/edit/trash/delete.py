@@ -1,7 +1,7 @@
 """Moves a session with everything that belongs to it into the trash.
 
-Plans are shared: one that another session of the config folder names stays. The prompt history (`history.jsonl`)
-stays too, unless the caller asks: Claude Code offers it in all sessions of a project.
+Plans are shared: one that another session in the config folder refers to is kept. The prompt history (`history.jsonl`)
+is also kept, unless the caller asks otherwise: Claude Code offers it in all sessions of a project.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class DeletionPlan(NamedTuple):
     paths: tuple[Path, ...]
     """Everything that is moved to the trash; folders before their contents, the session file last."""
     shared_plans: tuple[Path, ...]
-    """Plans that stay, because other sessions name them."""
+    """Plans that are kept, because other sessions refer to them."""
     history_lines: int
     """How many lines of the prompt history belong to the session."""
 
@@ -64,7 +64,7 @@ def plan_deletion(path: Path) -> DeletionPlan:
 def refuse_busy_deletion(plan: DeletionPlan, *, force: bool = False, asked: bool = False) -> list[OpenSign]:
     """Raise `Busy` if a session is open elsewhere; `force` and `asked` override doubts (`select_blocking_signs`).
 
-    Returns the doubts that only the user can settle.
+    Return the doubts that only the user can settle.
     """
     signs = find_open_signs(plan.target)
     blocking = select_blocking_signs(signs, force=force, asked=asked)
@@ -110,7 +110,7 @@ def _move_to_trash(path: Path, trash: Trash, *, history: bool, force: bool, aske
 
 
 def _settle_interrupted(target: SessionTarget, trash: Trash) -> None:
-    """Restore what an interrupted deletion of the same session has moved already, so that all of it is deleted."""
+    """Restore what an interrupted deletion of the same session has already moved, so that all of it is deleted."""
     for entry in trash.list_entries().entries:
         same = entry.manifest.session_id, entry.manifest.config_dir
         if same == (target.session_id, str(target.config_dir)) and not entry.is_complete:
@@ -118,7 +118,7 @@ def _settle_interrupted(target: SessionTarget, trash: Trash) -> None:
 
 
 def _list_folder_links(plan: DeletionPlan) -> dict[str, str]:
-    """Return the top folders of the config folder that are links and that something is deleted from."""
+    """Return the config folder's top-level folders that are links and that something is deleted from."""
     tops = {path.relative_to(plan.config_dir).parts[0] for path in plan.paths}
     places = {top: plan.config_dir / top for top in sorted(tops)}
     return {top: os.path.realpath(path) for top, path in places.items() if path.is_symlink() and path.is_dir()}
@@ -146,7 +146,7 @@ def _find_plans(target: SessionTarget, config_dir: Path) -> tuple[list[Path], tu
     }
     survey = Survey()
     others = [file.path for file in list_session_files(config_dir, survey) if file.path != target.path]
-    # A session that can't be read may name them too.
+    # A session that can't be read may refer to them too.
     shared = set(names.values()) if survey.unlisted else find_plans_in_use(names.values(), others)
     return [path for path in names if names[path] not in shared], tuple(p for p in names if names[p] in shared)
 

@@ -1,4 +1,4 @@
-"""An entry of the trash: a deleted session, the list of its files and folders, and the search for it by name.
+"""Entries in the trash: a deleted session, the list of its files and folders, and the search for it by name.
 
     <trash>/<entry>/manifest.json      the list; on the disk before anything is moved
     <trash>/<entry>/files/<place>      each file, at its place below the config folder
@@ -102,14 +102,14 @@ class TrashEntry(NamedTuple):
         return self.folder / FILES_FOLDER_NAME / item.place
 
     def get_home(self, item: TrashItem) -> Path:
-        """Return where a file came from."""
+        """Return the original path of a file."""
         return Path(self.manifest.config_dir) / item.place
 
 
 def describe_item(path: Path, config_dir: Path) -> TrashItem:
     state = inspect_path(path)
     if state is None:
-        raise Changed(f"{path}: was removed in the meantime; nothing was deleted, try again")
+        raise Changed(f"{path}: was removed in the meantime; nothing was deleted; try again")
     place = path.relative_to(config_dir).as_posix()
     if path.is_symlink():
         return TrashItem(place, "link", state.mode, state.mtime_ns, target=os.fspath(path.readlink()))
@@ -126,7 +126,7 @@ def encode_trash_manifest(manifest: TrashManifest) -> bytes:
 
 
 def decode_trash_manifest(data: bytes, path: Path) -> TrashManifest:
-    """Parse a manifest; raises `Unreadable` if it is damaged or names paths outside of the config folder."""
+    """Parse a manifest; raise `Unreadable` if it is damaged or contains paths outside the config folder."""
     try:
         fields: Any = json.loads(data)
         manifest = msgspec.convert(fields, TrashManifest)
@@ -157,7 +157,7 @@ def _is_safe_place(place: str) -> bool:
 
 
 def find_trash_entry(name: str, entries: list[TrashEntry]) -> TrashEntry:
-    """Find the one deleted session with this id or start of an id, title, or name in the trash."""
+    """Find the one deleted session with this id or id prefix, title, or name in the trash."""
     wanted = " ".join(name.split()).casefold()
     matches = [entry for entry in entries if wanted and _matches_entry(wanted, entry)]
     if not matches:

@@ -1,8 +1,8 @@
-"""turnlog's trash: deleted sessions with everything that belonged to them, ready to be restored exactly.
+"""turnlog's trash: deleted sessions with everything that belongs to them, ready to be restored exactly.
 
 It is a journal whose entries have no state: the list of an entry is on the disk before the first file is moved, and
 each file is always in its old place, in the trash, or (equal) in both. A process that is killed while deleting or
-restoring loses nothing, and `restore` puts everything back from wherever it is.
+restoring loses nothing: `restore` puts everything back from wherever it is.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Trash(Journal[TrashEntry]):
         """Leave it to the user: an entry does not record whether deleting or restoring was interrupted."""
 
     def put_session(self, manifest: TrashManifest, history: bytes | None = None) -> TrashEntry:
-        """Move everything that a list names into the trash; any failure puts everything back."""
+        """Move everything in a list to the trash; put everything back after any failure."""
         with self.lock_journal():
             self.remove_leftovers()
             entry = self._begin_entry(manifest, history)
@@ -56,11 +56,11 @@ class Trash(Journal[TrashEntry]):
                 for item in manifest.files:
                     _take_item(entry, item)
             except BaseException:
-                if self.restore(entry).lost:  # another program removed files: the trash has nothing of them
+                if self.restore(entry).lost:  # another program removed files that are not in the trash either
                     self.remove_entry(entry.folder)
                 raise
             for item in reversed(manifest.folders):
-                with contextlib.suppress(OSError):  # it contains something new, and stays
+                with contextlib.suppress(OSError):  # it contains something new, and is kept
                     entry.get_home(item).rmdir()
             flush_folder(entry.folder)
             return entry
@@ -87,7 +87,7 @@ class Trash(Journal[TrashEntry]):
             return result
 
     def empty(self, older_than: timedelta, now: datetime | None = None) -> list[TrashEntry]:
-        """Remove for good what was deleted, or set aside, long enough ago."""
+        """Permanently remove what was deleted, or set aside, long enough ago."""
         with self.lock_journal():
             removed = self.prune(older_than, now)
             limit = ((now or datetime.now(UTC)) - older_than).timestamp()
@@ -101,5 +101,5 @@ def _take_item(entry: TrashEntry, item: TrashItem) -> None:
     """Move a file into the trash, if it is still the one that was listed."""
     home = entry.get_home(item)
     if item.kind == "file" and not is_untouched(home, item.size, item.mtime_ns):
-        raise Changed(f"{home}: was written in the meantime; nothing was deleted, try again")
+        raise Changed(f"{home}: was written in the meantime; nothing was deleted; try again")
     move_file(home, entry.get_place(item))

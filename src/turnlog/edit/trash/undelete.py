@@ -41,7 +41,7 @@ class UndeleteResult(NamedTuple):
 
 
 def put_files_back(entry: TrashEntry, aside_folder: Path, *, force: bool = False) -> UndeleteResult:
-    """Move all files of an entry back; files in the way are joined or set aside, or the call is refused."""
+    """Move all files of an entry back; join files in the way or set them aside, or refuse."""
     collisions = _find_collisions(entry, force=force)
     lost = [item.place for item in entry.manifest.files if not _item_exists(entry, item)]
     altered = [item.place for item in entry.manifest.files if _is_altered_file(entry.get_place(item), item)]
@@ -77,14 +77,14 @@ def _move_item_back(entry: TrashEntry, item: TrashItem) -> None:
     home.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     if _find_collision(home, place) is not None:
         raise TurnlogError(f"{home}: was written in the meantime; undelete it again")
-    if os.path.lexists(home):  # and is equal
+    if os.path.lexists(home):  # with equal content
         place.unlink()
     else:
         move_file(place, home)
 
 
 def _find_collisions(entry: TrashEntry, *, force: bool) -> dict[str, Collision]:
-    """Find what is in the way of a session, by path; refuses what can be neither joined nor set aside."""
+    """Find what is in the way of a session, by path; refuse what can be neither joined nor set aside."""
     collisions: dict[str, Collision] = {}
     for item in entry.manifest.items:
         _check_leads_home(entry, item)
@@ -96,14 +96,14 @@ def _find_collisions(entry: TrashEntry, *, force: bool) -> dict[str, Collision]:
     for collision in collisions.values():
         is_beside = has_joined and collision.home.suffix != ".jsonl"
         if stat.S_ISDIR(collision.home.lstat().st_mode) or not (collision.is_joined or is_beside or force):
-            remedy = "move it away first, or use --force to set it aside"
-            raise TurnlogError(f"{collision.home}: already exists with other content; nothing was restored, {remedy}")
+            remedy = "move it aside first, or use --force to set it aside"
+            raise TurnlogError(f"{collision.home}: already exists with other content; nothing was restored; {remedy}")
     return collisions
 
 
 def _check_is_folder(home: Path) -> None:
     if os.path.lexists(home) and not stat.S_ISDIR(home.lstat().st_mode):
-        raise TurnlogError(f"{home}: already exists and is not a folder; nothing was restored, move it away first")
+        raise TurnlogError(f"{home}: already exists and is not a folder; nothing was restored; move it aside first")
 
 
 def _check_leads_home(entry: TrashEntry, item: TrashItem) -> None:
@@ -160,7 +160,7 @@ def _is_joined_already(home: Path, place: Path) -> bool:
 
 
 def _join_collision(collision: Collision, mode: int) -> None:
-    """Put the original before what was written to its path since; lines still being written follow."""
+    """Put the original before what was written to its path since; append lines that are still being written."""
     if not begins_with_file(collision.home, collision.place):
         data, checkpoint = read_whole_file(collision.home)
         lines = join_stub_lines(collision.place, data)
@@ -170,7 +170,7 @@ def _join_collision(collision: Collision, mode: int) -> None:
 
 
 def _set_collision_aside(collision: Collision, folder: Path) -> Path:
-    """Move what is in the way into a folder, under a free name; returns its new path."""
+    """Move what is in the way into a folder, under a free name; return its new path."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     goal = find_free_path(folder / collision.home.name)
     move_file(collision.home, goal)

@@ -1,1 +1,1 @@
-"""Changes of the user's files that can be undone."""
+"""Changes to the user's files that can be undone."""

@@ -1,6 +1,6 @@
 """The changes that a command can make to existing files, and the steps of each; `reversal` is the way back.
 
-`undo.Undo` makes changes in their order, all or none. A `RenameChange` may follow changes of what it renames;
+`undo.Undo` makes changes in order, all or none. A `RenameChange` may follow changes to what it renames;
 otherwise none depends on another. Each passes through three stages:
 
     planned     the old and the new state are described                        nothing is touched
@@ -92,7 +92,7 @@ FileChange = RewriteChange | CreateChange | RenameChange | RemoveChange | Append
 
 
 def plan_item(change: FileChange) -> UndoItem:
-    """Describe a change before anything is touched; refuses one that leads out of its root or is impossible."""
+    """Describe a change before anything is touched; refuse one that leads out of its root or is impossible."""
     root = Path(os.path.realpath(change.root))
     if isinstance(change, RenameChange):
         old, new = _resolve_name(change.old, root), _resolve_name(change.new, root)
@@ -170,10 +170,10 @@ def finish_item(item: UndoItem) -> UndoItem:
 
 
 def _exchange_content(record: UndoRecord, number: int, before: FileState) -> None:
-    """Put the new content in place; detects what was appended to the old content at the last moment."""
+    """Put the new content in place; detect what was appended to the old content at the last moment."""
     path = Path(record.items[number].path)
     if not is_untouched(path, before.size, before.mtime_ns):
-        raise Changed(f"{path}: was written in the meantime; nothing was changed, try again")
+        raise Changed(f"{path}: was written in the meantime; nothing was changed; try again")
     old, new = (path.with_name(record.make_beside_name(number, ending)) for ending in (OLD_SUFFIX, NEW_SUFFIX))
     size = new.stat().st_size
     with contextlib.suppress(OSError):  # a file system without hard links
@@ -182,7 +182,7 @@ def _exchange_content(record: UndoRecord, number: int, before: FileState) -> Non
     time.sleep(_SETTLE_SECONDS)
     if old.exists() and not is_untouched(old, before.size, before.mtime_ns):
         _restore_content(path, old, path.with_name(record.make_beside_name(number, LATE_SUFFIX)), size)
-        raise Changed(f"{path}: was written in the meantime; nothing was changed, try again")
+        raise Changed(f"{path}: was written in the meantime; nothing was changed; try again")
     old.unlink(missing_ok=True)
 
 
@@ -200,7 +200,7 @@ def _move_away(path: Path, kept: Path, before: FileState) -> None:
         path.rmdir()
         return
     if not is_untouched(path, before.size, before.mtime_ns):
-        raise Changed(f"{path}: was written in the meantime; nothing was changed, try again")
+        raise Changed(f"{path}: was written in the meantime; nothing was changed; try again")
     kept.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     move_file(path, kept)
 
@@ -223,7 +223,7 @@ def _check_expected(change: RewriteChange, path: Path) -> None:
         return
     reason = find_stale_reason(path, change.expected)
     if reason or path.stat().st_size != change.expected.size:
-        raise Changed(f"{path}: was {reason or 'written'} in the meantime; nothing was changed, try again")
+        raise Changed(f"{path}: was {reason or 'written'} in the meantime; nothing was changed; try again")
 
 
 def _list_missing_folders(path: Path, root: Path) -> tuple[str, ...]:

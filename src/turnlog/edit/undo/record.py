@@ -32,7 +32,7 @@ CHANGE_KINDS = frozenset({"rewrite", "create", "rename", "remove", "append"})
 
 @dataclass(frozen=True, slots=True)
 class UndoItem:
-    """One change of one file."""
+    """One change to one file."""
 
     kind: str
     """rewrite, create, rename, remove or append."""
@@ -43,7 +43,7 @@ class UndoItem:
     """The new name, when renamed."""
     before: FileState | None = None
     after: FileState | None = None
-    """For an append: of the appended lines alone."""
+    """For an append: the state of the appended lines alone."""
     folders: tuple[str, ...] = ()
     """Folders that had to be created first, the outermost first."""
 
@@ -108,7 +108,7 @@ def encode_record(record: UndoRecord) -> bytes:
 
 
 def decode_record(data: bytes, folder: Path, state: str) -> UndoRecord:
-    """Parse a record; raises `Unreadable` if it is damaged or names paths outside of its roots."""
+    """Parse a record; raise `Unreadable` if it is damaged or contains paths outside its roots."""
     path = folder / RECORD_FILE_NAME
     try:
         fields: Any = json.loads(data)

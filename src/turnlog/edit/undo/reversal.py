@@ -1,6 +1,6 @@
-"""Reverses one change of one file, from wherever it was stopped.
+"""Reverses one change to one file, from wherever it was stopped.
 
-A path that still has the original, or has it again, needs nothing. `find_trouble` reports beforehand if a path has
+A path that still has the original, or has it again, is left alone. `find_trouble` reports beforehand if a path has
 neither that nor what the change wrote. Appended lines are cut off again if the file still ends with them.
 """
 
@@ -86,7 +86,7 @@ def _find_original_trouble(record: UndoRecord, number: int, path: Path) -> UndoT
 
 
 def _was_not_reached(record: UndoRecord, number: int, path: Path) -> bool:
-    """Return whether the new content is still beside the file: then the change did not touch the file."""
+    """Return whether the new content is still beside the file, so that the change did not touch the file."""
     return (
         record.items[number].kind == "rewrite" and path.with_name(record.make_beside_name(number, NEW_SUFFIX)).exists()
     )
@@ -116,7 +116,7 @@ def take_back_change(record: UndoRecord, number: int) -> None:
 
 
 def _put_original_back(record: UndoRecord, number: int, path: Path) -> None:
-    """Restore a rewritten or removed file; the very same file, if it still has a second name."""
+    """Restore a rewritten or removed file: the same file, if it still has a second name."""
     item, kept = record.items[number], record.get_kept_path(number)
     old, new = (path.with_name(record.make_beside_name(number, ending)) for ending in (OLD_SUFFIX, NEW_SUFFIX))
     if new.exists():  # stopped before the replacement
@@ -190,7 +190,7 @@ def _cut_appended(item: UndoItem, path: Path, undone: Path) -> None:
         undone.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         write_new_file(undone, [read_at(fd, start, item.after.size)], 0o600)
         if os.fstat(fd).st_size != size:
-            raise Changed(f"{path}: was written in the meantime; nothing was cut off, try again")
+            raise Changed(f"{path}: was written in the meantime; nothing was cut off; try again")
         os.ftruncate(fd, item.before.size if is_whole else start)
         os.fsync(fd)
     finally:
@@ -206,7 +206,7 @@ def _restore_times(path: Path, before: FileState | None) -> None:
 def find_current_path(record: UndoRecord, number: int, place: str | None = None) -> Path:
     """Return where an item's file (or `place`) is now: later items may have renamed it or its folders."""
     renames = [(Path(item.path), Path(item.to)) for item in record.items[number + 1 :] if item.to is not None]
-    # Renames are made and reversed in order: if the last one is in force, so are all before it.
+    # Renames are made and reversed in order: if the last one is in effect, so are all before it.
     while renames and not _is_in_force(*renames[-1], record.state):
         renames.pop()
     path = Path(place or record.items[number].path)
@@ -217,7 +217,7 @@ def find_current_path(record: UndoRecord, number: int, place: str | None = None)
 
 
 def _is_in_force(old: Path, new: Path, state: str) -> bool:
-    """Return whether a rename is in force; after a finished change the old name may exist again (`stubs`)."""
+    """Return whether a rename is in effect; after a finished change the old name may exist again (`stubs`)."""
     if not os.path.lexists(new):
         return False
     return not os.path.lexists(old) or (state != STATE_BEGUN and not is_same_file(old, new))

@@ -1,13 +1,13 @@
-"""Files written to the old path of something that a change has renamed: they must not prevent `undo`.
+"""Files written to the old path of something that a change has renamed, which must not prevent `undo`.
 
 A client with an open session continues to write to the path that it knows. Before a rename is reversed, all
 files at the old path are set aside with the record; afterwards each file returns to its path there:
 
     returned   its path is free
     joined     it is a transcript that continues the one at its path (`edit.stub`), and is appended to that
-    aside      anything else; it stays with the record, and needs --force
+    aside      anything else; it is kept with the record, and needs --force
 
-What an old client writes beside a transcript that is joined (a log, a list) may stay aside without --force.
+What an old client writes beside a transcript that is joined (a log, a list) may be set aside without --force.
 
     <undo>/<name>/aside/<item>.<attempt>/<path below the item's root>
 """
@@ -104,7 +104,7 @@ def _remove_empty_folders(top: Path) -> None:
 
 
 def clear_empty_folders(record: UndoRecord) -> None:
-    """Remove an empty folder at the path that a change has renamed one from: it contains nothing to lose."""
+    """Remove an empty folder at the old path of a folder that a change has renamed."""
     for item in record.items if record.state != STATE_BEGUN else ():
         old = Path(item.path)
         is_renamed = item.to is not None and os.path.lexists(item.to) and not is_same_file(old, Path(item.to))
@@ -118,7 +118,7 @@ def has_stubs_to_put_back(record: UndoRecord) -> bool:
 
 
 def put_stubs_back(record: UndoRecord) -> list[Path]:
-    """Return each file that was set aside to its path, or append it to the file there; returns what stays aside."""
+    """Move each file that was set aside back to its path, or append it to the file there; return the others."""
     left_aside: list[Path] = []
     for path, home in _list_set_aside(record):
         if not os.path.lexists(home):
@@ -138,7 +138,7 @@ def put_stubs_back(record: UndoRecord) -> list[Path]:
 
 
 def _list_set_aside(record: UndoRecord) -> Iterator[tuple[Path, Path]]:
-    """List what is set aside, each file with its path; what an earlier attempt left comes first."""
+    """List what is set aside, each file with its path, starting with what an earlier attempt left."""
     folder = record.folder / _ASIDE_FOLDER_NAME
     names = [path.name for path in folder.glob("*.*")]
     for name in sorted(names, key=lambda name: [int(part) for part in name.split(".")]):

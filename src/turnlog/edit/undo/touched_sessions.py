@@ -41,7 +41,7 @@ def refuse_open_sessions(
 ) -> None:
     """Raise `Busy` if one of the sessions is open elsewhere; `force` and `asked` override doubts.
 
-    A recent write counts only with `growth`: a caller that knows the expected content of the file can tell better.
+    A recent write counts only with `growth`: a caller that knows the expected content has a better check.
     """
     for found, sign in _list_signs(targets, growth=growth):
         if select_blocking_signs([sign], force=force, asked=asked):

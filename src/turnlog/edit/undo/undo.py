@@ -1,7 +1,7 @@
-"""Changes of the user's files that can be undone, byte for byte: made as a whole, or not at all.
+"""Changes to the user's files that can be undone, byte for byte: made completely, or not at all.
 
 The record of a change is on the disk before anything is touched (`journal`). Then the originals are kept and all
-new content is written beside them; only then come the renames. Any failure reverses everything. A killed process
+new content is written beside them; only then are files renamed. Any failure reverses everything. A killed process
 leaves a record that is `begun`: the next change, or `undo`, reverses it.
 """
 
@@ -136,11 +136,11 @@ class Undo(Journal[UndoRecord]):
     # -- undoing changes
 
     def undo_record(self, record: UndoRecord, *, force: bool = False, asked: bool = False) -> UndoRecord:
-        """Reverse a change; raises `Changed` if its files were written since, unless `force` is set.
+        """Reverse a change; raise `Changed` if its files were written since, unless `force` is set.
 
-        With `force` the originals come back anyway, and what they replace stays with the record, in `made` or `aside`.
-        What a client has since written to an old path is appended to the original (`stubs`). `asked` means that the
-        user was asked about doubts (`open_signs.select_blocking_signs`).
+        With `force` the originals are restored anyway, and what they replace is kept with the record, in `made` or
+        `aside`. What a client has since written to an old path is appended to the original (`stubs`). `asked` means
+        that the user was asked about doubts (`open_signs.select_blocking_signs`).
         """
         with self.lock_journal():
             current = self.read_entry(record.folder)
@@ -174,7 +174,7 @@ class Undo(Journal[UndoRecord]):
         return [trouble for trouble in troubles if trouble is not None]
 
     def _check_can_undo(self, record: UndoRecord, stubs: list[Stub], *, force: bool) -> bool:
-        """Check that nothing would be lost; returns whether `force` was needed."""
+        """Check that nothing would be lost; return whether `force` was needed."""
         if not force and (stub := find_stub_needing_force(stubs)) is not None:
             remedy = "--force restores the original and sets this file aside"
             raise Changed(f"{stub.path}: was written since; nothing was undone; {remedy}")
@@ -193,7 +193,7 @@ class Undo(Journal[UndoRecord]):
                 return f"undo {other.name} first, which changed it later"
         if any(item.kind == "append" for item in record.items):
             return f"use `turnlog {record.verb}` again to set another value"
-        return "move it away first" if trouble.is_final else "--force restores the original and keeps what is there"
+        return "move it aside first" if trouble.is_final else "--force restores the original and keeps what is there"
 
     def _roll_back(self, record: UndoRecord, number: int) -> None:
         """Reverse what this process has done; what another program wrote in the meantime is left to `undo`."""
@@ -253,7 +253,7 @@ class Undo(Journal[UndoRecord]):
 def _run_with_plain_errors(
     work: Callable[Parameters, Result], /, *arguments: Parameters.args, **options: Parameters.kwargs
 ) -> Result:
-    """Call `work`; a system error becomes a one-line message."""
+    """Call `work`; turn a system error into a one-line message."""
     try:
         return work(*arguments, **options)
     except OSError as error:

@@ -35,7 +35,7 @@ class Archive:
         return self.manifests.list_session_ids()
 
     def has_session(self, session_id: str) -> bool:
-        """Whether the archive contains anything of a session."""
+        """Return whether the archive contains anything of a session."""
         return session_id in self.list_ids()
 
     def list_generations(self, name: str) -> list[SessionManifest]:

@@ -153,7 +153,7 @@ def _hash_up_to(fd: int, running: Hash, end: int) -> str:
 
 
 def _is_same_beginning(fd: int, status: os.stat_result, digest: str) -> bool:
-    """Whether the file still starts with what was read: it may have grown since it was opened, but not changed."""
+    """Return whether the file still starts with the bytes that were read: it may have grown, but not changed."""
     now = os.fstat(fd)
     if to_fingerprint(now) == to_fingerprint(status):
         return True

@@ -97,7 +97,7 @@ def sweep_unused_blobs(archive: Archive) -> None:
 
 
 def is_session_gone(manifest: SessionManifest) -> bool:
-    """Whether the session's own file is no longer on disk."""
+    """Return whether the session's own file is no longer on disk."""
     main = manifest.find_file(manifest.main)
     return main is None or is_missing(manifest.to_absolute_path(main))
 

@@ -72,7 +72,7 @@ def find_index_changes(
 
 
 def have_folders_changed(db: apsw.Connection, config_dirs: Sequence[Path]) -> bool:
-    """Whether the next refresh lists the folders instead of checking only the known files."""
+    """Return whether the next refresh lists the folders instead of checking only the known files."""
     known = dict(db.execute("SELECT path, mtime_ns FROM folder"))
     if not known or any(str(folder / "projects") not in known for folder in config_dirs):
         return True
@@ -145,7 +145,7 @@ def _iter_hidden_changes(rows: Iterable[_KnownFileRow]) -> Iterator[ChangedFile]
 
 
 def is_utf8_text(path: str) -> bool:
-    """Whether a name is valid UTF-8; on Linux, a name can be any bytes."""
+    """Return whether a name is valid UTF-8; on Linux, a name can be any bytes."""
     try:
         path.encode()
     except UnicodeEncodeError:
@@ -228,6 +228,6 @@ def read_archive_mark(folder: Path) -> int:
 
 
 def has_archive_changed(db: apsw.Connection, folder: Path) -> bool:
-    """Whether the archive has changed since sessions were last added from it."""
+    """Return whether the archive has changed since sessions were last added from it."""
     mark = read_archive_mark(folder)
     return bool(mark) and mark != db.execute("SELECT value FROM fact WHERE name = 'archive'").get

@@ -18,7 +18,7 @@ _PRICE_FILE = Path(__file__).parents[2] / "session" / "usage" / "prices.json"
 
 
 def is_spend_current(db: apsw.Connection) -> bool:
-    """Whether `spend` was computed with the prices and rules of this version."""
+    """Return whether `spend` was computed with the prices and rules of this version."""
     known: dict[str, str] = dict(db.execute("SELECT name, value FROM fact WHERE name LIKE 'price%'"))
     if known.get("price_stamp") == _build_stamp():
         return True

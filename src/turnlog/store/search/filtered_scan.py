@@ -50,7 +50,7 @@ def _match_filter(db: apsw.Connection, item: QueryFilter) -> set[int]:
 
 
 def has_text_filters(query: SearchQuery | None) -> bool:
-    """Whether a query has filters on single texts, not only on whole files."""
+    """Return whether a query has filters on single texts, not only on whole files."""
     return any(
         not (isinstance(item, QueryFilter) and item.name in _FILE_FILTERS)
         for item in (query.root.items if query else ())
@@ -201,7 +201,7 @@ class _ScanFindings:
         self._checked = 0
 
     def is_enough(self, reports: Sequence[FileScanReport]) -> bool:
-        """Whether there are as many sessions as the answer shows."""
+        """Return whether there are as many sessions as the answer shows."""
         for report in reports[self._checked :]:
             fitting = self.sieve.sift_report(report)
             if fitting.total:

@@ -72,7 +72,7 @@ def search_loosely(
 
 
 def _is_single_word(term: QueryTerm) -> bool:
-    """Whether a term is one word that may be loosened; a phrase is meant literally."""
+    """Return whether a term is one word that may be loosened; a phrase is meant literally."""
     return (
         not term.is_phrase
         and [term.text] == _WORD_PATTERN.findall(to_query_text(term.text))
@@ -115,7 +115,7 @@ class Vocabulary:
             db.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.words_in_{table} USING fts5vocab (main, {table}, row)")
 
     def has(self, word: str) -> bool:
-        """Whether any text contains a word."""
+        """Return whether any text contains a word."""
         return any(
             self._db.execute(f"SELECT 1 FROM temp.words_in_{table} WHERE term = ?", (word,)).get
             for table in _FULL_TEXT_TABLES

@@ -149,5 +149,5 @@ class QueryLexer:
 
 
 def has_words(text: str) -> bool:
-    """Whether a text contains anything that the index treats as a word."""
+    """Return whether a text contains anything that the index treats as a word."""
     return any(char.isalnum() for char in text)

@@ -252,7 +252,7 @@ class _SearchEngine:
         return rows
 
     def _lacks_piece(self, pieces: Sequence[str]) -> bool:
-        """Whether any required term is in no text at all; short expressions run first."""
+        """Return whether any required term is in no text at all; short expressions run first."""
         shortest_first = sorted(pieces, key=len)
         return not all(
             any(self._select_newest(table, piece, 1) for table in _FULL_TEXT_TABLES) for piece in shortest_first

@@ -118,7 +118,7 @@ class Timelines:
         return timeline
 
     def has(self, path: Path) -> bool:
-        """Whether a timeline of the session's present state is stored."""
+        """Return whether a timeline of the session's present state is stored."""
         return self._get_open((str(path), None)) is not None or self._load_current(path, None) is not None
 
     def close(self) -> None:

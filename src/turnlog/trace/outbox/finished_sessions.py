@@ -29,7 +29,7 @@ def remember_finished(outbox: Outbox, target: str, path: Path, state: str) -> No
 
 
 def is_session_finished(outbox: Outbox, target: str, path: Path) -> bool:
-    """Whether a session was sent to its end, and not written to since."""
+    """Return whether a session was sent to its end, and not written to since."""
     return outbox.read_progress(target, _build_progress_key(path)) == read_session_state(path)
 
 

@@ -171,7 +171,7 @@ class ActorStream:
             work.kept_at = entry.index
 
     def _is_after_rest(self, work: ActorWork, stretch: WorkStretch) -> bool:
-        """Whether an answer comes after a rest; repeating a request that broke off doesn't count."""
+        """Return whether an answer comes after a rest; repeating a request that broke off doesn't count."""
         return stretch.at_rest and bool(work.waiting or stretch.failed or stretch.interrupted)
 
     def _find_cause(self, entry: Entry, key: str) -> Entry | None:

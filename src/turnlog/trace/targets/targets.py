@@ -135,7 +135,7 @@ def require_targets(config: ConfigTable, environ: Mapping[str, str], names: Sequ
 
 
 def _is_closed(name: str, environ: Mapping[str, str]) -> bool:
-    """Whether this is a target that the environment describes but also forbids."""
+    """Return whether this is a target that the environment describes but also forbids."""
     return name == variables.LANGFUSE_NAME and variables.is_langfuse_allowed(environ) is False
 
 

@@ -37,7 +37,7 @@ Environ = Mapping[str, str]
 
 
 def has_otel(environ: Environ) -> bool:
-    """Whether the environment names an OTLP endpoint."""
+    """Return whether the environment names an OTLP endpoint."""
     if _is_true(environ, "OTEL_SDK_DISABLED") or environ.get("OTEL_TRACES_EXPORTER", "").strip() == "none":
         return False
     return _read_otel_variable(environ, "ENDPOINT") is not None
@@ -64,13 +64,13 @@ def build_otel_target(environ: Environ, **choices: Any) -> TraceTarget:
 
 
 def is_langfuse_allowed(environ: Environ) -> bool | None:
-    """Whether sending to Langfuse is allowed; None if TRACE_TO_LANGFUSE is not set."""
+    """Return whether sending to Langfuse is allowed; None if TRACE_TO_LANGFUSE is not set."""
     value = environ.get("TRACE_TO_LANGFUSE", "").strip().lower()
     return value in ("true", "1") if value else None
 
 
 def has_langfuse(environ: Environ) -> bool:
-    """Whether the environment names a Langfuse project."""
+    """Return whether the environment names a Langfuse project."""
     return bool(_read_langfuse_variable(environ, "PUBLIC_KEY") or _read_langfuse_variable(environ, "SECRET_KEY"))
 
 

@@ -278,7 +278,7 @@ class Poster:
 
 
 def _has_data(connection: http.client.HTTPConnection) -> bool:
-    """Whether there is something to read; if nothing was requested, that means the end of the connection."""
+    """Return whether there is something to read; if nothing was requested, that means the end of the connection."""
     with DefaultSelector() as selector:
         selector.register(connection.sock, EVENT_READ)
         return bool(selector.select(0))

@@ -55,7 +55,7 @@ def iterate_file_uses(part: SimpleCommand) -> Iterator[FileUse]:
 
 
 def changes_files(part: SimpleCommand) -> bool:
-    """Whether a command clearly changes files, or runs a program that does on files it gets from another one."""
+    """Return whether a command clearly changes files, or runs a program that does on files it gets from another one."""
     indirect = (find_touched_files((word, ShellWord("."))) for word in part.words if part.name in ("xargs", "parallel"))
     return any(
         word.text not in HARMLESS_DEVICES for use in (*indirect, *iterate_file_uses(part)) for word in use.writes
@@ -63,7 +63,7 @@ def changes_files(part: SimpleCommand) -> bool:
 
 
 def touches_files(name: ShellWord) -> bool:
-    """Whether a program reads or changes its file arguments."""
+    """Return whether a program reads or changes its file arguments."""
     return find_touched_files((name, ShellWord("."))) != FileUse()
 
 
@@ -91,7 +91,7 @@ def find_read_only_use(words: Sequence[ShellWord]) -> FileUse | None:
 
 
 def _only_prints_words(name: str, texts: Sequence[str]) -> bool:
-    """Whether a command reads no files and only prints something."""
+    """Return whether a command reads no files and only prints something."""
     if is_in_tables(name, "tests"):
         # An array index may contain a command; so may the variable that a word names.
         return not any(set("[$`") & set(text) for text in texts)
@@ -105,7 +105,7 @@ def _only_prints_words(name: str, texts: Sequence[str]) -> bool:
 
 
 def _computes_numbers(texts: Sequence[str]) -> bool:
-    """Whether printf sets a variable (`%n`) or reads a word as a number, which some shells evaluate."""
+    """Return whether printf sets a variable (`%n`) or reads a word as a number, which some shells evaluate."""
     conversions = "".join(re.findall(r"%[-+ #'0-9.*$]*[hlLjztq]*([a-zA-Z])", texts[0]))
     numbers = set("diouxXeEfFgGaA*") & set(conversions) or "*" in texts[0]
     return "n" in conversions or (bool(numbers) and not all(re.fullmatch(r"-?[\d.]+", text) for text in texts[1:]))
@@ -228,7 +228,7 @@ def _find_option_files(table: str, name: str, words: Sequence[ShellWord]) -> tup
 
 
 def is_tame_sed(words: Sequence[ShellWord]) -> bool:
-    """Whether a sed command neither writes other files nor runs commands."""
+    """Return whether a sed command neither writes other files nor runs commands."""
     texts = [word.text for word in words[1:]]
     plain = [text for text in texts if not re.fullmatch(rf"-[nErsuz]+|{_IN_PLACE_OPTION}(?:\.\w+)?|-e", text)]
     scripts = [text for before, text in pairwise(texts) if before == "-e"] or plain[:1]
@@ -256,7 +256,7 @@ def _list_operands(rest: Sequence[ShellWord]) -> tuple[ShellWord, ...]:
 
 
 def _has_harmless_options(rest: Sequence[ShellWord], forbidden: Sequence[str]) -> bool:
-    """Whether no option is, or may abbreviate, a forbidden one; values and words after `--` count too."""
+    """Return whether no option is, or may abbreviate, a forbidden one; values and words after `--` count too."""
     letters = {letter for one in forbidden if one[1] != "-" for letter in one[1:]}
     for word in rest:
         option, text = word.text.partition("=")[0], word.text

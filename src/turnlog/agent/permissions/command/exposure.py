@@ -29,7 +29,7 @@ _CODE_MODULE_PATTERN = re.compile(
 
 
 def may_expose_files(part: SimpleCommand) -> bool:
-    """Whether a command, or one that it runs, may print files that it does not name."""
+    """Return whether a command, or one that it runs, may print files that it does not name."""
     if not all(_PLAIN_VALUE_PATTERN.fullmatch(value) for _, value in part.assigned):  # `LESSOPEN`, `GIT_EDITOR`
         return True
     if part.words and not part.words[0].is_plain:
@@ -41,7 +41,7 @@ def may_expose_files(part: SimpleCommand) -> bool:
 
 
 def is_silent_command(words: Sequence[ShellWord]) -> bool:
-    """Whether a command never prints file contents, whatever its arguments are."""
+    """Return whether a command never prints file contents, whatever its arguments are."""
     return is_in_tables(get_program_name(words), "silent")
 
 
@@ -92,13 +92,13 @@ def _git_exposes(rest: Sequence[ShellWord]) -> bool:
 
 
 def _shortens(text: str, options: str) -> bool:
-    """Whether a word may abbreviate one of the long options: git accepts the beginning of a name."""
+    """Return whether a word may abbreviate one of the long options: git accepts the beginning of a name."""
     name = text.partition("=")[0]
     return len(name) > 2 and any(one.startswith(name) for one in re.findall(r"--[a-z][a-z-]*", options))
 
 
 def _is_script_run(rest: Sequence[ShellWord]) -> bool:
-    """Whether an interpreter gets a file or a known module to run, and no code."""
+    """Return whether an interpreter gets a file or a known module to run, and no code."""
     texts = [word.text for word in rest]
     if texts[:1] == ["-m"]:
         return bool(texts[1:]) and not _CODE_MODULE_PATTERN.fullmatch(texts[1])
@@ -117,7 +117,7 @@ def _awk_exposes(words: Sequence[ShellWord]) -> bool:
 
 
 def _xargs_exposes(words: Sequence[ShellWord]) -> bool:
-    """Whether xargs may expose files: the words it adds are unknown, which only matters if the command prints files."""
+    """Return whether xargs may expose files: it adds unknown words, which matters if its command prints files."""
     inner = strip_runners(words, TRANSPARENT_RUNNERS)
     return not is_silent_command(inner) and get_program_name(inner) != "echo"
 

@@ -113,14 +113,14 @@ class CommandJudge:
         return found
 
     def _may_expose(self) -> bool:
-        """Whether the line may print files that a rule protects without naming them plainly."""
+        """Return whether the line may print files that a rule protects without naming them plainly."""
         is_aside = any(str(base).startswith(("/proc", "/dev")) for base in self.folders.bases)
         if is_aside or self.folders.is_lost or self.line.is_opaque:
             return True
         return any(may_expose_files(part) or self._names_hidden_file(part) for part in self.parts)
 
     def _names_hidden_file(self, part: SimpleCommand) -> bool:
-        """Whether any part of a word names a file that a rule protects, even in code or after a `=`."""
+        """Return whether any part of a word names a file that a rule protects, even in code or after a `=`."""
         if is_silent_command(part.words) or part.name in ("echo", "printf", "git"):
             return False
         texts = [word.text for word in part.words[1:]] + [value for _, value in part.assigned]
@@ -255,7 +255,7 @@ def _ask_decision(reason: str, suggested: tuple[str, ...] = ()) -> Decision:
 
 
 def _may_apply_rule(rule: PermissionRule, part: SimpleCommand) -> bool:
-    """Whether a rule with a wildcard may apply to this command."""
+    """Return whether a rule with a wildcard may apply to this command."""
     if is_exact_rule(rule):
         return True
     words, spec = [word.text for word in part.words], rule.spec or ""

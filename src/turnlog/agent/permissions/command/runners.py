@@ -77,7 +77,7 @@ def _find_index_scripts(text: str) -> Iterator[str]:
 
 
 def is_opaque_command(part: SimpleCommand) -> bool:
-    """Whether it is not known what a command runs."""
+    """Return whether it is not known what a command runs."""
     inner = strip_runners(part.words, TRANSPARENT_RUNNERS)
     is_unread = any(not word.is_known and not word.raw for word in part.words)
     if is_unread or (inner and not inner[0].is_plain) or is_in_tables(get_program_name(inner), "evaluators"):
@@ -91,7 +91,7 @@ def is_opaque_command(part: SimpleCommand) -> bool:
 
 
 def runs_unchecked_code(part: SimpleCommand) -> bool:
-    """Whether a command runs code that can't be checked."""
+    """Return whether a command runs code that can't be checked."""
     inner = strip_runners(part.words, TRANSPARENT_RUNNERS)
     if len(inner) > 1 and inner[0].text in ("timeout", "nice", "stdbuf"):
         return True
@@ -103,7 +103,7 @@ def runs_unchecked_code(part: SimpleCommand) -> bool:
 
 
 def runs_anything(words: Sequence[ShellWord]) -> bool:
-    """Whether a command can run anything, so that a rule with a wildcard for it would allow everything."""
+    """Return whether a command can run anything, so that a rule with a wildcard for it would allow everything."""
     name = get_program_name(words)
     return is_in_tables(name, "shells", "evaluators", "runners") or is_in_tables(
         name.rstrip("0123456789."), "interpreters"

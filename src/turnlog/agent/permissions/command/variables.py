@@ -19,7 +19,7 @@ _COMPUTED_INDEX_PATTERN = re.compile(r"\[.*[$`]|[$`].*\[", re.DOTALL)
 
 
 def has_safe_settings(part: SimpleCommand) -> bool:
-    """Whether the assignments before a command only affect how it prints."""
+    """Return whether the assignments before a command only affect how it prints."""
     return all(_is_safe_setting(name, value) for name, value in part.assigned)
 
 
@@ -29,7 +29,7 @@ def _is_safe_setting(name: str, value: str) -> bool:
 
 
 def may_compute_value(words: Sequence[ShellWord]) -> bool:
-    """Whether a builtin sets a variable or gets an array index, so that bash may run what a value contains."""
+    """Return whether a builtin sets a variable or gets an array index, so that bash may run what a value contains."""
     name = get_program_name(words)
     if is_in_tables(name, "tests"):
         return _tests_variable(words[1:])
@@ -41,7 +41,7 @@ def may_compute_value(words: Sequence[ShellWord]) -> bool:
 
 
 def _tests_variable(words: Sequence[ShellWord]) -> bool:
-    """Whether a test checks a variable by name, or reads its words as numbers and so as variable names."""
+    """Return whether a test checks a variable by name, or reads its words as numbers and so as variable names."""
     if not any(is_in_tables(word.text, "numeric", "variable_tests") for word in words):
         return False
     return not all(word.is_known and re.fullmatch(r"-?\d+|-[a-zR]{1,2}|\]\]?", word.text) for word in words)
@@ -54,5 +54,5 @@ def _is_plain_word(name: str, text: str) -> bool:
 
 
 def sets_integer_variable(part: SimpleCommand) -> bool:
-    """Whether a command sets a variable whose value bash evaluates."""
+    """Return whether a command sets a variable whose value bash evaluates."""
     return any(is_in_tables(name.rstrip("+"), "integers") or "[" in name for name, _ in part.assigned)

@@ -65,12 +65,12 @@ def join_words(words: Sequence[ShellWord]) -> str:
 
 
 def are_words_known(words: Sequence[ShellWord]) -> bool:
-    """Whether all words are known before the shell runs."""
+    """Return whether all words are known before the shell runs."""
     return all(word.is_known for word in words)
 
 
 def has_odd_characters(text: str) -> bool:
-    """Whether a text contains characters that are not what they seem."""
+    """Return whether a text contains characters that are not what they seem."""
     return _ODD_CHARACTER_PATTERN.search(text) is not None
 
 

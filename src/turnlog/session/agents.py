@@ -59,7 +59,7 @@ def list_echoed_agents(file: Transcript, carriers: Iterable[Entry]) -> dict[str,
 
 
 def _read_lines(carrier: Entry, raw: bytes, message: bytes) -> Iterator[Entry]:
-    """Yield the line inside a progress entry, completed with fields that only the enclosing entry has."""
+    """Yield the line inside a progress entry, with added fields that only the enclosing entry has."""
     if not message.startswith(b"{"):
         return
     pieces = scan_lines([message], carrier.offset + raw.find(message))
@@ -92,7 +92,7 @@ class SubAgent(Struct):
 
 
 def list_sub_agents(file: Transcript, calls: Iterable[Call], carriers: Iterable[Entry]) -> list[SubAgent]:
-    """List the sub-agents of a session with the calls that started them; `carriers` repeat lines of sub-agents."""
+    """List the sub-agents of a session with the calls that started them; `carriers` repeat lines from sub-agents."""
     started = [call for call in calls if call.name in AGENT_TOOLS]
     found = [_from_file(item) for item in list_agent_files(file.path)] if file.path else []
     found += _list_inline_agents(file)
@@ -137,7 +137,7 @@ def _list_inline_agents(file: Transcript) -> list[SubAgent]:
 def _link_calls(
     file: Transcript, found: list[SubAgent], started: list[Call], echoed: Mapping[str, EchoedAgent]
 ) -> None:
-    """Link agents and calls, using the references on either side."""
+    """Link agents and calls, using the references in both directions."""
     unlinked = {agent.agent_id: agent for agent in found if agent.call_id is None}
     for call in started:
         call.agent_id = read_started_agent_id(file, call)

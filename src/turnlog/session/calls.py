@@ -27,7 +27,7 @@ TOOL_FAMILIES: dict[str, tuple[str, ...]] = {
         "skills": "Skill SlashCommand",
     }.items()
 }
-"""What a tool is for. Tools of MCP servers (`mcp__…`) are a family of their own; unknown tools are `other`."""
+"""What a tool is for. Tools from MCP servers (`mcp__…`) are a family of their own; unknown tools are `other`."""
 
 _FAMILY_BY_TOOL = {name: family for family, names in TOOL_FAMILIES.items() for name in names}
 AGENT_TOOLS = frozenset({"Task", "Agent"})
@@ -74,7 +74,7 @@ class Call(Struct, gc=False):
 
 
 class SessionCalls(NamedTuple):
-    """All calls of a session, and the results that belong to none of them."""
+    """All calls in a session, and the results without a call."""
 
     all: list[Call]
     orphans: list[Entry]
@@ -161,7 +161,7 @@ def read_call_inputs(file: Transcript, calls: Iterable[Call]) -> Iterator[Any]:
 
 
 def judge_call_outcome(body: dict[str, Any], text: str, *, is_error: bool) -> str:
-    """Judge how an answered call ended, from the entry with its result and the result's text (see `CallDetail`)."""
+    """Determine how an answered call ended, from the entry with its result and the result's text (see `CallDetail`)."""
     structured = body.get("toolUseResult")
     fields = structured if isinstance(structured, dict) else {}
     if body.get("toolDenialKind") or text.startswith(_REJECTION_TEXTS):

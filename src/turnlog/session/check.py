@@ -1,4 +1,4 @@
-"""Checks that report what is wrong with a session, or new in its format, as findings with places."""
+"""Reports what is wrong with a session, or new in its format, as findings with places."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Finding(Struct):
     count: int = 0
     places: list[FindingPlace] = []
     unknown: UnknownItem | None = None
-    """The item that the registry does not know, for a finding of kind `drift`."""
+    """The item that is not in the registry, for a finding of kind `drift`."""
 
     def add_place(self, place: FindingPlace) -> None:
         """Count one more place, and list it while there is room."""
@@ -166,7 +166,7 @@ def _check_calls(session: Session, found: Findings) -> None:
 
 
 def _check_resume(session: Session, found: Findings) -> None:
-    """Report whether the client would refuse to resume; nobody expects to resume a sub-agent's file or mere titles."""
+    """Report a session that the client would refuse to resume, except a sub-agent's file or one with only titles."""
     talks = any(entry.type in ("user", "assistant") and not entry.is_sidechain for entry in session.file.entries)
     try:
         session.build_thread()
@@ -175,7 +175,7 @@ def _check_resume(session: Session, found: Findings) -> None:
 
 
 def _check_content(session: Session, found: Findings) -> None:
-    """Report what only the full text of each entry shows: repeated keys, and unknown parts of the format."""
+    """Report what is only visible in the full JSON of each entry: repeated keys, and unknown parts of the format."""
     drift = Drift()
     for entry in session.file.entries:
         drift.add_entry(session.read_body(entry), entry.version, entry.offset)

@@ -1,4 +1,4 @@
-"""Parsing of entry timestamps, as the client reads and writes them."""
+"""Parses and formats entry timestamps, as the client does."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def parse_timestamp(text: object) -> datetime | None:
 
 
 def _parse_date_text(text: str) -> datetime:
-    """Parse a text as `Date.parse` does in the client, which accepts more than ISO times but not every ISO form."""
+    """Parse text as `Date.parse` does in the client, which accepts more than ISO times but not every ISO form."""
     if _CLIENT_TIME.fullmatch(text):
         return datetime.fromisoformat(text)
     if iso_time := _ISO_TIME.fullmatch(text):

@@ -1,4 +1,4 @@
-"""Compactions, where a summary replaced older messages. The older messages stay in the file."""
+"""Compactions, where a summary replaced older messages. The older messages are still in the file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Compaction(NamedTuple):
 
 
 def list_compactions(file: Transcript, graph: Graph) -> list[Compaction]:
-    """List the compactions of a session in file order."""
+    """List the compactions in a session in file order."""
     return [_build_compaction(file, graph, boundary) for boundary in graph.compactions]
 
 

@@ -1,6 +1,6 @@
-"""Whether a call failed: judged by `is_error` on its result, or else by the text that the client writes for failures.
+"""Decides whether a call failed: by `is_error` on its result, or else by the text that the client writes for failures.
 
-Exporters and older recorders drop `is_error`. The client's text remains: `Exit code N` on the first line of a failed
+Exporters and older recorders drop `is_error` but keep the client's text: `Exit code N` on the first line of a failed
 command, or the whole text inside `<tool_use_error>`. A command that succeeded can print the same text, so the client's
 own record (`toolUseResult`) also counts: the client stores an object or a list only for a success.
 """
@@ -39,7 +39,7 @@ def has_failed(stated: object, text: str, record: object) -> bool:
 
 
 def has_failed_entry(file: EntryBodies, entry: Entry, call_id: str | None, stated: bool | None) -> bool:
-    """Judge an entry without its texts; decode it again only if it may contain a failure."""
+    """Check an entry without its text; decode it again only if it may contain a failure."""
     if stated is not None:
         return stated
     raw = file.read_raw(entry)

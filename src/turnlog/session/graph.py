@@ -126,7 +126,7 @@ class Graph:
         return found
 
     def _has_continuation(self, start: Entry, message: str | None) -> bool:
-        """Return whether a prompt, or an answer other than `message`, is at or below a row."""
+        """Return whether a row or a descendant is a prompt, or an answer other than `message`."""
         below = (self._entries[index] for index in self.list_descendants(start.index))
         return any(is_said(row) and (message is None or get_message_id(row) != message) for row in below)
 
@@ -150,7 +150,7 @@ class Graph:
         return [self._entries[tip] for tip in sorted(joined.values())]
 
     def _find_starts(self) -> list[int]:
-        """For each index, find the row where its continuation starts; NO_PARENT for rows that descend from no root."""
+        """For each index, find the row where its continuation starts; NO_PARENT for rows without a root."""
         branch_starts = {row.index for branch in self.branches for row in branch.starts[1:]}
         found = [NO_PARENT] * len(self._entries)
         if self._file.is_in_order:
@@ -195,7 +195,7 @@ class Branch:
 
 
 def holds_result(row: Entry) -> bool:
-    """Return whether a user entry contains results of calls."""
+    """Return whether a user entry contains call results."""
     content = row.message.content if row.message else None
     if isinstance(content, list):
         for block in content:

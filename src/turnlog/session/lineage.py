@@ -37,7 +37,7 @@ def _find_written_before(graph: Graph, top: Entry) -> str | None:
 
 
 def list_turns_to(session: Session, uuid: str) -> list[Turn]:
-    """List the turns that lead to an entry, including those without a known place."""
+    """List the turns that lead to an entry, including those whose place is unknown."""
     line = find_lineage(session, uuid)
     return [turn for turn in session.turns if turn.start.uuid is None or turn.start.uuid in line]
 

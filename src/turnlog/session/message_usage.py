@@ -1,4 +1,4 @@
-"""Tokens and cost of many messages, with each message counted once."""
+"""Counts the tokens and cost of many messages, each message once."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ class MessageFill(NamedTuple):
 
 
 def list_message_fills(messages: Iterable[Message]) -> list[MessageFill]:
-    """List how full the context window was at each message that states its usage."""
+    """List how full the context window was at each message that records its usage."""
     return [
         MessageFill(message.key, message.started_at, filled, find_context_window(message.model, filled))
         for message in messages

@@ -28,7 +28,7 @@ from turnlog.session.usage.message_counts import MAX_MESSAGE_TOKENS, MAX_WEB_SEA
 from turnlog.session.usage.prices import SYNTHETIC_MODEL, PricedTokens
 
 FILLER_TEXT = "No response requested."
-"""The answer that the client writes when it continues without one."""
+"""The placeholder answer that the client writes when it continues without one."""
 
 
 class PriceTerms(NamedTuple):
@@ -107,7 +107,7 @@ def join_messages(entries: Iterable[Entry]) -> list[Message]:
 
 
 def _count_tokens(message: Message) -> None:
-    """Take the largest value of each field over the lines, and judge how reliable it is."""
+    """Take the largest value of each field over the lines, and determine how reliable it is."""
     last: LineUsage | None = None
     prompt = output = read = written = long = searches = 0
     lowest = inf
@@ -182,7 +182,7 @@ def read_message_content(file: Transcript, message: Message) -> list[dict[str, A
 
 
 def is_filler(file: Transcript, message: Message) -> bool:
-    """Return whether a message is the one that the client writes when it continues without an answer."""
+    """Return whether a message is the placeholder that the client writes when it continues without an answer."""
     if not message.is_synthetic or message.is_error:
         return False
     return [block.get("text") for block in read_message_content(file, message)] == [FILLER_TEXT]

@@ -1,4 +1,4 @@
-"""Notifications of background tasks, which report how a task ended."""
+"""Notifications from background tasks, which report how a task ended."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def parse_notice(text: str) -> Notice:
 
 
 def _list_tag_fields(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the text between tags, in linear time even for a hostile text of nothing but opening tags."""
+    """Yield the text between tags, in linear time even for hostile text that consists only of opening tags."""
     place, endless = 0, set[str]()
     while opened := _OPENING_TAG.search(text, place):
         name, place = opened[1], opened.end()

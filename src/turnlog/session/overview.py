@@ -57,7 +57,7 @@ def read_session_titles(file: Transcript, entries: Sequence[Entry]) -> SessionTi
 
 
 def list_permission_modes(file: Transcript, entries: Iterable[Entry]) -> list[SessionEvent]:
-    """List the changes of permission mode; an entry without a time gets that of the entry before it."""
+    """List the changes of permission mode; an entry without a time gets the time of the entry before it."""
     found: list[SessionEvent] = []
     now: str | None = None
     for entry in entries:

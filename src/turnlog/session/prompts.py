@@ -1,4 +1,4 @@
-"""Classification of user entries: the client writes much under `user` that nobody typed."""
+"""Classifies user entries: many entries of type `user` were not typed by anyone."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Prompt(NamedTuple):
     kind: str
     """One of PROMPT_KINDS."""
     text: str = ""
-    """What was typed or said, without context added by an editor and without the frame around a message."""
+    """What was typed or said, without context from an editor and without the frame around a message."""
     context: tuple[tuple[str, str], ...] = ()
     """What an editor or hook added, as (tag, text) pairs."""
     images: int = 0

@@ -76,7 +76,7 @@ class Session:
         self._agent_sessions.clear()
 
     def refresh(self) -> bool:
-        """Read what was written since, and return whether there was anything. A replaced file is read again."""
+        """Read what was written since, and return whether there was anything; read a replaced file again."""
         if (self.file.find_stale_reason() or "missing") != "missing":
             self.file.close()
             self.file = Transcript.open(self.file.path or Path())
@@ -115,7 +115,7 @@ class Session:
 
     @property
     def is_part(self) -> bool:
-        """Whether it is only part of its file: a sub-agent inside a main file."""
+        """Whether it is a sub-agent inside a main file, and so only part of the file."""
         return self._part_entries is not None
 
     def read_body(self, entry: Entry) -> dict[str, Any]:
@@ -140,7 +140,7 @@ class Session:
 
     @property
     def orphans(self) -> list[Entry]:
-        """Entries with results that belong to no call."""
+        """Entries with results that have no call."""
         return self._calls.orphans
 
     @cached_property
@@ -237,7 +237,7 @@ class Session:
         return list(list_notices(self.file, self.entries))
 
     def find_report(self, call: Call) -> Notice | None:
-        """Return the last report about the background task that a call started, if there is one."""
+        """Return the latest report about the background task that a call started, if there is one."""
         names = {call.agent_id, self.read_detail(call).background_id} - {None}
         return next((n for n in reversed(self.notices) if n.call_id == call.id or n.task_id in names), None)
 

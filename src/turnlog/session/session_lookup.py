@@ -1,4 +1,4 @@
-"""Look up a session by what people call it: a path, an id or its start, a title or part of one, or `last`."""
+"""Looks up a session by a path, an id or id prefix, a title or part of one, or `last`."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ LAST_SESSION_NAME = "last"
 _MAX_LISTED_SESSIONS = 5
 _MAX_LISTED_TITLE_CHARS = 60
 _CUT_MARK = "…"
-"""What a list appends to a title that it shortened."""
+"""The mark at the end of a title that a list shortened."""
 
 KnownTitles = Callable[[Sequence[SessionFile]], Mapping[str, SessionTitles]]
-"""Returns the titles that an index knows without reading the files, by path."""
+"""Returns titles from an index, by path, without reading the files."""
 
 
 class SessionFileList(NamedTuple):
@@ -31,7 +31,7 @@ class SessionFileList(NamedTuple):
     is_demo: bool
     """Whether these are the sample sessions of the package, because the machine has none."""
     survey: Survey
-    """What else the folders contain, and which of them can't be listed."""
+    """The other contents of the folders, and the folders that can't be listed."""
 
 
 class PeekedSession(NamedTuple):
@@ -43,7 +43,7 @@ class PeekedSession(NamedTuple):
 
     @property
     def names(self) -> set[str]:
-        """The folded titles it can be found by; none for junk files, which carry titles of other sessions."""
+        """The folded titles it can be found by; none for junk files, which have titles of other sessions."""
         titles = (self.titles.custom, self.titles.ai, self.titles.summary, self.titles.best)
         return set() if self.ends.junk else {_fold_text(title) for title in titles if title}
 
@@ -68,7 +68,7 @@ def read_all_titles(
 
 
 def find_session_file(name: str, config_dirs: Iterable[Path], known: KnownTitles | None = None) -> Path:
-    """Return the file of the one session that a name means."""
+    """Return the file of the one session that a name refers to."""
     path = _expand_user(name)
     if name != LAST_SESSION_NAME and _is_path(name, path):
         return path
@@ -173,7 +173,7 @@ def _describe_candidates(found: list[SessionFile]) -> str:
 
 
 def _find_last(files: list[SessionFile]) -> Path:
-    """Return the newest session that is not junk, peeking only at files that can be the newest."""
+    """Return the newest session that is not junk, reading only files that can be the newest."""
     best: tuple[float, Path] | None = None
     for item in sorted(files, key=lambda item: -item.mtime_ns):
         if best is not None and item.mtime_ns / 1e9 < best[0]:
@@ -199,7 +199,7 @@ def compute_recency(item: SessionFile, ends: Peek, *, is_demo: bool = False) -> 
 
 
 def _describe_closest(name: str, peeked: list[PeekedSession]) -> str:
-    """Name the sessions whose id or title is most similar to a name that matches none."""
+    """List the sessions whose id or title is most similar to a name that matches none."""
     import difflib
 
     by_text = {item.file.session_id[: len(name)].lower(): item for item in peeked}

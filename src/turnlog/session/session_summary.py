@@ -1,4 +1,4 @@
-"""Everything that is known of a session but its texts: what `turnlog show --json` prints (docs/json.md)."""
+"""Everything about a session except its text: what `turnlog show --json` prints (docs/json.md)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class EntryCounts(Struct, frozen=True):
 
 
 class CallOverview(Struct, frozen=True):
-    """One call, without what was asked and answered."""
+    """One call, without its input and result."""
 
     id: str
     name: str
@@ -46,7 +46,7 @@ class CallOverview(Struct, frozen=True):
     started: str | None
     ended: str | None
     reported: str | None
-    """How a call that went on in the background was later reported to have ended."""
+    """The reported outcome of a call that continued in the background."""
 
 
 class TurnOverview(Struct, frozen=True):
@@ -58,7 +58,7 @@ class TurnOverview(Struct, frozen=True):
     speaker: Speaker
     text: str
     further: list[str]
-    """What was typed while it was at work."""
+    """What was typed while it was running."""
     origin: Notice | None
     started: str | None
     ended: str | None
@@ -70,7 +70,7 @@ class TurnOverview(Struct, frozen=True):
 
 
 class CallTotals(Struct, frozen=True):
-    """How many calls there are, and how they ended."""
+    """The number of calls, by outcome."""
 
     total: int
     answered: int
@@ -115,11 +115,11 @@ class AgentOverview(Struct, frozen=True):
     call_id: str | None
     parent_agent_id: str | None
     incomplete: bool
-    """Its file is missing: only what the session's own file repeats of it is known."""
+    """Whether its file is missing, so that only what the session's own file repeats is known."""
 
 
 class UsageOverview(Struct, frozen=True):
-    """Tokens and cost, with sub-agents, every message once."""
+    """Tokens and cost including sub-agents, with each message counted once."""
 
     input_tokens: int
     output_tokens: int
@@ -137,13 +137,13 @@ class ContextFill(Struct, frozen=True):
     """How full the context window was, in tokens."""
 
     tokens: int | None
-    """At the last message that states its usage."""
+    """At the last message that records its usage."""
     window: int | None
     peak: int | None
 
 
 class ModeChange(Struct, frozen=True):
-    """A change of the permission mode."""
+    """A change of permission mode."""
 
     time: str | None
     mode: str
@@ -157,7 +157,7 @@ class ApiFailure(Struct, frozen=True):
 
 
 class SessionSummary(Struct, frozen=True):
-    """Everything that is known of a session, without its texts."""
+    """Everything known about a session, without its text."""
 
     session_id: str | None
     path: str | None
@@ -187,7 +187,7 @@ class SessionSummary(Struct, frozen=True):
 
 
 def summarize_session(session: Session) -> SessionSummary:
-    """Collect everything that is known of a session, without its texts."""
+    """Collect everything known about a session, without its text."""
     started, ended = session.span
     return SessionSummary(
         session_id=session.session_id,
@@ -232,7 +232,7 @@ def _count_entries(session: Session) -> EntryCounts:
 
 
 def _list_turns(session: Session) -> list[TurnOverview]:
-    """List the turns of all branches, with what was reported later of calls that went on in the background."""
+    """List the turns of all branches, with later reports about calls that continued in the background."""
     ends = {key: item.status for item in session.notices for key in (item.call_id, item.task_id) if key}
     return [_to_turn_overview(item, ends) for item in session.turns]
 
@@ -323,7 +323,7 @@ def _measure_context(session: Session) -> ContextFill:
 
 
 def _read_error_text(error: object) -> str | None:
-    """Take what an error says: its text, or the message inside it."""
+    """Return the text of an error, or the message inside it."""
     if isinstance(error, dict):
         inner = error.get("message") or error.get("error")
         return _read_error_text(inner) if inner else json.dumps(error)

@@ -1,6 +1,6 @@
 """Calls by tool: how many, how they ended, how long they took, and the size of their inputs and results.
 
-The time of a call runs from its line to its result. It includes any wait for a person (a question, a plan, a
+The duration of a call is the time from its line to its result. It includes any wait for a person (a question, a plan, a
 permission), which can't be separated from the work.
 """
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from turnlog.session.session import Session
 
 LETTERS_PER_TOKEN = 4
-"""Tokens are estimated from characters: no file states how many tokens a call took."""
+"""Tokens are estimated from characters, because files don't record how many tokens a call took."""
 FAILURE_OUTCOMES = ("failed", "denied", "interrupted")
 _TALLY_FIELDS = {"error": "failed", "denied": "denied", "interrupted": "interrupted", "unanswered": "unanswered"}
 _ERROR_TAG = re.compile(r"</?tool_use_error>")
@@ -37,14 +37,14 @@ _MAX_MESSAGE_CHARS = 200
 
 
 class ToolTally(Struct):
-    """The calls of one tool, or of one MCP server."""
+    """The calls to one tool, or to one MCP server."""
 
     name: str
     calls: int = 0
     failed: int = 0
-    """Calls with an error of their own; over many sessions, calls with any error."""
+    """Calls that failed with an error; over many sessions, calls with any error."""
     denied: int | None = 0
-    """None if the source does not say."""
+    """None if the source does not record it."""
     interrupted: int | None = 0
     unanswered: int = 0
     times: list[float] = []
@@ -61,7 +61,7 @@ class ToolTally(Struct):
 
     @property
     def waits_for_person(self) -> bool:
-        """Whether such a call ends only when a person answers."""
+        """Whether calls to this tool end only when a person answers."""
         return self.name in TOOLS_WAITING_FOR_PERSON
 
     @property
@@ -93,7 +93,7 @@ class SessionCall(NamedTuple):
 
 
 def list_all_calls(session: Session) -> Iterator[SessionCall]:
-    """Yield the calls of a session and its sub-agents, each id once."""
+    """Yield the calls in a session and its sub-agents, each id once."""
     seen: set[str] = set()
     for holder in (session, *(session.open_agent_session(agent) for agent in session.agents)):
         for call in holder.calls:
@@ -104,7 +104,7 @@ def list_all_calls(session: Session) -> Iterator[SessionCall]:
 
 
 def count_calls_by_tool(session: Session) -> list[ToolTally]:
-    """Count the calls of a session and its sub-agents by tool, most used first."""
+    """Count the calls in a session and its sub-agents by tool, most used first."""
     found: dict[str, ToolTally] = {}
     for holder, call in list_all_calls(session):
         item = found.setdefault(call.name, ToolTally(call.name, times=[]))
@@ -124,12 +124,12 @@ def _count_call(item: ToolTally, call: Call, detail: CallDetail) -> None:
 
 
 def count_letters(value: object) -> int:
-    """Count the characters of the texts in a value, joined by line breaks."""
+    """Count the characters of the strings in a value, joined by line breaks."""
     return len(value) if isinstance(value, str) else len("\n".join(list_readable_strings(value)))
 
 
 def sum_tallies_by_server(tools: Iterable[ToolTally]) -> list[ToolTally]:
-    """Sum the calls of MCP tools by server."""
+    """Sum the calls to MCP tools by server."""
     found: dict[str, ToolTally] = {}
     for tool in tools:
         if server := parse_mcp_server(tool.name):
@@ -174,12 +174,12 @@ class FailureMessage(NamedTuple):
     outcome: str
     """failed, denied or interrupted."""
     message: str
-    """Its first line without what differs between calls: paths, quoted texts, ids, numbers."""
+    """Its first line without what differs between calls: paths, quoted strings, ids, numbers."""
     calls: int
 
 
 def count_failure_messages(session: Session) -> list[FailureMessage]:
-    """Count the messages of failed calls, most frequent first."""
+    """Count the error messages of failed calls, most frequent first."""
     found: Counter[tuple[str, str, str]] = Counter()
     for holder, call in list_all_calls(session):
         detail = holder.read_detail(call)

@@ -31,7 +31,7 @@ KINDS_NEEDING_WORK = frozenset({"command", "notification", "teammate", "peer", "
 """Kinds that start a turn only if the model responded to them."""
 TurnOutcome = Literal["finished", "interrupted", "error", "waiting", "open"]
 RoundType = Literal["new_session", "new_round", "resume"]
-"""How a turn follows what came before it; a mere result of a call would be `continue`."""
+"""How a turn follows what came before it; a mere call result would be `continue`."""
 
 RESUME_GAP = timedelta(minutes=5)
 NO_TURN = -1
@@ -60,7 +60,7 @@ class Turn(Struct, gc=False):
     previous_ended: str | None = None
     """When the previous turn ended."""
     gap: timedelta = RESUME_GAP
-    """The pause after which a turn counts as a resumption."""
+    """The minimum pause before a turn that counts as a resumption."""
     interrupted: bool = False
     answered: bool = False
     """Whether it ends with an answer, not with a result or prompt that waits for one."""
@@ -250,7 +250,7 @@ class TurnIndex:
 
 
 def _is_filler(entry: Entry) -> bool:
-    """Return whether an answer is the one that the client writes when it continues without one."""
+    """Return whether an answer is the placeholder that the client writes when it continues without one."""
     return entry.message is not None and entry.message.model == SYNTHETIC_MODEL and not entry.is_api_error_message
 
 

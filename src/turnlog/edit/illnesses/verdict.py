@@ -35,7 +35,7 @@ _MILD_SEVERITIES: dict[str, Severity] = {
 _ALLOWED_IN_LAST_MESSAGE = ("api-unanswered", "api-last-thinking")
 """The client repairs these by itself in the last message, which may be unfinished."""
 _EQUIVALENT_RULES = {"parent-in-agent": "missing-parent", "snapshot-id": "missing-parent", "torn-line": "broken-line"}
-"""Kinds that an edit may change: a lost parent's kind depends on files not yet copied; torn lines get completed."""
+"""Rules compared as one: a lost parent's kind depends on files not copied yet, and an edit completes a torn line."""
 _FIELDS_TO_KEEP = {
     "last-prompt": ("leafUuid", "the entry that says where to continue (last-prompt)"),
     "permission-mode": ("permissionMode", "the last permission mode"),

@@ -5,7 +5,7 @@ starts, and any file just before its first change. So each copy shows a file as 
 
     <config>/file-history/<session id>/<hash of the path>@v<n>
 
-`file-history-snapshot` entries and, from 2.1.209 on, `file-history-delta` entries say which copy is of which file.
+`file-history-snapshot` entries and, from 2.1.209 on, `file-history-delta` entries map each copy to its file.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class FileBackup(Struct):
     name: str | None
     """None if the file did not exist."""
     turn: Turn | None
-    """The turn that had not yet changed the file."""
+    """The turn before whose changes it was taken."""
     time: str | None
     place: float
     """When it was taken, in milliseconds since 1970."""
@@ -55,7 +55,7 @@ class FileBackup(Struct):
 
 
 def list_file_backups(session: Session) -> list[FileBackup]:
-    """List all copies that a session mentions, each version of a file once, in order of time."""
+    """List all copies that a session mentions, each version of a file once, in chronological order."""
     folders = tuple(_list_folders(session))
     found: dict[tuple[str, str | None, str], FileBackup] = {}
     latest, cwd = 0.0, next((entry.cwd for entry in session.entries if entry.cwd), None)

@@ -15,7 +15,7 @@ from turnlog.session.files.patches import Hunk, apply_hunks, compare_texts, read
 
 Json = dict[str, Any]
 ChangeSource = Literal["patch", "texts", "none"]
-"""Where a difference comes from: the client's own patch, the texts before and after, or nowhere."""
+"""The source of a difference: the client's own patch, the text before and after, or none."""
 
 UNKNOWN_BEFORE_NOTE = "the earlier content of the file is not in the session"
 NO_TEXT_NOTE = "the call does not say what was written"
@@ -46,7 +46,7 @@ class Replacement(NamedTuple):
 
 
 def build_write_change(arguments: Any, structured: Any, known: FileContent | None) -> FileChange:
-    """Build the change of a Write call."""
+    """Build the change made by a Write call."""
     result = _to_fields(structured)
     text = _find_first_text(result.get("content"), _to_fields(arguments).get("content"))
     original = _find_first_text(result.get("originalFile"))
@@ -64,7 +64,7 @@ def build_write_change(arguments: Any, structured: Any, known: FileContent | Non
 
 
 def _restore_line_ends(text: str, original: str) -> str:
-    """Return a text with the line ends that it was written with.
+    """Return text with the line ends that it was written with.
 
     Clients that record a file with its `\\r` (such as 2.1.29) also give these line ends to a text that replaces the
     file, even if it already has them; newer ones record and write texts unchanged.
@@ -74,7 +74,7 @@ def _restore_line_ends(text: str, original: str) -> str:
 
 
 def build_edit_change(arguments: Any, structured: Any, known: FileContent | None, *, absent: bool) -> FileChange:
-    """Build the change of an Edit or MultiEdit call; `absent` means that the file probably did not exist."""
+    """Build the change made by an Edit or MultiEdit call; `absent` means that the file probably did not exist."""
     result = _to_fields(structured)
     original = _find_first_text(result.get("originalFile"), result.get("originalFileContents"))
     hunks = read_recorded_hunks(result.get("structuredPatch"))
@@ -107,7 +107,7 @@ def _find_text_before(
 
 
 def build_notebook_change(structured: Any, known: FileContent | None) -> FileChange:
-    """Build the change of a NotebookEdit call."""
+    """Build the change made by a NotebookEdit call."""
     result = _to_fields(structured)
     before, after = _find_first_text(result.get("original_file")), _find_first_text(result.get("updated_file"))
     if before is None or after is None:
@@ -117,7 +117,7 @@ def build_notebook_change(structured: Any, known: FileContent | None) -> FileCha
 
 
 def build_command_change(item: Json, known: FileContent | None) -> FileChange:
-    """Build the change of a command, as far as the client observed it."""
+    """Build the part of a command's change that the client observed."""
     hunks, created = read_recorded_hunks(item.get("hunks")), item.get("created") is True
     before = None if created else known
     if not hunks:
@@ -136,7 +136,7 @@ def _compare_contents(before: FileContent | None, after: FileContent) -> FileCha
 
 
 def _creates_file(replacements: list[Replacement], before: FileContent | None, absent: bool) -> bool:
-    """Return whether an edit created the file: it replaces an empty text where no text was."""
+    """Return whether an edit created the file: it replaces an empty string, and there was no text before."""
     return bool(replacements) and replacements[0].old == "" and (absent or before is None or before.text == "")
 
 
@@ -179,7 +179,7 @@ def _choose_text_after(text: str | None, patched: str | None) -> str | None:
 
 
 def _build_patch_change(hunks: tuple[Hunk, ...], replacements: list[Replacement]) -> FileChange:
-    """Build the change of an unknown file from its recorded patch."""
+    """Build the change to an unknown file from its recorded patch."""
     tabbed = {_expand_tabs(line): line for item in replacements for line in f"{item.old}\n{item.new}".split("\n")}
     if all(spaced == line for spaced, line in tabbed.items()):
         return FileChange(None, None, hunks, "patch")
@@ -193,7 +193,7 @@ def _restore_tabs(line: str, tabbed: dict[str, str]) -> str:
 
 
 def _expand_tabs(text: str) -> str:
-    """Write leading tabs as the client's patch does."""
+    """Convert leading tabs as the client's patch does."""
     return _LEADING_TABS.sub(lambda tabs: "  " * len(tabs[0]), text)
 
 

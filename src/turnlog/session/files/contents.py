@@ -1,7 +1,7 @@
 """The content of a file: its text, and the form of the text in the file.
 
-The client shows and records texts with `\\n` line ends and often without a byte order mark, whatever the file has. So
-text and form are separate: the form that a copy of the file shows applies to the texts that come later.
+The client shows and records text with `\\n` line ends and often without a byte order mark, whatever the file has. So
+text and form are separate: the form found in a copy of the file applies to the later text.
 """
 
 from __future__ import annotations
@@ -62,12 +62,12 @@ def decode_file_content(data: bytes) -> FileContent | None:
 
 
 def restore_file_form(text: str, like: FileContent | None) -> FileContent:
-    """Give a recorded text the form that the file was last known to have."""
+    """Give recorded text the last known form of the file."""
     content = to_file_content(text)
     if like is None:
         return content
     form = like.form
-    crlf = content.form.crlf or (form.crlf and "\r" not in content.text)  # a text with some of them is unchanged
+    crlf = content.form.crlf or (form.crlf and "\r" not in content.text)  # text that already has some is left unchanged
     return FileContent(content.text, TextForm(crlf, form.mark or content.form.mark, form.encoding))
 
 
@@ -80,7 +80,7 @@ def encode_file_text(text: str, encoding: str = "utf-8") -> bytes:
 
 
 def is_damaged_text(text: str) -> bool:
-    """Return whether a text seems to contain bytes that the client could not decode."""
+    """Return whether text seems to contain bytes that the client could not decode."""
     return "\ufffd" in text or "\0" in text
 
 

@@ -1,7 +1,7 @@
-"""A session's files step by step: what each touch and each copy reveals of a file's content.
+"""Follows a session's files step by step: what each touch and each copy reveals about a file's content.
 
-One walk in order of time tracks the known content of every file. Later information corrects it: the file that an edit
-found, a copy, another read. An unrecorded change by a command or a person only shows then.
+One chronological walk tracks the known content of every file. Later information corrects it: the file that an edit
+found, a copy, another read. An unrecorded change by a command or a person is only detected then.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 Sureness = Literal["exact", "text", "rebuilt", "partial", "unknown"]
 """How well the content after a step is known.
 
-exact: a copy, or a text that was written as a whole; text: shown as a whole, with line ends and byte order mark as the
+exact: a copy, or text that was written as a whole; text: shown as a whole, with line ends and byte order mark as the
 client shows them; rebuilt: a change applied to known content; partial: some lines, or bytes that are not text; unknown.
 """
 COPY_SOURCE = "file-history"
@@ -50,7 +50,7 @@ CHANGED_ELSEWHERE_NOTE = "changed outside the session in the meantime"
 
 
 class FileStep(Struct):
-    """What one touch or copy reveals of a file."""
+    """What one touch or copy reveals about a file."""
 
     path: str
     action: str
@@ -90,7 +90,7 @@ class FileStep(Struct):
 
 
 def list_file_steps(session: Session, wanted: Callable[[str], bool] = bool) -> Iterator[FileStep]:
-    """Yield what a session reveals of the files whose path is wanted, in order of time."""
+    """Yield what a session reveals about the files whose path is wanted, in chronological order."""
     events: list[Touch | FileBackup] = [item for item in list_file_backups(session) if wanted(item.path)]
     events += [item for item in list_touches(session) if item.outcome == "done" and wanted(item.path)]
     known_files = _KnownFiles()
@@ -110,7 +110,7 @@ class _KnownFiles:
         """Files of unknown encoding."""
 
     def add_backup(self, copy: FileBackup) -> FileStep:
-        """Build the step of a copy that the client took."""
+        """Build the step for a copy that the client took."""
         step = FileStep(copy.path, "copy", COPY_SOURCE, copy.place, copy.time, copy.turn)
         if copy.name is None:
             step.absent, step.sure = True, "exact"
@@ -129,7 +129,7 @@ class _KnownFiles:
         return step
 
     def add_touch(self, touch: Touch) -> FileStep:
-        """Build the step of a call or an attachment."""
+        """Build the step for a call or an attachment."""
         step = FileStep(touch.path, touch.action, touch.tool, touch.place, touch.time, touch.turn, touch.agent)
         step.call_id = touch.call.id if touch.call else None
         if touch.call is None:

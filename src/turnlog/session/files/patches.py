@@ -18,7 +18,7 @@ _MAX_LINE_NUMBER = 1 << 40
 
 
 class Hunk(NamedTuple):
-    """A place where two texts differ."""
+    """A section where two texts differ."""
 
     old_start: int
     """The first line, starting at 1; without lines, the line before the place."""

@@ -1,4 +1,4 @@
-"""The parts of files that a session shows: results of Read, and files that the client attached."""
+"""The parts of files that a session shows: results from Read, and files that the client attached."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from turnlog.session.failures import to_result_text
 _NUMBERED_LINE = re.compile(r" *(\d{1,9})(?:→|\t)(.*)", re.DOTALL)
 _MAX_LINE_CHARS = 2000
 _MAX_READ_LINES = 2000
-"""Without a limit, the tool shows this many lines, and this many characters of each."""
+"""The tool's default limits: lines per file, and characters per line."""
 
 
 class ShownLines(NamedTuple):
@@ -38,7 +38,7 @@ def parse_read_call(detail: CallDetail) -> ShownLines | None:
 
 
 def parse_shown_file(result: Any, *, truncated: bool = False) -> ShownLines | None:
-    """Parse the part of a file in a structured result of Read, or in the content of an attachment."""
+    """Parse the part of a file in a structured result from Read, or in the content of an attachment."""
     file = result.get("file") if isinstance(result, dict) and result.get("type") == "text" else None
     if not isinstance(file, dict) or not isinstance(text := file.get("content"), str):
         return None
@@ -54,7 +54,7 @@ def _to_number(value: object) -> int | None:
 
 
 def _parse_numbered_lines(text: str, *, limited: bool) -> ShownLines | None:
-    """Parse numbered lines as the model sees them; the client added what follows them."""
+    """Parse numbered lines as the model sees them, without what the client added after them."""
     lines: list[str] = []
     first = 1
     for line in text.split("\n"):

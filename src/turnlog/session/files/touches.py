@@ -1,6 +1,6 @@
-"""Every time that a session touched a file (by a call, an attachment, or a command that changed it), in order of time.
+"""Every time a session touched a file (by a call, an attachment, or a command that changed it), in order of time.
 
-It includes sub-agents: what they did belongs to the turn that started them. Each call id counts once.
+Sub-agents are included: their touches belong to the turn that started them. Each call id counts once.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class AgentTurns:
         self._calls = {call.id: call for call in session.calls}
 
     def find_turn(self, agent: SubAgent) -> Turn | None:
-        """Return the turn; None if no call leads to it."""
+        """Return the turn; None if no known call started it."""
         for _ in range(_MAX_AGENT_DEPTH):
             if call := self._calls.get(agent.call_id or ""):
                 return self._session.find_turn(call.line)
@@ -192,7 +192,7 @@ def _list_attachment_touches(session: Session) -> Iterator[Touch]:
 
 
 def resolve_touched_path(path: str, cwd: str | None) -> str:
-    """Resolve a path against a working folder; an absolute path stays as it is."""
+    """Resolve a path against a working folder; return an absolute path unchanged."""
     if _ABSOLUTE_PATH.match(path) or not cwd:
         return path
     if "\\" in cwd and "/" not in cwd:

@@ -1,4 +1,4 @@
-"""The versions of one file that a session knows, and which of them existed after a turn.
+"""The known versions of one file in a session, and which of them existed after a turn.
 
 Versions contain no content, so that a file of megabytes with a thousand changes can be listed; `recreate_version` walks
 the session again and returns the bytes of one.
@@ -62,7 +62,7 @@ class FileVersion(Struct):
 
 
 class ChosenVersion(NamedTuple):
-    """A version, and whether it was seen in time."""
+    """A version, and whether it was already known at that point."""
 
     version: FileVersion
     later: bool
@@ -76,7 +76,7 @@ def list_file_paths(session: Session) -> list[str]:
 
 
 def find_file_path(session: Session, name: str, others: Sequence[str] = ()) -> str:
-    """Find the one file that a name means: a path, the end of one, or a file name; `others` are further spellings."""
+    """Find the one file that a name refers to: a path, the end of one, or a file name; `others` are other spellings."""
     known = list_file_paths(session)
     for wanted in (name, *others):
         if wanted in known:
@@ -179,7 +179,7 @@ def _build_version(step: FileStep, action: str, sure: Sureness, data: bytes | No
 
 
 def find_version_after_turn(known: Sequence[FileVersion], turn: int) -> ChosenVersion | None:
-    """Find the version after a turn; None if nothing is known of it."""
+    """Find the version after a turn; None if nothing is known about it."""
     return _choose_version(known, [item for item in known if (item.turn or 0) <= turn])
 
 

@@ -1,6 +1,6 @@
-"""What the newest client adds to a conversation when it resumes one (`turnlog messages --as-sent`).
+"""Adds what the newest client adds to a conversation when it resumes one (`turnlog messages --as-sent`).
 
-The texts are those of Claude Code 2.1.325. Whatever depends on the machine, the day or the available tools (the
+The wording is that of Claude Code 2.1.325. Whatever depends on the machine, the day or the available tools (the
 environment, the date, the list of tools) can only come from the file: the newest clients record the text that they
 rendered for an attachment.
 """

@@ -109,7 +109,7 @@ def _join_parts(parts: list[MessagePart]) -> list[MessagePart]:
 
 
 def _join_user_part(out: list[MessagePart], part: MessagePart) -> None:
-    """Add to the current user message; what the system says comes after it [22]."""
+    """Add to the current user message, followed by system text [22]."""
     start = next((at + 1 for at in reversed(range(len(out))) if out[at].role == "assistant"), 0)
     for earlier in out[start:]:
         if earlier.role == part.role:
@@ -119,7 +119,7 @@ def _join_user_part(out: list[MessagePart], part: MessagePart) -> None:
 
 
 def _get_block_order(block: Json) -> int:
-    """Sort results first in a user message, then what the client adds."""
+    """Sort a user message: results first, then what the client adds."""
     return 0 if block["type"] == "tool_result" else 1 if isinstance(block, AddedBlock) else 2
 
 
@@ -149,7 +149,7 @@ def _count_adjacent_thoughts(blocks: Sequence[Json]) -> int:
 
 
 def drop_open_server_calls(blocks: Sequence[Json]) -> list[Json]:
-    """Remove calls of the server's own tools that have no result in the same answer [27]."""
+    """Remove calls to the server's own tools that have no result in the same answer [27]."""
     found = {_get_comparable_id(block, "tool_use_id") for block in blocks if block["type"].endswith("_tool_result")}
     return [
         block for block in blocks if block["type"] not in _SERVER_CALL_TYPES or _get_comparable_id(block, "id") in found
@@ -162,7 +162,7 @@ def drop_open_server_calls(blocks: Sequence[Json]) -> list[Json]:
 def _drop_unpaired_results(messages: list[MessagePart], instead: str | None) -> list[MessagePart]:
     """Drop results whose call is not in the message just before, and second results of a call.
 
-    The client sends the text `instead` where nothing else remains of a message.
+    The client sends the text `instead` if nothing else is left of a message.
     """
     out: list[MessagePart] = []
     calls: set[Any] = set()

@@ -1,7 +1,7 @@
-"""The frames around what the newest client sends when it did not start as a person's prompt.
+"""The frames that the newest client puts around messages that are not a person's prompt.
 
 The client wraps what arrived while the model was working, and what a background task or a schedule started, in text
-that says who it is from. The texts are those that Claude Code 2.1.325 sends for each origin.
+that says who it is from. The wording is what Claude Code 2.1.325 sends for each origin.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def frame_entry(blocks: list[Json], body: Body) -> list[Json]:
 
 
 def frame_queued(blocks: list[Json], attachment: Body) -> list[Json]:
-    """Return the blocks of a `queued_command` as they are sent: its texts joined, in the frame of its origin."""
+    """Return the blocks of a `queued_command` as they are sent: its text joined, in the frame for its origin."""
     texts = [block["text"] for block in blocks if block["type"] == "text"]
     if not texts:
         return blocks

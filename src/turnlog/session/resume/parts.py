@@ -19,7 +19,7 @@ Json = dict[str, Any]
 _UNSENT_BLOCK_TYPE = "advisor_tool_result"
 _RENAMED_TOOLS = {"Task": "Agent"}
 _MAX_NESTING = 600
-"""How deep values are followed; deeper values are cut off, because encoding them again could exhaust the stack."""
+"""The maximum nesting depth; deeper values are cut off, because encoding them again could exhaust the stack."""
 _SENT_INPUT_FIELDS = {"SendMessage": ("to", "summary", "message")}
 
 
@@ -55,7 +55,7 @@ def build_message_part(row: Entry, body: Body, *, as_sent: bool) -> MessagePart 
 
 
 def _build_attachment_part(body: Body, as_sent: bool) -> MessagePart | None:
-    """Build the part of a prompt or notification that came while the model worked; others are reminders [19]."""
+    """Build the part of a prompt or notification that arrived while the model worked; others are reminders [19]."""
     attachment = body.get("attachment")
     if not isinstance(attachment, dict):
         return None
@@ -73,7 +73,7 @@ def _to_text_blocks(content: object) -> list[Json]:
 
 
 def _to_blocks(content: object) -> list[Json]:
-    """List the blocks of a content without empty or blank texts [20]."""
+    """List the content blocks, without empty or blank text [20]."""
     if not isinstance(content, list):
         return _to_text_blocks(content)
     blocks = [
@@ -83,7 +83,7 @@ def _to_blocks(content: object) -> list[Json]:
 
 
 def _to_client_result(block: Json) -> Json:
-    """Return a result as the newest client sends it: for an error only the joined texts, anything odd as JSON."""
+    """Return a result as the newest client sends it: for an error only the joined text, unknown blocks as JSON."""
     content = block.get("content")
     if block["type"] != "tool_result" or content is None or isinstance(content, str):
         return block

@@ -1,4 +1,4 @@
-"""What the Messages API rejects in a single block: thinking without a signature, unreadable images, bad tool names."""
+"""Finds what the Messages API rejects in a block: thinking without a signature, unreadable images, bad tool names."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def find_tool_name_fault(name: str | None) -> str | None:
 
 
 def find_image_fault(block: Json, *, of_many: bool = False) -> str | None:
-    """Return what is wrong with an image block; images that are given by URL or file id are not checked."""
+    """Return what is wrong with an image block; images referenced by URL or file id are not checked."""
     source = block.get("source")
     if not isinstance(source, dict):
         return "an image without a source"

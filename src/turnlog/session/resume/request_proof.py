@@ -1,4 +1,4 @@
-"""Proof of the reconstruction by the file itself: the newest clients record a hash of every message they send.
+"""Verifies the reconstruction against the file itself: the newest clients record a hash of every message they send.
 
 An `api-request` entry lists the messages of a request by hash: it keeps the first ones of an earlier request (`base`,
 `keep`) and adds its `tail`. A message that can't be assembled from other entries follows as an `api-request-blob`. So
@@ -31,7 +31,7 @@ class RequestProof(NamedTuple):
     blobs: int
     """Hashes of messages that the file contains in full."""
     altered: int
-    """Hashes of messages that the file contains with a changed text, which prove nothing."""
+    """Hashes of messages that the file contains with changed text, which prove nothing."""
     unresolved: list[tuple[str, str]]
     """(request, hash) of messages that were not found."""
 
@@ -66,7 +66,7 @@ def prove_requests(file: Transcript, messages: list[Message], calls: list[Call])
 
 
 def _list_blobs(file: Transcript) -> Iterator[tuple[str, bool]]:
-    """Yield the hashes of messages recorded in full, and whether their text still has that hash."""
+    """Yield the hashes of messages recorded in full, and whether their text still matches."""
     for entry in file.entries:
         if entry.type == "api-request-blob":
             body = file.read_body(entry)

@@ -1,4 +1,4 @@
-"""The graph rows of a file as the newest client holds them when it resumes: one per uuid, linked upwards.
+"""The graph rows of a file as the newest client loads them on resuming: one per uuid, linked upwards.
 
 It follows Claude Code 2.1.325 rule by rule; the numbers in brackets are those of docs/format.md, "How a session is
 resumed".
@@ -151,7 +151,7 @@ class ResumeRows:
         return sorted(timed, key=lambda item: item[:2])
 
     def _find_nearest(self, row: Entry, seen: set[RowKey]) -> RowKey:
-        """Find what a row without its parent is attached to: the newest row, at most a few seconds older [15]."""
+        """Find the row that an orphaned row is attached to: the newest one, at most a few seconds older [15]."""
         own = self.read_time_ms(row)
         if own is None:
             return None

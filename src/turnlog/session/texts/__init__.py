@@ -1,1 +1,1 @@
-"""One pass over a file: its lines, their searchable texts, and its topic."""
+"""Reads a file in one pass: its lines, their searchable text, and its topic."""

@@ -1,7 +1,7 @@
-"""The lines of a session file with their texts, for code that reads everything once and keeps little.
+"""The lines of a session file with their text, for code that reads everything once and keeps little.
 
-An `Entry` has no texts, and a body has everything. A `TextLine` is in between: what an index needs of a user or
-assistant entry, decoded in one step. Of other entries it has the envelope; their body is decoded on demand.
+An `Entry` has no text, and a body has everything. A `TextLine` is in between: what an index needs from a user or
+assistant entry, decoded in one step. For other entries it has the envelope; their body is decoded on demand.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from turnlog.entries.line_decoder import (
 
 
 class LineBlock(Struct, gc=False):
-    """A content block. Of unknown block types, only the type is kept."""
+    """A content block. For unknown block types, only the type is kept."""
 
     type: str = ""
     text: str | None = None
@@ -49,7 +49,7 @@ class LineMessage(Struct, gc=False):
 
 
 class TextLine(Struct, gc=False, rename="camel"):
-    """One entry with its texts; the fields are in the order in which the client writes them."""
+    """One entry with its text; the fields are in the order in which the client writes them."""
 
     is_sidechain: bool | None = None
     cwd: str | None = None
@@ -75,7 +75,7 @@ class TextLine(Struct, gc=False, rename="camel"):
 
     @property
     def asides(self) -> list[Any]:
-        """Fields outside the message that may contain texts; empty if none does."""
+        """Fields outside the message that may contain text; empty if none does."""
         if self.todos or self.plan_content or self.user_feedback or self.mcp_meta or self.error_details:
             return [self.todos, self.plan_content, self.user_feedback, self.mcp_meta, self.error_details]
         return []
@@ -89,7 +89,7 @@ class PlacedLine(Struct, gc=False):
     raw: bytes
     _body: Body | None = None
     is_flawed: bool = False
-    """Whether it could not be decoded normally, so that part of it may be missing in `line`."""
+    """Whether it could not be decoded normally, so that part of it may be missing from `line`."""
 
     @property
     def body(self) -> Body:
@@ -103,7 +103,7 @@ _decode_line = msgspec.json.Decoder(TextLine).decode
 
 
 def read_text_lines(raw: Iterable[bytes], offset: int = 0) -> Iterator[PlacedLine | None]:
-    """Yield the entries on some lines of a file, and None for each broken line or part that should be an entry."""
+    """Yield the entries on some lines of a file, and None for each line or part that should be an entry but is not."""
     for line in raw:
         try:
             decoded = _decode_line(line)
@@ -124,7 +124,7 @@ def read_text_lines(raw: Iterable[bytes], offset: int = 0) -> Iterator[PlacedLin
 
 
 def replace_lone_surrogates(value: Any) -> Any:
-    """Replace lone surrogates in the texts of a JSON value by U+FFFD, so that they can be encoded."""
+    """Replace lone surrogates in the strings of a JSON value with U+FFFD, so that they can be encoded."""
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, dict):

@@ -13,7 +13,7 @@ _SPEAKER_FIELDS = ("user", "assistant")
 
 
 class TranscriptOutline(SessionTitles):
-    """The facts about a file that its entries state."""
+    """Facts about a file, collected from its entries."""
 
     entries: int = 0
     broken: int = 0

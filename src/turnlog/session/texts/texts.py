@@ -1,7 +1,7 @@
 """The searchable texts of an entry, by kind.
 
 Everything that a person, the model or a tool wrote is included. Ids, hashes, signatures and encoded files (images) are
-not, nor is a text that the same entry repeats: the client stores a tool's result twice, as the model saw it and in its
+not, nor is text that the same entry repeats: the client stores a tool's result twice, as the model saw it and in its
 own structure (`toolUseResult`).
 """
 
@@ -36,9 +36,9 @@ TEXT_KINDS = {
     "meta": "what the client wrote as the user or the model: caveats, output of commands, notifications",
     "other": "everything else",
 }
-"""The kinds of texts, with what each contains."""
+"""The kinds of text, with what each contains."""
 SAID_KINDS = ("title", "prompt", "answer", "peer", "summary")
-"""What people usually remember of a session; the other kinds are what was done."""
+"""What people usually remember about a session; the other kinds are what was done."""
 
 _TITLE_FIELDS = {
     "summary": "summary",
@@ -81,7 +81,7 @@ class ShownEarlier(NamedTuple):
     calls: Container[str] = ()
     """The ids of earlier calls."""
     files: Container[str] = ()
-    """The paths of files that were shown or written in full and changed since only by edits that were shown."""
+    """The paths of files that were shown or written in full, and since then changed only by edits that were shown."""
 
 
 class SearchText(Struct, gc=False):
@@ -149,7 +149,7 @@ def _build_text(line: TextLine, text: str) -> SearchText:
 
 
 def _assign_to_peer(found: list[SearchText]) -> None:
-    """Turn prompts into `peer` texts: what follows another agent's message in the same entry is not a person's."""
+    """Turn prompts into `peer` texts: text after another agent's message in the same entry is not a person's."""
     for text in found:
         if text.kind == "prompt":
             text.kind = "peer"
@@ -218,7 +218,7 @@ def _list_document_texts(block: Body) -> Iterator[str]:
 
 
 def _replace_numbered_text(result: Body, texts: list[SearchText]) -> None:
-    """Replace the numbered lines of a file by its plain text, so that phrases can span line ends."""
+    """Replace the numbered lines of a file with its plain text, so that phrases can span line ends."""
     read = result["file"]
     content = read.get("content") if isinstance(read, dict) else None
     if not texts or not isinstance(read, dict) or not isinstance(content, str):
@@ -230,7 +230,7 @@ def _replace_numbered_text(result: Body, texts: list[SearchText]) -> None:
 
 
 def _find_end_of_file(read: Body, content: str, shown_text: str) -> int | None:
-    """Find where the numbered lines of a file end in what the model saw; additions of the client may follow."""
+    """Find where the numbered lines of a file end in what the model saw; the client's additions may follow."""
     start = read.get("startLine")
     if not isinstance(start, int):
         return None
@@ -243,7 +243,7 @@ def _find_end_of_file(read: Body, content: str, shown_text: str) -> int | None:
 
 
 def _read_structured_result(result: Any, texts: list[SearchText], familiar: ShownEarlier) -> SearchText | None:
-    """Return the texts in the client's own structure of a result that the model did not see."""
+    """Return the text in the client's own structured result that the model did not see."""
     shown_text, call = (texts[-1].words, texts[-1].call) if texts else ("", None)
     paths: tuple[str, ...] = ()
     if isinstance(result, dict):
@@ -285,7 +285,7 @@ def _list_repeated_fields(result: Body, call: str | None, familiar: ShownEarlier
     if isinstance(path := result.get("filePath"), str) and path in familiar.files:
         fields.add("originalFile")
     if isinstance(result.get("newString"), str) or isinstance(result.get("content"), str):
-        fields.add("structuredPatch")  # it has only lines of the file before and the new ones
+        fields.add("structuredPatch")  # it contains only lines from the old file and the new lines
     return fields
 
 
@@ -304,7 +304,7 @@ def find_whole_file_path(result: Any) -> str | None:
 
 
 def _list_file_texts(value: Body, shown_text: str) -> list[str]:
-    """List the texts in a file read that the model did not see; it saw the same content with numbered lines."""
+    """List the text from a file read that the model did not see; it saw the same content with numbered lines."""
     values = [inner for key, inner in value.items() if key != "content" and key not in _OPAQUE_FIELDS]
     content = value.get("content")
     if not (isinstance(content, str) and _is_shown_numbered(content, shown_text)):

@@ -1,4 +1,4 @@
-"""Some lines of a session file as a session of their own, so that part of a long session needs no full read."""
+"""Reads some lines of a session file as a session of their own, without reading all of a long session."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from turnlog.session.timeline.timeline import LinePlace, TimelineItem
 
 
 class Excerpt:
-    """Lines of a file that remember their offsets in it."""
+    """Lines from a file with their offsets in it."""
 
     def __init__(self, session: Session, starts: list[int], places: list[int]) -> None:
         self.session = session

@@ -17,7 +17,7 @@ from turnlog.session.timeline.timeline import Chapter, ItemKind, LinePlace, Time
 from turnlog.session.turns import Turn
 
 _QUIET_SUBTYPES = frozenset({"turn_duration", "stop_hook_summary", "file_snapshot"})
-"""System entries that tell a reader nothing."""
+"""System entries that are of no interest to a reader."""
 _FAILED_HOOKS = frozenset(
     {"hook_blocking_error", "hook_non_blocking_error", "hook_cancelled", "hook_error_during_execution"}
 )
@@ -28,7 +28,7 @@ _MESSAGE_ATTACHMENTS = ("queued_command", "teammate_mailbox")
 
 
 def classify_entry(file: Transcript, entry: Entry, waiting: list[str]) -> ItemKind:
-    """Return the kind of an entry; removes its text from `waiting`, which lists what was typed while its turn ran."""
+    """Return the kind of an entry; remove its text from `waiting`, which lists what was typed while its turn ran."""
     match entry.type:
         case "user":
             return _classify_user_entry(file, entry)
@@ -87,7 +87,7 @@ class ItemSequence:
         self.session = session
         self.messages = {line.index: message for message in session.messages for line in message.lines}
         self.fillers = {message.key for message in session.messages if is_filler(session.file, message)}
-        """Answers that the client wrote itself and that say nothing."""
+        """Empty answers that the client wrote itself."""
         self.results: dict[int, list[Call]] = {}
         for call in session.calls:
             if call.result is not None:

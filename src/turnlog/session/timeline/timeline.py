@@ -1,7 +1,7 @@
-"""The timeline of a session: what there is to show, in which order, and where it is in the file.
+"""The timeline of a session: the items to show, their order, and where they are in the file.
 
-A timeline contains no texts except the first words of prompts. So even that of a 200 MB session is small enough to
-keep, and it leads to any part of the session without reading the rest (`excerpt`).
+A timeline contains no text except the first words of prompts. So even that of a 200 MB session is small enough to
+keep, and any part of the session can be read without the rest (`excerpt`).
 
 Every entry of a session is in an item, either as one of its lines or as the result of one of its calls.
 """
@@ -40,7 +40,7 @@ class TimelineItem(Struct, array_like=True, gc=False):
 
 
 class Chapter(Struct, array_like=True, gc=False):
-    """A turn, or what comes between two turns, as a run of consecutive items."""
+    """A turn, or what is between two turns, as a run of consecutive items."""
 
     turn: int
     """The number of the turn; 0 if it has none."""
@@ -114,7 +114,7 @@ class TimelineAgent(Struct, array_like=True, gc=False):
     output: int
     cost_usd: float
     incomplete: bool = False
-    """Whether its own file is missing, so that only what the session's file repeats of it is known."""
+    """Whether its own file is missing, so that only what the session's file repeats is known."""
 
 
 class TimelineCompaction(Struct, array_like=True, gc=False):

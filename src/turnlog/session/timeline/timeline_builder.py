@@ -101,7 +101,7 @@ def _list_forks(session: Session, branches: list[TimelineBranch]) -> Iterator[Fo
 
 def _build_agent(session: Session, agent: SubAgent, turn: Turn | None) -> TimelineAgent:
     inner = session.open_agent_session(agent)
-    # Not `inner.calls`: only the session knows whether this agent has sub-agents.
+    # Not `inner.calls`: only the session can determine whether this agent has sub-agents.
     calls = pair_calls(inner.entries, inner.file).all
     usage = sum_usage(inner.messages)
     started, ended = inner.span

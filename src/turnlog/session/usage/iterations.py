@@ -1,4 +1,4 @@
-"""The requests behind one message (`usage.iterations`), and what the top-level sums leave out.
+"""The requests behind one message (`usage.iterations`), and what the top-level sums omit.
 
 The API may need several requests for one message. Those of the message's own model add up to the token counts at the
 top level. Others are billed in addition: an advisor's answer, a compaction on the server, an abandoned attempt of
@@ -14,7 +14,7 @@ from turnlog.entries.entry import CacheWrites, LineUsage, UsageIteration
 from turnlog.session.usage.prices import PricedTokens, parse_model_name
 
 MAX_REQUEST_TOKENS = 10_000_000
-"""The most tokens of a kind in one request: a larger number is not a count, and would spoil every sum."""
+"""The maximum tokens of a kind in one request: a larger number can't be right, and would distort every sum."""
 _SEPARATE_TYPES = frozenset({"advisor_message", "compaction"})
 _ATTEMPT_TYPES = frozenset({"message", "fallback_message"})
 """The API does not bill an attempt that ended before the model produced output."""
@@ -58,7 +58,7 @@ def split_iterations(usage: LineUsage, model: str | None) -> Iterations:
 
 
 def find_cache_writes(usage: LineUsage, iterations: Iterations) -> CacheWrites | None:
-    """Return cache writes by lifetime; the split at the top level is only that of the first request."""
+    """Return cache writes by lifetime; the split at the top level covers only the first request."""
     own = iterations.own
     if not own:
         return usage.cache_creation

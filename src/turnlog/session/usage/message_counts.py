@@ -1,8 +1,9 @@
 """Usage of assistant messages, counted line by line: the largest value of each field, and how reliable it is.
 
 The lines of a message repeat its usage and its id, in one file and in the copies that forks and branches make. One
-`MessageCounts` is what one file states of a message; `merge_counts` joins several. A request that is billed in addition
-to the message, such as an advisor's, counts like a message of its own, with the key `<message key>#<position>`.
+`MessageCounts` is what one file records about a message; `merge_counts` joins several. A request that is billed in
+addition to the message, such as an advisor's, counts like a message of its own, with the key `<message
+key>#<position>`.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _USUAL_TERMS = frozenset((None, "", "standard", "not_available", "global"))
 
 
 class CountedMessage(Protocol):
-    """The fields of a line's `message` that counting needs."""
+    """The fields of a line's `message` that are needed for counting."""
 
     @property
     def id(self) -> str | None:
@@ -54,11 +55,11 @@ class CountedMessage(Protocol):
 
     @property
     def usage(self) -> LineUsage | None:
-        """The token counts that the line states."""
+        """The token counts on the line."""
 
 
 class CountedLine(Protocol):
-    """The fields of a line that counting needs: an `Entry` or another decoded form."""
+    """The fields of a line that are needed for counting: an `Entry` or another decoded form."""
 
     @property
     def type(self) -> str | None:
@@ -154,7 +155,7 @@ class MessageCounts(Struct, gc=False, array_like=True):
 
 
 def judge_usage_quality(*, stopped: bool, grew: bool, version: str | None, sidechain: bool) -> Quality:
-    """Judge how reliable the output tokens of a message are, by the version of the client (docs/format.md).
+    """Determine how reliable the output tokens of a message are, by the client version (docs/format.md).
 
     A stop reason is only written once the counts are final. Without one, clients up to 2.1.7 often have the true count
     on the last line; 2.1.8 to 2.1.29 have the placeholder from the start of the stream on every line; 2.1.30 to 2.1.62
@@ -197,7 +198,7 @@ def count_echo(found: dict[str, MessageCounts], entry: Body, name: str, offset: 
 
 
 def _count_letters(content: object) -> int:
-    """Count the characters of the texts, thinking and inputs in the content of a message."""
+    """Count the characters of the text, thinking and inputs in the content of a message."""
     blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
     return sum(_count_chars(block.get(key)) for block in blocks for key in ("text", "thinking", "input"))
 
@@ -248,7 +249,7 @@ def _count_separate(
     usage: LineUsage,
     time: str,
 ) -> None:
-    """Add a request that is billed in addition to the message whose line states it."""
+    """Add a request that is billed in addition to the message whose line records it."""
     best = found.get(key)
     if best is None:
         best = found[key] = MessageCounts(request.model, time, time, lowest=0, stopped=True)
@@ -262,7 +263,7 @@ def _count_separate(
 
 
 def _raise_counts(best: MessageCounts, usage: LineUsage, writes: CacheWrites | None) -> None:
-    """Raise the counts to what one line states."""
+    """Raise the counts to those on one line."""
     if (value := usage.input_tokens) and best.input_tokens < value <= MAX_MESSAGE_TOKENS:
         best.input_tokens = value
     value = usage.output_tokens or 0
@@ -297,11 +298,11 @@ def _describe_unusual_terms(*terms: str | None) -> str | None:
 
 
 def merge_counts(parts: Sequence[MessageCounts]) -> MessageCounts:
-    """Merge what several files state of one message: time and client from the first, the largest of the numbers.
+    """Merge what several files record about one message: time and client from the first, the largest of the numbers.
 
-    An echo leads only if there is nothing else; among copies with the same time, the first argument does. The lines of
-    all files together decide the quality, but the first file provides the client version: a copy keeps the numbers of
-    an old client and may carry the version of a new one.
+    An echo comes first only if there is nothing else; among copies with the same time, the first argument does. The
+    lines of all files together decide the quality, but the first file provides the client version: a copy keeps the
+    numbers of an old client and may carry the version of a new one.
     """
     leader = find_leading_copy(parts)
     merged = copy(leader)

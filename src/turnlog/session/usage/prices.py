@@ -1,4 +1,4 @@
-"""What tokens cost: an offline, dated price table and exact arithmetic over it.
+"""Computes what tokens cost, with an offline, dated price table and exact arithmetic.
 
 `scripts/update_prices.py` writes the table, `prices.json`, from published packages, and `docs/prices.md` says where
 each figure comes from. A price is the vendor's list price in US dollars per million tokens.

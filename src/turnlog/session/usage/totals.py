@@ -1,8 +1,8 @@
-"""Usage over many files without an index: each message once, as fast as the files can be read.
+"""Counts usage over many files without an index: each message once, as fast as the files can be read.
 
 Only the lines of answers are decoded, and only their counted fields. The numbers equal those that
-`messages.join_messages` gives over all entries of all files. A message in several files counts once, as the first file
-states it.
+`messages.join_messages` computes over all entries of all files. A message in several files counts once, as the first
+file records it.
 
 From 2.1.11 to 2.1.81 the client also echoed what a sub-agent said into the session's file (`agent_progress`). An echo
 is a copy like any other: it has the message's id, so it adds nothing if the sub-agent's file exists, and is all that

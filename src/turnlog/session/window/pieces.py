@@ -1,7 +1,7 @@
 """The pieces of a conversation: each block that would be sent, with its group and size.
 
 A piece is a block of a message. Images in results are pieces of their own. Sizes are bytes of UTF-8 text, because a
-token has about as many of them in any script. Pieces contain no texts: `read_piece_text` reads one again.
+token has about as many of them in any script. Pieces contain no text: `read_piece_text` reads it again.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def _is_foreign_thinking(block: Json, row: Entry, model: str | None) -> bool:
 
 
 def _make_block_key(block: Json) -> Any:
-    """Return what distinguishes a block from others of a conversation."""
+    """Return what distinguishes a block from others in a conversation."""
     value = block.get("id") or block.get("tool_use_id") or block.get("text") or block.get("thinking")
     return block["type"], value if isinstance(value, str) else None
 

@@ -1,8 +1,8 @@
 """What fills the context window of the conversation that would be resumed now.
 
-How full the window was is measured: every answer states how many tokens its request had. What filled it is estimated
-from the sizes of the pieces and fitted to the measurement (docs/context.md). The two stay separate: each number is
-either measured or estimated, and says which.
+How full the window was is measured: every answer records how many tokens its request had. What filled it is estimated
+from the sizes of the pieces and fitted to the measurement (docs/context.md). The two are kept separate: each number is
+labelled as either measured or estimated.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ USUAL_TOKENS_PER_BYTE = 0.4
 MIN_TOKENS_PER_BYTE, MAX_TOKENS_PER_BYTE = 0.2, 0.6
 """The plausible range of the rate: genuine sessions with ten steps or more show 0.30 to 0.49."""
 MIN_FITTED_TOKENS_PER_BYTE = 0.1
-"""A request that states fewer tokens than its texts have at this rate did not contain them, or its count is wrong."""
+"""A request with fewer tokens than its text has at this rate did not contain it, or its count is wrong."""
 MAX_HEAVIEST_PIECES = 20
 _MIN_STEP_BYTES = 400
-"""Smaller growth in known text says nothing about the rate: what is not in the file outweighs it."""
+"""Smaller growth in known text can't be used to measure the rate: what is not in the file outweighs it."""
 _MIN_TOTAL_BYTES = 4_000
 """With fewer bytes in all steps together, the rate can't be measured either."""
 SUMMARY_RESERVE_TOKENS, SAFETY_BUFFER_TOKENS = 20_000, 13_000
-"""How long before the window's end the client compacts: room for the summary, and a safety margin."""
+"""How many tokens before the window's end the client compacts: room for the summary, and a safety margin."""
 UNSEEN_GROUP = "system"
 """What is sent but not in the file: the system prompt, the tool definitions, the client's own notes."""
 
@@ -175,7 +175,7 @@ def estimate_text_tokens(size: int, rate: float) -> int:
 
 
 def compute_window_fill(session: Session, leaf: str | None = None) -> WindowFill:
-    """Compute what fills the window of the conversation that would be resumed now, or of another leaf's."""
+    """Compute what fills the window of the conversation that would be resumed now, or that ends at another leaf."""
     context = build_context_pieces(session, leaf)
     pieces = context.all
     requests = _list_requests(session, pieces)
@@ -196,7 +196,7 @@ def compute_window_fill(session: Session, leaf: str | None = None) -> WindowFill
 
 
 def _list_requests(session: Session, pieces: Sequence[ContextPiece]) -> list[MeasuredRequest]:
-    """List the answers that state the size of their request, without those from before the last compaction."""
+    """List the answers that record the size of their request, without those from before the last compaction."""
     messages = {line.index: message for message in session.messages for line in message.lines}
     start = max((piece.row.index for piece in pieces if piece.group == "summary"), default=-1)
     requests: list[MeasuredRequest] = []
@@ -249,7 +249,7 @@ def _estimate_unseen(
 
 
 def _estimate_unseen_at_start(session: Session, rate: float) -> int:
-    """Estimate it from the first request of the whole session, when no answer follows the last compaction yet."""
+    """Estimate it from the first request of the whole session, if no answer follows the last compaction yet."""
     first = next((message for message in session.messages if count_context_tokens(message)), None)
     if first is None:
         return 0

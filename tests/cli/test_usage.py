@@ -346,7 +346,7 @@ def test_numbers_of_sessions_stand_below_each_other(turnlog: Turnlog, machine: M
         (["--since", "2026-02-01", "--until", "2026-01-01"], "turnlog: --since 2026-02-01 is after --until 2026-01-01"),
         (["--json", "--csv"], "turnlog: use --json or --csv, not both"),
         (["--model", "gpt"], "turnlog: --model 'gpt': no session has such a model"),
-        (["tool", "--model", "opus"], "turnlog: --model can't filter calls of tools"),
+        (["tool", "--model", "opus"], "turnlog: --model can't filter tool calls"),
         (["hourly"], "turnlog: Invalid value for '[daily|weekly|monthly|session|project|model|tool|blocks]'"),
     ],
 )

@@ -282,7 +282,7 @@ def test_calls_count_once_by_tool_and_an_answer_in_any_copy_is_one() -> None:
     assert [row.tool for row in ask(ledger, "tool", since=date(2026, 11, 5)).tools] == ["Read"]
     assert [row.tool for row in ask(ledger, "tool", until=date(2026, 11, 4)).tools] == ["Bash"]
     assert ask(ledger, "tool", project="notes").tools == ()
-    with pytest.raises(UsageError, match="--model can't filter calls of tools"):
+    with pytest.raises(UsageError, match="--model can't filter tool calls"):
         ask(ledger, "tool", model="opus")
 
 

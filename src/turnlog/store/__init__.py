@@ -1,4 +1,4 @@
-"""All sessions of a machine: the index, the queries on it, and the archive.
+"""All sessions on a machine: the index, queries on it, and the archive.
 
     store, schema.sql      opens, creates and rebuilds the index
     index/                 builds the index and keeps it up to date
@@ -8,5 +8,5 @@
     archive/               compressed copies of whole sessions; independent of the index
     client_settings        hooks in Claude Code's settings, for the archive and for tracing
 
-docs/design/002-store.md explains why.
+docs/design/002-store.md explains the design.
 """

@@ -1,6 +1,6 @@
-"""Add and remove hooks in Claude Code's settings.json without changing any other byte of the file.
+"""Adds and removes hooks in Claude Code's settings.json without changing any other byte of the file.
 
-Only the place that matters is edited; order, spaces and line ends of the rest stay as they are. The result is parsed
+Only the affected place is edited; the order, spaces and line ends of the rest are not changed. The result is parsed
 again and compared with the settings that it should contain, so settings with an unexpected layout are refused, not
 broken.
 """
@@ -113,7 +113,7 @@ def _drop_hook(settings: dict[str, Any], event: str, at: int, inner: int) -> dic
 
 
 def _cut_hook_out(text: str, settings: dict[str, Any], event: str, at: int, inner: int) -> str:
-    """Remove the largest value that holds nothing but our hook."""
+    """Remove the largest value that contains nothing but our hook."""
     whole = JsonExtent(_skip_white_space(text, 0), len(text.rstrip()))
     top = locate_object_values(text, whole)
     events = locate_object_values(text, top["hooks"])

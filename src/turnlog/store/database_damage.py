@@ -1,4 +1,4 @@
-"""Tell a damaged database from one that can't be used right now, and move a damaged one aside.
+"""Distinguishes a damaged database from one that can't be used right now, and moves a damaged one aside.
 
 SQLite reports damage in many ways: "malformed", "not a database", "unsupported file format", a file that claims to be
 read-only, a folder where a file should be. A lock, a full disk or missing permissions are not damage: moving the
@@ -43,7 +43,7 @@ def put_database_aside(path: Path) -> Path:
         if os.path.lexists(source):
             source.replace(_choose_free_path(source, goal))
         elif not _is_not_regular_file(goal):
-            goal.unlink(missing_ok=True)  # the log of another database must not stay beside this one
+            goal.unlink(missing_ok=True)  # the log of another database must not be left beside this one
     return aside
 
 

@@ -1,4 +1,4 @@
-"""One writer at a time: a file lock that the system releases when its holder dies, and write transactions that wait."""
+"""One writer at a time: a file lock that is released when its holder dies, and write transactions that wait."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import apsw
 
 @contextmanager
 def try_lock_file(path: Path) -> Iterator[bool]:
-    """Try to hold a lock without waiting for it; yield whether we hold it."""
+    """Try to take a lock without waiting for it; yield whether we hold it."""
     fd = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
     try:
         yield take_lock(fd)

@@ -1,4 +1,4 @@
-"""Translate the values of filters for this index: projects, sessions, tools and models by the names that people use."""
+"""Translates filter values for this index: projects, sessions, tools and models by the names that people use."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ScopeMatch(NamedTuple):
 
 
 def match_names(db: apsw.Connection, kind: str, value: str) -> ScopeMatch:
-    """Find the tools or models with this name, else those that match it as a pattern with `*`, else those that contain
+    """Find the tools or models with this name, or those that match it as a pattern with `*`, or those that contain
     it.
     """
     names = dict(db.execute("SELECT text, id FROM name WHERE kind = ?", (kind,)))
@@ -52,14 +52,14 @@ def match_projects(db: apsw.Connection, value: str) -> ScopeMatch:
 
 
 def suggest_projects(value: str, folders: Iterable[str]) -> tuple[str, ...]:
-    """Return the names of the projects closest to a value, out of the folders that sessions started in."""
+    """Return the project names closest to a value, chosen from the folders that sessions started in."""
     return _suggest_names(value, {_split_path(folder)[-1] for folder in folders})
 
 
 def require_projects(db: apsw.Connection, value: str) -> list[int]:
-    """Return the ids of the projects that `--project` means; raise `UsageError` if no session belongs to one.
+    """Return the ids of the projects that `--project` selects; raise `UsageError` if no session belongs to one.
 
-    On a machine without sessions, where the index is that of the demo, an unknown project is not a typing error.
+    On a machine without sessions, where the index contains the demo, an unknown project is not an error.
     """
     match = match_projects(db, value)
     if not match.ids and not _is_demo_index(db):
@@ -101,7 +101,7 @@ def _split_path(path: str) -> list[str]:
 
 
 def match_sessions(db: apsw.Connection, value: str) -> ScopeMatch:
-    """Find the sessions whose id starts with a value, else those whose title contains it; `last` is the newest one."""
+    """Find the sessions whose id starts with a value, or those whose title contains it; `last` is the newest one."""
     if value == LAST_SESSION_WORD:
         newest = db.execute("SELECT session FROM file WHERE kind = 'session' ORDER BY ended DESC LIMIT 1").get
         return ScopeMatch([newest] if newest is not None else [])

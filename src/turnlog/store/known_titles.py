@@ -1,4 +1,4 @@
-"""Titles of sessions from the index, for lists that would otherwise read whole files.
+"""Looks up session titles in the index, for lists that would otherwise read whole files.
 
 Only titles that the index read from a file in its present state count. If the index is missing, busy, damaged or of
 another version, the files are read instead.
@@ -26,7 +26,7 @@ _TITLE_QUERY = f"""
 
 
 def build_title_lookup(index: Path) -> KnownTitles:
-    """Return a lookup of session titles; it opens the index when it is first called."""
+    """Return a lookup function for session titles, which opens the index when it is first called."""
     return partial(_read_known_titles, index)
 
 

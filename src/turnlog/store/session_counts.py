@@ -1,6 +1,6 @@
-"""How many sessions there are: one definition for the index, searches, reports and pages.
+"""Counts sessions, with one definition for the index, searches, reports and pages.
 
-A session is a main transcript, `<id>.jsonl`, that contains a conversation: an entry of the user or the model that
+A session is a main transcript, `<id>.jsonl`, that contains a conversation: an entry from the user or the model that
 doesn't belong to a sub-agent, or an unreadable line that may be one. It still counts when its file is deleted. Main
 transcripts without a conversation, and sub-agents whose main transcript is missing, are counted separately.
 """
@@ -25,7 +25,7 @@ class SessionCounts(NamedTuple):
 
 
 def count_sessions(db: apsw.Connection, left_out: Collection[int] = ()) -> SessionCounts:
-    """Count the sessions of an index, except for `left_out`."""
+    """Count the sessions in an index, except for `left_out`."""
     numbers = f"session NOT IN ({','.join(map(str, left_out))})"
     mains = "SELECT session FROM file WHERE kind = 'session'"
     return SessionCounts(

@@ -1,6 +1,6 @@
 """The index of all sessions: one SQLite file in turnlog's own data folder, created when missing, rebuilt when outdated.
 
-Only what it knows about deleted sessions can't be recovered, so an index that is damaged, or that another version
+Only its data about deleted sessions can't be recovered, so an index that is damaged, or that another version
 wrote, is moved aside and rebuilt, and the user gets a notice. If the folder isn't writable, the index is built in a
 temporary folder and lasts as long as the program.
 """
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from turnlog.store.index.refresh_work import RefreshProgress
 
 INDEX_VERSION = 10
-"""The version of the tables and their content; an index of another version is rebuilt."""
+"""The version of the tables and their content; an index with a different version is rebuilt."""
 BUSY_TIMEOUT_MS = 10_000
 _PLAIN_TABLES = ("name", "session", "file", "folder", "answer", "spend", "call", "text", "identifier", "fact")
 _FULL_TEXT_TABLES = ("said", "done", "hump")
@@ -35,7 +35,7 @@ _UNWRITABLE_ERRORS = (apsw.ReadOnlyError, apsw.CantOpenError, apsw.IOError, apsw
 
 
 TellUser = Callable[[str], object]
-"""A callback that gets one line for the user."""
+"""A callback that receives one line for the user."""
 
 
 class IndexStatus(NamedTuple):
@@ -49,7 +49,7 @@ class IndexStatus(NamedTuple):
     gone: int
     """Files that Claude Code or somebody else has deleted."""
     unread: int
-    """Files that are listed but not read yet, because indexing was interrupted."""
+    """Files that have not been read yet, because indexing was interrupted."""
     read: int
     """Bytes of the files that have been read."""
     texts: int
@@ -127,7 +127,7 @@ class Store:
             raise Busy(f"{self.path}: another process is holding the index locked; try again later") from None
 
     def shows_damage(self, error: apsw.Error) -> bool:
-        """Return whether an error comes from damage in the file rather than from the statement that raised it."""
+        """Return whether an error is caused by damage to the file rather than by the statement that raised it."""
         if isinstance(error, DAMAGE_ERRORS):
             return True
         if not isinstance(error, apsw.SQLError):
@@ -176,7 +176,7 @@ class Store:
 
 
 def _connect_index(path: Path, tell: TellUser) -> apsw.Connection:
-    """Open an index that can be used; move an unusable one aside under the lock, if it is still unusable by then."""
+    """Open a usable index; move an unusable one aside under the lock, if it is still unusable by then."""
     try:
         return _open_checked(path)
     except (apsw.Error, _OtherIndexVersion) as error:

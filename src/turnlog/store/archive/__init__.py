@@ -10,10 +10,10 @@
 
 Files are cut into blobs at multiples of 4 MiB, so only the growth of a file is stored again; small pieces share a
 blob. A manifest is written after its blobs are safely on disk, and replaced in one step, so a process may be killed at
-any time. Blobs that no manifest names are removed later.
+any time. Blobs that no manifest refers to are removed later.
 
 A *generation* of a session lasts as long as its files only grow. When one of them is rewritten or truncated, the next
-generation starts, and the old one stays as it is. A deleted file stays in the session, marked as gone.
+generation starts, and the old one is not changed. A deleted file is kept in the session, marked as gone.
 """
 
 from __future__ import annotations

@@ -26,20 +26,20 @@ class Archive:
         self._files: dict[str, KeptFile] = {}
 
     def list_sessions(self) -> list[SessionManifest]:
-        """List the newest readable generation of every session."""
+        """List the newest readable generation of each session."""
         manifests = (self._read_newest(name, numbers) for name, numbers in self.manifests.list_generations().items())
         return [manifest for manifest in manifests if manifest]
 
     def list_ids(self) -> set[str]:
-        """Return the ids of all archived sessions; takes one listing of a folder."""
+        """Return the ids of all archived sessions, with a single folder listing."""
         return self.manifests.list_session_ids()
 
     def has_session(self, session_id: str) -> bool:
-        """Return whether the archive contains anything of a session."""
+        """Return whether the archive contains anything from a session."""
         return session_id in self.list_ids()
 
     def list_generations(self, name: str) -> list[SessionManifest]:
-        """List all generations of a session (`SessionManifest.name`), the oldest first."""
+        """List all generations of a session (`SessionManifest.name`), oldest first."""
         return [self.manifests.read(name, number) for number in self.manifests.list_generations().get(name, [])]
 
     def find_session(self, word: str) -> SessionManifest:
@@ -82,7 +82,7 @@ class Archive:
         return b"".join(parts)
 
     def iter_chunks(self, file: KeptFile) -> Iterator[bytes]:
-        """Yield the bytes of a file part by part; raise `Unreadable` at the end if they are not what was archived."""
+        """Yield the bytes of a file in parts; raise `Unreadable` at the end if they are not what was archived."""
         running, size = sha256(), 0
         for ref in file.refs:
             part = self.blobs.get(ref.blob)[ref.start : ref.start + ref.size]

@@ -12,12 +12,12 @@ from turnlog.errors import Busy
 from turnlog.store.file_lock import take_lock
 
 LOCK_TIMEOUT_SECONDS = 600.0
-"""Writers hold the lock for one session, so whoever waits longer than this waits for a process that hangs."""
+"""Writers hold the lock for one session at a time, so a longer wait means that the holder hangs."""
 
 
 @contextlib.contextmanager
 def lock_archive(folder: Path, patience: float = LOCK_TIMEOUT_SECONDS) -> Iterator[None]:
-    """Hold the lock that a writer of the archive needs."""
+    """Hold the lock that writing to the archive requires."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     fd = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:

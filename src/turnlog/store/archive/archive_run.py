@@ -1,4 +1,4 @@
-"""Bring the archive up to date with the files on disk."""
+"""Brings the archive up to date with the files on disk."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class SessionOnDisk(NamedTuple):
 def collect_sessions(
     config_dir: Path, only: Set[str] | None = None, survey: Survey | None = None
 ) -> Iterator[SessionOnDisk]:
-    """Yield the sessions of a config folder, or some of them, with all files that belong to them."""
+    """Yield the sessions in a config folder, or some of them, with all files that belong to them."""
     survey = survey or Survey()
     elsewhere = _group_files_by_id(config_dir, survey)
     for project_dir in list_project_folders(config_dir, survey):
@@ -63,7 +63,7 @@ def collect_sessions(
 
 
 def find_named_plans(data: bytes, config_dir: Path) -> set[str]:
-    """Find the plans in the config folder that some lines of a session name."""
+    """Find the plans in the config folder that some lines of a session mention."""
     names = {name.decode() for name in _PLAN_SLUG.findall(data)}
     paths = (os.path.join(config_dir, "plans", f"{name}.md") for name in names)  # noqa: PTH118
     return {path for path in paths if _is_file(path)}
@@ -175,7 +175,7 @@ class _ArchiveRun:
             self._take_session(item, config_dir, key, known, self._read_generation(name, known))
 
     def _read_generation(self, name: str, number: int) -> SessionManifest | None:
-        """Read a generation; return None if it is unreadable: it stays as it is, and the next one starts."""
+        """Read a generation; return None if it is unreadable: it is not changed, and the next one starts."""
         try:
             return self.archive.manifests.read(name, number) if number else None
         except Unreadable:
@@ -211,7 +211,7 @@ class _ArchiveRun:
                 names += sorted(_to_relative_path(path, config_dir) for path in named)
                 named.clear()
         if main not in taken:
-            return  # deleted or locked; without its own file there is no session
+            return  # deleted or locked; a session needs its own file
         files = intake.close([*(got.file for got in taken.values()), *self._list_left_files(old, taken, config_dir)])
         is_replaced = before is None or any(got.is_replaced for got in taken.values())
         self._commit_manifest(item, key, before, tuple(sorted(files, key=lambda file: file.path)), known + is_replaced)

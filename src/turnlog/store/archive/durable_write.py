@@ -1,4 +1,4 @@
-"""Write a file so that it exists completely or not at all, even after a power failure."""
+"""Writes a file so that it exists completely or not at all, even after a power failure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _DISK_FULL_ERRNOS = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
 
 
 class WriteFailed(TurnlogError):
-    """A file could not be written; the previous one is still there."""
+    """A file could not be written; the previous one is unchanged."""
 
 
 def write_durably(path: Path, data: bytes, mode: int | None = None) -> None:
@@ -37,7 +37,7 @@ def write_durably(path: Path, data: bytes, mode: int | None = None) -> None:
 
 @contextlib.contextmanager
 def open_temporary_file(folder: Path) -> Iterator[tuple[Path, int]]:
-    """Open a new file, which the caller writes, closes and renames; delete it if that fails."""
+    """Open a new file for the caller to write, close and rename; delete it if that fails."""
     fd, path = -1, folder
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -50,7 +50,7 @@ def open_temporary_file(folder: Path) -> Iterator[tuple[Path, int]]:
         if path != folder:
             path.unlink(missing_ok=True)
         if isinstance(error, OSError):
-            remedy = "; nothing was lost, free some space and try again" if error.errno in _DISK_FULL_ERRNOS else ""
+            remedy = "; nothing was lost; free some space and try again" if error.errno in _DISK_FULL_ERRNOS else ""
             raise WriteFailed(f"{folder}: {error.strerror}{remedy}") from error
         raise
 
@@ -74,7 +74,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def sweep_temporary_files(folders: Iterable[Path]) -> None:
-    """Delete what killed processes left behind; the caller must hold the lock, since others write under it."""
+    """Delete what killed processes left behind; the caller must hold the lock, since other writers use it."""
     for folder in folders:
         for left in folder.glob(f"{TEMPORARY_PREFIX}*"):
             with contextlib.suppress(OSError):

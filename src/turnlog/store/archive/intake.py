@@ -1,4 +1,4 @@
-"""Takes files into the archive: recognises what is already stored, and cuts what was added into blobs.
+"""Adds files to the archive: recognises what is already stored, and cuts what was added into blobs.
 
 Files are cut at multiples of `MAX_BLOB_BYTES`. What follows the last cut grows stretch by stretch; when there are too
 many stretches, or the next cut is reached, they are joined. Stretches that are too small for their own blob share one.
@@ -43,7 +43,7 @@ class TakenFile(NamedTuple):
 
     file: KeptFile
     is_replaced: bool
-    """The file no longer starts with what was archived of it."""
+    """The file no longer starts with its archived bytes."""
 
 
 def to_fingerprint(status: os.stat_result) -> FileFingerprint:
@@ -53,7 +53,7 @@ def to_fingerprint(status: os.stat_result) -> FileFingerprint:
 
 
 class FileIntake:
-    """Takes the files of one session; call `close` before using their references."""
+    """Adds the files of one session; call `close` before using their references."""
 
     def __init__(self, blobs: Blobs, watch: Callable[[str, bytes], None], sizes: CutSizes) -> None:
         self._blobs = blobs
@@ -81,7 +81,7 @@ class FileIntake:
         return [msgspec.structs.replace(file, refs=tuple(map(self._resolve_ref, file.refs))) for file in files]
 
     def _read_file(self, fd: int, status: os.stat_result, name: str, before: KeptFile | None) -> TakenFile | None:
-        """Read the file; return None if it changed meanwhile in another way than by growing."""
+        """Read the file; return None if anything but growth changed it in the meantime."""
         end, running = status.st_size, sha256()
         is_grown = before is not None and before.size <= end and _hash_up_to(fd, running, before.size) == before.digest
         if before is not None and not is_grown:
@@ -110,7 +110,7 @@ class FileIntake:
         return TakenFile(file, before is not None and not is_grown)
 
     def _split_kept_refs(self, old: KeptFile | None, end: int) -> tuple[list[BlobRef], int]:
-        """Return the references that stay, and the offset from which the file is cut again."""
+        """Return the references to keep, and the offset from which the file is cut again."""
         if old is None or not all(self._blobs.has(ref.blob) for ref in old.refs):
             return [], 0
         if end == old.size:
@@ -146,7 +146,7 @@ class FileIntake:
 
 
 def _hash_up_to(fd: int, running: Hash, end: int) -> str:
-    """Hash a file up to an offset, or up to its end if that comes first."""
+    """Hash a file up to an offset, or up to its end if it is shorter."""
     for at in range(0, end, MAX_BLOB_BYTES):
         running.update(read_at(fd, at, min(MAX_BLOB_BYTES, end - at)))
     return running.hexdigest()

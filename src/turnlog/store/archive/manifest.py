@@ -32,7 +32,7 @@ class BlobRef(msgspec.Struct, array_like=True, frozen=True):
 
 
 class FileFingerprint(msgspec.Struct, array_like=True, frozen=True):
-    """The status of a file when it was read; as long as it stays the same, so do the bytes."""
+    """The status of a file when it was read; while it is the same, so are the bytes."""
 
     size: int
     mtime_ns: int
@@ -47,13 +47,13 @@ class KeptFile(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """Below the config folder, with `/`; `%` and bytes that aren't UTF-8 are written as %XX."""
     size: int
     mtime_ns: int
-    """When these bytes were written; a later touch that changed nothing doesn't count."""
+    """When these bytes were written; a later touch without changes doesn't count."""
     mode: int
     digest: str
     """The SHA-256 of the whole file."""
     refs: tuple[BlobRef, ...]
     seen: FileFingerprint | None = None
-    """None if the file was too recent to rely on it."""
+    """None if the file was too recent for it to be reliable."""
     gone_ns: int = 0
     """When it went missing; 0 while it exists."""
 
@@ -75,7 +75,7 @@ class SessionManifest(msgspec.Struct, frozen=True, kw_only=True):
     title: str | None = None
     cwd: str | None = None
     ended: str | None = None
-    """The last timestamp in the session, as written."""
+    """The last timestamp in the session, exactly as recorded."""
     files: tuple[KeptFile, ...]
 
     @property
@@ -129,7 +129,7 @@ class Manifests:
         self._compressor = zstandard.ZstdCompressor(level=6, write_checksum=True)
 
     def list_generations(self) -> dict[str, list[int]]:
-        """List the generations of every session by name, the oldest first."""
+        """List the generations of every session by name, oldest first."""
         generations: dict[str, list[int]] = {}
         for item in self._list_names():
             if label := _parse_label(item):

@@ -1,4 +1,4 @@
-"""Make the archive smaller, without losing what exists nowhere else.
+"""Makes the archive smaller, without losing anything that exists nowhere else.
 
 The newest generation of a session is kept, since the next run would archive it again; if the session was deleted from
 disk, it is the only copy, and is only dropped on request (`gone`). Older generations are dropped by number, by age, or
@@ -28,7 +28,7 @@ class PruneRules(NamedTuple):
     keep: int | None = None
     """How many generations of a session to keep."""
     older_ns: int | None = None
-    """Drop generations to which nothing was added since this time."""
+    """Drop generations that have not grown since this time."""
     largest: int | None = None
     """How many bytes the archive may take."""
     gone: bool = False
@@ -51,7 +51,7 @@ def plan_prune(archive: Archive, rules: PruneRules) -> PrunePlan:
     """Plan what the rules drop; raise if a manifest is unreadable, since its blobs would look unused."""
     manifests = _read_all_manifests(archive)
     sizes = dict(archive.blobs.iter_sizes())
-    newest = {manifest.name: manifest.generation for manifest in manifests}  # in the order of their numbers
+    newest = {manifest.name: manifest.generation for manifest in manifests}  # ordered by number
     total = Counter(manifest.name for manifest in manifests)
     drop, uses = [], Counter(blob for manifest in manifests for blob in manifest.list_blobs())
     left = sum(size for blob, size in sizes.items() if uses[blob])
@@ -71,7 +71,7 @@ def plan_prune(archive: Archive, rules: PruneRules) -> PrunePlan:
 
 
 def prune_archive(archive: Archive, rules: PruneRules) -> PrunePlan:
-    """Drop what the rules say, manifests before blobs: if killed here, it leaves unused blobs, but no missing ones."""
+    """Drop what the rules select, manifests before blobs: if killed, this leaves unused blobs, but no missing ones."""
     with lock_archive(archive.folder):
         plan = plan_prune(archive, rules)
         for manifest in plan.drop:

@@ -1,7 +1,7 @@
-"""Rebuild damaged manifests from the blobs that no other manifest names.
+"""Rebuilds damaged manifests from the blobs that no other manifest refers to.
 
-The name of a manifest says which session it belongs to; its blobs contain lines that name the session and the
-sub-agent. The transcripts are put together from these lines in the order of their times. What only the manifest knew is
+The file name of a manifest identifies its session; its blobs contain lines that name the session and the
+sub-agent. The transcripts are put together from these lines in chronological order. What only the manifest recorded is
 lost: other files of the session, when they were written, and whether anything is missing in between.
 """
 
@@ -28,7 +28,7 @@ _TIMESTAMP_FIELD = re.compile(rb'"timestamp"\s*:\s*"(\d{4}-\d\d-\d\dT[^"\\]{1,30
 _CWD_FIELD = re.compile(rb'"cwd"\s*:\s*"([^"\\]+)"')
 _FILE_MODE = 0o600
 _PIECE_MARK = "\0"
-"""The agent of a piece of a line, which is unknown: no agent has this name."""
+"""The agent of an incomplete line, which is unknown: no agent has this name."""
 
 
 class MendedManifest(NamedTuple):
@@ -40,7 +40,7 @@ class MendedManifest(NamedTuple):
     """How many transcripts were put together again."""
     bytes: int
     on_disk: bool
-    """The session's own file still exists: the next run archives it."""
+    """Whether the session's own file still exists, so that the next run archives it."""
     older: int
     """How many older generations can be read."""
 
@@ -70,7 +70,7 @@ class _BlobLines(NamedTuple):
 
 
 def mend_manifests(archive: Archive, config_dirs: Iterable[Path]) -> list[MendedManifest]:
-    """Move damaged manifests aside, and rebuild them as far as possible."""
+    """Move damaged manifests aside, and rebuild what can be rebuilt."""
     with lock_archive(archive.folder):
         intact = [item for item in archive.manifests.iter_manifests() if isinstance(item, SessionManifest)]
         return [_mend_manifest(archive, label, intact, list(config_dirs)) for label in _list_damaged(archive)]
@@ -83,7 +83,7 @@ def _list_damaged(archive: Archive) -> list[tuple[str, int]]:
             try:
                 archive.manifests.read(name, number)
             except Unreadable as error:
-                if "damaged" in str(error):  # not of a later version, and not just unreadable now
+                if "damaged" in str(error):  # not from a later version, and not just temporarily unreadable
                     damaged.append((name, number))
     return damaged
 
@@ -128,7 +128,7 @@ def _find_session_lines(archive: Archive, session_id: str, blobs: Iterable[str])
 
 
 def _split_blob(name: str, data: bytes) -> Iterator[_BlobLines]:
-    """Split a blob where the lines of another file start; a line without an owner stays with those before it."""
+    """Split a blob where the lines of another file start; keep a line without an owner with those before it."""
     start = at = 0
     owner: str | None = None
     is_known = False
@@ -206,7 +206,7 @@ def _drop_repeated_lines(runs: list[_BlobLines]) -> list[_BlobLines]:
 
 
 def _join_cut_lines(runs: list[_BlobLines], pieces: list[_BlobLines]) -> Iterator[_BlobLines]:
-    """Yield the lines, and after a line that was cut between two blobs the piece that completes it."""
+    """Yield the lines; after a line that was cut between two blobs, yield the piece that completes it."""
     for run, following in zip(runs, [*runs[1:], None], strict=True):
         yield run
         start = run.data.rpartition(b"\n")[2]

@@ -1,6 +1,6 @@
-"""Restore an archived session byte for byte.
+"""Restores an archived session byte for byte.
 
-Nothing is written before all files have been checked. The session's own file comes last, so Claude Code never sees a
+Nothing is written before all files have been checked. The session's own file is last, so Claude Code never sees a
 session without the files that belong to it. A restored file gets the current time, because Claude Code deletes by that
 time, and would delete an old session again at its next start.
 """
@@ -31,11 +31,11 @@ class RestoreOutcome(NamedTuple):
     what: str
     """`written`, `same` (it already existed), or `replaced` (with `--force`; a copy of the old one is kept)."""
     copy: Path | None = None
-    """Where the copy of the replaced file is."""
+    """The path of the copy of the replaced file."""
 
 
 def find_generation(archive: Archive, session: SessionManifest, at: int | datetime | None) -> SessionManifest:
-    """Return a generation by its number, or the one that was current at a time; else the newest."""
+    """Return a generation by its number, or the one that was current at a time; by default, the newest."""
     if at is None:
         return session
     generations = archive.list_generations(session.name)
@@ -83,7 +83,7 @@ def restore_generation(
 
 
 def resolve_restore_path(to: Path, path: str) -> Path:
-    """Resolve a path of a manifest below the folder; never outside it."""
+    """Resolve a manifest's path below the folder; never outside it."""
     if not is_safe_path(path):
         raise TurnlogError(f"{path!r}: this path in the archive leads out of the config folder; nothing was restored")
     target = to
@@ -129,7 +129,7 @@ def _write_file(archive: Archive, file: KeptFile, path: Path, keep_times: bool, 
 
 
 def _rename_finished(temporary: Path, path: Path, may_replace: bool) -> None:
-    """Give a finished file its name; never overwrite one that appeared there meanwhile."""
+    """Give a finished file its name; never overwrite one that appeared there in the meantime."""
     try:
         place_session_file(temporary, path, may_replace=may_replace)
     except FileExistsError:
@@ -137,6 +137,6 @@ def _rename_finished(temporary: Path, path: Path, may_replace: bool) -> None:
 
 
 def _touch_file(path: Path) -> None:
-    """Update the time of an existing file like that of the restored ones, so that Claude Code keeps all of them."""
+    """Set the time of an existing file like that of the restored ones, so that Claude Code keeps all of them."""
     with contextlib.suppress(OSError):
         os.utime(path)

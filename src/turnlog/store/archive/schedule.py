@@ -1,7 +1,7 @@
-"""When the archive updates itself: on or off, how often, and a start that the user doesn't wait for.
+"""Schedules archive runs: on or off, how often, and started without making the user wait.
 
 The file `schedule` contains the interval in hours. Its modification time is when the next run is due, so a start of
-turnlog only has to look at that. This module imports nothing that such a start hasn't loaded already.
+turnlog only has to check that. This module imports nothing that such a start hasn't loaded already.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 DEFAULT_HOURS = 6
 MAX_HOURS = 24 * 31
 _REMOVED_VARIABLE_PREFIXES = ("ANTHROPIC_", "CLAUDE_CODE_")
-"""Variables that a run doesn't need: it may run next to a session whose commands must not find a key in it."""
+"""Variables that a run doesn't need: a session's commands must not find a key in its environment."""
 
 
 def maybe_start(data_dir: str | Path) -> bool:
@@ -62,7 +62,7 @@ def turn_on_schedule(data_dir: Path, every: int = DEFAULT_HOURS) -> None:
 
 
 def turn_off_schedule(data_dir: Path) -> None:
-    """Turn scheduled runs off; archived sessions stay."""
+    """Turn scheduled runs off; archived sessions are kept."""
     (data_dir / "archive" / "schedule").unlink(missing_ok=True)
 
 
@@ -97,4 +97,4 @@ def _start_background_run(folder: str) -> None:
         start_new_session=True,
         creationflags=flags,
     )
-    process.returncode = 0  # nobody waits for it; this avoids a ResourceWarning
+    process.returncode = 0  # it is never waited for; this avoids a ResourceWarning

@@ -1,4 +1,4 @@
-"""Read everything in the archive again, to check that it is what was archived."""
+"""Reads everything in the archive again, to check that it is what was archived."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class VerifyReport:
     """How many bytes of files were put together and hashed again."""
     blobs: int = 0
     unused: int = 0
-    """How many blobs no manifest names; `prune` deletes them."""
+    """How many blobs no manifest refers to; `prune` deletes them."""
     damaged: list[FileDamage] = field(default_factory=list)
     blobs_damaged: set[str] = field(default_factory=set)
     """Blobs whose content doesn't match their name."""

@@ -1,6 +1,6 @@
-"""Add sessions to the index that only the archive still has.
+"""Adds sessions to the index that only the archive still has.
 
-A session that was indexed before it was deleted stays in the index. One that was deleted earlier, or whose texts were
+A session that was indexed before it was deleted is kept in the index. One that was deleted earlier, or whose text was
 lost when the index was rebuilt, is read from the archive.
 """
 
@@ -60,7 +60,7 @@ class AdoptionResult(NamedTuple):
 
 
 def adopt_from_archive(db: apsw.Connection, archive: Archive, config_dirs: Sequence[Path]) -> AdoptionResult:
-    """Read what the archive has and the index lacks; the caller holds the lock."""
+    """Read what is in the archive but not in the index; the caller holds the lock."""
     mark = read_archive_mark(archive.folder)
     missing = [
         transcript

@@ -35,7 +35,7 @@ PIECE_BYTES = 1 << 19
 MIN_TEXT_BYTES = 4
 """Every text takes at least this many bytes of a file, so a file gets its text numbers before it is read."""
 MAX_TEXT_CHARS = 32 << 20
-"""Longer texts are cut here, and counted: the rest would have to be in memory several times."""
+"""Longer texts are cut here, and counted: the rest would be in memory several times."""
 _PIECES_LEFT_TO_WRITER, _PIECES_PER_CYCLE = 2, 5
 """The writer finds the identifiers of this share of the pieces: reading takes longer, and both run in parallel."""
 _RESULT_KIND = list(TEXT_KINDS).index("result")
@@ -58,7 +58,7 @@ class ReadTask(NamedTuple):
     files: set[str]
     """The files whose whole content an earlier result showed."""
     copy: str | None = None
-    """Where its bytes are, if not at its path."""
+    """The source of its bytes, if not the file at its path."""
     reset: str | None = None
     """Why the known rows of this file are invalid, if that is clear before reading it."""
 
@@ -108,7 +108,7 @@ class IndexBatch(Struct, array_like=True):
     size: int = 0
     """How many bytes of the file it covers."""
     failure: str | None = None
-    """Why the file can't be read; then the batch adds nothing."""
+    """Why the file can't be read; if set, the batch adds nothing."""
     cut: int = 0
     """How many texts are longer than their searchable part."""
 
@@ -175,7 +175,7 @@ class _LastLine(NamedTuple):
 
 
 def _read_unfinished_line(task: ReadTask, checkpoint: Checkpoint) -> _LastLine | None:
-    """Read a last line without a line end, if it is a whole entry; others wait for their rest."""
+    """Read a last line without a line end if it is a whole entry; otherwise wait for the rest."""
     if checkpoint.size <= checkpoint.offset:
         return None
     with Path(task.source).open("rb") as file:
@@ -208,7 +208,7 @@ class _BatchReader:
         self.models: dict[str, int] = {}
 
     def forget(self) -> None:
-        """Start over, because the file is a different one now."""
+        """Start over, because the file was replaced."""
         self.outline = TranscriptOutline()
         self.tools.clear()
         self.task.files.clear()
@@ -290,7 +290,7 @@ class _BatchReader:
     def _add_texts(
         self, placed: PlacedLine, texts: list[SearchText], model: int | None, shown_path: str | None
     ) -> None:
-        """Index the texts of an entry; this runs for every text, so it looks nothing up twice."""
+        """Index the texts of an entry; this runs for every text, so it never looks anything up twice."""
         line, offset, file = placed.line, placed.offset, self.task.file
         time = to_epoch_seconds(line.timestamp)
         in_agent = self.in_agent or bool(line.is_sidechain)

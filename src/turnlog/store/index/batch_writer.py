@@ -1,4 +1,4 @@
-"""Write batches into the index. The caller has started a transaction, so a batch is written whole or not at all."""
+"""Writes batches to the index. The caller has started a transaction, so a batch is written completely or not at all."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _CUT_TEXTS_FACT = "cut texts of file "
 
 
 def write_batch(db: apsw.Connection, batch: IndexBatch, model_ids: dict[str, int]) -> bool:
-    """Add a batch; return whether it first shows that the file is a fork, which pays for no copied message."""
+    """Add a batch; return whether it reveals that the file is a fork, which does not pay for copied messages."""
     was_forked = db.execute("SELECT forked_from IS NOT NULL FROM file WHERE id = ?", (batch.file,)).get
     _insert_names(db, batch.names, model_ids)
     db.execute(_UPDATE_FILE, (batch.session, *batch.checkpoint, *msgspec.structs.astuple(batch.outline), batch.file))
@@ -77,7 +77,7 @@ def write_identifiers(db: apsw.Connection, names: Collection[str]) -> None:
         return
     query = "SELECT value FROM json_each(?) WHERE value NOT IN (SELECT name FROM identifier) ORDER BY value"
     rows: list[Any] = db.execute(query, (json.dumps(list(names)),)).fetchall()
-    # An identifier without parts is a random id, and there is no end of those.
+    # An identifier without parts is a random id, and there would be no end to those.
     fresh = [(name, parts) for (name,) in rows if (parts := join_identifier_parts(name))]
     last: Any = db.execute("SELECT coalesce(max(id), 0) FROM identifier").get
     numbers = range(last + 1, last + 1 + len(fresh))
@@ -119,7 +119,7 @@ def release_file(db: apsw.Connection, file: int) -> list[int]:
 
 
 def count_cut_texts(db: apsw.Connection) -> int:
-    """Count the texts of an index that are longer than their searchable part."""
+    """Count the texts in an index that are longer than their searchable part."""
     total: Any = db.execute("SELECT coalesce(sum(value), 0) FROM fact WHERE name GLOB ?", (f"{_CUT_TEXTS_FACT}*",)).get
     return int(total)
 

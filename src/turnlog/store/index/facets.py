@@ -1,4 +1,4 @@
-"""Words of the index that no text can contain; filters use them.
+"""Special words in the index that no text can contain, used for filters.
 
     k2                 its kind: the place in session.texts.texts.TEXT_KINDS
     s17 p4 t9 m3       its session (session.id), project, tool and model (name.id)

@@ -1,7 +1,7 @@
-"""Which files are new, longer, replaced or deleted since the last refresh of the index.
+"""Finds the files that are new, longer, replaced or deleted since the last index refresh.
 
 When files are added or deleted, the modification time of their folder changes. While no folder has changed, the known
-list of files is still right, and each file takes only one `stat`.
+list of files is still correct, and each file takes only one `stat`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from turnlog.entries.transcript_files import TranscriptFile
 
 TranscriptLister = Callable[[Path, "Survey"], Iterable["TranscriptFile"]]
-"""Lists the files of a config folder; usually `entries.transcript_files.list_transcripts`."""
+"""Lists the files in a config folder; usually `entries.transcript_files.list_transcripts`."""
 _SETTLE_TIME_NS = 2_000_000_000
 """A folder that changed within the last two seconds may change again without a new timestamp."""
 
@@ -35,7 +35,7 @@ class ChangedFile(NamedTuple):
     size: int
     """The present size."""
     more: int
-    """By how many bytes it seems to have grown."""
+    """The estimated growth in bytes."""
 
 
 class IndexChanges(NamedTuple):
@@ -47,9 +47,9 @@ class IndexChanges(NamedTuple):
     unnamed: tuple[str, ...] = ()
     """Files whose names are not valid UTF-8, so the index can't contain them."""
     unlisted: tuple[str, ...] = ()
-    """Folders and files that can't be read, with the reason; the index keeps what it knows of them."""
+    """Folders and files that can't be read, with the reason; the index keeps their rows."""
     others: int = 0
-    """How many `.jsonl` files don't have the name of a session."""
+    """How many `.jsonl` files are not named like a session."""
 
 
 class _KnownFileRow(NamedTuple):
@@ -72,7 +72,7 @@ def find_index_changes(
 
 
 def have_folders_changed(db: apsw.Connection, config_dirs: Sequence[Path]) -> bool:
-    """Return whether the next refresh lists the folders instead of checking only the known files."""
+    """Return whether the next refresh must list the folders instead of checking only the known files."""
     known = dict(db.execute("SELECT path, mtime_ns FROM folder"))
     if not known or any(str(folder / "projects") not in known for folder in config_dirs):
         return True
@@ -214,7 +214,7 @@ def read_unlisted_paths(db: apsw.Connection) -> list[str]:
 
 
 def read_other_file_count(db: apsw.Connection) -> int:
-    """Return how many `.jsonl` files of the last refresh don't have the name of a session."""
+    """Return how many `.jsonl` files in the last refresh were not named like a session."""
     count: Any = db.execute("SELECT value FROM fact WHERE name = 'others'").get
     return count or 0
 

@@ -15,7 +15,7 @@ _TABLE_OPTIONS = (("hashsize", 48 << 20), ("automerge", MAX_PIECES), ("crisismer
 
 
 def prepare_full_text(db: apsw.Connection) -> None:
-    """Set the options of new tables."""
+    """Set the options for new tables."""
     for table in FULL_TEXT_TABLES:
         for option, value in _TABLE_OPTIONS:
             _set_table_option(db, table, option, value)
@@ -30,7 +30,7 @@ def set_piece_merging(db: apsw.Connection, *, is_on: bool) -> None:
 
 
 def join_said_pieces(db: apsw.Connection) -> None:
-    """Merge the pieces of the conversation texts: every search reads them first, and they are small."""
+    """Merge the pieces of the conversation text: every search reads them first, and they are small."""
     with open_write_transaction(db):
         db.execute("INSERT INTO said (said) VALUES ('optimize')")
 

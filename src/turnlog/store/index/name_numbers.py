@@ -8,7 +8,7 @@ from typing import NamedTuple
 import apsw
 
 _MAX_IDENTIFIER_CHARS = 64
-"""Nobody searches longer identifiers by their parts."""
+"""The parts of longer identifiers are not indexed, because nobody searches for them."""
 _MAX_REMEMBERED_IDENTIFIERS = 300_000
 """How many identifiers are remembered, to avoid writing them again."""
 
@@ -45,12 +45,12 @@ class NameNumbers:
         return number
 
     def take_new_names(self) -> list[NameRow]:
-        """Return the names that have no row yet; from now on they count as written."""
+        """Return the names that have no row yet, and count them as written from now on."""
         names, self._fresh = self._fresh, []
         return names
 
     def select_unknown(self, identifiers: set[bytes]) -> list[str]:
-        """Return the identifiers that were not passed before; old ones may be forgotten."""
+        """Return the identifiers that are new since earlier calls; old ones may be forgotten."""
         unknown = identifiers - self._identifiers
         self._remember_identifiers(unknown)
         return sorted(name.decode("utf-8", "ignore") for name in unknown if len(name) <= _MAX_IDENTIFIER_CHARS)

@@ -1,6 +1,6 @@
-"""The prices and rules that the table `spend` was computed with; if they change, it is computed again.
+"""Records the prices and rules that the table `spend` was computed with; if they change, it is recomputed.
 
-Every start checks this, so nothing here decodes the price table, which takes longer than a whole report.
+Every start checks this, so this module never decodes the price table, which takes longer than a whole report.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Bring the index up to date: read what changed, newest files first, and commit it in complete steps.
+"""Brings the index up to date: reads what changed, newest files first, and commits it in complete steps.
 
-A refresh that is killed loses only its current step. Two refreshes at the same time do no harm: one works, the other
+A refresh that is killed loses only its current step. Two refreshes at the same time are harmless: one works, the other
 uses the index as it is.
 """
 
@@ -34,13 +34,13 @@ class RefreshResult(NamedTuple):
     left: int = 0
     """How many files still have to be read, because the refresh was interrupted."""
     is_busy: bool = False
-    """Another process is refreshing the index; it is used as it is."""
+    """Whether another process is refreshing the index, which is used as it is."""
     unread: tuple[str, ...] = ()
     """Files that can't be read, with the reason."""
     unlisted: tuple[str, ...] = ()
-    """Folders and files that can't be listed or read, with the reason; the index keeps what it knows of them."""
+    """Folders and files that can't be listed or read, with the reason; the index keeps their rows."""
     others: int = 0
-    """How many `.jsonl` files don't have the name of a session; the index ignores them."""
+    """How many `.jsonl` files are not named like a session; the index ignores them."""
 
 
 def refresh_index(
@@ -50,7 +50,7 @@ def refresh_index(
     progress: RefreshProgress,
     lister: TranscriptLister | None = None,
 ) -> RefreshResult:
-    """Bring an index up to date with the files of some config folders."""
+    """Bring an index up to date with the files in some config folders."""
     start = time.perf_counter()
     with try_lock_file(lock) as is_ours:
         if not is_ours:

@@ -1,4 +1,4 @@
-"""Reads what changed and writes it into the index, newest files first, in complete steps."""
+"""Reads what changed and writes it to the index, newest files first, in complete steps."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ MAX_STEP_BYTES = 192 << 20
 """How many bytes are read between two commits, unless `CommitLimits` says otherwise: a commit of full-text tables is
 expensive, no matter how little it contains."""
 MIN_PARALLEL_BYTES = 2 << 20
-"""A second process is worth it from this many bytes on."""
+"""The minimum number of bytes that justifies a second process."""
 MAX_BYTES_WITH_MERGING = 24 << 20
 """Above this size, pieces are not merged during the refresh, because the next step would have to merge them again."""
 _MAX_UNJOINED_COMMITS = 3
@@ -50,7 +50,7 @@ _OUTLINE_FIELDS = TranscriptOutline.__struct_fields__
 
 
 class CommitLimits(NamedTuple):
-    """How much is lost at most when the program is killed; other values are for tests."""
+    """The maximum work that is lost when the program is killed; other values are for tests."""
 
     files: int = 4000
     seconds: float = 10.0
@@ -75,7 +75,7 @@ class RefreshWork:
         self.done = 0
         self.unread: list[str] = []
         self.moved: dict[int, int] = {}
-        """The former sessions of sub-agent files that belong to another one now."""
+        """The former sessions of sub-agent files that now belong to another one."""
 
     def run(self, files: list[ChangedFile]) -> int:
         """Read all files; return how many were read, which is fewer if it was interrupted."""
@@ -111,7 +111,7 @@ class RefreshWork:
         """Write batches until it is time to commit; return whether a step has ended."""
         rest, before, until = _CommitRest(self.db, self.moved), len(read), time.monotonic() + self.limits.seconds
         is_end = False
-        for batch in stream:  # at least one, no matter how little time is left
+        for batch in stream:  # always at least one, however little time is left
             if batch is None:
                 is_end = True
                 break
@@ -244,7 +244,7 @@ class _CommitRest:
 
 @contextmanager
 def _catch_interrupts() -> Iterator[Callable[[], bool]]:
-    """Record interrupts instead of dying, so that what was read is stored; this only works in the main thread.
+    """Record interrupts instead of exiting, so that what was read is stored; this only works in the main thread.
 
     Ctrl-C only ends the refresh. A signal that ends the program does so after the work is on disk.
     """
@@ -282,9 +282,9 @@ class RefreshStep(NamedTuple):
 
 
 def plan_refresh_steps(files: list[ChangedFile], first: int) -> Iterator[RefreshStep]:
-    """Split the files into steps, the newest first; newer texts have higher numbers.
+    """Split the files into steps, newest first; newer texts have higher numbers.
 
-    Within a step the numbers rise, since otherwise a full-text table flushes everything that it has in memory.
+    Within a step the numbers increase, since otherwise a full-text table flushes everything that it has in memory.
     """
     steps = [RefreshStep(first, first, [])]
     size = 0

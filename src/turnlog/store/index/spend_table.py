@@ -24,7 +24,7 @@ from turnlog.store.index import price_mark
 UNKNOWN_HOUR = -1
 """The hour of messages whose time is unknown."""
 LETTERS_IN_ESTIMATE, TOKENS_IN_ESTIMATE = 5, 2
-"""This many letters make this many tokens; measured on final answers, which have 2.2 to 2.8 letters per token."""
+"""The ratio of letters to tokens, measured on final answers, which have 2.2 to 2.8 letters per token."""
 _QUALITY_NUMBERS = {quality: place for place, quality in enumerate(QUALITIES)}
 _ISO_TIME_GLOB = "GLOB '2[0-9][0-9][0-9]-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9].[0-9][0-9][0-9]Z'"
 _ANSWER_QUERY = f"""
@@ -56,7 +56,7 @@ class StaleSpend(NamedTuple):
 
 
 def renew_spend(db: apsw.Connection, sessions: Collection[int] | None, since: int = UNKNOWN_HOUR) -> None:
-    """Compute the rows of some sessions again from an hour on, or all; the caller has started a transaction."""
+    """Recompute the rows of some sessions from an hour on, or all; the caller has started a transaction."""
     if sessions is not None and not price_mark.is_spend_current(db):
         sessions, since = None, UNKNOWN_HOUR
     if sessions is None:
@@ -103,7 +103,7 @@ def select_shared_spend(db: apsw.Connection) -> Iterable[tuple[int | None, ...]]
 def find_stale_spend(db: apsw.Connection, keys: Iterable[str]) -> StaleSpend:
     """Find the rows that change with these messages.
 
-    A message never ends before its first line, and its first line stays the first.
+    A message never ends before its first line, and its first line never changes.
     """
     rows: list[Any] = db.execute(
         f"SELECT session, min(iif(first {_ISO_TIME_GLOB}, coalesce(unixepoch(first), -1), -1)) FROM answer"
@@ -125,7 +125,7 @@ class _SpendFile(NamedTuple):
 
 
 class _SpendFiles(dict[int, _SpendFile]):
-    """The files by number, loaded on demand, because a refresh needs few of them."""
+    """The files by number, loaded on demand, because a refresh only needs a few."""
 
     def __init__(self, db: apsw.Connection) -> None:
         self._db = db
@@ -138,7 +138,7 @@ class _SpendFiles(dict[int, _SpendFile]):
 
 
 def _select_answers(db: apsw.Connection, sessions: Collection[int] | None, since: int) -> Iterable[AnswerRow]:
-    """Select the answers of some sessions from an hour on, or all, each next to its copies in other files."""
+    """Select the answers in some sessions from an hour on, or all, each next to its copies in other files."""
     if sessions is None:
         return db.execute(f"{_ANSWER_QUERY} ORDER BY key")
     files = "SELECT id FROM file WHERE session IN (SELECT value FROM json_each(?1))"
@@ -226,7 +226,7 @@ class _SpendLedger:
                 sums[13] = ended
 
     def _add_request(self, key: _SpendKey, tokens: PricedTokens, ended: int) -> None:
-        """Add another request of a message that is already counted."""
+        """Add another request for a message that is already counted."""
         sums = self._sums.setdefault(key, [0] * 12 + [ended, ended])
         for place, count in enumerate(tokens, 1):
             sums[place] += count

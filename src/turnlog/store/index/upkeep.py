@@ -1,4 +1,4 @@
-"""Empty, check and compact an index."""
+"""Empties, checks and compacts an index."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _RESET_REASONS = {
 
 
 NEVER_NS = -1
-"""The time of a file whose texts were removed while it could not be read: it is read again as soon as possible."""
+"""The time of a file whose text was removed while it could not be read: it is read again as soon as possible."""
 
 
 def empty_index(db: apsw.Connection, config_dirs: Sequence[Path]) -> int:
-    """Remove everything that can be read again; return how many files can't be and stay.
+    """Remove everything that can be read again; return how many files can't be and are kept.
 
-    The counts of a file that was deleted, or that can't be read now, stay. Its texts come back with the file, or from
-    the archive.
+    The counts of a file that was deleted, or that can't be read now, are kept. Its text is restored with the file, or
+    from the archive.
     """
     readable = [
         item.path for folder in config_dirs for item in list_transcripts(folder) if os.access(item.path, os.R_OK)
@@ -77,7 +77,7 @@ class DiskDifference(NamedTuple):
 
 
 def compare_with_disk(db: apsw.Connection, config_dirs: Sequence[Path]) -> DiskDifference:
-    """Compare the files that an index knows with those on disk."""
+    """Compare the files in an index with those on disk."""
     survey = Survey()
     on_disk = {
         item.path for folder in config_dirs for item in list_transcripts(folder, survey) if is_utf8_text(item.path)
@@ -100,7 +100,7 @@ def compare_with_disk(db: apsw.Connection, config_dirs: Sequence[Path]) -> DiskD
 
 
 def list_index_faults(db: apsw.Connection) -> Iterator[str]:
-    """Yield the faults of an index: damage in the file itself, and files that changed unnoticed."""
+    """Yield the faults in an index: damage to the file itself, and files that changed unnoticed."""
     for check in (_find_file_faults, _find_text_faults, _find_stale_files):
         try:
             yield from check(db)

@@ -1,10 +1,10 @@
-"""How text becomes words, for the index and for queries alike.
+"""Splits text into words, for both the index and queries.
 
 FTS5's tokenizer (`unicode61 remove_diacritics 2`) folds case and accents, and splits at every character that is
 neither a letter nor a digit, so `snake_case`, paths and dotted names are phrases. This module adds two things:
 
     scripts without spaces   each character is a word, so any part of a sentence is a phrase
-    camelCase                stays one word; the index stores the parts of each identifier once
+    camelCase                is one word; the index stores the parts of each identifier once
 
 Every text passes through here, and a step per word is slow in Python. So identifiers are found on a copy of the text
 in which lowercase letters and digits are `a`, capitals `A`, bytes of other letters `u`, and everything else a space.
@@ -16,7 +16,7 @@ import re
 import unicodedata
 
 _MAX_PARTS = 8
-"""A word with more parts is a random id or a hash, whose parts nobody searches for."""
+"""A word with more parts is a random id or a hash; nobody searches for its parts."""
 
 # Bytes of UTF-8. `C` marks first bytes that only characters of scripts without spaces (and emoji) have.
 _BYTE_SHAPES = bytes.maketrans(
@@ -76,7 +76,7 @@ def list_identifier_parts(name: str) -> list[tuple[str, str]]:
 
 
 def join_identifier_parts(name: str) -> str:
-    """Join the parts of an identifier with spaces; return nothing for a random id."""
+    """Join the parts of an identifier with spaces; return an empty string for a random id."""
     if not name.isascii():
         return " ".join(dict.fromkeys(part for part, _ in list_identifier_parts(name)))
     pieces = _IDENTIFIER_PART.findall(name)

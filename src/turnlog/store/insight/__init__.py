@@ -1,1 +1,1 @@
-"""Queries of commands and pages on the index: lists, trees, tools, files."""
+"""Index queries for commands and pages: lists, trees, tools, files."""

@@ -1,7 +1,7 @@
-"""All sessions of an index as rows of a list: topic, length, cost and origin of each.
+"""All sessions in an index as rows of a list: the topic, length, cost and origin of each.
 
 A handful of queries on the index build the list, without the session files: 5,000 sessions take about 100 ms.
-`read_catalog_state` is a cheap check whether an earlier list is still valid.
+`read_catalog_state` is a cheap way to check whether an earlier list is still valid.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class CatalogSession(Struct, frozen=True):
     started: str | None
     ended: str | None
     last: float
-    """When the last message was written, in seconds since 1970; else when the file was."""
+    """When the last message was written, in seconds since 1970; if unknown, when the file was."""
     seconds: float | None
     """The time from the first to the last entry."""
     size: int
@@ -75,11 +75,11 @@ class CatalogSession(Struct, frozen=True):
     agents: int
     messages: int
     calls: int
-    """Calls, including those of sub-agents."""
+    """The number of calls, including those made by sub-agents."""
     cost_usd: float
     """The cost of all its messages, including those it shares with other sessions."""
     own_cost_usd: float
-    """The cost of the messages that no older session has: these add up to the cost of every message once."""
+    """The cost of the messages that no older session has, so that the sum over all sessions counts each once."""
     unpriced: int
     models: tuple[str, ...]
     origin: FamilyOrigin | None
@@ -111,7 +111,7 @@ def read_catalog_state(db: apsw.Connection) -> tuple[Any, ...]:
 
 
 def list_catalog(db: apsw.Connection, archived: Collection[str] = ()) -> list[CatalogSession]:
-    """List all sessions, families together, the newest family first."""
+    """List all sessions, grouped by family, newest family first."""
     rows = list_family_rows(db)
     homes = find_worktrees(row.cwd for row in rows if row.cwd)
     facts = _CatalogFacts(db)
@@ -204,7 +204,7 @@ def _read_mtime_ns(path: str) -> int:
 
 
 def list_used_tools(db: apsw.Connection, sessions: Iterable[int]) -> Mapping[int, list[UsedTool]]:
-    """List the tools that some sessions and their sub-agents called, the most used first."""
+    """List the tools that some sessions and their sub-agents called, most used first."""
     tools: dict[int, list[UsedTool]] = {}
     for session, *used in db.execute(_TOOL_QUERY, (str(list(sessions)),)):
         tools.setdefault(session, []).append(UsedTool(*used))

@@ -1,13 +1,13 @@
-"""The sessions of a machine as a tree: projects, their sessions, and below each the ones forked or copied from it.
+"""The sessions on a machine as a tree: projects, their sessions, and below each the ones forked or copied from it.
 
-`build_project_trees` is a pure function of rows of the index; `list_family_rows` and `iter_shared_messages` read them.
+`build_project_trees` is a pure function of index rows; `list_family_rows` and `iter_shared_messages` read them.
 The origin of a session comes, in this order, from
 
     clone, fork, repair   a record that turnlog itself wrote into the file it created
     fork                  the session that its entries name as their origin (`forkedFrom`)
     copy                  messages, or the first entry, shared with an older file; see `docs/glossary.md`
 
-Of two files, the one with the earlier first timestamp is older; if these are equal, the one with the earlier last one.
+The file with the earlier first timestamp is older; if these are equal, the one with the earlier last timestamp.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import NamedTuple
 import apsw
 
 MAX_TREE_DEPTH = 50
-"""Deeper sessions become siblings of their parent: nobody could follow them, and some JSON readers would give up."""
+"""Deeper sessions become siblings of their parent: people could not follow them, and some JSON readers would fail."""
 
 _ROW_QUERY = """
     SELECT file.id, session.uuid, file.path, name.text, file.gone IS NOT NULL, file.size, file.prompts,
@@ -106,7 +106,7 @@ class ProjectTree(NamedTuple):
     folders: list[str]
     """All folders that its sessions started in."""
     sessions: list[FamilyNode]
-    """The newest first; sessions that came from another one of the project are below that one."""
+    """Newest first; sessions that came from another one in the project are below that one."""
     total: int
     """How many sessions it has, at all depths."""
     ended: str | None
@@ -139,7 +139,7 @@ def build_project_trees(
     worktrees: Mapping[str, Worktree] | None = None,
     archived: Collection[str] = (),
 ) -> list[ProjectTree]:
-    """Build the projects with their sessions, the newest first."""
+    """Build the projects with their sessions, newest first."""
     homes = worktrees or {}
     origins = _find_origins(rows, copies)
     nodes = {row.file: _build_node(row, origins.get(row.file), homes, archived) for row in rows}
@@ -165,7 +165,7 @@ def _find_project_path(row: FamilyRow, homes: Mapping[str, Worktree]) -> str:
 
 
 def _grow_project_tree(path: str, members: list[FamilyNode], nodes: Mapping[int, FamilyNode]) -> ProjectTree:
-    """Put each session that came from another one of the project below that one."""
+    """Put each session that came from another one in the project below that one."""
     here = {node.row.file for node in members}
     depths: dict[int, int] = {}
     parents: dict[int, int] = {}
@@ -226,7 +226,7 @@ def _leads_to(file: int, above: int | None, origins: Mapping[int, FamilyOrigin])
 def _find_named_origin(
     row: FamilyRow, by_id: Mapping[str, list[FamilyRow]], common: Mapping[int, Counter[int]]
 ) -> FamilyOrigin | None:
-    """Return the origin that the file names, in its entries or in turnlog's own record."""
+    """Return the origin stated in the file, in its entries or in turnlog's own record."""
     relation, session_id = row.made_by or "fork", row.forked_from
     if not session_id or session_id == row.session_id:
         return None

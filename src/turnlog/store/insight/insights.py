@@ -1,4 +1,4 @@
-"""Where time and work went, from the index: hours of the week, slow calls, long turns, busy files."""
+"""Shows where time and work went, from the index: hours of the week, slow calls, long turns, busy files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WORK_KINDS = tuple(_KIND_NAMES.index(kind) for kind in ("prompt", "answer", "th
 _WAITING_TOOLS = ("AskUserQuestion", "ExitPlanMode")
 """Calls that end when a person answers."""
 _MAX_COPIES_PER_CALL = 4
-"""Forks contain copies of calls, so the query reads this many times as many rows."""
+"""The factor by which the query reads more rows, because forks contain copies of calls."""
 _SLOWEST_QUERY = """
     SELECT call.id, file.id, session, name.text, call.started,
         (julianday(call.ended) - julianday(call.started)) * 86400.0 AS took, failed
@@ -50,7 +50,7 @@ class SlowCall(NamedTuple):
     session: int
     file: int
     offset: int | None
-    """The offset of the call's line, if the index knows it."""
+    """The offset of the call's line, if it is in the index."""
     tool: str
     started: str
     seconds: float
@@ -168,7 +168,7 @@ def _find_session_number(db: apsw.Connection, file: int) -> int:
 
 
 def _find_call_offset(db: apsw.Connection, file: int, started: str) -> int | None:
-    """Find the offset of a call; the index knows the times of texts only to the second."""
+    """Find the offset of a call; the index stores times only to the second."""
     query = "SELECT offset FROM text WHERE file = ? AND kind = ? AND time = unixepoch(?) LIMIT 1"
     row = db.execute(query, (file, _CALL_KIND, started)).fetchone()
     return int(row[0]) if row else None

@@ -28,7 +28,7 @@ FROM call {where} GROUP BY id {having}
 def tally_tool_calls(
     db: apsw.Connection, sessions: Collection[int] | None = None, since: str | None = None
 ) -> list[ToolTally]:
-    """Count the calls of some sessions, or of all, by tool; `since` is a time as Claude Code writes it."""
+    """Count the calls in some sessions, or in all, by tool; `since` is a time as Claude Code writes it."""
     once, values = _build_once_query(sessions, since)
     tallies: dict[str, ToolTally] = {}
     for name, calls, failed, unanswered, given, got in db.execute(_CALL_QUERY.format(once=once), values):

@@ -49,7 +49,7 @@ class IndexedFile(Struct):
     first: str | None = None
     last: str | None = None
     sessions: dict[str, int] = {}
-    """How many calls each session made, by its id; the first session comes first."""
+    """How many calls each session made, by session id, starting with the first session."""
 
 
 class TouchingSession(NamedTuple):
@@ -99,7 +99,7 @@ def _count_call(item: IndexedFile, call: _TouchCall) -> None:
 
 
 def find_touching_sessions(db: apsw.Connection, name: str) -> list[TouchingSession]:
-    """Find the sessions whose calls named a file by this path, or by one that ends with it; the newest first."""
+    """Find the sessions whose calls named a file by this path, or by one that ends with it; newest first."""
     end = name.replace("\\", "/").removeprefix("./").strip("/")
     pattern = "%/" + end.replace("!", "!!").replace("%", "!%").replace("_", "!_")
     return [TouchingSession(*row) for row in db.execute(_SESSION_QUERY, (_encode_names(PATH_FIELDS), name, pattern))]

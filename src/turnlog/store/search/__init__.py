@@ -1,1 +1,1 @@
-"""Search of the index, and of the files themselves."""
+"""Searches the index, and the files themselves."""

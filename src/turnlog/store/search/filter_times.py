@@ -1,4 +1,4 @@
-"""Times as people write them in a filter, and the days between two of them as facet words."""
+"""Parses times as people write them in a filter, and turns the days between two of them into facet words."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _UNIT_SECONDS = {
 }
 _PARTIAL_DATE = re.compile(r"(\d{4})(?:-(\d{1,2}))?(?:-(\d{1,2}))?")
 _MAX_YEARS_AHEAD = 2
-"""Texts may be dated this many years ahead, because clocks go wrong."""
+"""How many years ahead a text may be dated, because clocks can be wrong."""
 
 
 def parse_time(text: str, now: datetime | None = None) -> int | None:
-    """Return the time that a text means, in seconds since 1970; for a day, month or year, its start in local time."""
+    """Parse a time, in seconds since 1970; for a day, month or year, return its start in local time."""
     now = now or datetime.now(UTC)
     word = text.strip().lower()
     if word in ("now", "today", "yesterday"):

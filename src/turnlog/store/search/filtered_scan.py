@@ -1,4 +1,4 @@
-"""A scan from its filters to its groups: which files to search, and when enough was found."""
+"""Runs a scan from its filters to its groups: which files to search, and when enough was found."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _FILE_FILTERS = ("project", "session")
 
 
 def list_scan_targets(db: apsw.Connection, query: SearchQuery | None) -> list[ScanTarget]:
-    """List the files of the projects and sessions that a query names, newest first; without a query, all files."""
+    """List the files in the projects and sessions that a query names, newest first; without a query, all files."""
     rows: list[Any] = db.execute(
         "SELECT file.id, path, kind = 'output', size, gone IS NOT NULL, session, project"
         " FROM file JOIN session ON session.id = session ORDER BY mtime_ns DESC, file.id DESC"
@@ -65,7 +65,7 @@ class KnownText(NamedTuple):
 
 
 class TextSieve:
-    """Finds the texts of a scan in the index, and passes those that match a plan."""
+    """Finds the texts from a scan in the index, and keeps those that match a plan."""
 
     def __init__(self, db: apsw.Connection, plan: SearchPlan | None) -> None:
         self._db = db
@@ -154,7 +154,7 @@ def scan_indexed_files(
     options: SearchOptions,
     progress: ScanProgress = ignore_progress,
 ) -> ScanOutcome:
-    """Search the files that the filters of a query name."""
+    """Search the files that a query's filters select."""
     needle, query = request
     if query is not None:
         _refuse_terms(query)
@@ -201,7 +201,7 @@ class _ScanFindings:
         self._checked = 0
 
     def is_enough(self, reports: Sequence[FileScanReport]) -> bool:
-        """Return whether there are as many sessions as the answer shows."""
+        """Return whether enough sessions were found to fill the answer."""
         for report in reports[self._checked :]:
             fitting = self.sieve.sift_report(report)
             if fitting.total:

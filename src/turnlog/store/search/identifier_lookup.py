@@ -1,9 +1,9 @@
-"""The camelCase identifiers that contain a word: a query searches for them besides the word itself.
+"""Finds the camelCase identifiers that contain a word, so that a query can search for them too.
 
 A common part (`get`, `user`) belongs to thousands of identifiers, and each one in the query costs a lookup in every
-piece of the index, so there is a limit. Above it, identifiers that contain all words of the query come first: they are
-what somebody means who types `user name`. Half of the rest are the oldest, since identifiers that have been around for
-long are the frequent ones, and half the newest.
+piece of the index, so there is a limit. Above it, identifiers that contain all words of the query are preferred: they
+are what somebody who types `user name` means. Half of the rest are the oldest, since identifiers that have been around
+for a long time are the frequent ones, and half the newest.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MAX_IDENTIFIERS_PER_QUERY = 2400
 """How many are searched for all words of a query."""
 _MIN_IDENTIFIERS_PER_WORD = 30
 _MAX_IDENTIFIERS_READ = 4000
-"""How many with all parts of a name are read, to find those with the parts next to each other."""
+"""How many identifiers with all parts of a name are read, to find those with adjacent parts."""
 _WORD_PATTERN = re.compile(r"[^\W_]+")
 
 

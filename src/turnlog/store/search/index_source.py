@@ -1,4 +1,4 @@
-"""The bytes behind the index: of existing files, and of those that only the archive still has."""
+"""Reads the bytes behind the index: from existing files, and from those that only the archive still has."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class IndexSource:
         return Archive(self._data_dir)
 
     def find_trashed(self, db: apsw.Connection) -> TrashedSessions:
-        """Find the sessions of an index that are in turnlog's trash."""
+        """Find the sessions in an index that are in turnlog's trash."""
         from turnlog.store.search.trashed_sessions import find_trashed_sessions
 
         return find_trashed_sessions(db, self._data_dir)

@@ -1,8 +1,8 @@
-"""What to search for when the words of a query find nothing: words that start with, contain or resemble them.
+"""Loosens a query whose words find nothing, to words that start with, contain or resemble them.
 
 Each way is tried only if the previous ones find nothing, and the answer says what was searched instead: hits for other
-words are never mixed with hits for the words that were typed. The words of titles, prompts and answers come before all
-others, which are ten times as many: reading those takes a second per gigabyte.
+words are never mixed with hits for the words that were typed. The words in titles, prompts and answers are tried before
+all others, of which there are ten times as many: reading those takes a second per gigabyte.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ _LOOSENING_ORDER: tuple[tuple[LooseningWay, str], ...] = (
 )
 """The ways to loosen a word, in order, and the table whose words each one uses."""
 _MAX_VOCABULARY_SECONDS = 2.0
-"""Reading the words of an index stops after this time; in a very large one, a word may be missed."""
+"""Reading the words of an index stops after this time; in a very large index, a word may be missed."""
 _MAX_LOOSENED_WORDS = 30
 """How many words of the index replace one word of the query."""
 _MIN_LETTERS: dict[LooseningWay, int] = {"prefix": 2, "substring": 3, "spelling": 4}
 _LONG_WORD_LETTERS = 7
 _MAX_WORD_LETTERS = 40
-"""Longer words are ids and hashes, which nobody misspells."""
+"""Longer words are ids and hashes, which are not typed by hand."""
 
 
 def search_loosely(
@@ -122,7 +122,7 @@ class Vocabulary:
         )
 
     def find(self, how: LooseningWay, word: str, table: str) -> list[str]:
-        """Find words similar to a word in one of the tables; words with this prefix come from both."""
+        """Find words similar to a word in one of the tables; look for words with this prefix in both."""
         match how:
             case "prefix":
                 return self._list_prefixed_words(word)

@@ -51,7 +51,7 @@ class WideMatch(NamedTuple):
     pieces: tuple[str, ...] = ()
     """One expression for each required term, if there are several."""
     cut: tuple[str, ...] = ()
-    """Words that are part of more identifiers than the expression can hold."""
+    """Words that are part of more identifiers than the expression can contain."""
 
 
 class SearchPlan(NamedTuple):
@@ -191,7 +191,7 @@ class _PlanMaker:
                 return self._match_fitting("p", "project", value, lambda text: match_projects(self.db, text))
             case "session":
                 return self._match_fitting("s", "session", value, lambda text: match_sessions(self.db, text))
-        # Inside OR and NOT, only whole days (UTC) can be told apart.
+        # Inside OR and NOT, only whole days (UTC) can be distinguished.
         time = self._parse_bound(node)
         span = list_day_facets(time, None) if node.name == "after" else list_day_facets(None, time)
         return _join_alternatives(map(quote_fts_string, span or [f"{FACET_MARK}never"]))
@@ -263,7 +263,7 @@ def _quote_prefix(text: str, is_prefix: bool) -> str:
 
 
 def quote_fts_string(text: str) -> str:
-    """Quote a text as an FTS5 string."""
+    """Quote text as an FTS5 string."""
     return '"' + text.replace('"', '""') + '"'
 
 

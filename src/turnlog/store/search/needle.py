@@ -1,4 +1,4 @@
-"""What a scan searches for: an exact text or a regular expression, and bytes that every line with a match contains."""
+"""What a scan searches for: exact text or a regular expression, and bytes that every matching line contains."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class SearchNeedle(NamedTuple):
 
 
 def build_text_needle(text: str) -> SearchNeedle:
-    """Build a needle for an exact text."""
+    """Build a needle for exact text."""
     if not text:
         raise UsageError("--substring: the text is empty, and would match everything")
     best = max(_UNESCAPED_TEXT.findall(text), key=len, default="")

@@ -14,11 +14,11 @@ from turnlog.session.texts.texts import SearchText, list_search_texts
 from turnlog.store.search.snippet import Snippet, TermFinder
 
 PassageReader = Callable[[str, int, bool], bytes | None]
-"""Returns the bytes of a file from an offset to the end of the line, or of a piece if so requested; None if missing."""
+"""Returns the bytes of a file from an offset to the end of the line, or of a piece if requested; None if missing."""
 
 
 class PassageFile(NamedTuple):
-    """The columns of the table `file` that reading a text needs."""
+    """The columns of the table `file` that are needed to read a text."""
 
     path: str
     kind: str
@@ -27,7 +27,7 @@ class PassageFile(NamedTuple):
 
     @property
     def end(self) -> int:
-        """The file's end in seconds since 1970: the time of texts that have none, such as titles."""
+        """The end of the file's last entry in seconds since 1970: the time of texts without one, such as titles."""
         return to_epoch_seconds(self.ended)
 
 
@@ -40,7 +40,7 @@ class PassagePlace(NamedTuple):
 
 
 class Passages:
-    """Reads the texts of an index; caches the files, and the entry that was read last."""
+    """Reads the texts in an index; caches the files, and the entry that was read last."""
 
     def __init__(self, db: apsw.Connection, read: PassageReader) -> None:
         self._db = db

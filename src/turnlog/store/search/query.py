@@ -1,4 +1,4 @@
-"""The language of `turnlog search`: a query becomes a tree.
+"""Parses the query language of `turnlog search` into a tree.
 
     rounding error              both words, in one text
     "cent rounding"             one word directly after the other
@@ -129,7 +129,7 @@ class _QueryParser:
         return node
 
     def _build_missing_error(self, token: QueryToken) -> QueryError:
-        """Build the error for a place where a word should be."""
+        """Build the error for a missing word."""
         before = self.tokens[self.at - 1] if self.at else None
         if before is not None and before.kind in (*QUERY_OPERATORS, "-"):
             return QueryError(f"something must follow this {before.text}", self.text, before.at)

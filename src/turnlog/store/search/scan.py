@@ -1,7 +1,7 @@
-"""Scans of the files themselves, for what words can't express: any substring, any regular expression.
+"""Scans the files themselves, for what words can't express: any substring, any regular expression.
 
 Files are read newest first, in large blocks. Only lines that contain a clue (see `needle`) are decoded. The cores share
-a round of files; after each round the caller gets the progress, and may stop with the results so far.
+a round of files; after each round the caller receives the progress, and may stop with the results so far.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SCAN_BLOCK_BYTES = 8 << 20
 ROUND_BYTES_PER_CORE = 48 << 20
 """How many bytes each process reads between two reports of progress."""
 MAX_SIGHTINGS_PER_FILE = 40
-"""How many matches of a file keep their place; further ones are only counted."""
+"""How many matches per file are stored with their place; further ones are only counted."""
 
 
 class ScanTarget(NamedTuple):
@@ -31,7 +31,7 @@ class ScanTarget(NamedTuple):
     file: int
     path: str
     is_plain: bool
-    """The file is one plain text, not JSON lines."""
+    """Whether the file is plain text, not JSON lines."""
     size: int
     is_gone: bool = False
 
@@ -63,7 +63,7 @@ class ScanResult(NamedTuple):
     bytes: int
     seconds: float
     left: int
-    """How many files were not scanned, because enough was found or somebody stopped the scan."""
+    """How many files were not scanned, because enough was found or the scan was stopped."""
     is_interrupted: bool
     failures: tuple[str, ...] = ()
 
@@ -89,7 +89,7 @@ def scan_files(
     is_enough: Callable[[Sequence[FileScanReport]], bool] = lambda _: False,
     progress: ScanProgress = lambda done, total: None,  # noqa: ARG005
 ) -> ScanResult:
-    """Scan files in order until `is_enough` says so."""
+    """Scan files in order until `is_enough` returns true."""
     work = _ScanWork(needle, source, max_sightings)
     start, total = time.perf_counter(), sum(target.size for target in targets)
     is_interrupted = False

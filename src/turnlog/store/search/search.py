@@ -1,4 +1,4 @@
-"""Search of the index: matching texts, newest first, then ranked and grouped by session.
+"""Searches the index: finds matching texts, newest first, then ranks and groups them by session.
 
 Only a bounded number of texts is ranked: the newest matches of each table (`MAX_NEWEST_TEXTS`). Titles and prompts,
 which people remember best, are searched separately as well, so that newer answers don't hide old ones. If
@@ -21,9 +21,9 @@ from turnlog.store.search.snippet import SNIPPET_CHARS, Snippet, TermFinder
 from turnlog.store.search.trashed_sessions import NOTHING_TRASHED, LeftOutHits, TrashedSessions, count_left_out
 
 MAX_NEWEST_TEXTS = 500
-"""How many texts of each table are read."""
+"""How many texts are read from each table."""
 _EXTRA_KIND_LIMITS = (("title", 100), ("prompt", 200))
-"""Kinds that are searched separately if the newest texts aren't all, and how many of each."""
+"""Kinds that are searched separately if there are older texts, and how many of each."""
 _MAX_FURTHER_TEXTS = 200
 _MAX_FURTHER_ROUNDS = 3
 _MAX_SINGLE_WORD_TEXTS = 8000
@@ -42,7 +42,7 @@ _WEIGHT_BY_KIND = {
     "meta": 0.5,
     "other": 0.5,
 }
-"""How likely people mean this kind of text when they search."""
+"""How likely people are to mean each kind of text when they search."""
 _KIND_WEIGHTS = tuple(_WEIGHT_BY_KIND[kind] for kind in TEXT_KINDS)
 _HALF_LIFE_SECONDS = 45 * 86_400
 _KIND_NAMES = list(TEXT_KINDS)
@@ -105,12 +105,12 @@ class HitGroup(NamedTuple):
 
 
 class LoosenedWord(NamedTuple):
-    """A word of a query, and the words that were searched instead."""
+    """A word in a query, and the words that were searched instead."""
 
     typed: str
     how: LooseningWay
     words: tuple[str, ...]
-    """Words of the index; for a prefix, some of them."""
+    """Words from the index; for a prefix, some of them."""
 
 
 class SearchOutcome(NamedTuple):
@@ -121,7 +121,7 @@ class SearchOutcome(NamedTuple):
     """How many sessions contain such texts; a lower bound if `is_bounded`."""
     is_bounded: bool = False
     is_scattered: bool = False
-    """No text contains all terms; these sessions contain all of them somewhere."""
+    """Whether no text contains all terms, so that the sessions contain them in different texts."""
     unread: int = 0
     """How many hits are shown without their text, because it can no longer be read."""
     cut: tuple[str, ...] = ()
@@ -167,7 +167,7 @@ class _SearchEngine:
         self.bounds = self.times + bound
 
     def find_hits(self) -> SearchOutcome:
-        # A prefix costs its time before the first text is found.
+        # The cost of a prefix is paid before the first text is found.
         rows = self._select_fitting(self.plan.expression, any(term.is_prefix for term in self.plan.terms))
         is_scattered = False
         if self.options.newest or len(self._list_sessions(rows)) < self.options.limit:
@@ -252,7 +252,7 @@ class _SearchEngine:
         return rows
 
     def _lacks_piece(self, pieces: Sequence[str]) -> bool:
-        """Return whether any required term is in no text at all; short expressions run first."""
+        """Return whether any required term is missing from all texts; short expressions run first."""
         shortest_first = sorted(pieces, key=len)
         return not all(
             any(self._select_newest(table, piece, 1) for table in _FULL_TEXT_TABLES) for piece in shortest_first
@@ -274,7 +274,7 @@ class _SearchEngine:
         return {files[number].session for number in numbers}
 
     def _build_groups(self, rows: Iterable[IndexTextRow]) -> list[HitGroup]:
-        """Group the texts by session, the best or newest session first."""
+        """Group the texts by session, best or newest session first."""
         newest = max((row[4] for row in rows), default=0)
         files = self.passages.get_files({row[1] for row in rows})
         by_session: dict[int, list[tuple[float, IndexTextRow]]] = {}
@@ -282,7 +282,7 @@ class _SearchEngine:
         for row in rows:
             file = files[row[1]]
             time, session = row[4] or file.end, file.session
-            # The oldest text keeps half of its score.
+            # The oldest text gets half of its score.
             score = _KIND_WEIGHTS[row[3]] * (
                 0.5 + 0.5 / (1.0 + (newest - time) / _HALF_LIFE_SECONDS if time < newest else 1.0)
             )
@@ -347,7 +347,7 @@ def _group_rows(session: int, rows: list[tuple[float, IndexTextRow]], time: int)
 
 
 def read_neighbours(db: apsw.Connection, passages: Passages, hit: IndexHit, count: int) -> tuple[HitNeighbour, ...]:
-    """Read the `count` texts that follow a hit in the same file; that precede it, if the count is negative."""
+    """Read the `count` texts after a hit in the same file, or before it if the count is negative."""
     which = "id < ? ORDER BY id DESC" if count < 0 else "id > ? ORDER BY id"
     query = f"SELECT offset, kind, time FROM text WHERE file = ? AND kind != ? AND {which} LIMIT ?"
     rows: list[Any] = db.execute(query, (hit.file, _KIND_NAMES.index("other"), hit.id, abs(count))).fetchall()

@@ -19,23 +19,23 @@ if TYPE_CHECKING:
     from turnlog.store.search.searched_sessions import SearchedSession
 
 _MAX_NAMED_WORDS = 5
-"""How many words a message names."""
+"""How many words a message lists."""
 
 
 class SearchedIndex(NamedTuple):
-    """What there was to search."""
+    """How much there was to search."""
 
     texts: int
     sessions: int
     deleted: int
-    """How many sessions' files were deleted."""
+    """How many sessions have lost their files."""
     is_complete: bool
     unread: tuple[str, ...]
     """Files that could not be read."""
     ignored: tuple[str, ...]
     """Parts of the query that were not searched."""
     cut_texts: int = 0
-    """How many texts are so long that only their beginning is searched."""
+    """How many texts are so long that only their start is searched."""
 
 
 class SearchAnswer(NamedTuple):
@@ -52,7 +52,7 @@ class SearchAnswer(NamedTuple):
 def read_searched_index(
     db: apsw.Connection, refresh: RefreshResult, query: SearchQuery | None, trash: TrashedSessions = NOTHING_TRASHED
 ) -> SearchedIndex:
-    """Count what an index has to search after a refresh, without what is in the trash."""
+    """Count what can be searched in an index after a refresh, without what is in the trash."""
     in_trash = f"file IN ({', '.join(map(str, trash.files))})"
     gone = "SELECT id FROM file WHERE kind = 'session' AND gone IS NOT NULL"
     return SearchedIndex(

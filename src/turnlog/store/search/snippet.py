@@ -1,7 +1,7 @@
 """The part of a text that shows why it matched, on one line.
 
-The index knows that a text matches, but not where. The typed terms are searched in the text again, in the same way:
-ignoring case and accents, as whole words or parts of identifiers, with any symbols between them.
+The index records that a text matches, but not where. The typed terms are searched for in the text again, in the same
+way: ignoring case and accents, as whole words or parts of identifiers, with any symbols between them.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class TermFinder:
         self.typed = [re.sub(r"^[\W_]+|[\W_]+$", "", term.text) for term in terms]
 
     def build_snippet(self, text: str) -> Snippet:
-        """Return the best piece of a text, or its beginning if it contains none of the terms."""
+        """Return the best piece of a text, or its start if it contains none of the terms."""
         width = self.width
         if "\x1b" in text:
             text = remove_terminal_escapes(text)
@@ -129,7 +129,7 @@ def _is_word_edge(text: str, at: int) -> bool:
 
 
 def _choose_window(matches: Sequence[_TermMatch], width: int) -> tuple[int, int]:
-    """Return the first and last match of the stretch that shows the most terms, exact terms and matches."""
+    """Return the first and last match of the section with the most terms, exact terms and matches."""
     best, chosen = (0, 0, 0), (0, 0)
     starts = [match.start for match in matches]
     for first, match in enumerate(matches):
@@ -189,7 +189,7 @@ def _find_bounds(text: str, matches: Sequence[_TermMatch], width: int) -> tuple[
 
 
 def _find_word_end(text: str, end: int) -> int:
-    """Return the end of the last whole word before a place, unless it is far away."""
+    """Return the end of the last whole word before a position, unless it is far away."""
     if end >= len(text):
         return len(text)
     space = max(text.rfind(" ", end - 20, end), text.rfind("\n", end - 20, end))

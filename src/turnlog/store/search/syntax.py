@@ -55,7 +55,7 @@ class AllNode(Struct, frozen=True):
 
 
 class EitherNode(Struct, frozen=True):
-    """Nodes of which at least one must match."""
+    """Nodes, at least one of which must match."""
 
     items: tuple[QueryNode, ...]
 

@@ -1,7 +1,7 @@
 """Sessions in turnlog's trash: a search doesn't show them, but mentions them.
 
-The index still contains their texts. The trash itself, as docs/manage.md describes it, says which sessions it holds: a
-session is in the trash if its file is there and not at its own place.
+The index still contains their text. The contents of the trash, described in docs/manage.md, show which they are: a
+session is in the trash if its file is there and not at its original path.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MAX_SESSIONS_PER_QUERY = 400
 
 
 class TrashedSessions(NamedTuple):
-    """The sessions of an index that are in the trash."""
+    """The sessions in an index that are in the trash."""
 
     sessions: dict[int, str]
     """The session ids, by number."""
@@ -46,7 +46,7 @@ class LeftOutHits(NamedTuple):
     sessions: tuple[str, ...] = ()
     """The session ids."""
     hits: int | None = 0
-    """None if counting them would take reading the files."""
+    """None if counting them would require reading the files."""
 
     @property
     def words(self) -> str:
@@ -67,7 +67,7 @@ NOTHING_TRASHED = TrashedSessions({}, {})
 
 
 def find_trashed_sessions(db: apsw.Connection, data_dir: Path) -> TrashedSessions:
-    """Find the sessions of an index that are in the trash of a data folder."""
+    """Find the sessions in an index that are in the trash of a data folder."""
     entries = _list_trash_entries(data_dir / "trash")
     if not entries:
         return NOTHING_TRASHED

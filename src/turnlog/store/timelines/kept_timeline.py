@@ -53,7 +53,7 @@ class TimelineSources(Struct, array_like=True):
     """The file that its line offsets refer to: the session's, or the sub-agent's own."""
     states: list[TimelineFileState]
     is_whole: bool = True
-    """Whether the timeline covers the whole file, not only its beginning."""
+    """Whether the timeline covers the whole file, not only its start."""
 
 
 class TimelineContent(Struct, array_like=True):
@@ -66,7 +66,7 @@ class TimelineContent(Struct, array_like=True):
     belong to.
     """
     piece: int
-    """How many items a piece holds."""
+    """How many items a piece contains."""
 
 
 class _PlacedBranch(NamedTuple):
@@ -89,7 +89,7 @@ class KeptTimeline:
         self.states = content.stored.states
         self.is_whole = content.stored.is_whole
         self._file = file
-        """Stays open, because another process may replace the timeline with a newer one."""
+        """Kept open, because another process may replace the timeline with a newer one."""
         weakref.finalize(self, file.close)  # with `__del__`, in a cycle, the file's own would run first and warn
         self._lock = threading.Lock()
         self._piece = content.piece

@@ -2,10 +2,10 @@
 
     <data folder>/timelines/<hash of the path and the agent>
 
-One file holds one timeline: a head, the items in pieces, how full the context window was at each message, and which
-item each line of the session belongs to. Reading a window of a long session takes the head, one or two pieces, and the
-lines of the window. A file that is damaged, or that belongs to another version or to another state of the session, is
-rebuilt.
+One file contains one timeline: a head, the items in pieces, how full the context window was at each message, and which
+item each line of the session belongs to. To show a window of a long session, turnlog reads the head, one or two pieces,
+and the lines of the window. A file that is damaged, or that belongs to a different version or a different state of the
+session, is rebuilt.
 
 A child process reads large sessions: that takes a second of work and ten times the memory that a page needs, and the
 server keeps neither.
@@ -44,11 +44,11 @@ from turnlog.store.timelines.kept_timeline import (
 LARGE_SESSION_BYTES = 16 << 20
 """A child process reads files larger than this."""
 MAX_OPEN_TIMELINES = 12
-"""How many timelines stay open."""
+"""How many timelines are kept open."""
 BEGINNING_BYTES = 2 << 20
 """How much of a large session is shown while the rest is being read."""
 _READ_DELAY_SECONDS = 0.2
-"""Wait this long before reading the rest, so that the page with the beginning comes first."""
+"""How long to wait before reading the rest, so that the page with the start is served first."""
 _ITEMS_PER_PIECE = 128
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -80,7 +80,7 @@ class Timelines:
         return timeline
 
     def get_timeline_soon(self, path: Path) -> KeptTimeline:
-        """Return the timeline of a session; for a large one that was never read, that of its beginning, and read the
+        """Return the timeline of a session; for a large one that was never read, that of its start, and read the
         rest.
         """
         key = (str(path), None)
@@ -122,7 +122,7 @@ class Timelines:
         return self._get_open((str(path), None)) is not None or self._load_current(path, None) is not None
 
     def close(self) -> None:
-        """Forget the open timelines; each closes its file when nobody uses it any more."""
+        """Drop the open timelines; each closes its file when it is no longer used."""
         with self._lock:
             self._open.clear()
 

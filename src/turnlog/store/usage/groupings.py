@@ -1,7 +1,7 @@
 """What usage can be grouped by: one row of `GROUPINGS` for each kind of report.
 
 The command's choices, the reports, the table, the CSV, the JSON document, the pages and the sentence that says what is
-counted all derive from it. A new kind of report takes one row here and its keys in docs/json.md.
+counted all derive from it. A new kind of report needs one row here and its keys in docs/json.md.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class GroupingColumn(NamedTuple):
     get_text: Callable[[UsageReportRow, TimeZone], str]
     """Returns the text of the cell; the table truncates it and makes it safe for a terminal."""
     min_cells: int | None = None
-    """The width to which a narrow terminal may cut the cell; None if it must not be cut."""
+    """The minimum width of the cell in a narrow terminal; None if it must not be cut."""
     is_number: bool = False
 
 
@@ -57,9 +57,9 @@ class UsageGrouping(NamedTuple):
     columns: tuple[GroupingColumn, ...]
     """The columns of the table that identify a row."""
     definition: str = ""
-    """Where a message counts, as part of a sentence; `{zone}` is replaced by the time zone."""
+    """Where a message counts, as part of a sentence; `{zone}` is replaced with the time zone."""
     counts_calls: bool = False
-    """Whether the report counts calls of tools instead of messages."""
+    """Whether the report counts tool calls instead of messages."""
     to_document: Callable[[dict[str, Any]], dict[str, Any]] = dict
     """Converts the labels of a row for JSON."""
 
@@ -76,7 +76,7 @@ def build_usage_report(db: apsw.Connection, request: UsageRequest) -> UsageRepor
 
 
 def build_row_report(list_rows: ListRows, *, is_by_day: bool = False) -> BuildReport:
-    """Return a builder of reports whose rows a function lists, and whose total is their sum."""
+    """Return a report builder that gets its rows from a function and sums them for the total."""
 
     def build_report(db: apsw.Connection, request: UsageRequest) -> UsageReport:
         wanted, stretches = build_usage_scope(db, request, is_by_day=is_by_day)

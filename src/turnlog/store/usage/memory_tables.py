@@ -1,6 +1,6 @@
-"""Usage without an index: the same tables in memory, filled by a quick scan of the session files.
+"""Provides usage without an index: the same tables in memory, filled by a quick scan of the session files.
 
-The scan reads only what reports count, so these tables contain no calls and no text lengths to estimate from.
+The scan reads only what reports count, so these tables don't contain calls, nor text lengths for estimates.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _replace_surrogates(text: str) -> str:
 
 
 def _read_forked_from(path: str) -> str | None:
-    """Read which session this file was copied from, as recorded at its beginning."""
+    """Read which session this file was copied from, as recorded at its start."""
     try:
         with Path(path).open("rb") as file:
             match = _FORKED_FROM_FIELD.search(file.read(MAX_END_BYTES))

@@ -1,4 +1,4 @@
-"""Time zones: from hours in UTC to local days."""
+"""Time zones, for converting hours in UTC to local days."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from turnlog.errors import UsageError
 DAY_SECONDS = 86_400
 _EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
 _STEP_HOURS = 6 * 24
-"""The step in which clock changes are searched: every zone keeps its offset for longer than this."""
+"""The step size when searching for clock changes: every zone keeps its offset for longer than this."""
 _EARLIEST_HOUR, _LATEST_HOUR = 30 * 8766, 130 * 8766
-"""No session is from before 2000 or after 2100; beyond that, offsets are assumed not to change."""
+"""Sessions are dated from 2000 to 2100; outside that range, offsets are assumed not to change."""
 
 
 class ClockStretch(NamedTuple):
@@ -37,7 +37,7 @@ class TimeZone:
             if self._zone is None:
                 return time.localtime(seconds).tm_gmtoff
             ahead = datetime.fromtimestamp(seconds, self._zone).utcoffset()
-        except (ValueError, OverflowError, OSError):  # years that calendars don't reach
+        except (ValueError, OverflowError, OSError):  # the year is out of range
             return 0
         return int(ahead.total_seconds()) if ahead else 0
 

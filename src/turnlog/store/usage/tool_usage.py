@@ -1,4 +1,4 @@
-"""Calls by tool: how many, how many failed, and how much text went in and came out."""
+"""Counts calls by tool: how many, how many failed, and the length of their inputs and results."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _ONCE_QUERY = """
 
 
 def list_tool_usage(db: apsw.Connection, request: UsageRequest) -> tuple[ToolUsageRow, ...]:
-    """List the calls by tool, every call once, tools with the most text first."""
+    """List the calls by tool, each call once, tools with the most text first."""
     if request.model is not None:
-        raise UsageError("--model can't filter calls of tools; leave it out, or choose another report")
+        raise UsageError("--model can't filter tool calls; leave it out, or choose another report")
     which, values = _build_call_condition(db, request)
     rows = db.execute(
         "SELECT (SELECT text FROM name WHERE id = tool), count(*), sum(failed IS 1), sum(failed IS NULL),"

@@ -19,7 +19,7 @@ class UsageReportDetails(NamedTuple):
     prices: str | None
     """The date of the price table."""
     is_indexed: bool = True
-    """Whether the report comes from the index; a scan of the files knows nothing about calls and text lengths."""
+    """Whether the report comes from the index; a scan of the files does not count calls and text lengths."""
     is_demo: bool = False
 
     def get_grouping(self) -> UsageGrouping:
@@ -29,7 +29,7 @@ class UsageReportDetails(NamedTuple):
 
 
 def load_usage_report(db: apsw.Connection, request: UsageRequest, *, is_demo: bool = False) -> UsageReportDetails:
-    """Build a report from an index; if prices or rules are newer than its sums, compute the sums again first."""
+    """Build a report from an index; recompute its sums first if prices or rules are newer."""
     from turnlog.store.index.price_mark import is_spend_current, read_price_date
     from turnlog.store.usage.groupings import build_usage_report
 
@@ -47,7 +47,7 @@ def describe_usage_counting(details: UsageReportDetails) -> str:
     request = details.request
     if details.get_grouping().counts_calls:
         return (
-            "Counted: calls of tools, sub-agents included, every call id once; characters of inputs and results;"
+            "Counted: tool calls, sub-agents included, every call id once; characters of inputs and results;"
             " tokens are an estimate (four characters a token)."
         )
     place = "this machine's time zone" if request.zone.name == "local" else request.zone.name

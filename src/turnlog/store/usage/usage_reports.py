@@ -56,7 +56,7 @@ def parse_usage_request(
     first = parse_day(since, "--since", today) if since is not None else None
     last = parse_day(until, "--until", today) if until is not None else None
     if first and last and first > last:
-        raise UsageError(f"--since {first} is after --until {last}: no day lies between them")
+        raise UsageError(f"--since {first} is after --until {last}: no day is between them")
     return UsageRequest(kind, first, last, project, model, zone, now)
 
 
@@ -64,10 +64,10 @@ class UsageReportRow(NamedTuple):
     """One row of a report."""
 
     labels: dict[str, Any]
-    """What the row is about, by key."""
+    """The labels of the row, by key."""
     sum: UsageSum
     whole: UsageSum | None = None
-    """For a session: all its usage at any time, including messages that count for another session."""
+    """For a session: all its usage, at any time, including messages that count for another session."""
 
 
 class UsageReport(NamedTuple):
@@ -121,7 +121,7 @@ def build_spend_filter(db: apsw.Connection, request: UsageRequest) -> SpendFilte
 
 
 def _match_numbers(db: apsw.Connection, kind: str, value: str) -> str:
-    """Return the ids that a value stands for, as JSON."""
+    """Return the ids that a value matches, as JSON."""
     from turnlog.store.filter_values import build_unknown_error, match_names, require_projects
 
     if kind == "project":
@@ -173,7 +173,7 @@ def build_day_expression(stretches: list[ClockStretch]) -> str:
 
 
 def count_report_sessions(db: apsw.Connection, wanted: SpendFilter) -> tuple[int, int, int]:
-    """Count the sessions of a report, those of them without a file, and those with usage in it."""
+    """Count the sessions in a report, those without a file, and those with usage in it."""
     with_usage, gone = db.execute(
         "SELECT count(*), coalesce(sum(session NOT IN (SELECT session FROM file WHERE gone IS NULL)), 0)"
         f" FROM (SELECT DISTINCT session {wanted.sql})",

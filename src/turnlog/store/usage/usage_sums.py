@@ -30,7 +30,7 @@ class UsageSum(NamedTuple):
     placeholder: int = 0
     missing: int = 0
     estimate: int = 0
-    """An estimate of the output tokens that messages without a final count have beyond the recorded ones."""
+    """The estimated output tokens beyond the recorded ones, for messages without a final count."""
     first: int | None = None
     """When the earliest message ended, in seconds since 1970."""
     last: int | None = None
@@ -102,7 +102,7 @@ def sum_sharing_sessions(db: apsw.Connection) -> dict[int, dict[int | None, Usag
 
 
 def add_usage_sums(sums: Iterable[UsageSum]) -> UsageSum:
-    """Add several sums up."""
+    """Add up several sums."""
     rows = list(sums)
     if not rows:
         return UsageSum()
@@ -116,7 +116,7 @@ LETTERS_PER_TOKEN = 4
 
 
 class ToolUsageRow(NamedTuple):
-    """The calls of one tool."""
+    """The calls to one tool."""
 
     tool: str | None
     calls: int = 0

@@ -89,7 +89,7 @@ def explain_ledger_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except apsw.FullError:
-        raise TurnlogError(f"{path}: the disk is full; nothing was lost, free some space and try again") from None
+        raise TurnlogError(f"{path}: the disk is full; nothing was lost; free some space and try again") from None
     except apsw.BusyError:
         raise Busy(f"{path}: another process keeps writing to it; try again") from None
     except DAMAGE_ERRORS as error:

@@ -413,7 +413,7 @@ def test_an_outbox_of_another_version_is_left_as_it_is(path: Path) -> None:
 def test_a_damaged_outbox_is_told_and_left_as_it_is(path: Path) -> None:
     path.parent.mkdir()
     path.write_bytes(b"no database at all, but long enough to look like one" * 100)
-    with pytest.raises(TurnlogError, match=r"is damaged .* move it away"):
+    with pytest.raises(TurnlogError, match=r"is damaged .* move it aside"):
         Outbox.open(path)
     assert path.read_bytes().startswith(b"no database at all")
 

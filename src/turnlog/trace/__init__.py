@@ -7,5 +7,5 @@
     harvest, session_tail  from a file to the outbox
     hook … recovery        in the background: the hook that Claude Code runs, and the worker that it starts
 
-docs/design/005-trace.md explains why.
+docs/design/005-trace.md explains the design.
 """

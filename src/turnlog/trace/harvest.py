@@ -1,4 +1,4 @@
-"""From a session to the outbox: the final spans that have not been put there before."""
+"""Puts the final spans of a session that are not there yet into the outbox."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SpanClaims = dict[bytes, bytes]
 
 
 class HarvestResult(NamedTuple):
-    """How many spans of a session were new, waiting and known."""
+    """How many spans in a session were new, waiting or known."""
 
     put: int = 0
     """Spans that were put into the outbox."""
@@ -52,7 +52,7 @@ def harvest_session(path: Path, outbox: Outbox, target: TraceTarget, signals: Se
 
 
 def _harvest_once(path: Path, outbox: Outbox, target: TraceTarget, signals: SessionSignals) -> HarvestResult:
-    # A session that is over is read whole, because side work that no call started may have come at any time.
+    # A session that is over is read whole, because side work that no call started may appear anywhere.
     before = None if signals.over else TraceProgress.from_text(outbox.read_progress(target.key, str(path)))
     state = read_session_state(path)
     with closing(read_session_tail(path, before)) as tail:
@@ -101,8 +101,8 @@ def _iter_final_ids(traces: Sequence[Trace]) -> Iterator[bytes]:
 def select_unsent_nodes(trace: Trace, claims: SpanClaims) -> tuple[list[SpanNode], int]:
     """Return the final nodes of a trace that a target doesn't have yet, and how many it has.
 
-    A copy of a session with its own uuids shares messages and calls with the original: these stay where they are, and a
-    turn of which nothing else is left is not sent at all.
+    A copy of a session with its own uuids shares messages and calls with the original: these are not sent again, and a
+    turn with nothing else in it is not sent at all.
     """
     final = [node for node in trace.nodes if node.final]
     fresh = [node for node in final if node.id not in claims]

@@ -2,8 +2,8 @@
 
     PYTHON -I -S hook.py FOLDER [--config FILE] [--since SECONDS] [--target NAME]…
 
-Claude Code waits for this program, so it is a separate script that imports nothing of turnlog and hardly anything of
-Python, waits for nothing, prints nothing, and never fails. FOLDER is `trace` in turnlog's data folder.
+Claude Code waits for this program, so it is a separate script that imports nothing from turnlog and hardly anything
+from Python, waits for nothing, prints nothing, and never fails. FOLDER is `trace` in turnlog's data folder.
 
     FOLDER/wakes/<ns>-<pid>.wake       first line: (version, surroundings, since, [targets]); then the hook's input
     FOLDER/wakes/starting-<mark>       a worker was started, and has not read the wakes yet
@@ -40,7 +40,7 @@ def run_hook(arguments: list[str]) -> None:
 
 
 def hash_surroundings(environ: dict[str, str]) -> str:
-    """Hash the variables that say where spans go: a worker with different ones must not send this session's spans."""
+    """Hash the variables that determine where spans are sent: a worker with different ones must not send them."""
     chosen = sorted(f"{name}={value}" for name, value in environ.items() if name.startswith(_TARGET_VARIABLES))
     digest = 0xCBF29CE484222325  # FNV-1a: a hash that needs no module
     for byte in "\0".join(chosen).encode("utf-8", "surrogateescape"):
@@ -84,7 +84,7 @@ def _write_wake(wakes: str, data: bytes) -> None:
 
 
 def _is_first(path: str) -> bool:
-    """Return whether no worker is starting; one that is will read the wakes after deleting this file."""
+    """Return whether no worker is starting; a starting worker reads the wakes after deleting this file."""
     try:
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     except FileExistsError:
@@ -122,4 +122,4 @@ if __name__ == "__main__":
     try:
         run_hook(sys.argv[1:])
     finally:
-        os._exit(0)  # success no matter what happened, and without the time for cleaning up
+        os._exit(0)  # success whatever happened, without spending time on cleanup

@@ -1,4 +1,4 @@
-"""Our hooks in Claude Code's settings.json: planned first, then applied in one step that can be undone.
+"""Installs our hooks in Claude Code's settings.json: planned first, then applied in one step that can be undone.
 
 <settings>.before-turnlog       the file before the first change; deleted when it has been restored
 """
@@ -42,11 +42,11 @@ class HookOptions(NamedTuple):
     """`trace` in turnlog's data folder."""
     targets: Sequence[str] = ()
     config: Path | None = None
-    """A settings file of turnlog other than the usual one."""
+    """turnlog's config file, if not the default one."""
 
 
 class SettingsPlan(NamedTuple):
-    """The planned change of a settings file."""
+    """A planned change to a settings file."""
 
     path: Path
     """The real path, with links resolved."""
@@ -69,12 +69,12 @@ class InstalledHooks(NamedTuple):
 
     events: tuple[str, ...]
     commands: tuple[str, ...]
-    """Without repetitions; more than one if somebody has edited them."""
+    """Without duplicates; more than one if somebody has edited them."""
     targets: tuple[str, ...]
     since: float | None
     """When they were installed, in seconds since 1970."""
     is_disabled: bool
-    """The settings tell Claude Code to run no hooks."""
+    """Whether the settings disable all hooks in Claude Code."""
 
 
 def build_hook_command(options: HookOptions, since: int) -> str:
@@ -97,7 +97,7 @@ def build_hook_command(options: HookOptions, since: int) -> str:
 
 
 def is_our_hook(text: str) -> bool:
-    """Return whether a command runs our hook, of this installation or another."""
+    """Return whether a command runs our hook, from this installation or another."""
     return _OUR_HOOK.search(text) is not None
 
 
@@ -137,7 +137,7 @@ def plan_hook_install(path: Path, options: HookOptions, now: float) -> SettingsP
 
 
 def plan_hook_removal(path: Path) -> SettingsPlan:
-    """Plan to remove our hooks; if nothing else was changed meanwhile, the file is restored byte for byte."""
+    """Plan to remove our hooks; if nothing else has changed, restore the file byte for byte."""
     real = _resolve_path(path)
     before, text = _read_text(real)
     backup = _build_backup_path(real)
@@ -153,7 +153,7 @@ def plan_hook_removal(path: Path) -> SettingsPlan:
 
 
 def apply_settings_plan(plan: SettingsPlan) -> None:
-    """Apply a plan; write nothing if the file was changed meanwhile."""
+    """Apply a plan, unless the file was changed in the meantime."""
     if plan.is_idle:
         return
     if _read_bytes(plan.path) != plan.before:

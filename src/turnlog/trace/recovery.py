@@ -1,4 +1,4 @@
-"""Sessions that were never sent completely: Claude Code crashed, was killed, or left them without a signal.
+"""Finds sessions that were never sent completely: Claude Code crashed, was killed, or left them without a signal.
 
 Plan mode and `/clear` start a new file, whose first lines may still name the session before it; other sessions are
 found because their file is longer than the part that was sent. A session that may still be in use is not treated as
@@ -23,7 +23,7 @@ from turnlog.trace.session_tail import TraceProgress
 from turnlog.trace.targets.target import TraceTarget
 
 OVER_AFTER_SECONDS = 3600.0
-"""Old clients don't register themselves: a session that nobody wrote to for this long counts as over."""
+"""Old clients don't register themselves: a session without writes for this long counts as over."""
 _LEFT_AFTER_SECONDS = 10.0
 """The session that another one came from is over after this time; it may be a copy of one still in use."""
 _FIRST_REGISTERING_VERSION = (2, 1, 325)
@@ -37,13 +37,13 @@ class UnsentSession(NamedTuple):
     targets: tuple[TraceTarget, ...]
     """The targets that lack them."""
     over: bool
-    """Nobody writes to it any more, so all of it can be sent."""
+    """Whether it is no longer being written, so that all of it can be sent."""
 
 
 def find_unsent_sessions(
     path: Path, outbox: Outbox, targets: Sequence[TraceTarget], config_dir: Path, since: float | None = None
 ) -> list[UnsentSession]:
-    """Find the sessions next to this one that were not sent to the end, the previous one first.
+    """Find the sessions next to this one that were not sent to their end, the previous one first.
 
     `since` is when the hook was installed: older sessions were never meant to be sent.
     """
@@ -70,7 +70,7 @@ def _iter_other_sessions(path: Path, before: str | None) -> Iterator[SessionFile
 
 
 def _to_session_file(stray: StraySession, project: Path) -> SessionFile:
-    """Return a session of which only sub-agents are left, as if its file existed and were empty."""
+    """Return a session that has only sub-agents left, as if its file existed and were empty."""
     written = max((read_last_write_ns(agent.path) or 0 for agent in stray.agents), default=0)
     return SessionFile(str(stray.path), stray.path.stem, project, project.parent.parent, 0, written, False)
 
@@ -92,7 +92,7 @@ def _is_lacking(outbox: Outbox, target: TraceTarget, file: SessionFile, since: f
 
 
 def is_session_over(path: Path) -> bool:
-    """Return whether a session that no client has registered is not in use by one that doesn't register."""
+    """Return whether an unregistered session is free, that is, not in use by a client that doesn't register."""
     if _is_quiet(path, OVER_AFTER_SECONDS):
         return True
     return _FIRST_REGISTERING_VERSION <= parse_version(peek_safely(str(path)).last_version) < (999,)
@@ -100,4 +100,4 @@ def is_session_over(path: Path) -> bool:
 
 def _is_quiet(path: Path, seconds: float) -> bool:
     written = read_last_write_ns(path)
-    return written is None or abs(time.time() - written / 1e9) >= seconds  # None: deleted meanwhile
+    return written is None or abs(time.time() - written / 1e9) >= seconds  # None: deleted in the meantime

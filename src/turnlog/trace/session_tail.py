@@ -27,7 +27,7 @@ class TraceProgress(NamedTuple):
 
     checkpoint: Checkpoint
     turns: int
-    """How many turns come before it."""
+    """The number of turns before it."""
     leaf: str | None
     """The last uuid before it, which is the parent of the next turn."""
 
@@ -37,7 +37,7 @@ class TraceProgress(NamedTuple):
 
     @classmethod
     def from_text(cls, text: str | None) -> TraceProgress | None:
-        """Decode the text of `to_text`; return None for anything else."""
+        """Decode the output of `to_text`; return None for anything else."""
         try:
             return msgspec.json.decode(text, type=cls) if text else None
         except msgspec.DecodeError:
@@ -51,7 +51,7 @@ class SessionTail(NamedTuple):
     base: int
     """The offset in the file where the part starts."""
     turns: int
-    """How many turns come before it."""
+    """The number of turns before it."""
     leaf: str | None
     """The last uuid before it."""
 
@@ -109,7 +109,7 @@ def _read_tail(path: Path, progress: TraceProgress) -> SessionTail | None:
             if _stands_alone(session, progress.leaf):
                 return SessionTail(session, base, progress.turns, progress.leaf)
     except TurnlogError:
-        pass  # truncated meanwhile
+        pass  # truncated in the meantime
     source.close()
     return None
 
@@ -131,7 +131,7 @@ def _stands_alone(session: Session, leaf: str | None) -> bool:
 
 
 def _find_first_unsettled(session: Session, traces: list[Trace]) -> int | None:
-    """Find where the first turn starts that is still in progress or waits for an answer."""
+    """Find the start of the first turn that is still in progress or waiting for an answer."""
     unsettled = [trace.start.offset for trace in traces if not trace.settled and _is_in_session(session, trace)]
     last = session.turns[-1:]
     waiting = [turn.start.offset for turn in last if not _has_trace(turn, traces)]

@@ -1,6 +1,6 @@
-"""Whether a transcript is written to its end: at Stop, Claude Code has often not written its last answer yet.
+"""Waits until a transcript is complete: at Stop, Claude Code has often not written its last answer yet.
 
-The newest clients tell the hook the last answer and the prompt it belongs to. For others, the end is an answer after
+The newest clients pass the last answer and its prompt to the hook. For others, the end is an answer after
 which nothing is written for a moment.
 """
 
@@ -36,7 +36,7 @@ class WaitLimits(NamedTuple):
     """A text is the last one if nothing follows for this long."""
 
     def deduct_elapsed(self, since_ns: int) -> WaitLimits:
-        """Return the limits that are left for a wake of this time (in nanoseconds since 1970)."""
+        """Return the remaining limits for a wake of this time (in nanoseconds since 1970)."""
         elapsed = (time.time_ns() - since_ns) / 1e9
         return self._replace(answer=min(max(self.answer - elapsed, 0.0), self.answer))
 
@@ -45,7 +45,7 @@ class ExpectedEnd(NamedTuple):
     """What is known about the end of a transcript."""
 
     answer: str | None = None
-    """The last text of the model; None if unknown."""
+    """The model's last text; None if unknown."""
     prompt_id: str | None = None
 
 
@@ -53,21 +53,21 @@ class TranscriptEnd(NamedTuple):
     """The present end of a transcript."""
 
     is_rest: bool = False
-    """The last entry is an answer of the model without calls."""
+    """Whether the last entry is a model's answer without calls."""
     text: str = ""
     """The text of the last answer."""
     prompts: tuple[str, ...] = ()
-    """The ids of the prompts in it, in order, without repetitions."""
+    """The ids of the prompts in it, in order, without duplicates."""
     has_duration: bool = False
-    """The line that says how long the turn took follows the last answer."""
+    """Whether the last answer is followed by the line that says how long the turn took."""
 
 
 def wait_for_transcript_end(
     path: Path, expected: ExpectedEnd, patience: WaitLimits, enough: Callable[[], bool] = lambda: False
 ) -> EndPresence:
-    """Wait for the end of a transcript; return whether it came, was passed, or is missing.
+    """Wait for the end of a transcript; return whether it was reached, was passed, or is missing.
 
-    `enough` says that there is no point in waiting for more than the answer.
+    `enough` returns whether there is no point in waiting for more than the answer.
     """
     verdict = _wait_for_answer(path, expected, patience)
     if verdict == "there":
@@ -81,7 +81,7 @@ def wait_until_quiet(path: Path, patience: WaitLimits) -> bool:
 
 
 def read_transcript_end(path: Path) -> TranscriptEnd:
-    """Read the end of a transcript, as far as it consists of whole lines."""
+    """Read the whole lines at the end of a transcript."""
     size = _FIRST_TAIL_BYTES
     while True:
         data, is_whole = _read_tail(path, size)

@@ -1,4 +1,4 @@
-"""Wakes: notes that the hook leaves for a worker. A wake stays until its spans are in the outbox.
+"""Wakes: notes that the hook leaves for a worker. A wake is kept until its spans are in the outbox.
 
 A wake is only a hint: if one is lost, `recovery` finds the session.
 """
@@ -21,17 +21,17 @@ _MAX_BROKEN_WAKES = 100
 _MAX_HEAD_BYTES = 1 << 16
 _STALE_TEMPORARY_NS = 3600 * 10**9
 _EXPIRED_NS = 30 * 86400 * 10**9
-"""A wake of other surroundings is dropped if no worker has come for this long."""
+"""A wake with other surroundings is dropped if no worker has served it for this long."""
 
 
 class Wake(NamedTuple):
-    """One message of Claude Code, and the arguments of the hook."""
+    """One message from Claude Code, and the arguments of the hook."""
 
     path: Path
     time_ns: int
     """In nanoseconds since 1970."""
     surroundings: str
-    """A hash of the variables that say where spans go; see `hook`."""
+    """A hash of the variables that determine where spans are sent; see `hook`."""
     since: float | None
     """When the hook was installed, in seconds since 1970."""
     targets: tuple[str, ...]
@@ -41,7 +41,7 @@ class Wake(NamedTuple):
     agent_id: str | None = None
     agent_transcript: Path | None = None
     answer: str | None = None
-    """The last text of the model; None if the client doesn't report it."""
+    """The model's last text; None if the client doesn't report it."""
     prompt_id: str | None = None
 
     @property
@@ -58,7 +58,7 @@ class WakeCount(NamedTuple):
 
 
 def list_waiting_wakes(folder: Path, surroundings: str) -> list[Wake]:
-    """List the wakes for a worker with these surroundings, the oldest first; set broken ones aside."""
+    """List the wakes for a worker with these surroundings, oldest first; set broken ones aside."""
     wakes = []
     for path in _list_wake_files(folder / "wakes"):
         try:
@@ -83,13 +83,13 @@ def remove_wakes(wakes: Iterable[Wake]) -> None:
 
 
 def set_wakes_aside(wakes: Iterable[Wake], folder: Path) -> None:
-    """Move wakes that can't be served away from those that wait."""
+    """Set aside wakes that can't be served."""
     for wake in wakes:
         _move_aside(wake.path, folder / "broken")
 
 
 def announce_worker(folder: Path, surroundings: str) -> None:
-    """Announce that a worker is running: wakes from now on need another one."""
+    """Record that a worker is running: later wakes need another one."""
     with suppress(OSError):
         (folder / "wakes" / f"starting-{surroundings}").unlink()
 

@@ -1,4 +1,4 @@
-"""The worker: from the wakes of the hook to the backends, in the background.
+"""The background worker, which turns the hook's wakes into spans and sends them to the backends.
 
 Sessions are served one after the other, and each session by one worker at a time. First the worker sends what earlier
 sessions of the project never sent; then it waits until the transcript is written to its end, puts the final spans into
@@ -33,7 +33,7 @@ from turnlog.trace.wire.poster import Poster
 _LOCK_SLOTS = 256
 _LOCK_TIMEOUT_SECONDS = 60.0
 _GIVE_UP_AFTER_NS = 7 * 86400 * 10**9
-"""A wake that could not be served for this long is set aside."""
+"""How long a wake may remain unserved before it is set aside."""
 _AFTER_END_NS = 5 * 10**9
 """If a file is written this long after its session ended, the session is in use again."""
 
@@ -74,7 +74,7 @@ def run_worker(job: WorkerJob) -> WorkerReport:
                 targets = _find_targets(job, group, report)
                 used |= {target.key: target for found in targets.values() for target in found}
                 _SessionService(job, outbox, path, targets, report).serve()
-                # Wakes that are still there could not be served; later ones are new.
+                # The remaining wakes could not be served; later ones are new.
                 unserved |= {wake.path for wake in group}
     _deliver_all(job, list(used.values()), report)
     return report
@@ -114,7 +114,7 @@ class _SessionService:
 
     @property
     def targets(self) -> list[TraceTarget]:
-        """All targets, without repetitions."""
+        """All targets, without duplicates."""
         return list({target.key: target for found in self.by_names.values() for target in found}.values())
 
     def serve(self) -> None:
@@ -123,7 +123,7 @@ class _SessionService:
         if self.targets:
             self._recover_earlier(min(since, default=None))
         with _hold_session_lock(self.job.folder, self.path) as is_alone:
-            # A wake that came meanwhile may name other targets; it stays.
+            # A wake that arrived in the meantime may name other targets; it is kept.
             group = [wake for wake in self._list_wakes() if wake.targets in self.by_names] if is_alone else []
             if group and self._harvest_targets(
                 self._read_signals(group) if self.path.exists() and self.targets else None
@@ -162,7 +162,7 @@ class _SessionService:
         self.report.recovered += 1
 
     def _read_signals(self, group: Sequence[Wake]) -> SessionSignals:
-        """Read the signals of Claude Code, once the transcript has caught up with them."""
+        """Read the signals from Claude Code, once the transcript has caught up with them."""
         patience = self.job.patience
         stop = next((wake for wake in reversed(group) if wake.event == "Stop"), None)
         at_rest = stop is not None and self._is_end_there(stop, stop.transcript)
@@ -182,13 +182,13 @@ class _SessionService:
         return wait_for_transcript_end(path, expected, patience, self._build_end_check(wake)) == "there"
 
     def _build_end_check(self, wake: Wake) -> Callable[[], bool]:
-        """Return a check whether there is no point in waiting for the duration of the turn."""
+        """Return a function that checks whether there is no point in waiting for the turn's duration."""
         if wake.event != "Stop":
             return lambda: True
         return lambda: any(other.event == "SessionEnd" for other in self._list_wakes())
 
     def _is_left(self, wake: Wake) -> bool:
-        """Return whether nobody has continued the session since it ended."""
+        """Return whether the session has not been continued since it ended."""
         return self.path.stat().st_mtime_ns < wake.time_ns + _AFTER_END_NS
 
     def _harvest_targets(self, signals: SessionSignals | None) -> bool:
@@ -207,7 +207,7 @@ class _SessionService:
 def _hold_session_lock(folder: Path, path: Path) -> Iterator[bool]:
     """Try to be the only worker of a session; yield False if that fails.
 
-    Another worker may hold the same lock for a different session, or know other targets, so this waits for it.
+    Another worker may hold the same lock for a different session, or for other targets, so this waits for it.
     """
     deadline = time.monotonic() + _LOCK_TIMEOUT_SECONDS
     while True:

@@ -1,7 +1,7 @@
-"""Delivery: from the outbox to the backend, one batch after the other, by one process at a time.
+"""Delivers the outbox to the backend, one batch after the other, by one process at a time.
 
 A server that can't accept something now is left alone for a pause that doubles with each failure, up to ten minutes,
-and is random below that, so that many machines don't come back at the same moment. What it refuses goes into
+and is random below that, so that many machines don't retry at the same moment. What it refuses is put into
 quarantine, and the next batch is sent. Whatever ends the process in between, the next one can continue.
 """
 
@@ -21,9 +21,9 @@ from turnlog.trace.wire.otlp import halve_batch
 from turnlog.trace.wire.poster import PostAccepted, PostDeferred, PostRefused, PostTooLarge, PostVerdict
 
 FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 1.0, 600.0
-"""The longest pauses after the first failure, and after any."""
+"""The longest pause after the first failure, and after any failure."""
 _NAP_SECONDS = 5.0
-"""After this long, a sleeper checks whether another process wants the target to be tried at once."""
+"""How often a sleeping process checks whether another one wants the target to be tried at once."""
 
 BatchProgress = Callable[[int, int], object]
 """Called with the number of batches that are done, and their total."""
@@ -42,9 +42,9 @@ class DeliveryPace(NamedTuple):
     """The clocks and the random numbers of a delivery."""
 
     now: Callable[[], float] = time.time
-    """Seconds since 1970; the clock may be set to another time at any moment."""
+    """Seconds since 1970; the clock may be changed at any moment."""
     steady: Callable[[], float] = time.monotonic
-    """Seconds that only grow."""
+    """Seconds on a monotonic clock."""
     sleep: Callable[[float], object] = time.sleep
     chance: Callable[[], float] = random.random
 
@@ -67,7 +67,7 @@ class DeliveryResult(NamedTuple):
     left: bool = False
     """Whether something is still pending."""
     busy: bool = False
-    """Whether another process is delivering; it also sends what was put before."""
+    """Whether another process is delivering, which also sends what was stored before."""
 
 
 def deliver_batches(
@@ -87,7 +87,7 @@ def deliver_batches(
             if not is_mine:
                 return delivery.finish_run(busy=True)
             delivery.run()
-        # Another process may have put something while we held the lock, and left because the lock was taken.
+        # Another process may have stored something while we held the lock, and given up because of it.
         if delivery.gave_up or not delivery.is_due:
             return delivery.finish_run(busy=False)
 
@@ -141,7 +141,7 @@ class _DeliveryRun:
             return pending if pending is not None and self._outbox.begin(pending) else None
 
     def _settle_batch(self, pending: PendingBatch, verdict: PostVerdict) -> PendingBatch | None:
-        """Record the result of a batch and begin the next one, with a single wait for the disk."""
+        """Record the result of a batch and start the next one, with a single wait for the disk."""
         with self._outbox.hold_transaction():
             self._record_verdict(pending, verdict)
             return None if self.gave_up else self._begin_next()
@@ -177,13 +177,13 @@ class _DeliveryRun:
         self._result = self._result._replace(refused=self._result.refused + 1, refusal=error)
 
     def _compute_pause(self, pending: PendingBatch, requested: float | None) -> float:
-        """Return how long to leave the server alone: as requested, else a random part of the growing pause."""
+        """Return how long to leave the server alone: as requested, or a random part of the growing pause."""
         if requested is not None and requested >= FIRST_PAUSE_SECONDS:
             return requested
         return self._pace.chance() * min(MAX_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2.0 ** min(pending.fails, 20))
 
     def _rest_until_due(self) -> bool:
-        """Sleep until something may be due; return False if there is nothing, or the patience doesn't suffice."""
+        """Sleep until something may be due; return False if nothing will be within the allowed time."""
         wait = None if self.gave_up else self._outbox.compute_wait(self._key, self._pace.now())
         if wait is None:
             return False

@@ -1,6 +1,6 @@
-"""Sessions that were sent to their end, so that they aren't searched again until they are written to.
+"""Remembers sessions that were sent to their end, so that they aren't searched again until they are written to.
 
-The progress of a session can't say that: an unanswered prompt or a cut-off line may follow it, and what is sent only
+The progress of a session doesn't show that: an unanswered prompt or a cut-off line may follow it, and what is sent only
 when a session is over (the client's own side work) is in other files.
 """
 

@@ -1,6 +1,6 @@
 """The file of the outbox: created when missing, readable by its owner alone, and synced to disk after every change.
 
-Nothing in it can be rebuilt, so a file that is damaged or of another version is left as it is, with a clear error.
+Its content can't be rebuilt, so a file that is damaged or from another version is left unchanged, with a clear error.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _open(path: Path) -> apsw.Connection:
 
 def _build_damage_error(path: Path, error: apsw.Error) -> TurnlogError:
     return TurnlogError(
-        f"{path}: is damaged ({error}); move it away to start tracing afresh, which sends earlier spans again"
+        f"{path}: is damaged ({error}); move it aside to start tracing afresh, which sends earlier spans again"
     )
 
 
@@ -71,7 +71,7 @@ def _set_up(db: apsw.Connection, path: Path) -> None:
         _create_schema(db)
     if (version := db.pragma("user_version")) != LEDGER_VERSION:
         raise TurnlogError(
-            f"{path}: was written by another version of turnlog ({version}); use that version, or move the file away"
+            f"{path}: was written by another version of turnlog ({version}); use that version, or move the file aside"
         )
 
 

@@ -1,10 +1,10 @@
 """The outbox: spans to send, stored on disk until the backend has them.
 
     put                 batches, the claims of their spans and the progress of their session, in one transaction
-    begin               before a batch is sent: if its sender dies now, it may have arrived
+    begin               before a batch is sent: if its sender dies after that, it may have arrived
     mark_sent           deletes the body and keeps the claims: no span is ever put a second time
     postpone_batch      the server doesn't accept it now; the whole target is left alone for a while
-    quarantine_batch    the server will never accept it: it stays in quarantine, with the server's reason
+    quarantine_batch    the server will never accept it: it is kept in quarantine, with the server's reason
     replace_by_halves   the server accepts it only in smaller pieces
 
 Every change is on disk when the call returns. A process that is killed anywhere loses nothing; it can only duplicate a
@@ -40,11 +40,11 @@ _MIN_SHRINK_BYTES = 4 << 20
 
 
 class OutboxFull(TurnlogError):
-    """A target has accepted nothing for so long that no more is stored for it."""
+    """Too much is waiting for a target, so no more is stored for it."""
 
 
 class OutboxOvertaken(TurnlogError):
-    """Another process has put some of these spans meanwhile: the rest must be found again."""
+    """Another process has stored some of these spans in the meantime: the rest must be determined again."""
 
 
 class Outbox(OutgoingBatches):
@@ -82,7 +82,7 @@ class Outbox(OutgoingBatches):
         return progress if isinstance(progress, str) else None
 
     def find_claims(self, target: str, spans: Iterable[bytes]) -> dict[bytes, bytes]:
-        """Find which of these spans were put before, each with its trace."""
+        """Find which of these spans were stored before, each with its trace."""
         wanted = list(spans)
         claims: dict[bytes, bytes] = {}
         with explain_ledger_errors(self.path):
@@ -99,7 +99,7 @@ class Outbox(OutgoingBatches):
     ) -> None:
         """Store batches, the claims of their spans, and the progress of their file; all of it or nothing.
 
-        Raises OutboxFull if too much is waiting, and OutboxOvertaken if a span was put meanwhile.
+        Raise OutboxFull if too much is waiting, and OutboxOvertaken if a span was stored in the meantime.
         """
         if not batches and (path is None or progress is None):
             return
@@ -124,7 +124,7 @@ class Outbox(OutgoingBatches):
             self._db.executemany("INSERT INTO claim VALUES (?, ?, ?)", claims)
         except apsw.ConstraintError:
             raise OutboxOvertaken(
-                f"{self.path}: another process has stored some of these spans meanwhile; try again"
+                f"{self.path}: another process has stored some of these spans in the meantime; try again"
             ) from None
         for batch in batches:
             self._insert_batch(number, batch, self._clock())
@@ -153,7 +153,7 @@ class Outbox(OutgoingBatches):
         return number
 
     def name_target(self, target: str, shown: str) -> None:
-        """Store the name of a target that people see."""
+        """Store the display name of a target."""
         with explain_ledger_errors(self.path):
             known = self._db.execute("SELECT shown FROM target WHERE key = ?", (target,)).get
         if known != to_storable_text(shown):
@@ -163,7 +163,7 @@ class Outbox(OutgoingBatches):
                 )
 
     def list_statuses(self) -> list[TargetStatus]:
-        """List the status of every target that something was ever put for."""
+        """List the status of every target that spans were ever stored for."""
         with explain_ledger_errors(self.path):
             return list_target_statuses(self._db, self._clock())
 
@@ -173,7 +173,7 @@ class Outbox(OutgoingBatches):
         return next(statuses, TargetStatus(target, target))
 
     def list_quarantined(self, target: str) -> list[QuarantinedBatch]:
-        """List what a target has refused, the oldest first."""
+        """List what a target has refused, oldest first."""
         with explain_ledger_errors(self.path):
             return list_quarantined_batches(self._db, target)
 

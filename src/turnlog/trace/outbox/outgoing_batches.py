@@ -1,4 +1,4 @@
-"""The outgoing batches of the outbox: what is due, and what became of it."""
+"""The outgoing batches of the outbox: which are due, and their results."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class PendingBatch(NamedTuple):
     target: str
     batch: SpanBatch
     tries: int
-    """How often sending it was begun."""
+    """How many times sending was attempted."""
     fails: int
     """How often its target has failed since its last success."""
 
 
 class _NextBatch(NamedTuple):
-    """The batch that comes next."""
+    """The next batch."""
 
     id: int
     wait: float
@@ -97,7 +97,7 @@ class OutgoingBatches:
         return _NextBatch(first[-1], compute_pause_left(since, until, now)) if first else None
 
     def begin(self, pending: PendingBatch) -> bool:
-        """Mark a batch as being sent, before it is; return False if it is no longer there.
+        """Mark a batch as being sent, before sending it; return False if it no longer exists.
 
         If it is already marked, its sender died and it may have arrived, so it is counted as a repeat.
         """
@@ -115,7 +115,7 @@ class OutgoingBatches:
         return row is not None
 
     def mark_sent(self, pending: PendingBatch, warning: str | None = None) -> None:
-        """Record that the target has it; `warning` is its message if it accepted only a part."""
+        """Record that the target has received it; `warning` is its message if it accepted only a part."""
         with self.hold_transaction():
             row = self._db.execute("DELETE FROM batch WHERE id = ? RETURNING target, spans", (pending.id,)).fetchone()
             if row is None:
@@ -163,7 +163,7 @@ class OutgoingBatches:
             )
 
     def replace_by_halves(self, pending: PendingBatch, first: SpanBatch, second: SpanBatch) -> None:
-        """Replace a batch that is too large for the target by two smaller ones."""
+        """Replace a batch that is too large for the target with two smaller ones."""
         with self.hold_transaction():
             self._uncount_repeat(pending)
             sql = "DELETE FROM batch WHERE id = ? RETURNING target, made, place, part, unsure"

@@ -27,7 +27,7 @@ class TargetStatus(NamedTuple):
     """Batches that were sent again although they may have arrived before."""
     repeated_spans: int = 0
     partials: int = 0
-    """Batches that the server said it accepted only in part."""
+    """Batches that the server accepted only in part."""
     oldest: float | None = None
     """When the oldest pending batch was created."""
     last_success: float | None = None
@@ -93,7 +93,7 @@ WHERE key = ? AND state = 'quarantined' ORDER BY place, part
 
 
 def list_target_statuses(db: apsw.Connection, now: float) -> list[TargetStatus]:
-    """List the status of every target that something was ever put for."""
+    """List the status of every target that spans were ever stored for."""
     with db:  # reads both in one transaction
         amounts = {row[0]: dict(zip(_AMOUNT_FIELDS, row[1:], strict=True)) for row in db.execute(_AMOUNTS_SQL)}
         targets = db.execute(_TARGETS_SQL).fetchall()
@@ -113,7 +113,7 @@ def compute_pause_left(since: float | None, until: float | None, now: float) -> 
 
 
 def list_quarantined_batches(db: apsw.Connection, target: str) -> list[QuarantinedBatch]:
-    """List the batches that a target refused, the oldest first."""
+    """List the batches that a target refused, oldest first."""
     return [
         QuarantinedBatch(id_, trace, split_span_ids(ids), size, made, refused, error)
         for id_, trace, ids, size, made, refused, error in db.execute(_QUARANTINED_SQL, (target,))

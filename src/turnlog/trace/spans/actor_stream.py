@@ -1,6 +1,6 @@
 """The entries of one actor, divided into turns and stretches.
 
-Entries are taken in the order of the file, and what is closed never changes again: reading a session in pieces gives
+Entries are processed in file order, and closed stretches never change again: reading a session in pieces gives
 the same stretches as reading it at once, as long as only closed or answered work is trusted.
 """
 
@@ -64,7 +64,7 @@ class ActorStream:
             self._number_turns(first_turn)
 
     def close(self, *, cut_off: bool) -> None:
-        """Close the stretch in progress, because nothing more is expected of it."""
+        """Close the stretch in progress, because nothing more is expected from it."""
         if self.open is not None:
             self.open.close(cut_off=cut_off)
             self.open = None
@@ -111,7 +111,7 @@ class ActorStream:
             self._previous = entry
 
     def _begin_turn(self, entry: Entry, prompt: Prompt) -> None:
-        """Start a turn, which ends the work before it; a command may do nothing, so it only ends work that rests."""
+        """Start a turn, which ends the work before it; a command may do nothing, so it only ends resting work."""
         weak = prompt.kind in KINDS_NEEDING_WORK
         if self.open is not None and (self.open.at_rest or not weak):
             self.close(cut_off=False)
@@ -187,7 +187,7 @@ class ActorStream:
         return self._previous
 
     def _add_calls(self, stretch: WorkStretch, entry: Entry, message: str) -> int:
-        """Add the calls of a line; return how many it has."""
+        """Add the calls on a line; return how many there are."""
         blocks = [block for block in entry.message.blocks if block.type == "tool_use"] if entry.message else []
         for block in blocks:
             key = block.id or f"@{entry.offset}"

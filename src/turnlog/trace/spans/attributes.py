@@ -1,4 +1,4 @@
-"""Nodes -> spans: the attributes that tell backends what a span is, what it used and what it contains.
+"""Nodes -> spans: attributes that describe to backends what a span is, what it used and what it contains.
 
 Each payload is sent once, in the terms of OpenTelemetry's GenAI conventions, plus what Langfuse and OpenInference need.
 `claude_code.*` covers what the conventions don't.
@@ -79,7 +79,7 @@ def _split_by_price(tokens: PricedTokens) -> dict[str, int]:
 _OPENINFERENCE_KINDS = {"agent": "AGENT", "generation": "LLM", "tool": "TOOL"}
 _ERROR_TYPES = {"error": "tool_error", "denied": "denied", "interrupted": "interrupted"}
 _MAX_ERROR_CHARS = 500
-"""How many characters of a text explain why a span failed."""
+"""The maximum characters of the reason why a span failed."""
 
 SpanAttributes = dict[str, AttributeValue]
 
@@ -102,7 +102,7 @@ def build_span(
 
 
 def _get_shared_attributes(trace: Trace, contents: SpanContents, user: str | None) -> SpanAttributes:
-    """Return the attributes of every span of a trace, because some backends look at each span by itself."""
+    """Return the attributes shared by all spans in a trace, because some backends look at each span by itself."""
     if (shared := contents.shared.get((trace.id, user))) is None:
         shared = contents.shared[trace.id, user] = _build_trace_attributes(trace, contents, user)
     return shared
@@ -183,7 +183,7 @@ def _read_input_text(node: SpanNode, contents: SpanContents) -> str:
 
 
 def _read_output_text(node: SpanNode, contents: SpanContents) -> str:
-    """Return the last text of the model."""
+    """Return the model's last text."""
     texts = contents.get_texts(node.work)
     for answer in reversed(node.stretch.answers):
         if text := _join_texts(_list_answer_parts(texts, answer)):

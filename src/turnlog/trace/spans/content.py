@@ -1,7 +1,7 @@
-"""The texts in spans: redacted, shortened, each of them once.
+"""The text in spans: redacted, shortened, each piece once.
 
-One redactor reads the texts of a turn, or of a sub-agent, in the order of the file and learns the secrets on the way.
-So its placeholders depend only on earlier texts, no matter how often and in which order spans are built. A text that
+One redactor reads the text of a turn, or of a sub-agent, in file order and learns the secrets on the way.
+So its placeholders depend only on earlier text, no matter how often and in which order spans are built. A text that
 several spans contain is redacted once.
 """
 
@@ -43,7 +43,7 @@ class TraceContext(NamedTuple):
 
 
 class SpanContents:
-    """The texts of a session as one target receives them."""
+    """The text of a session as one target receives it."""
 
     def __init__(self, session: Session, policy: ContentPolicy = ContentPolicy()) -> None:
         self.session = session
@@ -54,11 +54,11 @@ class SpanContents:
 
     @property
     def is_silent(self) -> bool:
-        """Whether no texts at all are sent."""
+        """Whether no text is sent at all."""
         return self.policy.content == "none"
 
     def get_texts(self, work: ActorWork) -> WorkTexts:
-        """Return the texts of a turn, or of a sub-agent's work."""
+        """Return the text of a turn, or of a sub-agent's work."""
         if id(work) not in self._texts:
             self._texts[id(work)] = work, WorkTexts(work, self.policy)
         return self._texts[id(work)][1]
@@ -80,7 +80,7 @@ class SpanContents:
 
 
 class WorkTexts:
-    """The texts of one turn, or of one sub-agent."""
+    """The text of one turn, or of one sub-agent."""
 
     def __init__(self, work: ActorWork, policy: ContentPolicy) -> None:
         self._work = work
@@ -103,7 +103,7 @@ class WorkTexts:
         return self._entry_parts.get(index) or EntryParts([], {}, None)
 
     def find_part(self, index: int, kind: str, call: str) -> SpanPart | None:
-        """Return what an entry says about a call; one entry may contain thousands of calls or results."""
+        """Return what an entry contains about a call; one entry may contain thousands of calls or results."""
         if index not in self._parts:
             parts = self.read_parts(index).parts
             self._parts[index] = {(part.kind, part.id): part for part in reversed(parts)}
@@ -116,7 +116,7 @@ class WorkTexts:
 
 
 class TextCutter:
-    """Redacts texts and values as far as they are sent, and cuts off the rest."""
+    """Redacts the part of text and values that is sent, and cuts off the rest."""
 
     def __init__(self, limit: int, redactor: Redactor | None) -> None:
         self._limit = limit
@@ -133,7 +133,7 @@ class TextCutter:
         return start if len(start) <= limit else self._mark_cut(start, text)
 
     def cut_value(self, value: Any) -> Any:
-        """Return a JSON value as it is sent; a text if it is too long."""
+        """Return a JSON value as it is sent; a string if it is too long."""
         encoded = to_json_text(value)
         if self._redactor is None:
             return value if len(encoded) <= self._limit else self._mark_cut(encoded, encoded)
@@ -153,13 +153,13 @@ class TextCutter:
 
 
 class _CharBudget:
-    """The beginning of a JSON value, as far as its characters fit."""
+    """The part of a JSON value that fits a number of characters."""
 
     def __init__(self, size: int) -> None:
         self.left = size
 
     def clip_value(self, value: Any, depth: int = 0) -> Any:
-        """Return a value without what no longer fits."""
+        """Return the part of a value that still fits."""
         if isinstance(value, str):
             value = value[: self.left]
             self.left -= len(value)

@@ -9,30 +9,30 @@ from hashlib import sha256
 
 
 def build_trace_id(uuid: str) -> bytes:
-    """Build the id of the trace of the turn that an entry started."""
+    """Build the trace id for the turn that an entry started."""
     return _hash_id("turn", uuid, 16)
 
 
 def build_root_span_id(uuid: str) -> bytes:
-    """Build the id of the agent span of the work that an entry started."""
+    """Build the id of the agent span for the work that an entry started."""
     return _hash_id("root", uuid, 8)
 
 
 def build_generation_span_id(message: str) -> bytes:
-    """Build the id of the span of a request to the model, from the id of its message."""
+    """Build the span id for a request to the model, from the id of its message."""
     return _hash_id("msg", message, 8)
 
 
 def build_tool_span_id(call: str) -> bytes:
-    """Build the id of the span of a call."""
+    """Build the span id for a call."""
     return _hash_id("tool", call, 8)
 
 
 def build_agent_span_id(call: str, agent_id: str) -> bytes:
-    """Build the id of the span of a sub-agent; agent ids used to be short, so the call that started it is included."""
+    """Build the span id for a sub-agent; agent ids used to be short, so the call that started it is included."""
     return _hash_id("agent", f"{call}:{agent_id}", 8)
 
 
 def _hash_id(kind: str, name: str, size: int) -> bytes:
-    # Any text of a transcript may contain a lone surrogate.
+    # Any text in a transcript may contain a lone surrogate.
     return sha256(f"{kind}:{name}".encode("utf-8", "surrogatepass")).digest()[:size]

@@ -1,4 +1,4 @@
-"""The content of an entry in parts that tracing backends know: texts, thoughts, calls and results.
+"""The content of an entry in parts that tracing backends know: text, thinking, calls and results.
 
 Images and documents become a short text with their type and size; signatures and data that only the API can read are
 left out.
@@ -136,7 +136,7 @@ def shorten_name(name: str) -> str:
 
 
 def to_json_text(value: Any) -> str:
-    """Encode a value as JSON text; lone surrogates stay as they are."""
+    """Encode a value as JSON text, with lone surrogates unchanged."""
     try:
         return _JSON_ENCODER.encode(value).decode()
     except (UnicodeEncodeError, OverflowError, msgspec.MsgspecError, TypeError, RecursionError):

@@ -36,7 +36,7 @@ class Span(NamedTuple):
 
 
 class SessionSignals(NamedTuple):
-    """What is known about a session besides its files: signals of a hook, or that nobody writes to it any more."""
+    """What is known about a session besides its files: signals from a hook, or that it is no longer written."""
 
     at_rest: bool = False
     """The client has finished its turn (Stop): work that has come to rest is complete."""

@@ -25,9 +25,9 @@ class SpanTimes(NamedTuple):
     start: int
     end: int
     borrowed: bool = False
-    """A time was missing, and the time of a neighbour is used."""
+    """Whether a time was missing, so that a neighbour's is used."""
     clamped: bool = False
-    """The end came before the start, and was moved there."""
+    """Whether the end was before the start, and was moved there."""
 
 
 @lru_cache(4096)

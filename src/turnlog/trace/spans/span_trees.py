@@ -28,7 +28,7 @@ from turnlog.trace.spans.span_times import SpanTimes
 from turnlog.trace.spans.stretches import ActorWork, EndReport, StretchAnswer, WorkStretch
 
 _LAUNCHED_TEXT = "Async agent launched"
-"""The result text for an agent in the background; in sub-agents' files, some clients write nothing else."""
+"""The result text for a background agent; in sub-agents' files, some clients write nothing else."""
 
 
 def iter_end_reports(
@@ -37,7 +37,7 @@ def iter_end_reports(
     """Yield when the end of a sub-agent was reported, and when the session had continued after that."""
     reports = sorted(_iter_report_times(agent, call, caller, main))
     yield from (EndReport(report, certain=False) for report in reports)
-    # An agent that was stopped doesn't rest. Only the start of the next turn shows that none of its lines is merely
+    # An agent that was stopped doesn't rest. Only the start of the next turn shows that no line is merely
     # late.
     later = (work.start for work in main.works if work.start.index > turn.index and work.is_asked)
     if reports and (next_turn := next(later, None)) and (time := main.clock.read_time(next_turn)) is not None:
@@ -67,7 +67,7 @@ def _iter_entry_time(stream: ActorStream, entry: Entry) -> Iterator[int]:
 
 
 MAIN_AGENT_NAME = "claude-code"
-"""The agent that a person talks to."""
+"""The label of the agent that a person talks to."""
 
 
 class SpanNode(Struct):
@@ -120,7 +120,7 @@ class Trace(Struct):
     name: str
     nodes: list[SpanNode] = []
     settled: bool = True
-    """Nothing more is expected in it: all its spans are final."""
+    """Whether nothing more is expected in it, so that all its spans are final."""
 
 
 class _CallPlace(NamedTuple):
@@ -143,7 +143,7 @@ class _AgentPlace(NamedTuple):
 def build_session_traces(
     session: Session, signals: SessionSignals = SessionSignals(), *, first_turn: int = 1
 ) -> list[Trace]:
-    """Build the traces of a session in the order of the file; those of agents that no call started come last."""
+    """Build the traces of a session in file order; those of agents that no call started are last."""
     # A file of side-chain lines only may just start with them: that is clear when the session is over.
     entries = session.entries if signals.over else [entry for entry in session.entries if not entry.is_sidechain]
     collector = _TraceCollector(session, signals, ActorStream(session, entries, first_turn=first_turn))
@@ -166,7 +166,7 @@ class _TraceCollector:
             self._add_work(trace, main, None, work)
 
     def add_agents(self) -> None:
-        """Put each sub-agent below its call; calls of sub-agents may have sub-agents too."""
+        """Put each sub-agent below its call; sub-agents' calls may have sub-agents too."""
         waiting = list(self._session.agents)
         while True:
             placed = [agent for agent in waiting if agent.call_id in self._places]
@@ -207,7 +207,7 @@ class _TraceCollector:
         try:
             session = self._session.open_agent_session(agent)
         except Unreadable:
-            return None  # deleted meanwhile
+            return None  # deleted in the meantime
         return ActorStream(session, session.entries, is_agent=True, ends=ends)
 
     # -- nodes
@@ -271,7 +271,7 @@ class _TraceCollector:
             trace.settled = trace.settled and stretch.closed
 
     def _add_separate_requests(self, trace: Trace, node: SpanNode) -> None:
-        """Add separately billed requests of an answer, such as an advisor's, as generations below the answer's own."""
+        """Add an answer's separately billed requests, such as an advisor's, as generations below the answer's own."""
         answer = node.answer
         if answer is None or not answer.has_iterations:
             return
@@ -321,7 +321,7 @@ def _build_tool_frame(stream: ActorStream, call: Call, above: bytes, end: int) -
 
 
 def _list_entries(stretch: WorkStretch) -> list[Entry]:
-    """List the entries of a stretch's work, the last entry last."""
+    """List the entries of a stretch's work, ending with the last one."""
     lines = [answer.lines[-1] for answer in stretch.answers]
     results = [call.result for call in stretch.calls if call.result is not None]
     return [*lines, *results, stretch.last]
@@ -337,5 +337,5 @@ def _build_entry_key(session: Session, entry: Entry) -> str:
 
 
 def _to_global_key(session: Session, key: str) -> str:
-    """Return a key that is unique everywhere; one that is only a place in a file needs the session's id."""
+    """Return a globally unique key; one that is only a place in a file needs the session's id."""
     return f"{session.session_id}{key}" if key.startswith("@") else key

@@ -1,4 +1,4 @@
-"""Stretches: the work of a turn, or of a sub-agent, from one rest to the next.
+"""Stretches: the work in a turn, or by a sub-agent, from one rest to the next.
 
 A stretch is what the client's loop does in one go: answers and calls until it comes to rest. It rests at an answer
 without calls, at an API error and at an interruption. Work of the same turn after a rest (a hook that says continue,
@@ -21,7 +21,7 @@ from turnlog.session.turns import KINDS_NEEDING_WORK
 
 
 class StretchAnswer(Struct):
-    """An answer of the model, as far as it belongs to its stretch."""
+    """The part of a model's answer that belongs to its stretch."""
 
     key: str
     lines: list[Entry]
@@ -50,18 +50,18 @@ class WorkStretch(Struct):
 
     start: Entry
     continued: bool
-    """Whether other work of the same turn, or sub-agent, came before it."""
+    """Whether other work in the same turn, or by the same sub-agent, came before it."""
     last: Entry
     """The last entry of its work."""
     answers: list[StretchAnswer] = []
     calls: list[Call] = []
     at_rest: bool = False
     closed: bool = False
-    """Nothing later changes it."""
+    """Whether it can no longer change."""
     cut_off: bool = False
-    """It was closed because nothing more is expected, not by later entries."""
+    """Whether it was closed because nothing more is expected, not by later entries."""
     failed: bool = False
-    """Its last answer is an API error."""
+    """Whether its last answer is an API error."""
     interrupted: bool = False
     compacted: bool = False
     duration_ms: int | None = None
@@ -93,7 +93,7 @@ class ActorWork(Struct):
     pending: Entry | None = None
     """The last message after a rest."""
     compacting: bool = False
-    """A compaction came after a rest."""
+    """Whether a compaction came after a rest."""
 
     @property
     def is_asked(self) -> bool:
@@ -113,4 +113,4 @@ class EndReport(NamedTuple):
 
     time: int
     certain: bool
-    """It has ended even if it doesn't rest, because it was stopped."""
+    """Whether it was stopped, and so has ended even if it doesn't rest."""

@@ -49,14 +49,14 @@ def extend_path(parts: SplitResult, path: str) -> SplitResult:
 
 
 def to_langfuse_address(parts: SplitResult) -> SplitResult:
-    """Return where a Langfuse server accepts OTLP."""
+    """Return the OTLP address of a Langfuse server."""
     if parts.path.rstrip("/").endswith((LANGFUSE_PATH, LANGFUSE_PATH + TRACES_PATH)):
         return extend_path(parts, TRACES_PATH)
     return extend_path(parts, LANGFUSE_PATH + TRACES_PATH)
 
 
 def check_headers(headers: Mapping[str, str], where: str) -> dict[str, str]:
-    """Check headers and lowercase their names; their values are credentials, so no error repeats them."""
+    """Check headers and lowercase their names; their values are credentials, so errors never repeat them."""
     for name, value in headers.items():
         if not _HEADER_NAME.fullmatch(name) or not (value.isascii() and value.isprintable()):
             raise UsageError(f"{where}: header {name!r} contains invalid characters; check how it was set")
@@ -94,7 +94,7 @@ def find_target_proxy(parts: SplitResult, environ: Mapping[str, str]) -> str | N
 
 
 def find_certificate(path: str | None, where: str) -> str | None:
-    """Return the path of an existing file of certificates."""
+    """Return the path of an existing certificate file."""
     if not path:
         return None
     file = Path(path).expanduser()

@@ -16,7 +16,7 @@ from turnlog.network.addresses import format_public_address, is_loopback
 if TYPE_CHECKING:
     from turnlog.trace.spans.content import ContentLevel, ContentPolicy
 
-# Headers that choose a project of a backend; these are not secret.
+# Headers that select a project in a backend; these are not secret.
 _PROJECT_HEADERS = (
     "x-project-name",
     "x-mlflow-experiment-id",
@@ -42,11 +42,11 @@ class TraceTarget:
     url: str = field(repr=False)
     """Where requests are posted."""
     headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
-    """Additional headers of every request, with lowercase names. They include the credentials."""
+    """Additional headers for every request, with lowercase names. They include the credentials."""
     identity: str = ""
-    """Distinguishes two projects of one backend without being secret, such as the public key of Langfuse."""
+    """Distinguishes two projects in one backend without being secret, such as Langfuse's public key."""
     content: ContentLevel = "redacted"
-    """How much of the texts is sent: full, redacted or none."""
+    """How much text is sent: full, redacted or none."""
     limit: int = 20_000
     """How many characters of one text are sent."""
     nest: bool = False
@@ -71,7 +71,7 @@ class TraceTarget:
 
     @cached_property
     def key(self) -> str:
-        """An identifier of the place, which stays the same even if the name, key or password changes.
+        """An identifier of the place, which does not change with the name, key or password.
 
         Everything after the server's name is hashed, because some backends have tokens in their paths.
         """
@@ -99,7 +99,7 @@ class TraceTarget:
         return any(True for _ in self._iter_secrets())
 
     def hide_secrets(self, text: str) -> str:
-        """Remove the credentials from the text of a server."""
+        """Remove the credentials from a server's text."""
         for secret in sorted({*self._iter_secrets(), *self._iter_path_tokens()}, key=len, reverse=True):
             text = text.replace(secret, "[secret]")
         return text

@@ -70,7 +70,7 @@ _BOOL_RULE: tuple[ValueCheck, str] = (lambda value: isinstance(value, bool), "tr
 _TEXT_RULE: tuple[ValueCheck, str] = (_is_text, "a text")
 _VARIABLE_RULE: tuple[ValueCheck, str] = (_is_variable, "the name of an environment variable")
 
-# key -> the check of its value, and what the check expects
+# key -> the check for its value, and what the check expects
 _VALUE_RULES: dict[str, tuple[ValueCheck, str]] = {
     "kind": (lambda value: value in ("otlp", "langfuse"), '"otlp" or "langfuse"'),
     "content": (lambda value: value in ("full", "redacted", "none"), '"full", "redacted" or "none"'),
@@ -190,7 +190,7 @@ def _build_guarded(make: Callable[[], TraceTarget], choices: ConfigTable) -> Tra
 
 
 def _build_from_table(name: str, table: ConfigTable, environ: Mapping[str, str], shared: ConfigTable) -> TraceTarget:
-    """Build the target that a table of the file describes."""
+    """Build the target that a table in the file describes."""
     where = f"[trace.targets.{name}]"
     own = {**shared, **_resolve_variables(_check_table(table, where, {*_VALUE_RULES}), environ, where)}
     return _build_guarded(partial(_build_target, name, own, environ, f"config.toml: {where}"), own)

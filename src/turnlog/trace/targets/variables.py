@@ -44,7 +44,7 @@ def has_otel(environ: Environ) -> bool:
 
 
 def build_otel_target(environ: Environ, **choices: Any) -> TraceTarget:
-    """Build the target of OTEL_EXPORTER_OTLP_*."""
+    """Build the target from OTEL_EXPORTER_OTLP_*."""
     name, value = _read_otel_variable(environ, "ENDPOINT") or ("", "")
     parts = address.parse_target_address(value, name)
     if name == f"{_OTEL_PREFIX}_ENDPOINT":
@@ -75,7 +75,7 @@ def has_langfuse(environ: Environ) -> bool:
 
 
 def build_langfuse_from_environment(environ: Environ, **choices: Any) -> TraceTarget:
-    """Build the target of LANGFUSE_*."""
+    """Build the target from LANGFUSE_*."""
     public, secret = _read_langfuse_variable(environ, "PUBLIC_KEY"), _read_langfuse_variable(environ, "SECRET_KEY")
     for key, name in ((public, "LANGFUSE_PUBLIC_KEY"), (secret, "LANGFUSE_SECRET_KEY")):
         if key is None:
@@ -97,7 +97,7 @@ def build_langfuse_target(
     headers: Environ | None = None,
     **rest: Any,
 ) -> TraceTarget:
-    """Build the target of a Langfuse project from its two keys."""
+    """Build the target for a Langfuse project from its two keys."""
     parts = address.to_langfuse_address(address.parse_target_address(host, where))
     own = {
         "authorization": "Basic " + b64encode(f"{public}:{secret}".encode()).decode(),
@@ -109,7 +109,7 @@ def build_langfuse_target(
 
 
 def _read_otel_variable(environ: Environ, what: str) -> tuple[str, str] | None:
-    """Return a variable of OpenTelemetry and its value; an empty one counts as not set."""
+    """Return an OpenTelemetry variable and its value; an empty one counts as not set."""
     for name in (f"{_OTEL_PREFIX}_TRACES_{what}", f"{_OTEL_PREFIX}_{what}"):
         if value := environ.get(name, "").strip():
             return name, value

@@ -10,6 +10,6 @@ class SpanBatch(NamedTuple):
 
     trace: bytes
     spans: tuple[bytes, ...]
-    """The ids of its spans, without repetitions."""
+    """The ids of its spans, without duplicates."""
     body: bytes
     """The request as it is sent: OTLP protobuf, compressed. The same spans give the same bytes."""

@@ -216,7 +216,7 @@ def _encode_span(span: Span, head: bytes) -> bytes:
 
 
 def _encode_attributes(before: bytes, items: Iterable[tuple[str, AttributeValue]]) -> list[bytes]:
-    """Encode attributes in pieces, to be joined once, because most of the data is long texts."""
+    """Encode attributes in pieces, to be joined once, because most of the data is long text."""
     pieces: list[bytes] = []
     for key, value in items:
         if isinstance(value, str):

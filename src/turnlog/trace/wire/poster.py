@@ -1,7 +1,7 @@
-"""Post a request to a target, and judge its response.
+"""Posts a request to a target, and interprets its response.
 
 One connection is kept alive for many requests. A request is sent once: the caller decides whether to send it again, and
-counts what may have arrived twice. Redirects are not followed, so credentials only go to the server that was named.
+counts what may have arrived twice. Redirects are not followed, so credentials are only sent to the configured server.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _MESSAGE_FIELDS = ("message", "error", "detail", "details", "errorMessage", "err
 
 
 class Rejection(NamedTuple):
-    """Spans that a server says it rejected, in a response that accepts the request."""
+    """Spans that a server rejected, in a response that accepts the request."""
 
     spans: int
     words: str
@@ -85,7 +85,7 @@ def _find_message(reply: Any, depth: int = 3) -> str:
 
 
 def to_printable_line(text: str) -> str:
-    """Put a text on one line, without unprintable characters."""
+    """Put text on one line, without unprintable characters."""
     return " ".join("".join(char if char.isprintable() else " " for char in text).split())
 
 
@@ -113,7 +113,7 @@ _CONNECTION_ERRORS = (OSError, http.client.HTTPException, UnicodeError)  # the l
 _SECONDS_TEXT = re.compile(r"\d{1,12}(\.\d+)?")
 _RETRY_STATUSES = frozenset({407, 408, 425, 429})
 _UNSURE_STATUSES = frozenset({500, 502, 504})
-"""The server failed, perhaps after it took the spans: a gateway doesn't know what became of a request."""
+"""Statuses of a server that failed, perhaps after it took the spans: a gateway can't know that."""
 _PAGE_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 
 
@@ -121,9 +121,9 @@ class PostAccepted(NamedTuple):
     """The backend has it."""
 
     partial: str | None = None
-    """Its message about spans that it rejected all the same."""
+    """Its message about spans that it rejected nevertheless."""
     rejected: int = 0
-    """How many spans it says it rejected."""
+    """How many spans it reports as rejected."""
 
 
 class PostDeferred(NamedTuple):
@@ -131,9 +131,9 @@ class PostDeferred(NamedTuple):
 
     reason: str
     after: float | None = None
-    """After how many seconds the server wants another attempt."""
+    """How many seconds the server wants us to wait before the next attempt."""
     unsure: bool = False
-    """The whole request was sent and no response came back: it may have arrived."""
+    """Whether the whole request was sent without a response, so that it may have arrived."""
 
 
 class PostTooLarge(NamedTuple):
@@ -243,7 +243,7 @@ class Poster:
         return PostRefused(status, reason)
 
     def _get_connection(self) -> http.client.HTTPConnection:
-        """Return the connection of the last request if the server still holds it, else a new one."""
+        """Return the connection of the last request if the server still keeps it open, otherwise a new one."""
         if self._connection is not None and (self._connection.sock is None or _has_data(self._connection)):
             self.close()
         if self._connection is None:

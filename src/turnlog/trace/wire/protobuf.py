@@ -1,4 +1,4 @@
-"""Protobuf's wire format, as much of it as OTLP needs: written by joining bytes, read field by field.
+"""The part of Protobuf's wire format that OTLP needs: written by joining bytes, read field by field.
 
 A message is a sequence of fields, each a tag (its number and type) and a value. Importing a library for that takes
 longer than encoding a whole session.
@@ -15,7 +15,7 @@ _FIXED_BYTES = {FIXED64: 8, FIXED32: 4}
 
 @lru_cache(maxsize=1 << 16)
 def encode_varint(number: int) -> bytes:
-    """Encode a number from 0 on in as few bytes as possible."""
+    """Encode a non-negative number in as few bytes as possible."""
     encoded = bytearray()
     while number > 0x7F:
         encoded.append(number & 0x7F | 0x80)
@@ -30,7 +30,7 @@ def encode_tag(field: int, wire: int = CHUNK) -> bytes:
 
 
 def encode_chunk(before: bytes, content: bytes) -> bytes:
-    """Encode a field that contains a text or a message, after its tag."""
+    """Encode a field that contains text or a message, after its tag."""
     return b"".join((before, encode_varint(len(content)), content))
 
 

@@ -1,10 +1,10 @@
-"""Run the calls of an answer: each is checked, allowed or refused, run, and recorded.
+"""Runs the calls in an answer: each is checked, allowed or refused, run, and recorded.
 
 Calls that change nothing run in parallel; any other call runs alone, after the calls before it and before those after
 it. The thread of the turn asks for permission in the order of the calls.
 
-A call runs in the folder in which it was checked: other calls may change the folder in between, and what was allowed in
-one folder may do harm in another.
+A call runs in the folder in which it was checked: other calls may change the folder in between, and a call allowed in
+one folder may be harmful in another.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ class CallRunner:
         return admission._replace(refusal=CallResult(text, REJECTED_CALL_RECORD, is_error=True))
 
     def _replace_input(self, admission: Admission, tool: Tool, arguments: Object) -> Admission:
-        """Check a call again whose input the person changed: their permission does not cover what rules deny."""
+        """Check a call again after the person changed its input: their permission does not override deny rules."""
         try:
             call = admission.call._replace(arguments=validate_input(admission.call.name, tool.schema, arguments))
         except ToolError as error:
@@ -165,7 +165,7 @@ class CallRunner:
     def _run_in_parallel(
         self, admitted: list[tuple[PendingCall, Tool, Workspace]], cancel: Cancel, results: dict[str, CallResult]
     ) -> None:
-        """Run calls in parallel and record the results in the order of the calls, which is that of the next request."""
+        """Run calls in parallel and record the results in the order of the calls, as in the next request."""
         folders = [place.cwd for _, _, place in admitted]
         for (call, _, place), before, outcome in zip(
             admitted, folders, self._iterate_outcomes(admitted, cancel), strict=True

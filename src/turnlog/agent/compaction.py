@@ -1,4 +1,4 @@
-"""Make room in the context window: clear old results first, and if that is not enough, summarize everything.
+"""Makes room in the context window: clears old results first and, if that is not enough, summarizes everything.
 
 The summary request is the conversation with one more message, so that the prompt cache works. If the API says that it
 is too long, the request is repeated with less and less: without results, then with the newer half, then a quarter.
@@ -31,7 +31,7 @@ _MIN_FREED_SHARE = 0.1
 _CHARS_PER_TOKEN = 4
 """Approximate."""
 _CHARS_PER_PICTURE = 6000
-"""The size at which a picture is estimated."""
+"""The estimated size of a picture."""
 _TOO_LONG_PATTERN = re.compile(
     r"(?:prompt|input) is too long|exceeds? (?:the )?context (?:limit|window)", re.IGNORECASE
 )
@@ -87,7 +87,7 @@ def get_window_tokens(setup: AgentSetup) -> int:
 
 
 class RequestBuilder(Protocol):
-    """Builds the next request of a loop."""
+    """Builds the loop's next request."""
 
     def __call__(self, further: str = "", conversation: AgentConversation | None = None) -> ModelRequest:
         """Build the request; `further` is an additional question that is not part of the conversation."""

@@ -33,10 +33,10 @@ class AgentConversation:
     ) -> None:
         self.preface = list(preface)
         self._thought_by = dict(thought_by or {})
-        """The model that wrote each thinking block, by signature: no other model accepts it."""
+        """The model that wrote each thinking block, by signature: other models reject it."""
         self._messages: list[MessageBlock] = []
         self._settled: list[MessageBlock] = []
-        """The oldest messages in the form in which they are sent, up to the first cache mark; only appended to."""
+        """The oldest messages in the form in which they are sent, up to the first cache mark; append-only."""
         self._settled_for: tuple[object, ...] = ()
         self.cleared: set[str] = set()
         """Ids of calls whose results are no longer sent."""
@@ -56,7 +56,7 @@ class AgentConversation:
         self._append_content("user", to_blocks(content))
 
     def add_answer(self, content: Iterable[Object], model: str) -> None:
-        """Add an answer of the model, without thinking at its end, which the API would reject."""
+        """Add the model's answer, without thinking at its end, which the API would reject."""
         blocks = drop_final_thinking(dict(block) for block in content if not _is_empty_text(block))
         self._thought_by.update(
             {get_thinking_signature(block): model for block in blocks if block.get("type") in _THINKING_TYPES}
@@ -84,7 +84,7 @@ class AgentConversation:
         self.used = 0
 
     def iterate_shorter(self) -> Iterator[AgentConversation]:
-        """Yield ever shorter versions: without results, then the newer half, a quarter …; never only one message."""
+        """Yield ever shorter versions: without results, then the newer half, a quarter …; never a single message."""
         results = self.cleared | {str(block.get("tool_use_id")) for block in self.list_uncleared_results()}
         answers = [place for place, message in enumerate(self._messages) if message["role"] == "assistant"]
         messages: list[MessageBlock] = self._messages
@@ -96,7 +96,7 @@ class AgentConversation:
             messages = [{"role": "user", "content": LEFT_OUT_TEXT}, *self._messages[answers[0] if answers else 0 :]]
 
     def build_messages(self, model: str, further: str = "") -> ConversationMessages:
-        """Return the messages for a model, with the preface, cache marks and a `further` question, changing none."""
+        """Return the messages for a model with the preface, cache marks and a `further` question; the originals don't change."""
         self._freeze_old_messages(model)
         rest = [self._build_message(place, model) for place in range(len(self._settled), len(self._messages))]
         if further and rest and rest[-1]["role"] == "user":
@@ -153,14 +153,14 @@ class AgentConversation:
 
 
 def to_blocks(content: MessageContent) -> list[MessageBlock]:
-    """Return content as blocks without empty texts, which the API rejects."""
+    """Return content as blocks without empty text, which the API rejects."""
     if isinstance(content, str):
         return [{"type": "text", "text": content}] if content.strip() else []
     return [dict(block) for block in content if not _is_empty_text(block)]
 
 
 def drop_final_thinking(content: Iterable[MessageBlock]) -> list[MessageBlock]:
-    """Return an answer without thinking at its end; nothing if it was only thinking."""
+    """Return an answer without thinking at its end; empty if it was only thinking."""
     blocks = list(content)
     while blocks and blocks[-1].get("type") in _THINKING_TYPES:
         blocks.pop()
@@ -168,7 +168,7 @@ def drop_final_thinking(content: Iterable[MessageBlock]) -> list[MessageBlock]:
 
 
 def find_open_server_calls(content: Sequence[Object]) -> list[Object]:
-    """Return the calls of the server's own tools that have no result in the answer."""
+    """Return the calls to the server's own tools that have no result in the answer."""
     answered = {block.get("tool_use_id") for block in content if str(block.get("type")).endswith("_tool_result")}
     return [block for block in content if block.get("type") in _SERVER_CALL_TYPES and block.get("id") not in answered]
 
@@ -200,7 +200,7 @@ def _is_empty_text(block: Object) -> bool:
 
 
 def _add_cache_mark(content: Sequence[MessageBlock]) -> list[MessageBlock]:
-    """Mark the end of the content as a point up to which the API may cache."""
+    """Mark the end of the content as a point where the API may cache."""
     if not content or content[-1].get("type") in _THINKING_TYPES:
         return list(content)
     return [*content[:-1], {**content[-1], "cache_control": _CACHE_MARK}]

@@ -1,4 +1,4 @@
-"""Run sub-agents: the same loop with its own conversation, record and tools."""
+"""Runs sub-agents: the same loop with its own conversation, record and tools."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from turnlog.model.cancel import Cancel
 from turnlog.model.failures import RequestCancelled
 
 TOOLS_DENIED_TO_AGENTS = frozenset({"Task", "AskUserQuestion", "ExitPlanMode", "TodoWrite"})
-"""Tools that a sub-agent does not get: it starts no others and asks nobody."""
+"""Tools that a sub-agent does not get: it can't start others or ask the person."""
 
 
 class InnerLoop(Protocol):

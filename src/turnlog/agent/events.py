@@ -21,7 +21,7 @@ class AnswerStreamed(Struct, frozen=True):
 
     event: ModelEvent
     agent: str | None = None
-    """The call of the sub-agent it belongs to; None for the session itself."""
+    """The call that started the sub-agent it belongs to; None for the session itself."""
 
 
 class EntryWritten(Struct, frozen=True):
@@ -91,7 +91,7 @@ class TurnEnded(Struct, frozen=True):
     reason: str
     """`finished`, `interrupted`, `max_turns`, `budget`, `error`."""
     text: str
-    """The last text of the model, or the error."""
+    """The model's last text, or the error."""
     milliseconds: int
     turns: int
     """The number of requests."""

@@ -1,4 +1,4 @@
-"""Keep the client's API keys out of reach of the commands it runs; process memory only on Linux.
+"""Keeps the client's API keys out of reach of the commands it runs; process memory only on Linux.
 
 A command runs as the same user as the client, so three routes to the key must be closed before the first command
 starts:
@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 KEY_PREFIXES = ("ANTHROPIC_", "CLAUDE_CODE_")
-"""Variables of the client, its keys and tokens among them."""
+"""The client's variables, including its keys and tokens."""
 _KEY_NAMES = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN")
 _MIN_KEY_CHARS = 8
 """A shorter value is not a key and would match unrelated text."""
@@ -29,7 +29,7 @@ _STAT_ARG_START, _STAT_ENV_END = 45, 48
 
 
 def build_child_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables for a child process: none of the client's, and none that contains one of its keys."""
+    """Return the variables for a child process, without the client's own and any that contain one of its keys."""
     keys = _list_key_values(environ)
     return {
         name: value
@@ -60,7 +60,7 @@ def _list_key_values(environ: Mapping[str, str]) -> list[str]:
 
 
 def _overwrite_start_memory(ctypes: Any, texts: Iterable[str]) -> None:
-    """Overwrite texts in the memory where the kernel put the arguments and variables of this process."""
+    """Overwrite strings in the memory where the kernel put the arguments and variables of this process."""
     import os
 
     try:

@@ -1,4 +1,4 @@
-"""The loop: ask the model, run its calls, return the results, and repeat until it calls nothing more.
+"""The loop: ask the model, run its calls, return the results, and repeat until it makes no more calls.
 
 Everything is on disk before an event reports it. An API error, a limit or an interrupt ends the turn, never the
 program.
@@ -52,7 +52,7 @@ CONTINUE_INSTRUCTION = (
 INTERLEAVED_THINKING_BETA = "interleaved-thinking-2025-05-14"
 """The beta that lets a model think between tool calls."""
 PAUSED_STOP_REASON = "pause_turn"
-"""The stop reason of an answer that the server continues when it gets the answer back, for its long-running tools."""
+"""The stop reason of an answer that the server continues when it gets it back, for its long-running tools."""
 _MAX_CONTINUATIONS = 3
 """How many times to continue an answer that hit its token limit."""
 _MAX_PAUSES = 10
@@ -105,7 +105,7 @@ class AgentLoop:
     def run_turn(self, content: MessageContent, cancel: Cancel, **fields: Any) -> TurnEnded:
         """Run one turn, from the person's prompt until the model stops."""
         if not cancel.is_set:
-            self._make_room(cancel)  # before the prompt, which a summary would swallow
+            self._make_room(cancel)  # before the prompt, which would otherwise become part of the summary
         self.record.write_prompt(content, **fields)
         self.conversation.add_user_content(content)
         return self.run_to_rest(cancel)
@@ -134,7 +134,7 @@ class AgentLoop:
         return ended
 
     def _iterate_steps(self, cancel: Cancel) -> Iterator[str]:
-        """Yield the text of each answer; a step is one request and the calls of its answer."""
+        """Yield the text of each answer; a step is one request and the calls in its answer."""
         requests, continuations, pauses = 0, 0, 0
         while True:
             self.spent.check_limits(self.setup.limits, requests)
@@ -170,7 +170,7 @@ class AgentLoop:
             self.conversation.add_user_content(text)
 
     def _record_halt(self, halted: TurnHalted) -> None:
-        """Record that the person stopped the turn during calls; the model learns of it with the next prompt."""
+        """Record that the person stopped the turn during calls; the model is told with the next prompt."""
         self.conversation.add_results(halted.results)
         self.record.write_interruption(for_tool=True)
         self.conversation.add_user_content(INTERRUPTED_CALL_TEXT)
@@ -211,7 +211,7 @@ class AgentLoop:
         return self._create_compactor().ask_with_more_room(partial(self._request_answer, cancel), cancel)
 
     def _request_answer(self, cancel: Cancel) -> ModelAnswer:
-        """Request an answer and record it block by block when it is complete, or as far as it got."""
+        """Request an answer and record it block by block when it is complete, or the part that arrived."""
         assembler, start = AnswerAssembler(), time.monotonic()
         try:
             for event in self.setup.model.stream(self.build_request(), cancel):
@@ -356,7 +356,7 @@ class AgentLoop:
 
 
 class SharedState:
-    """State that all actors of a session share."""
+    """State that all actors in a session share."""
 
     def __init__(self, folder: Path) -> None:
         self.files = SeenFiles()

@@ -1,4 +1,4 @@
-"""Model names and their aliases, which stand for the newest model of a family."""
+"""Model names and their aliases, which mean the newest model in a family."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from turnlog.agent.tools.tool import Question
 
 
 class PermissionAnswer(NamedTuple):
-    """The answer of a person to a call that needs permission."""
+    """A person's answer to a call that needs permission."""
 
     verdict: Literal["once", "always", "no", "nobody"]
     """`always` writes the suggested rules; `nobody` means that no one could answer."""
@@ -30,7 +30,7 @@ class Person(Protocol):
         ...
 
     def answer(self, question: Question) -> Mapping[str, Any] | None:
-        """Ask a question or for approval of a plan; None if they decline."""
+        """Ask a question, or for approval of a plan; None if they decline."""
         ...
 
 
@@ -40,7 +40,7 @@ class Nobody:
     def permit(
         self, name: str, arguments: Mapping[str, Any], decision: Decision, agent: str | None
     ) -> PermissionAnswer:
-        """Deny the call; the model learns why and continues."""
+        """Deny the call; the model is told why and continues."""
         return PermissionAnswer("nobody")
 
     def answer(self, question: Question) -> Mapping[str, Any] | None:

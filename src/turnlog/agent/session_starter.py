@@ -1,4 +1,4 @@
-"""Start or resume a session from options, settings and the environment."""
+"""Starts or resumes a session from options, settings and the environment."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class StartOptions(NamedTuple):
     resume: str | None = None
     """The session to resume: its id, a title or a path."""
     is_continued: bool = False
-    """Resume the newest session of the folder."""
+    """Resume the newest session in the folder."""
     is_forked: bool = False
     session_id: str | None = None
     mode: str | None = None
@@ -77,7 +77,7 @@ class StartedSession(NamedTuple):
     resumed: ResumableSession | None = None
 
     def close(self) -> None:
-        """Release everything that the session holds: background commands and the lock on its file."""
+        """Release everything that the session uses: background commands and the lock on its file."""
         self.loop.shared.shells.close()
         self.owner.close()
 
@@ -109,7 +109,7 @@ class SessionStarter:
 
     @property
     def key_source(self) -> str:
-        """The variable that holds the API key, as print mode reports it."""
+        """The variable with the API key, as print mode reports it."""
         names = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
         return next((name for name in names if self.environ.get(name)), "none")
 
@@ -275,7 +275,7 @@ def derive_start_options(options: StartOptions, resume: str | None = None) -> St
 
 
 def _recall_seen_file(shared: SharedState, seen: SeenFile) -> None:
-    """Tell the tools which file contents the model knows: the current ones, if nobody wrote the file since."""
+    """Tell the tools which file contents the model knows: the current ones, unless the file was written since."""
     path = Path(seen.path)
     try:
         status = path.stat()

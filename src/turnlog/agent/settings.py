@@ -4,10 +4,11 @@
     local     .claude/settings.local.json        project   .claude/settings.json
     user      <config>/settings.json
 
-Lists of all layers are joined; for other values the highest layer wins. A file that can't be read, or whose deny or ask
-rules can't be read, prevents the start, so that no prohibition is lost (Claude Code continues without the file). Other
-malformed values are ignored with a warning, and unknown ones are ignored. The project's own files (local and project)
-come with a checkout: until the folder is trusted, they can forbid but not allow, and their other values have no effect.
+Lists from all layers are joined; for other values the highest layer wins. A file that can't be read, or whose deny or
+ask rules can't be read, prevents the start, so that no prohibition is lost (Claude Code continues without the file).
+Other malformed values are ignored with a warning, and unknown ones are ignored. The project's own files (local and
+project) come with a checkout: until the folder is trusted, they can forbid but not allow, and their other values have
+no effect.
 """
 
 from __future__ import annotations
@@ -193,7 +194,7 @@ def _read_layer_file(name: str, path: Path, root: Path) -> SettingsLayer | None:
 
 
 def _read_values(read: Callable[[], bytes]) -> Mapping[str, Any] | str | None:
-    """Return the settings in a text, or a description of what is wrong with them; None if there is no file."""
+    """Parse settings, or return a description of what is wrong with them; None if there is no file."""
     try:
         values = decode_settings(read())
     except (FileNotFoundError, NotADirectoryError):
@@ -231,7 +232,7 @@ def _read_named_file(path: Path) -> bytes:
 
 
 def decode_settings(data: bytes) -> Mapping[str, Any] | str:
-    """Return the object in a JSON text, or a description of what is wrong with it."""
+    """Parse a JSON object, or return a description of what is wrong with it."""
     try:
         found = msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf").strip() or b"{}")
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -240,7 +241,7 @@ def decode_settings(data: bytes) -> Mapping[str, Any] | str:
 
 
 def _describe_json_error(data: bytes, error: Exception) -> str:
-    """Describe why a text is not JSON, and on which line."""
+    """Describe why text is not JSON, and on which line."""
     try:
         json.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError as problem:
@@ -270,13 +271,13 @@ def add_rules(path: Path, kind: RuleKind, rules: Sequence[str], *, root: Path) -
 def rewrite_settings(
     path: Path, change: Callable[[Mapping[str, Any]], Mapping[str, Any] | None], trouble: str, *, root: Path
 ) -> None:
-    """Change the object in a file, keeping the file's style; a malformed file is an error and stays as it is."""
+    """Change the object in a file, keeping the file's style; refuse to change a malformed file."""
     old = read_whole_file(path) if path.exists() else None
     text = old.data.decode("utf-8-sig", "replace") if old else "\n"
     values = decode_settings(old.data) if old else {}
     changed = values if isinstance(values, str) else change(values)
     if changed is None or isinstance(changed, str):
-        raise TurnlogError(f"{path}: {changed or trouble}; fix it first, nothing was written")
+        raise TurnlogError(f"{path}: {changed or trouble}; nothing was written; fix it first")
     if changed == values:
         return
     indent = re.search(r"\n([ \t]+)\"", text)

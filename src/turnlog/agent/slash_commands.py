@@ -70,7 +70,7 @@ def _split_command(text: str) -> tuple[str, str]:
 
 
 def is_slash_command(text: str) -> bool:
-    """Return whether a text is a command as Claude Code defines it: a slash and a name that is not an existing path."""
+    """Return whether text is a command as Claude Code defines it: a slash and a name that is not an existing path."""
     first = text.split(maxsplit=1)[0] if text.strip() else ""
     return re.fullmatch(r"/[\w:-]+", first) is not None and not Path(first).exists()
 

@@ -1,4 +1,4 @@
-"""Read small files from untrusted folders, but no devices, pipes or huge files."""
+"""Reads small files from untrusted folders, but never devices, pipes or huge files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Count what a session has used and spent, and enforce its limits."""
+"""Counts what a session has used and spent, and enforces its limits."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def _select_tool_names(wanted: Sequence[str]) -> list[str]:
 
 
 class LazyTool(DescribedTool):
-    """A tool that loads on its first call: most sessions use a few tools, many none."""
+    """A tool that loads on its first call: most sessions use few tools or none."""
 
     def __init__(self, name: str, *constructor_args: object) -> None:
         self._name = name

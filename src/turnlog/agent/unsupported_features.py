@@ -1,4 +1,4 @@
-"""Find Claude Code features that are configured but that turnlog lacks, so that none is dropped silently.
+"""Finds Claude Code features that are configured but that turnlog lacks, so that none is dropped silently.
 
 A hook that can block a call or a prompt is a guard. Without it, a session may do more than its owner wants, so the
 session starts only after the person agrees (`--ignore-hooks`, or the console's question). Every other feature is a
@@ -100,7 +100,7 @@ def describe_hooks(where: str, hooks: Any) -> Iterator[UnsupportedFeature]:
 
 
 def _has_hook(matchers: Any) -> bool:
-    """Return whether any hook is set; malformed ones count, since nobody knows what they should block."""
+    """Return whether any hook is set; malformed ones count, since it is unknown what they should block."""
     if not isinstance(matchers, list):
         return bool(matchers)
     return any(not isinstance(one, Mapping) or bool(one.get("hooks", True)) for one in matchers)
@@ -170,7 +170,7 @@ def _find_servers(root: Path, config_dir: Path) -> Iterator[UnsupportedFeature]:
 
 
 def _read_object(path: Path) -> Mapping[str, Any]:
-    """Return the object in a file; empty if it can't be read, which is for Claude Code to report."""
+    """Return the object in a file; empty if it can't be read, which Claude Code reports."""
     try:
         values = decode_settings(read_small_file(path, MAX_CONFIG_BYTES))
     except (OSError, ValueError):

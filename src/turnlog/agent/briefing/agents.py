@@ -60,7 +60,7 @@ def load_agent_types(
     *,
     ignores_hooks: bool = False,
 ) -> dict[str, AgentType]:
-    """Return all sub-agent types for a folder by name; `warn` receives a line for each skipped file."""
+    """Return all sub-agent types for a folder, by name; `warn` receives a line for each skipped file."""
     types = {kind.name: kind for kind in BUILT_IN_AGENT_TYPES}
     places = [(config_dir, None), *((folder / ".claude", folder) for folder in _list_project_folders(cwd))]
     for place, root in places:
@@ -76,7 +76,7 @@ def load_agent_types(
 
 
 def _list_agent_files(folder: Path, root: Path | None, warn: Callable[[str], object]) -> Iterator[Path]:
-    """Yield the definition files in a folder; a project's only if they are inside it, lest it have any file sent."""
+    """Yield the definition files in a folder; a project's only if inside it, so that it can't send any file."""
 
     def belongs(path: Path) -> bool:
         if root is None or not leaves_folder(path, root):

@@ -4,11 +4,11 @@
     from the top of the tree to the working folder, in each:
         CLAUDE.md, .claude/CLAUDE.md, .claude/rules/**/*.md, CLAUDE.local.md
 
-`@path` in a text imports that file after it, up to five levels deep and each file once; in code it is plain text. A
+`@path` in a file imports that file after it, up to five levels deep and each file once; in code it is plain text. A
 repository must not be able to send any file of the machine: its files count only if they are really inside the folder
 where they were found, and they import only files that are really inside the working folder, unless the person approved
-more (Claude Code asks). They can't import or link to a file that a rule forbids to read, either. Links in the person's
-own config folder are allowed. A warning names each skipped file. Everything goes into one reminder before the first
+more (Claude Code asks). They also can't import or link to a file that a rule forbids reading. Links in the person's
+own config folder are allowed. A warning names each skipped file. Everything is sent in one reminder before the first
 prompt.
 """
 
@@ -147,7 +147,7 @@ class _MemorySearch:
                 yield from self.read_file(imported, kind, depth + 1)
 
     def _is_in_project(self, path: Path, root: Path, name: str) -> bool:
-        """Return whether a file or folder of a project is inside it; warns if it exists outside."""
+        """Return whether a project's file or folder is inside it; warn if it exists outside."""
         if self._external or not leaves_folder(path, root):
             return True
         if _path_exists(path):
@@ -155,7 +155,7 @@ class _MemorySearch:
         return False
 
     def _may_read(self, path: Path, name: str) -> bool:
-        """Return whether no rule forbids reading a file that a project names; warns if one does."""
+        """Return whether a file that a project names may be read; warn if a rule forbids it."""
         if not _path_exists(path) or not self._is_unreadable(path):
             return True
         self._warn(f"{name} leads to {os.path.realpath(path)}, which a rule forbids reading; it is not sent")

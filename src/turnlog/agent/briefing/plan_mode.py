@@ -18,7 +18,7 @@ PLAN_MODE_ENDED_REMINDER = "The person has ended plan mode: changes are possible
 
 
 class PlanModeTracker:
-    """Tracks whether the model knows about plan mode; the text before the first prompt may tell it."""
+    """Tracks whether the model has been told about plan mode, possibly in the text before the first prompt."""
 
     def __init__(self, loop: AgentLoop) -> None:
         self._loop = loop

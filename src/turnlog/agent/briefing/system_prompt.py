@@ -1,6 +1,6 @@
-"""The system prompt, which contains no time and no path.
+"""The system prompt, which contains neither times nor paths.
 
-Every request of every session sends the same bytes, so that the prompt cache works. What differs between sessions
+Every request in every session sends the same bytes, so that the prompt cache works. What differs between sessions
 (project memory, folder, date) comes before the first prompt: see `memory` and `surroundings`.
 """
 

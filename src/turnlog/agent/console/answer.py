@@ -1,4 +1,4 @@
-"""Read a short answer key by key, so that Esc cancels the question, which a line editor can't offer."""
+"""Reads a short answer key by key, so that Esc can cancel the question, which a line editor does not support."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from turnlog.agent.console.screen import ConsoleScreen
 from turnlog.render.terminal import measure_width
 
 _MIN_ANSWER_CELLS = 12
-"""The part of the line that stays free for the answer; a longer hint moves to a line of its own."""
+"""The part of the line that is kept free for the answer; a longer hint moves to a line of its own."""
 
 
 def read_answer(keyboard: Keyboard, screen: ConsoleScreen, hint: str) -> str | None:

@@ -175,7 +175,7 @@ class Console:
         return self._work.ask_in_main_thread(self._session, ask, "permission prompt")
 
     def answer(self, question: Question) -> Mapping[str, Any] | None:
-        """Ask the person a question of the model, or to approve a plan."""
+        """Ask the person a question from the model, or to approve a plan."""
         ask = person_questions.ask_plan_approval if question.kind == "plan" else person_questions.ask_questions
         work, screen = self._work, self._screen
         return work.ask_in_main_thread(
@@ -248,7 +248,7 @@ class Console:
 
 
 def describe_last_exchange(session: StartedSession) -> list[str]:
-    """Return the last prompt and the beginning of the last answer of a resumed session."""
+    """Return the last prompt and the start of the last answer in a resumed session."""
     resumed = session.resumed
     if resumed is None:
         return []

@@ -43,7 +43,7 @@ def render_diff_lines(hunks: tuple[Hunk, ...], look: Look, longest: int | None =
 
 
 def wrap_to_cells(text: str, cells: int) -> list[str]:
-    """Wrap a visible text into lines of at most `cells` cells without dropping a character."""
+    """Wrap visible text into lines of at most `cells` cells without dropping a character."""
     if measure_width(text) <= cells:
         return [text]
     lines, used = [""], 0

@@ -6,13 +6,13 @@ from turnlog.agent.console.keys import BACKSPACE, CLEAR_LINE, DELETE_WORD, Key
 
 
 class InputDraft:
-    """A text that changes only at its end."""
+    """Text that changes only at its end."""
 
     def __init__(self) -> None:
         self.text = ""
 
     def press_key(self, key: Key) -> None:
-        """Apply a key; keys without a meaning here change nothing."""
+        """Apply a key; ignore keys that have no meaning here."""
         if key.name == BACKSPACE:
             self.text = self.text[:-1]
         elif key.name == DELETE_WORD:

@@ -62,7 +62,7 @@ def _unescape_prompt(line: str) -> str:
 
 
 _KEY_SEQUENCE_SECONDS = 0.05
-"""Time for the rest of a key's escape sequence to arrive."""
+"""How long to wait for the rest of a key's escape sequence."""
 _POLL_SECONDS = 0.1
 _MENU_COMPLETION_TYPE = ord("%")
 """The line editor's code for the kind of completion that the mode key triggers."""
@@ -89,7 +89,7 @@ class Keyboard:
         self._is_typing = False
         """Whether the prompt is waiting for input and can be interrupted."""
         self._rest = ""
-        """The beginning of a pasted text whose end has not arrived."""
+        """The start of pasted text whose end has not arrived."""
         self._decoder = codecs.getincrementaldecoder("utf-8")("ignore")
         self._readline = _load_line_editor(self._history, self._on_mode_key)
         self._lock = threading.Lock()
@@ -168,7 +168,7 @@ class Keyboard:
             self._is_mode_key = True
 
     def discard_typed(self) -> None:
-        """Drop input that nobody has read yet: it can't answer a question that was not yet visible."""
+        """Drop unread input: it can't answer a question that was not yet visible."""
         if os.name != "nt":
             import termios
 
@@ -242,7 +242,7 @@ def _read_terminal_state() -> Any:
 
 
 def _keep_typed_on_interrupt() -> None:
-    """Keep typed input on Ctrl-C: without it, the line editor would wait for that input and react to nothing."""
+    """Keep typed input on Ctrl-C: otherwise the line editor would wait for that input and ignore everything else."""
     if (state := _read_terminal_state()) is not None:
         import termios
 
@@ -268,7 +268,7 @@ def _read_terminal(fd: int) -> bytes:
 
 
 def is_dumb_terminal() -> bool:
-    """Return whether the terminal understands no escape sequences."""
+    """Return whether the terminal does not support escape sequences."""
     return os.name != "nt" and os.environ.get("TERM", "dumb") == "dumb"
 
 

@@ -1,4 +1,4 @@
-"""Questions to a person during a turn: permission for a call, questions of the model, a plan.
+"""Asks a person during a turn: for permission for a call, questions from the model, approval of a plan.
 
 A call is shown exactly as it would run: characters that a terminal would act on or hide are spelled out, and nothing
 is left out, however long the call is.
@@ -133,11 +133,11 @@ def _ask_consent(ask: Ask, question: str, letters: str) -> tuple[str, str] | Non
             return "n", answer.strip()
 
 
-# -- questions of the model
+# -- questions from the model
 
 
 def ask_questions(arguments: Object, ask: Ask, say: Callable[..., None], look: Look) -> Object | None:
-    """Ask the questions of the model and return the answers by question; None if the person cancels."""
+    """Ask the model's questions and return the answers by question; None if the person cancels."""
     answers: dict[str, str] = {}
     questions = arguments.get("questions")
     for question in questions if isinstance(questions, list) else []:

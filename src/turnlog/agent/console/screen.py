@@ -1,6 +1,6 @@
 """The terminal during a session: output is only appended, and existing lines are never touched.
 
-Only the bottom line, on which a person types ahead while the model works, is redrawn; output appears line by line above
+Only the bottom line, where a person types ahead while the model works, is redrawn; output appears line by line above
 it. No sequence that clears the screen or moves the cursor up is ever sent.
 """
 
@@ -56,7 +56,7 @@ class ProseWrapper:
         return self._place_held_word()
 
     def begin_text(self) -> None:
-        """Start another text."""
+        """Start a new text."""
         self._is_code = False
         self._reset_line()
 
@@ -130,7 +130,7 @@ class ConsoleScreen:
         """Measures the current width: windows change their size."""
         self._prose = ProseWrapper(lambda: self.look)
         self._is_dumb = is_dumb
-        """Whether the terminal understands no escape sequences."""
+        """Whether the terminal does not support escape sequences."""
         self._write = write
         self._lock = threading.RLock()
         self._is_open = False
@@ -142,7 +142,7 @@ class ConsoleScreen:
         """The person's input while output appears above it."""
         self._hint = ""
         self._waiting = ""
-        """The beginning of an output line that will appear above the input."""
+        """The start of an output line that will appear above the input."""
         self._progress = ""
         """Progress text in the place of the next line."""
 
@@ -158,7 +158,7 @@ class ConsoleScreen:
             self._write_visible("".join(f"{line}\n" for line in lines))
 
     def begin_text(self) -> None:
-        """Start another text of the model."""
+        """Start a new text from the model."""
         with self._lock:
             self.finish_line()
             self._prose.begin_text()

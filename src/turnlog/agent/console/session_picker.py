@@ -1,4 +1,4 @@
-"""Let a person choose a session from a list: by number, or by words that filter the list."""
+"""Lets a person choose a session from a list: by number, or by words that filter the list."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MAX_TEXT_CHARS = 200
 
 
 def choose_session(starter: SessionStarter, ask: Callable[[str], str | None], screen: ConsoleScreen) -> str | None:
-    """Let a person choose a session of the folder, or of all folders if it has none; None if they cancel."""
+    """Let a person choose a session in the folder, or in all folders if it has none; None if they cancel."""
     folders = find_config_dirs(starter.environ)
     choices = list_resumable_sessions(folders, starter.cwd) or list_resumable_sessions(folders, None, limit=200)
     if not choices:

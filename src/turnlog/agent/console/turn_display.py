@@ -1,4 +1,4 @@
-"""Show a turn to a person: the model's text as it streams, each call and its result."""
+"""Shows a turn to a person: the model's text as it streams, each call and its result."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ class TurnDisplay:
             self._cwd = cwd
 
     def _show_background_ends(self, entry: Object) -> None:
-        """Show a message to the model that says a background command has finished."""
+        """Show the message that tells the model that a background command has finished."""
         message = entry.get("message")
         content = message.get("content") if isinstance(message, Mapping) and entry.get("isMeta") else None
         if isinstance(content, str) and content.startswith("<task-notification>"):
@@ -179,7 +179,7 @@ def render_outcome(event: CallEnded, look: Look) -> Iterator[str]:
 
 
 def _render_plain_result(event: CallEnded, facts: Object) -> list[str]:
-    """Render the beginning of a text result, and its size or duration."""
+    """Render the start of a text result, and its size or duration."""
     duration = f" ({format_duration(event.milliseconds)})" if event.milliseconds >= 10_000 else ""
     if path := facts.get("persistedOutputPath"):
         lines, _ = take_first_lines(str(facts.get("stdout") or ""), MAX_RESULT_LINES, _MAX_LINE_CHARS)

@@ -1,6 +1,6 @@
-"""Run a turn in its own thread while the main thread reads the keyboard.
+"""Runs a turn in its own thread while the main thread reads the keyboard.
 
-The main thread asks the questions of the turn, and queues what the person types meanwhile as the next prompts.
+The main thread asks the turn's questions, and queues what the person types in the meantime as the next prompts.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Value = TypeVar("Value")
 
 
 class TurnWorker:
-    """Runs work in a thread and handles the person's keys meanwhile."""
+    """Runs work in a thread while handling the person's keys."""
 
     def __init__(self, keyboard: Keyboard, screen: ConsoleScreen, next_mode: Callable[[], None]) -> None:
         self._keyboard = keyboard
@@ -140,7 +140,7 @@ class TurnWorker:
 
 
 class _PendingQuestion(Generic[Value]):
-    """A question that waits for the main thread."""
+    """A question waiting for the main thread."""
 
     def __init__(self, ask: Callable[[], Value]) -> None:
         self._ask = ask

@@ -1,1 +1,1 @@
-"""Decide what the model may do: rules, modes and trust, as in Claude Code's settings."""
+"""Decides what the model may do: rules, modes and trust, as in Claude Code's settings."""

@@ -54,12 +54,12 @@ class CallGuard(Protocol):
         ...
 
     def build_unreadable_check(self, place: Workspace) -> Callable[[Path], bool]:
-        """Return a check whether a rule forbids reading a file, so that a search leaves it out."""
+        """Return a function that checks whether a rule forbids reading a file, so that a search leaves it out."""
         ...
 
 
 def pick_strictest(decisions: Iterable[Decision]) -> Decision:
-    """Return the strictest decision, with the suggestions of all that ask."""
+    """Return the strictest decision, with the suggestions from all that ask."""
     ranked = sorted(decisions, key=lambda one: (one.verdict == "deny", one.verdict == "ask", one.is_firm))
     if not ranked:
         return ALLOW_DECISION

@@ -1,4 +1,4 @@
-"""Decide whether a file may be read or changed."""
+"""Decides whether a file may be read or changed."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Find programs that git runs because the settings of a repository or person name them.
+"""Finds programs that git runs because the settings of a repository or person name them.
 
 Read-only git commands run without permission, and with them a few hooks and filters (`core.fsmonitor`, `textconv`). So
 changing files that settings name needs permission. In an untrusted folder the settings themselves may be someone
-else's, because they came in an archive: there, git runs without permission only if the settings name no program.
+else's, because they came in an archive: there, git runs without permission only if the settings don't name a program.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _HOOK = "post-index-change"
 _OUTSIDE_PATH = re.compile(r"/[\w./ -]+")
 _SUBMODULE_MODE = (0o160000).to_bytes(4, "big")
 _MAX_INDEX_BYTES = 256 << 20
-# Rather too many: any name before a `=` counts.
+# Better too many than too few: any name before a `=` counts.
 _SETTING = re.compile(r"(?<![a-z0-9-])([a-z][a-z0-9-]*)[ \t]*=(?=[ \t]*((?:\\\r?\n|[^\n])*))", re.IGNORECASE)
 _PIECE = re.compile(r"[^\s\"';&|()<>=]+")
 
@@ -41,7 +41,7 @@ class _Setting(NamedTuple):
 
 
 def is_run_by_git(path: Path, root: Path, home: Path) -> bool:
-    """Return whether git would run a file of a working folder, or read settings from it."""
+    """Return whether git would run a file in a working folder, or read settings from it."""
     return any(path == named or named in path.parents for named in _iterate_named_files(root, home))
 
 

@@ -25,7 +25,7 @@ from turnlog.errors import UsageError
 _FREE_TOOLS = frozenset(
     "TodoWrite Task AskUserQuestion ExitPlanMode EnterPlanMode BashOutput KillShell TaskOutput TaskStop".split()
 )
-"""Tools that change nothing, or ask by themselves; each call of a sub-agent is decided on its own."""
+"""Tools that change nothing, or ask by themselves; each call by a sub-agent is decided on its own."""
 _PATH_FIELDS = {
     **dict.fromkeys(("Glob", "Grep", "LS"), "path"),
     **dict.fromkeys(("NotebookEdit", "NotebookRead"), "notebook_path"),
@@ -97,7 +97,7 @@ class SettingsGuard:
         return self.rules.find_bare_rule("deny", name) is not None
 
     def build_unreadable_check(self, place: Workspace) -> Callable[[Path], bool]:
-        """Return a check whether a rule forbids reading a file, so that a search leaves it out."""
+        """Return a function that checks whether a rule forbids reading a file, so that a search leaves it out."""
         access = self._build_access(place, self.mode)
         return access.is_hidden if access.has_read_rules() else lambda _: False
 
@@ -106,7 +106,7 @@ class SettingsGuard:
         return FileAccess(self.rules, wider, self.home, mode, self.further, self.settings.is_trusted)
 
     def _decide_by_nature(self, name: str, arguments: Mapping[str, Any], access: FileAccess) -> Decision:
-        if name == "Bash":  # slow to import, and many sessions run no command
+        if name == "Bash":  # slow to import, and many sessions never run a command
             from turnlog.agent.permissions.command.judge import CommandJudge
 
             command = arguments.get("command")
@@ -166,7 +166,7 @@ def _ask_decision(name: str, detail: str, suggested: tuple[str, ...]) -> Decisio
 
 
 def build_readonly_check(place: Workspace) -> Callable[[str], bool]:
-    """Return a check whether a command runs without any rule, because it only reads."""
+    """Return a function that checks whether a command may run without any rule, because it only reads."""
     guard = SettingsGuard(Settings())
     return lambda command: guard.decide("Bash", {"command": command}, place).verdict == "allow"
 

@@ -1,4 +1,4 @@
-"""Match paths against rules: all names of a file, the patterns of rules, and protected files."""
+"""Matches paths against rules: all names of a file, the patterns of rules, and protected files."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def _matches_below_bases(pattern: str, path: Path, bases: Sequence[Path], rule: 
     ]
     if any(map(_build_ignore_spec(pattern).match_file, names)):
         return True
-    # Prohibitions ignore case: some file systems see no difference.
+    # Prohibitions ignore case, as some file systems do.
     return rule.kind != "allow" and any(
         _build_ignore_spec(fold_file_name(pattern)).match_file(fold_file_name(name)) for name in names
     )

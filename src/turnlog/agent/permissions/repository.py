@@ -1,4 +1,4 @@
-"""Find the repository that git would use in a folder, and writes that would create one.
+"""Finds the repository that git would use in a folder, and writes that would create one.
 
 The settings of a repository decide what git runs (`core.fsmonitor`, `diff.external`, hooks), and git uses the nearest
 repository on its way up: a `.git` folder, a `.git` file that names another folder, or a folder that itself has the
@@ -32,7 +32,7 @@ class Repository(NamedTuple):
 
 def find_repository(folder: Path) -> Repository | None:
     """Return the repository that git would use in a folder; in doubt, anything that looks like one."""
-    real = _resolve_real_path(folder)  # git goes up from the real path
+    real = _resolve_real_path(folder)  # git searches upwards from the real path
     for path in (real, *real.parents):
         found = path / ".git"
         if found.is_file():
@@ -41,7 +41,7 @@ def find_repository(folder: Path) -> Repository | None:
             _has_name(found, "commondir") or (_has_name(found, "refs") and _has_name(found, "objects"))
         ):
             return Repository(_resolve_real_path(found))
-        # Git requires more of a HEAD, which links and `commondir` can provide later, so this is enough.
+        # Git requires more than a HEAD, but links and `commondir` can provide that later, so this is enough.
         if _has_name(path, "HEAD") and any(_has_name(path, name) for name in ("commondir", "refs", "objects")):
             return Repository(_resolve_real_path(path), is_bare=True)
     return None

@@ -1,1 +1,1 @@
-"""Print mode: answer one prompt, or those of a program, on standard output."""
+"""Print mode: answers one prompt, or those from a program, on standard output."""

@@ -1,6 +1,6 @@
-"""A program in the place of the person: it gets permission requests on standard output and answers on standard input.
+"""A program in place of the person: it receives permission requests on standard output and answers on standard input.
 
-Claude Code's SDKs work this way (`can_use_tool`); questions of the model arrive in the same form. An answer that allows
+Claude Code's SDKs work this way (`can_use_tool`); the model's questions arrive in the same form. An answer that allows
 a call may change its input (`updatedInput`).
 """
 
@@ -94,7 +94,7 @@ class ProgramPerson:
 
 
 def _read_wanted_mode(answer: Object) -> str | None:
-    """Return the permission mode that an answer asks for (`updatedPermissions`), if any."""
+    """Return the permission mode that an answer requests (`updatedPermissions`), if any."""
     listed = answer.get("updatedPermissions")
     updates = [one for one in listed if isinstance(one, Mapping)] if isinstance(listed, list) else []
     return next((str(one.get("mode")) for one in updates if one.get("type") == "setMode"), None)

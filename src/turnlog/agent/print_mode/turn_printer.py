@@ -1,6 +1,6 @@
-"""Print mode: print a turn to standard output in the formats of Claude Code.
+"""Print mode: prints a turn to standard output in Claude Code's formats.
 
-    text          the last text of the model
+    text          the model's last text
     json          one object when the turn ends: the result, its cost, and the calls that were denied
     stream-json   a line for every event, and that object at the end
 
@@ -104,7 +104,7 @@ class TurnPrinter:
             self._write(self._build_result(TurnEnded("broken", trouble, 0, 0)))
 
     def replay_message(self, content: Any, uuid: str | None = None) -> None:
-        """Echo a message of the program (`--replay-user-messages`)."""
+        """Echo a message from the program (`--replay-user-messages`)."""
         around = {"session_id": self._session_id, "parent_tool_use_id": None, "uuid": uuid or str(uuid4())}
         self._write({"type": "user", "message": {"role": "user", "content": content}, **around, "isReplay": True})
 

@@ -1,1 +1,1 @@
-"""Write a session: the lines of one chain, appended to one file by one process."""
+"""Writes a session: the lines of one chain, appended to one file by one process."""

@@ -1,8 +1,8 @@
 """The chain of a running session: each entry has the previous one as parent, in the form that all clients read.
 
-Clients of version 2.1 walk up from the newest time, the newest client from the `last-prompt` line. So times only grow,
-and that line is written before the first entry of a branch and after every turn. If the process is killed, what it
-wrote until then can be resumed.
+Clients of version 2.1 walk up from the newest time, the newest client from the `last-prompt` line. So times only
+increase, and that line is written before the first entry of a branch and after every turn. If the process is killed,
+what it wrote until then can be resumed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Read the current git branch from git's own files: a process for each prompt would cost more."""
+"""Reads the current git branch from git's own files, which is cheaper than a process for each prompt."""
 
 from __future__ import annotations
 

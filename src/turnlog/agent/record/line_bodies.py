@@ -1,4 +1,4 @@
-"""Build the lines of a session as the newest client writes them, where Claude Code 2.1.29 reads them alike.
+"""Builds the lines of a session as the newest client writes them, where Claude Code 2.1.29 reads them the same way.
 
 Everything here is a plain object; `record` adds it to the chain. Lines that 2.1.29 does not understand are left out:
 attachments would break its chain, and it would not send commands in `system` entries.
@@ -86,7 +86,7 @@ def build_synthetic_line(text: str, message_id: str, **fields: Any) -> LineBody:
 
 
 def build_result_block(call: str, result: CallResult) -> LineBody:
-    """Build the result block of a call, for the file and for requests; the API rejects empty texts in it."""
+    """Build the result block of a call, for the file and for requests; the API rejects empty text in it."""
     content: LineContent = result.content
     if not isinstance(content, str):
         content = [block for block in content if block.get("type") != "text" or str(block.get("text") or "").strip()]
@@ -157,7 +157,7 @@ def build_title_lines(text: str, session_id: str, *, by_model: bool) -> list[Lin
 
 
 def extract_content_text(content: LineContent) -> str:
-    """Join the texts of a message's content."""
+    """Join the text in a message's content."""
     if isinstance(content, str):
         return content
     return "\n".join(text for block in content if isinstance(text := block.get("text"), str))

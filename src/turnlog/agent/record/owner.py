@@ -1,10 +1,10 @@
-"""Prevent two writers: one process holds a session, and others can see which one.
+"""Prevents two writers: one process owns a session, and others can see which one.
 
     lock          a file in turnlog's data folder, locked while the process runs: two turnlogs never write at once
     registration  `<config>/sessions/<pid>.json`, as newer clients write it: they and `turnlog ls` see the owner
     signs         traces of a client process that has the session open (`edit.open_signs`): turnlog refuses to start
 
-No client looks for locks, and some leave no sign. The next write detects what they add to a file (`appender`).
+Clients don't check for locks, and some leave no sign. The next write detects what they add to a file (`appender`).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class SessionLock:
 
     @classmethod
     def acquire(cls, session: Path, folder: Path) -> SessionLock:
-        """Lock a session; raises Busy if another process holds it."""
+        """Lock a session; raise Busy if another process has locked it."""
         name = blake2b(os.fsencode(os.path.realpath(session)), digest_size=16).hexdigest()
         path = folder / f"{name}.lock"
         try:
@@ -63,7 +63,7 @@ class SessionLock:
     def release(self) -> None:
         if self._fd < 0:
             return
-        if sys.platform != "win32":  # Windows can't remove an open file; an unlocked one does no harm
+        if sys.platform != "win32":  # Windows can't remove an open file; an unlocked one is harmless
             self._path.unlink(missing_ok=True)
         os.close(self._fd)
         self._fd = -1
@@ -145,7 +145,7 @@ class SessionHolder:
 
 
 def acquire_session(path: Path, cwd: Path, locks: Path, *, is_new: bool = False) -> SessionHolder:
-    """Acquire a session for this process; raises Busy if another one holds it. `locks` is turnlog's lock folder."""
+    """Acquire a session for this process; raise Busy if another one has it. `locks` is turnlog's lock folder."""
     projects = path.parent.parent
     config_dir = projects.parent if projects.name == "projects" else None
     lock = SessionLock.acquire(path, locks)

@@ -1,6 +1,6 @@
-"""Record a session: the messages, results and notices of a turn, as lines of its chain.
+"""Records a session: the messages, results and notices of a turn, as lines of its chain.
 
-Every method writes before it returns. Results of parallel calls follow each other, each with its own call as
+Every method writes before it returns. Results from parallel calls follow each other, each with its own call as
 `sourceToolAssistantUUID`, so that clients that only walk up the chain lose none of them.
 """
 
@@ -161,7 +161,7 @@ class SessionRecord(EntryChain):
     def write_failure(
         self, text: str, error: str = "unknown", status: int | None = None, kind: str | None = None
     ) -> str:
-        """Write that a request finally failed; people see it, the model does not."""
+        """Write that a request failed after all retries; people see it, the model does not."""
         known = {"apiErrorStatus": status, "apiErrorType": kind}
         fields = {key: value for key, value in known.items() if value is not None}
         return self._write_entry(
@@ -181,7 +181,7 @@ class SessionRecord(EntryChain):
             self.write_prompt(line_bodies.LOCAL_COMMAND_CAVEAT, meta=True)
             return [self._write_entry(line_bodies.build_user_line(text, self._prompt_id)) for text in texts][-1]
 
-    # -- notices of the client
+    # -- notices from the client
 
     def write_retry(self, event: RetryStarted) -> str:
         """Write that a request failed and will be retried; the first attempt does not count as a retry."""
@@ -205,11 +205,11 @@ class SessionRecord(EntryChain):
             )
 
     def write_compaction(self, trigger: str, before: int, summary: str, milliseconds: int) -> str:
-        """Write a summary in place of the conversation so far, in one write, so that no half is left.
+        """Write a summary in place of the conversation so far, in one write, so that it is never incomplete.
 
-        Returns the text of the summary message, which the model gets from now on.
+        Return the text of the summary message, which the model gets from now on.
         """
-        # Imports the whole session package; most sessions need no summary.
+        # Imports the whole session package, and most sessions don't need a summary.
         from turnlog.edit.compress.compact import render_summary_text
 
         with self._lock:

@@ -1,1 +1,1 @@
-"""Resume a session: list candidates, read the conversation, and continue it."""
+"""Resumes a session: lists candidates, reads the conversation, and continues it."""

@@ -14,7 +14,7 @@ from turnlog.errors import NotFound
 
 
 class ResumeChoice(NamedTuple):
-    """A session in the picker; all texts come from the transcript."""
+    """A session in the picker; all text comes from the transcript."""
 
     path: Path
     title: str
@@ -33,7 +33,7 @@ class ResumeChoice(NamedTuple):
 def list_resumable_sessions(
     config_dirs: Iterable[Path], cwd: Path | None, *, limit: int | None = None
 ) -> list[ResumeChoice]:
-    """Return the sessions with a conversation, newest first, of one folder or (without `cwd`) of all."""
+    """Return the sessions with a conversation, newest first, in one folder or (without `cwd`) in all."""
     files = sorted(_list_session_files(config_dirs, cwd), key=lambda file: file.mtime_ns, reverse=True)
     choices: list[ResumeChoice] = []
     step = limit or max(1, len(files))
@@ -49,7 +49,7 @@ def list_resumable_sessions(
 
 
 def find_latest_session(config_dirs: Iterable[Path], cwd: Path) -> Path:
-    """Return the newest session of a folder."""
+    """Return the newest session in a folder."""
     found = list_resumable_sessions(config_dirs, cwd, limit=1)
     if not found:
         raise NotFound(f"{cwd}: this folder has no session to continue; `turnlog ls` lists those of other folders")

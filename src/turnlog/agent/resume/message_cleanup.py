@@ -1,4 +1,4 @@
-"""Clean the messages of a session for sending: drop what another client or model meant only for itself.
+"""Cleans the messages of a session for sending: drops what another client or model wrote only for itself.
 
 This drops attachments about the other client's surroundings, since turnlog describes its own, and what the API would
 reject: thinking that another model signed, references to tools that turnlog does not offer.
@@ -57,7 +57,7 @@ def _clean_block(block: Json) -> Json | None:
 
 
 def _clean_result(block: Json) -> Json:
-    """Return a result without tool references and empty texts; an error keeps some text."""
+    """Return a result without tool references and empty text; an error keeps some text."""
     content = block.get("content")
     if isinstance(content, list):
         remaining = [inner for inner in content if not _is_tool_reference(inner) and not _is_blank_text(inner)]
@@ -69,7 +69,7 @@ def _clean_result(block: Json) -> Json:
 
 
 def _drop_unpaired_results(blocks: list[Json]) -> list[Json]:
-    """Drop results of server tools whose call is lost: the API rejects them."""
+    """Drop results from server tools whose call is lost: the API rejects them."""
     called = {block.get("id") for block in blocks if str(block.get("type")).endswith("tool_use")}
     return [
         block

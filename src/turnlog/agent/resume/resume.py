@@ -1,4 +1,4 @@
-"""Resume a session: read its conversation and state, and continue it.
+"""Resumes a session: reads its conversation and state, and continues it.
 
     load_resumable_session  reads a session and changes nothing
     continue_in_place       continues it in the same file
@@ -57,7 +57,7 @@ class ResumableSession(NamedTuple):
     """The model of the last answer."""
     cwd: Path | None
     mode: str | None
-    """The last permission mode; whether it applies again is the person's decision, not the transcript's."""
+    """The last permission mode; the person, not the transcript, decides whether it applies again."""
     todos: list[Json]
     files: tuple[SeenFile, ...]
     warnings: tuple[str, ...]
@@ -70,7 +70,7 @@ class ResumableSession(NamedTuple):
     since: datetime | None
     """The newest time in it; new lines must be newer."""
     is_branch: bool
-    """Whether it continues elsewhere than where a client would."""
+    """Whether it continues from a different point than a client would."""
     last_prompt: str
     titles: tuple[Json, ...]
     slug: str | None
@@ -85,7 +85,7 @@ class ResumableSession(NamedTuple):
 
 
 def load_resumable_session(path: Path, leaf: str | None = None) -> ResumableSession:
-    """Read a session to continue it after its last entry or after `leaf`; Refused if there is none."""
+    """Read a session to continue it after its last entry or after `leaf`; raise Refused if there is none."""
     with Session.open(path) as session:
         file, thread = session.file, session.build_thread(leaf)
         if not thread.leaf.uuid:

@@ -1,4 +1,4 @@
-"""The files and tasks that the model knows when a session is resumed, from its successful calls."""
+"""Restores the files and tasks that the model knows when a session is resumed, from its successful calls."""
 
 from __future__ import annotations
 

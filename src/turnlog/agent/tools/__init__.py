@@ -1,1 +1,1 @@
-"""The tools of the model, one per file, with Claude Code's names, inputs, result texts and structured results."""
+"""The model's tools, one per file, with Claude Code's names, inputs, result text and structured results."""

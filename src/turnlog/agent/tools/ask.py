@@ -23,7 +23,7 @@ class AskUserQuestion(DescribedTool):
     """Asks the person, one question at a time."""
 
     def run(self, arguments: Object, context: CallContext) -> CallResult:
-        """Ask. The host returns `answers`: a text per question, several choices joined by ", ".
+        """Ask. The host returns `answers`: a string per question, with several choices joined by ", ".
 
         It may return `annotations` with `notes` on some answers; a person who declines may give a reason (`words`).
         """
@@ -38,7 +38,7 @@ class AskUserQuestion(DescribedTool):
 
 
 def _describe_answers(questions: list[Object], answers: Object, notes: Object) -> str:
-    """Describe the answers: plain choices, or texts that the model must read carefully."""
+    """Describe the answers: plain choices, or text that the model must read carefully."""
     if not answers:
         return "The user did not answer the questions."
     pairs, by_text = [], {question["question"]: question for question in questions}

@@ -1,6 +1,6 @@
 """Bash: run a command in a fresh shell, in the folder where the last one ended.
 
-The folder carries over only within the working folders. A command that takes too long continues in the background, and
+The folder is kept only within the working folders. A command that takes too long continues in the background, and
 its output so far is the result. Its environment has none of the client's keys (`key_shield`).
 """
 
@@ -85,7 +85,7 @@ def _split_simple_commands(command: str, joints: frozenset[str] = _COMMAND_JOINT
 DEFAULT_TIMEOUT_MS = 120_000
 MAX_TIMEOUT_MS = 600_000
 DEFAULT_BACKGROUND_MS = 1_800_000
-"""How long a command may run in the background, unless the call says otherwise."""
+"""How long a command may run in the background by default."""
 MAX_BACKGROUND_MS = 7_200_000
 PROGRESS_DELAY_SECONDS = 2.0
 """The delay before the first progress report."""
@@ -101,7 +101,7 @@ class Bash(DescribedTool):
         self._is_readonly = is_readonly
 
     def is_safe(self, arguments: Object) -> bool:
-        """Return whether the command only reads and stays in its folder, so that later calls don't depend on it."""
+        """Return whether the command only reads and does not change folders, so that later calls don't depend on it."""
         command = arguments["command"]
         return not (arguments.get("run_in_background") or _FOLDER_CHANGE_PATTERN.search(command)) and self._is_readonly(
             command
@@ -129,7 +129,7 @@ class Bash(DescribedTool):
 
 
 def build_command_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables for a command: none of the client's, above all no keys, and none that affects bash."""
+    """Return the variables for a command, without the client's own (above all its keys) and any that affect bash."""
     variables = build_child_environment(environ)
     unsafe = [name for name in variables if name in _UNSAFE_VARIABLES or name.startswith(_SHELL_FUNCTION_PREFIX)]
     return {name: value for name, value in variables.items() if name not in unsafe} | _ADDED_VARIABLES

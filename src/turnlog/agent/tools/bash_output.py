@@ -73,5 +73,5 @@ def _read_new_output(shell: Shell) -> str:
         data = file.read(command_output.MAX_INLINE_CHARS)
     decoder = getincrementaldecoder("utf-8")("replace")
     text = decoder.decode(data, final=is_over and len(data) < command_output.MAX_INLINE_CHARS)
-    shell.shown += len(data) - len(decoder.getstate()[0])  # a half-written character comes with the next part
+    shell.shown += len(data) - len(decoder.getstate()[0])  # an incomplete character is returned with the next part
     return command_output.trim_output(text)

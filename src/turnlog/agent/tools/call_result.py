@@ -1,4 +1,4 @@
-"""The result of a call, errors that tell the model what to do, and the folders that calls run in."""
+"""Call results, errors that tell the model what to do, and the folders that calls run in."""
 
 from __future__ import annotations
 

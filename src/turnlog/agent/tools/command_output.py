@@ -1,4 +1,4 @@
-"""Format a command's output for the model: how much to show, and where the rest is.
+"""Formats a command's output for the model: how much to show, and where the rest is.
 
 The output is read from its file, only as much as needed. Bytes that are not UTF-8 become U+FFFD.
 """
@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 
 MAX_INLINE_CHARS = 30_000
-"""Longer output goes to a file, with a preview for the model."""
+"""Longer output is written to a file, with a preview for the model."""
 PREVIEW_CHARS = 2_000
 MAX_ERROR_CHARS = 10_000
 """The number of characters to show of an error: half from the start, half from the end."""
@@ -19,7 +19,7 @@ _LEADING_BLANK_LINES_PATTERN = re.compile(r"\A(?:[^\S\n]*\n)+")
 
 
 def trim_output(text: str) -> str:
-    """Strip blank lines before a text and white space after it."""
+    """Strip blank lines before text and white space after it."""
     return _LEADING_BLANK_LINES_PATTERN.sub("", text).rstrip()
 
 

@@ -110,7 +110,7 @@ def _is_stale_file(before: TextFile, path: Path, request: EditRequest, files: Se
 
 
 def _find_old_string(text: str, request: EditRequest, original: str, *, stale: bool) -> str:
-    """Return the string as the file has it: its quotes may be curly there."""
+    """Return the string as it is in the file, where its quotes may be curly."""
     found = request.old
     if request.old not in text:
         at = text.translate(_STRAIGHT_QUOTES).find(request.old.translate(_STRAIGHT_QUOTES))
@@ -134,7 +134,7 @@ def _build_splices(text: str, request: EditRequest) -> list[TextSplice]:
     if not old:
         return [TextSplice(0, len(text), new)]
     if not new and not old.endswith("\n") and old + "\n" in text:
-        old += "\n"  # leave no empty line where lines are removed
+        old += "\n"  # don't leave an empty line where lines are removed
     spots = [found.start() for found in re.finditer(re.escape(old), text)]
     return [TextSplice(at, at + len(old), new) for at in (spots if request.everywhere else spots[:1])]
 

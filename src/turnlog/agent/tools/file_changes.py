@@ -1,4 +1,4 @@
-"""Tell the model about files it wrote that someone else has changed: a formatter, a person.
+"""Tells the model about files it wrote that someone else has changed: a formatter, a person.
 
 As in the newest Claude Code, this does not cover files that it only read; an edit reports such a change itself.
 """

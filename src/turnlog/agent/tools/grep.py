@@ -19,7 +19,7 @@ _VERSION_CONTROL_FOLDERS = (".git", ".svn", ".hg", ".bzr", ".jj", ".sl")
 """Version control folders, which are not searched."""
 _MAX_LINE_COLUMNS = 500
 _GAP_MARK = "--"
-"""Separates lines between which others are omitted."""
+"""Marks omitted lines."""
 _FILE_NAME_PATTERN = re.compile(r"(.*?)(?:\0|: binary file matches \()")
 _LINE_NUMBER_PATTERN = re.compile(r"\d+(?:([-:])|$)")
 

@@ -1,4 +1,4 @@
-"""Validate the inputs of tools against their schemas.
+"""Validates the inputs of tools against their schemas.
 
 The messages are Claude Code's; models know them.
 """
@@ -40,7 +40,7 @@ class InvalidInput(RejectedCall):
 
 
 class InputIssue(NamedTuple):
-    """One problem of an input."""
+    """One problem with an input."""
 
     rank: int
     """The order: missing parameters, then unexpected ones, then wrong types, then wrong values."""

@@ -1,4 +1,4 @@
-"""Render a Jupyter notebook for the model: its cells and their outputs."""
+"""Renders a Jupyter notebook for the model: its cells and their outputs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def get_notebook_language(notebook: Object) -> str:
 
 
 def join_lines(value: object) -> str:
-    """Join a text that may be stored as a list of lines."""
+    """Join text that may be stored as a list of lines."""
     if isinstance(value, list):
         return "".join(part for part in value if isinstance(part, str))
     return value if isinstance(value, str) else ""
@@ -82,7 +82,7 @@ def _build_output(output: Object) -> dict[str, Any]:
 
 
 def render_cell_blocks(cells: Sequence[Object], path: Path) -> list[Object]:
-    """Render cells as blocks: texts, and pictures between them."""
+    """Render cells as blocks: text, and pictures in between."""
     blocks: list[dict[str, Any]] = []
     for at, cell in enumerate(cells):
         for block in _render_cell(cell, at, path):

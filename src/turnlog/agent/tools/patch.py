@@ -1,4 +1,4 @@
-"""Compute the difference of two texts as hunks with three lines of context (`structuredPatch`).
+"""Computes the difference between two texts as hunks with three lines of context (`structuredPatch`).
 
 The edit path is the shortest one, after Myers; of two equally short ones, it is the one that jsdiff takes, which Claude
 Code uses. So the hunks are the same.
@@ -19,7 +19,7 @@ _LineRun = tuple[str, int, Any]
 
 
 def build_patch(before: str, after: str, context: int = CONTEXT_LINES) -> list[dict[str, Any]]:
-    """Return the hunks that lead from one text to another, with some lines of context."""
+    """Return the hunks that turn one text into another, with some lines of context."""
     old, new = (split_text_lines(text.replace("\r\n", "\n")) for text in (before, after))
     return [_record_hunk(hunk) for hunk in build_hunks(old, new, _list_line_changes(old, new), context)]
 

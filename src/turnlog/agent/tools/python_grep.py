@@ -71,7 +71,7 @@ def parse_ignore_rule(line: str, folder: str) -> IgnoreRule:
 
 
 def _translate_glob_part(found: re.Match[str]) -> str:
-    """Translate a part of a pattern; an unclosed bracket stays unclosed, so that the pattern is rejected."""
+    """Translate a part of a pattern; leave an unclosed bracket unclosed, so that the pattern is rejected."""
     part = found[0]
     if len(part) > 1 and part[0] == "[":
         inner = part[1:-1].replace("\\", "\\\\").replace("[", "\\[")

@@ -1,4 +1,4 @@
-"""Run ripgrep, or our substitute with the same options if it is not installed."""
+"""Runs ripgrep, or our substitute with the same options if it is not installed."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def find_search_program(path: str | None) -> list[str]:
 
 
 def _check_errors(errors: str) -> None:
-    """Raise if ripgrep rejected the search; unreadable files are no reason to fail."""
+    """Raise if ripgrep rejected the search; ignore unreadable files."""
     lines = [line for line in errors.splitlines() if not line.endswith(")") or "(os error " not in line]
     if lines:
         message = "\n".join(lines).strip().removeprefix("rg: ")

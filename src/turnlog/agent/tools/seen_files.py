@@ -1,4 +1,4 @@
-"""Track which files the model has seen and in which state, so that it overwrites none that is unread or changed."""
+"""Tracks which files the model has seen and in which state, so that it never overwrites an unread or changed one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ERROR_TEXTS_BY_ERRNO: Mapping[int, str] = {
     errno.ELOOP: "too many symbolic links encountered",
     errno.ENAMETOOLONG: "name too long",
 }
-"""Errors that Claude Code's runtime words differently from the system."""
+"""Errors whose wording in Claude Code's runtime differs from the system's."""
 
 
 class MissingFile(ToolError):
@@ -40,7 +40,7 @@ class FileSight(NamedTuple):
     text: str | None
     """None if the model saw only a part."""
     is_written: bool = False
-    """Whether the model wrote it, and so learns when someone else changes it."""
+    """Whether the model wrote it, and so is told when someone else changes it."""
 
 
 class SeenFiles:
@@ -51,11 +51,11 @@ class SeenFiles:
         self._lock = threading.Lock()
 
     def note_seen(self, path: Path, status: os.stat_result, text: str | None, *, is_written: bool = False) -> None:
-        """Record a file that was read or written; without a text, only a part of it is known."""
+        """Record a file that was read or written; without text, only a part of it is known."""
         self._note_sight(path, FileSight(status.st_mtime_ns, status.st_size, text, is_written))
 
     def recall_seen(self, path: Path, moment: datetime, text: str | None) -> None:
-        """Record a file from an earlier run: unchanged if nobody wrote it since, or its text is the same."""
+        """Record a file from an earlier run: unchanged if it was not written since, or its text is the same."""
         try:
             status = path.stat()
         except OSError:
@@ -73,7 +73,7 @@ class SeenFiles:
         return sight is not None and sight.text is not None
 
     def is_changed(self, path: Path, status: os.stat_result, text: str) -> bool:
-        """Return whether the content of a seen file has changed; a new time alone is no change."""
+        """Return whether the content of a seen file has changed; a new time alone does not count."""
         sight = self._seen[_resolve_real_path(path)]
         if (status.st_mtime_ns, status.st_size) == (sight.mtime_ns, sight.size):
             return False

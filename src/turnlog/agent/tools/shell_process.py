@@ -3,7 +3,7 @@
 Both streams share one pipe, which keeps the order of the output; a thread copies it into the file, so a command can
 write more than fits into memory. (The command does not get the file itself: a script that writes to `/dev/stderr` would
 truncate it.) The command ends when its shell ends; what the shell left running in the background keeps writing into the
-file, and nobody waits for it.
+file, and is not waited for.
 """
 
 from __future__ import annotations

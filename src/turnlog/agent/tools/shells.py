@@ -1,4 +1,4 @@
-"""The commands of a session, especially those in the background.
+"""The commands that a session runs, especially those in the background.
 
 Each has an id and a file, `<folder>/<id>.output`, which the model may read while it runs. When a background command
 ends, the model gets a notice in Claude Code's words. All commands end with the client.
@@ -142,7 +142,7 @@ class Shells:
             return list(self._notices)
 
     def close(self) -> None:
-        """Stop all commands; their output stays for a resumed session."""
+        """Stop all commands; their output is kept for a resumed session."""
         for timer in self._limits:
             timer.cancel()
         running = self.list_running()

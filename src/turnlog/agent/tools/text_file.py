@@ -1,4 +1,4 @@
-"""Read and write text files, preserving their encoding, byte-order mark and line ends."""
+"""Reads and writes text files, preserving their encoding, byte-order mark and line ends."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def decode_text_file(path: Path, status: os.stat_result, raw: bytes) -> TextFile
 
 
 def describe_flaw(flaw: str) -> str:
-    """Describe a file's flaw for the model."""
+    """Describe the problem with a file for the model."""
     hint = " Its undecodable bytes show above as U+FFFD." if flaw == _ENCODING_FLAW else ""
     return (
         f"\n\n[This file {flaw}{hint} Edit and Write will refuse it: change it with a shell command that keeps its"

@@ -40,7 +40,7 @@ _META_CHARSET_PATTERN = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?([A-Za
 
 
 class FetchedPage(NamedTuple):
-    """A response of a server."""
+    """A server's response."""
 
     status: int
     reason: str
@@ -269,7 +269,7 @@ def _describe_redirect(page: FetchedPage, arguments: Object) -> str:
 
 
 def _save_file(page: FetchedPage, context: CallContext) -> str:
-    """Save a response that is not text to a file of the session."""
+    """Save a response that is not text to a file in the session's folder."""
     ending = mimetypes.guess_extension(page.kind) or ".bin"
     path: Path = context.session / "tool-results" / f"webfetch-{int(time.time() * 1000)}-{secrets.token_hex(3)}{ending}"
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

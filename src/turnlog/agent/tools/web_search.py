@@ -45,7 +45,7 @@ def _build_server_tool(arguments: Object) -> dict[str, Any]:
 
 
 def _collect_results(blocks: Iterable[Object]) -> Iterable[str | dict[str, Any]]:
-    """Yield the search results and the texts between them; adjacent texts are joined."""
+    """Yield the search results and the text between them; adjacent text is joined."""
     text = ""
     for block in blocks:
         if block.get("type") == "text":

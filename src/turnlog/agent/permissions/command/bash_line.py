@@ -1,4 +1,4 @@
-"""Parse a line of bash into its simple commands, their redirects, and the parts that can't be checked.
+"""Parses a line of bash into its simple commands, their redirects, and the parts that can't be checked.
 
 The grammar (tree-sitter) finds the commands, including those in substitutions and here-documents; `words` reads their
 words. If the two disagree, the line is in doubt. A line in doubt is never allowed without asking. Commands in doubtful
@@ -48,7 +48,7 @@ class SimpleCommand(NamedTuple):
 
     @property
     def name(self) -> str | None:
-        """The program; None if it is not known, or nothing runs."""
+        """The program; None if it is unknown, or nothing runs."""
         return self.words[0].text if self.words and self.words[0].is_plain else None
 
 

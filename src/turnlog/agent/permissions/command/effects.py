@@ -1,7 +1,7 @@
-"""Find the files that a command reads or changes.
+"""Finds the files that a command reads or changes.
 
 An unknown command or option needs permission. Every word that is not an option counts as a file, even the value of an
-option: a number that is mistaken for a file is in the working folder and does no harm.
+option: a number that is mistaken for a file is in the working folder and is harmless.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SED_SUBSTITUTION_PATTERN = re.compile(r"s([/|#,])(?:(?!\1)[^\\\n]|\\.)*\1(?:(?!
 _SAFE_SED_PATTERN = re.compile(
     rf"(?:{_SED_ADDRESS_PATTERN}(?:,{_SED_ADDRESS_PATTERN})?)?(?:[pdq=]|{_SED_SUBSTITUTION_PATTERN.pattern})"
 )
-"""A sed command that writes no other file and runs nothing."""
+"""A sed command that does not write other files or run anything."""
 _SAFE_JQ_PATTERN = re.compile(
     r"(?!.*\b(?:env|ENV|import|include|input|inputs|input_filename|modulemeta|debug|stderr)\b)[^$@]*", re.DOTALL
 )
@@ -55,7 +55,7 @@ def iterate_file_uses(part: SimpleCommand) -> Iterator[FileUse]:
 
 
 def changes_files(part: SimpleCommand) -> bool:
-    """Return whether a command clearly changes files, or runs a program that does on files it gets from another one."""
+    """Return whether a command clearly changes files, or runs a program that changes files another one passes."""
     indirect = (find_touched_files((word, ShellWord("."))) for word in part.words if part.name in ("xargs", "parallel"))
     return any(
         word.text not in HARMLESS_DEVICES for use in (*indirect, *iterate_file_uses(part)) for word in use.writes
@@ -91,7 +91,7 @@ def find_read_only_use(words: Sequence[ShellWord]) -> FileUse | None:
 
 
 def _only_prints_words(name: str, texts: Sequence[str]) -> bool:
-    """Return whether a command reads no files and only prints something."""
+    """Return whether a command only prints something, without reading files."""
     if is_in_tables(name, "tests"):
         # An array index may contain a command; so may the variable that a word names.
         return not any(set("[$`") & set(text) for text in texts)
@@ -191,7 +191,7 @@ def find_change_use(words: Sequence[ShellWord]) -> FileUse | None:
 
 
 def find_touched_files(words: Sequence[ShellWord]) -> FileUse:
-    """Return the files that a command may read and change, as far as known, to check against deny and ask rules."""
+    """Return the known files that a command may read and change, to check against deny and ask rules."""
     known = [word for word in words[1:] if word.is_known]
     name = get_program_name(words)
     operands = _list_operands(known)

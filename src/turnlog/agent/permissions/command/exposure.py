@@ -1,7 +1,7 @@
-"""Find commands that may print files they do not name: from the history, a whole folder, or by running code.
+"""Finds commands that may print files they do not name: from the history, a whole folder, or by running code.
 
 Rules that forbid reading match names. If such rules exist, a command whose file names are not known needs permission,
-whatever else allows it. Of an unknown program only the words are checked: `make` may read anything.
+whatever else allows it. For an unknown program only the words are checked: `make` may read anything.
 """
 
 from __future__ import annotations
@@ -92,13 +92,13 @@ def _git_exposes(rest: Sequence[ShellWord]) -> bool:
 
 
 def _shortens(text: str, options: str) -> bool:
-    """Return whether a word may abbreviate one of the long options: git accepts the beginning of a name."""
+    """Return whether a word may abbreviate one of the long options: git accepts prefixes of names."""
     name = text.partition("=")[0]
     return len(name) > 2 and any(one.startswith(name) for one in re.findall(r"--[a-z][a-z-]*", options))
 
 
 def _is_script_run(rest: Sequence[ShellWord]) -> bool:
-    """Return whether an interpreter gets a file or a known module to run, and no code."""
+    """Return whether an interpreter is given a file or a known module to run, and no code."""
     texts = [word.text for word in rest]
     if texts[:1] == ["-m"]:
         return bool(texts[1:]) and not _CODE_MODULE_PATTERN.fullmatch(texts[1])

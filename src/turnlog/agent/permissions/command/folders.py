@@ -1,4 +1,4 @@
-"""Track which folders a line changes to, and which files its words then mean."""
+"""Tracks which folders a line changes to, and which files its words then mean."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class LineFolders:
 
     @property
     def is_lost(self) -> bool:
-        """Whether some of the folders are not known."""
+        """Whether some of the folders are unknown."""
         return len(self.bases) == _MAX_FOLDERS or any(
             not target.is_known or target.pattern or target.text.startswith("-") for target in self.targets
         )

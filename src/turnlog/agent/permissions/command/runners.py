@@ -1,4 +1,4 @@
-"""Handle commands that run another command, and suggest rules for permission questions."""
+"""Handles commands that run another command, and suggests rules for permission questions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _UNSEEN_WORD = ShellWord("…", is_known=False, raw="…")
 
 
 def strip_runners(words: Sequence[ShellWord], names: frozenset[str]) -> Sequence[ShellWord]:
-    """Strip wrappers that only change how a command runs; `names` says which ones."""
+    """Strip wrappers that only change how a command runs; `names` lists them."""
     while words and words[0].text in names and (rest := _find_inner_command(words)):
         words = rest
     return words
@@ -39,7 +39,7 @@ def _find_inner_command(words: Sequence[ShellWord]) -> Sequence[ShellWord]:
 
 
 def list_possible_commands(words: Sequence[ShellWord]) -> Iterator[Sequence[ShellWord]]:
-    """Yield a command and all that it may run in turn; rather too many, since deny and ask rules use it."""
+    """Yield a command and all that it may run in turn; better too many than too few, for deny and ask rules."""
     yield words
     if is_in_tables(get_program_name(words), "runners"):
         yield from (words[start:] for start in range(1, min(len(words), _MAX_RUNNER_WORDS)))
@@ -77,7 +77,7 @@ def _find_index_scripts(text: str) -> Iterator[str]:
 
 
 def is_opaque_command(part: SimpleCommand) -> bool:
-    """Return whether it is not known what a command runs."""
+    """Return whether it is unknown what a command runs."""
     inner = strip_runners(part.words, TRANSPARENT_RUNNERS)
     is_unread = any(not word.is_known and not word.raw for word in part.words)
     if is_unread or (inner and not inner[0].is_plain) or is_in_tables(get_program_name(inner), "evaluators"):

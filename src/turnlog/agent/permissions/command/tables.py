@@ -24,7 +24,7 @@ def is_in_tables(name: str, *tables: str) -> bool:
 
 @cache
 def build_table_pattern(table: str, name: str) -> str:
-    """Return the words for a name as one pattern, which matches nothing if there are none."""
+    """Return the words for a name as one pattern, which never matches if there are none."""
     return "|".join(read_table(table).get(name, ())) or "(?!)"
 
 

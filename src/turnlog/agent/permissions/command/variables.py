@@ -1,4 +1,4 @@
-"""Check the variables that a command sets: some make bash evaluate, and so run, their values.
+"""Checks the variables that a command sets: some make bash evaluate, and so run, their values.
 
 Bash evaluates the value of an integer variable, and in `x=a[$(id)]` the index runs a command. A variable may be an
 integer (`RANDOM`, `OPTIND`), become one (`declare -i`), or control other programs (`http_proxy`). So only names that

@@ -1,4 +1,4 @@
-"""Split one simple command into words as bash does; anything more than words is rejected."""
+"""Splits one simple command into words as bash does; anything more than words is rejected."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _CHARACTER_CLASS_PATTERN = re.compile(r"\[.+\]", re.DOTALL)
 _ODD_CHARACTER_PATTERN = re.compile(
     r"[\0-\x08\x0b-\x1f\x7f-\xa0\u1680\u2000-\u200f\u2028-\u202f\u205f-\u2069\u3000\ufeff\ud800-\udfff]"
 )
-"""Characters that are invisible, or that a parser may take for blanks and bash does not."""
+"""Characters that are invisible, or that a parser but not bash may treat as blanks."""
 
 
 class ShellWord(NamedTuple):
@@ -49,7 +49,7 @@ class ShellWord(NamedTuple):
 
     @property
     def is_plain(self) -> bool:
-        """Whether the shell expands nothing in it."""
+        """Whether the shell leaves it unchanged."""
         return self.is_known and self.pattern is None and not self.has_tilde
 
 

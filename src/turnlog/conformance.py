@@ -5,8 +5,8 @@
     def test_the_card_conforms():
         check_card(IssueCard(), [ToolCall("mcp__jira__get_issue", {"key": "ACME-7"}, "answered", "…", "…")])
 
-Each function returns nothing, or raises `ConformanceFailure` with the problem and the input that caused it. They need
-no test framework. turnlog's own cards, formats and rules pass the same checks.
+Each function returns None, or raises `ConformanceFailure` with the problem and the input that caused it. They don't
+need a test framework. turnlog's own cards, formats and rules pass the same checks.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ HOSTILE_TEXTS = (
     "a" * 5_000,
     "x y\n" * 2_000,
 )
-"""Texts that strangers put into transcripts, and that break careless code."""
+"""Hostile text that may occur in transcripts and breaks careless code."""
 HOSTILE_VALUES: tuple[Any, ...] = (
     *HOSTILE_TEXTS,
     None,
@@ -78,7 +78,7 @@ class ConformanceFailure(AssertionError):
 
 
 def check_card(card: ToolCard, calls: Iterable[ToolCall] = ()) -> None:
-    """Check a card with calls of its tools, and with variants of them that have unexpected values."""
+    """Check a card with calls to its tools, and with variants of them that have unexpected values."""
     patterns = _run_check("tools", lambda: read_tool_patterns(card))
     samples = [*calls] or [ToolCall(_to_tool_name(pattern), {}, "answered", "", "") for pattern in patterns]
     for sample in samples:
@@ -181,7 +181,7 @@ def build_hostile_session() -> bytes:
 
 
 def check_redaction_rule(rule: RedactionRule, examples: Iterable[str] = ()) -> None:
-    """Check a rule with hostile texts, and with examples that must each contain a secret."""
+    """Check a rule with hostile text, and with examples that must each contain a secret."""
     if not callable(getattr(rule, "find_secrets", None)):
         raise ConformanceFailure("it has no method find_secrets")
     hints = _run_check("hints", lambda: read_hints(rule))

@@ -1,10 +1,10 @@
-"""Finds plugins of other installed packages by their entry points, and loads them when a command needs them.
+"""Finds plugins in other installed packages by their entry points, and loads them when a command needs them.
 
-    turnlog.cards            show the calls of a tool            a broken one is reported and skipped
-    turnlog.exporters        formats of `turnlog export`         a broken one is reported and skipped
+    turnlog.cards            show the calls to a tool            a broken one is reported and skipped
+    turnlog.exporters        formats for `turnlog export`        a broken one is reported and skipped
     turnlog.redaction_rules  secrets that no other rule finds    a broken one stops every command that redacts
 
-An entry point names a class; turnlog creates one object of it per process. The search reads the metadata of
+An entry point names a class; turnlog creates one instance of it per process. The search reads the metadata of
 every installed package, so only commands that use plugins run it. docs/extending.md describes the interfaces.
 """
 
@@ -46,7 +46,7 @@ class InstalledPlugin(NamedTuple):
         return f"{PLUGIN_KINDS[self.group]} {self.name!r} of package {self.package} {self.version}".rstrip()
 
     def create(self) -> Any:
-        """Import the class and create its object; raises `BrokenPlugin`."""
+        """Import the class and create an instance; raise `BrokenPlugin` if that fails."""
         from importlib.metadata import EntryPoint
 
         try:
@@ -73,7 +73,7 @@ def describe_exception(error: BaseException) -> str:
 
 @cache
 def find_plugins(group: str) -> tuple[InstalledPlugin, ...]:
-    """Return the plugins of a group, ordered by package; raises `BrokenPlugin` if they can't be listed."""
+    """Return the plugins in a group, ordered by package; raise `BrokenPlugin` if they can't be listed."""
     from importlib.metadata import entry_points
 
     try:
@@ -97,7 +97,7 @@ def list_plugin_names(group: str) -> list[str]:
 
 
 def report_once(key: object, message: str) -> None:
-    """Log a warning once per key; it goes to standard error unless the calling program configured `logging`."""
+    """Log a warning once per key, on standard error unless the calling program configured `logging`."""
     if key in _reported:
         return
     _reported.add(key)
@@ -107,5 +107,5 @@ def report_once(key: object, message: str) -> None:
 
 
 def _escape_controls(text: str) -> str:
-    """Escape control characters, so that a text from a transcript can't control the terminal."""
+    """Escape control characters, so that text from a transcript can't control the terminal."""
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)

@@ -96,7 +96,7 @@ class AgentConversation:
             messages = [{"role": "user", "content": LEFT_OUT_TEXT}, *self._messages[answers[0] if answers else 0 :]]
 
     def build_messages(self, model: str, further: str = "") -> ConversationMessages:
-        """Return the messages for a model with the preface, cache marks and a `further` question; the originals don't change."""
+        """Return the messages for a model, with the preface, cache marks and a `further` question added."""
         self._freeze_old_messages(model)
         rest = [self._build_message(place, model) for place in range(len(self._settled), len(self._messages))]
         if further and rest and rest[-1]["role"] == "user":

@@ -1,11 +1,11 @@
-"""The files of a session's sub-agents, in every layout that the client has ever written.
+"""Finds the files of a session's sub-agents, in every layout that any client has written.
 
     <slug>/<session>/subagents/agent-<id>.jsonl              2.1.29 on; the newest add agent-<id>.meta.json
     <slug>/<session>/subagents/workflows/<w>/agent-<id>.jsonl
     <slug>/agent-<id>.jsonl                                  2.0.x; *loose*: their entries name the session
     <slug>/subagents/agent-<id>.jsonl                        reported; loose too
 
-Sub-agents of 1.0.x are in the main file itself. The depth is limited and linked folders are not entered, so a
+Sub-agents from 1.0.x are in the main file itself. The depth is limited and linked folders are not entered, so a
 loop of links can't trap the walk.
 """
 
@@ -32,7 +32,7 @@ MAX_AGENT_FOLDER_DEPTH = 3
 """How many levels of folders below `subagents` are searched: workflows/<id> is two."""
 
 AgentsBySession = dict[str, list["AgentFile"]]
-"""The loose agent files of one project folder by session id; "" for those that name no session."""
+"""The loose agent files in one project folder by session id; "" for those that don't name a session."""
 
 
 class AgentFile(NamedTuple):
@@ -56,7 +56,7 @@ class AgentOwner(NamedTuple):
 
 
 def list_agent_files(session_path: str | Path, loose: AgentsBySession | None = None) -> list[AgentFile]:
-    """List the sub-agent files of one session; to list many of one folder, pass its `list_loose_agents`."""
+    """List the sub-agent files of one session; for many sessions in one folder, pass its `list_loose_agents`."""
     path = Path(session_path)
     if not is_session_id(path.stem) and path.stem.startswith("agent-"):
         return []  # a sub-agent's own file: the agents that it started belong to the session too
@@ -65,7 +65,7 @@ def list_agent_files(session_path: str | Path, loose: AgentsBySession | None = N
 
 
 def list_agents_by_session(project_dir: Path) -> AgentsBySession:
-    """List the sub-agent files of a whole project folder by session id."""
+    """List the sub-agent files in a whole project folder by session id."""
     found = {key: list(files) for key, files in list_loose_agents(project_dir).items()}
     for item in sorted(scan_folder(project_dir), key=_get_item_name):
         if is_session_id(item.name) and (nested := _list_nested_agents(Path(item.path))):
@@ -74,7 +74,7 @@ def list_agents_by_session(project_dir: Path) -> AgentsBySession:
 
 
 class StraySession(NamedTuple):
-    """A session that has only sub-agents left, or a sub-agent that names no session."""
+    """A session that has only sub-agents left, or a sub-agent that doesn't name a session."""
 
     path: Path
     """The path of the session's own, missing file; the sub-agent's file if no session is named."""
@@ -82,7 +82,7 @@ class StraySession(NamedTuple):
 
 
 def list_stray_sessions(project_dir: Path) -> list[StraySession]:
-    """List the sessions of a project folder that have sub-agent files but no file of their own."""
+    """List the sessions in a project folder that have sub-agent files but no file of their own."""
     found: list[StraySession] = []
     for session_id, files in list_agents_by_session(project_dir).items():
         if not session_id:
@@ -107,7 +107,7 @@ def _read_mtime_ns(path: Path) -> int | None:
 
 
 def list_loose_agents(project_dir: Path) -> AgentsBySession:
-    """List the agent files beside the sessions; reads the start of each to find its session."""
+    """List the agent files beside the sessions, reading the start of each to find its session."""
     found: AgentsBySession = {}
     inside = project_dir / "subagents"
     for agent in _list_agents_in_folder(project_dir) + ([] if inside.is_symlink() else _list_agents_in_folder(inside)):
@@ -132,7 +132,7 @@ def read_agent_owner(path: Path) -> AgentOwner:
 
 
 def read_agent_meta(meta_path: Path | None) -> dict[str, Any]:
-    """Read a `.meta.json`; returns an empty object if it is missing or broken."""
+    """Read a `.meta.json`; return an empty object if it is missing or broken."""
     try:
         data = _read_regular_file(meta_path) if meta_path else b""
     except OSError:
@@ -141,7 +141,7 @@ def read_agent_meta(meta_path: Path | None) -> dict[str, Any]:
 
 
 def _read_regular_file(path: Path) -> bytes:
-    """Read a file; raises `OSError` for a pipe, which would never end."""
+    """Read a file; raise `OSError` for a pipe, which would never end."""
     fd, status = open_regular_file(path)
     try:
         return read_at(fd, 0, status.st_size)

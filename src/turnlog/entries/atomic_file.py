@@ -1,7 +1,7 @@
-"""Files that change as a whole: readers see the old content or the new one, even after a power failure.
+"""Changes files as a whole: readers see the old content or the new one, even after a power failure.
 
     replace_file   a temporary file in the same folder, flushed to the disk, then renamed over the old one
-    create_file    the same for a new file: it appears whole, and never in the place of another
+    create_file    the same for a new file: it appears whole, and never replaces another
 
 Both follow links only within a folder that the caller names. `replace_file` refuses (`Changed`)
 when the file is no longer what the caller read. Session files have their own `writer`, built on this module.
@@ -32,11 +32,11 @@ class WholeFile(NamedTuple):
 
     data: bytes
     checkpoint: Checkpoint
-    """Pass it on when you write: the write is refused if the file has changed since."""
+    """Pass it when writing: the write is refused if the file has changed since."""
 
 
 def read_whole_file(path: str | Path) -> WholeFile:
-    """Read a file that the caller is going to replace."""
+    """Read a file that the caller will replace."""
     fd, status = open_regular_file(path)
     try:
         data = read_at(fd, 0, status.st_size)
@@ -59,7 +59,7 @@ def replace_file(
     `mode`; an existing file keeps its own mode.
     """
     real = resolve_inside(path, root)
-    if expected is not None and real.suffix == ".jsonl":  # a line that a client appends meanwhile would be lost
+    if expected is not None and real.suffix == ".jsonl":  # a line that a client appends in the meantime would be lost
         raise ValueError(f"{path}: files that clients append to are replaced with entries.writer")
     with lock_existing(real):
         replace_locked_file(real, data, expected=expected, mode=mode)
@@ -85,7 +85,7 @@ def replace_locked_file(
 
 
 def create_file(path: Path, data: bytes | Iterable[bytes], *, root: Path, mode: int = 0o600) -> None:
-    """Write a new file; raises `FileExistsError` if the path is taken."""
+    """Write a new file; raise `FileExistsError` if the path is taken."""
     real = resolve_inside(path, root)
     temporary = _write_temporary(real, data)
     try:
@@ -98,7 +98,7 @@ def create_file(path: Path, data: bytes | Iterable[bytes], *, root: Path, mode: 
 
 
 def move_into_place(temporary: Path, real: Path) -> None:
-    """Rename a finished file to its final name; raises `FileExistsError` if the name is taken."""
+    """Rename a finished file to its final name; raise `FileExistsError` if the name is taken."""
     try:
         os.link(temporary, real)
     except FileExistsError:
@@ -112,7 +112,7 @@ def move_into_place(temporary: Path, real: Path) -> None:
 
 
 def resolve_inside(path: Path, root: Path) -> Path:
-    """Resolve links in a path; raises `TurnlogError` if the result lies outside of `root`."""
+    """Resolve links in a path; raise `TurnlogError` if the result is outside `root`."""
     real = Path(os.path.realpath(path))
     if not real.is_relative_to(os.path.realpath(root)):
         raise TurnlogError(f"{path}: leads out of {root}, to {real}; nothing was written")
@@ -145,7 +145,7 @@ def flush_folder(folder: Path) -> None:
 
 @contextlib.contextmanager
 def lock_existing(real: Path) -> Iterator[int | None]:
-    """Open and lock a file that is about to be replaced; yields its descriptor, or None if there is no file."""
+    """Open and lock a file that is about to be replaced; yield its descriptor, or None if there is no file."""
     if sys.platform == "win32":  # pragma: no cover - Windows can't replace an open file
         yield None
         return

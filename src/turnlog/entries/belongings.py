@@ -44,7 +44,7 @@ class Belongings(NamedTuple):
     session_env: Path | None
     debug: Path | None
     other: tuple[Path, ...]
-    """Files and folders of the session with names that this version does not know."""
+    """Files and folders of the session whose names are unknown to this version."""
 
 
 def list_belongings(
@@ -54,7 +54,7 @@ def list_belongings(
     plans: Iterable[str] = (),
     loose: AgentsBySession | None = None,
 ) -> Belongings:
-    """List the files of a session; `plans` are the plan names (`slug`) in its entries."""
+    """List the files that belong to a session; `plans` are the plan names (`slug`) in its entries."""
     inside = project_dir / session_id
     agents = list_loose_agents(project_dir) if loose is None else loose
     return Belongings(
@@ -76,7 +76,7 @@ def list_belongings(
 
 
 def read_history(config_dir: Path, session_id: str | None = None) -> Iterator[dict[str, Any]]:
-    """Yield the rows of `history.jsonl`, all or those of one session; skips broken lines."""
+    """Yield the rows of `history.jsonl`, all or those from one session, without broken lines."""
     try:
         lines = (config_dir / "history.jsonl").open("rb")
     except OSError:

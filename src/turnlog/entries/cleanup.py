@@ -1,9 +1,9 @@
-"""When Claude Code deletes a session.
+"""Determines when Claude Code deletes a session.
 
 Measured with 2.1.325 and 2.1.29: some minutes after an interactive start, the client deletes every .jsonl file in
 the project folders that was not written for `cleanupPeriodDays` (in <config>/settings.json; default 30). 2.1.325 also
-deletes the session's folder, however new the files in it are. It deletes large outputs (`tool-results`) of a session
-that stays by their own age, and in the same way file-history, to-dos, tasks, plans and so on.
+deletes the session's folder, however new the files in it are. It deletes large outputs (`tool-results`) from a session
+that is kept by their own age, and in the same way file-history, to-dos, tasks, plans and so on.
 `settings.local.json` in the config folder does not count. If 2.1.325 rejects the settings (not JSON, or a period that
 is 0, a fraction or a string), it deletes nothing.
 """
@@ -21,7 +21,7 @@ _MAX_TIME_SECONDS = 253402300800.0
 
 
 def read_cleanup_days(config_dir: Path) -> int | None:
-    """Return after how many days without a write the client deletes a session; None if it deletes none."""
+    """Return after how many days without a write the client deletes a session; None if it never does."""
     try:
         settings = msgspec.json.decode((config_dir / "settings.json").read_bytes() or b"{}")
     except OSError:

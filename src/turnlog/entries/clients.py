@@ -2,7 +2,7 @@
 
     <config>/sessions/<pid>.json        {pid, procStart, pidDomain, sessionId, status, waitingFor, …}
 
-The file of a killed client stays behind, so the process is checked too. A client on another machine or in another
+A killed client leaves its file behind, so the process is checked too. A client on another machine or in another
 container that shares the folder can't be checked.
 """
 
@@ -24,7 +24,7 @@ _PROC_FOLDER = Path("/proc")
 
 
 class Client(NamedTuple):
-    """A registered client that, as far as this process can see, is running."""
+    """A registered client that appears to be running."""
 
     session_id: str
     pid: int
@@ -46,7 +46,7 @@ def list_clients(config_dir: Path, here: str | None = None) -> list[Client]:
 
 
 def read_client_file(path: str) -> dict[str, Any]:
-    """Read a client's registration; returns an empty object if it is missing or broken."""
+    """Read a client's registration; return an empty object if it is missing or broken."""
     try:
         return decode_first_object(Path(path).read_bytes()) or {}
     except OSError:
@@ -81,7 +81,7 @@ def read_process_domain(root: Path = Path("/")) -> str | None:
 
 
 def is_process_alive(pid: int, started: object) -> bool:
-    """Return whether a process runs; one with another start time is another process with the same number."""
+    """Return whether a process is running; one with a different start time is another process with the same number."""
     if sys.platform == "win32":  # pragma: no cover - needs that system
         return _is_alive_on_windows(pid)
     try:
@@ -94,7 +94,7 @@ def is_process_alive(pid: int, started: object) -> bool:
 
 
 def read_process_identity(pid: int) -> dict[str, str]:
-    """Return the start time and domain that tell a process from others with the same number; Linux only."""
+    """Return the start time and domain that distinguish a process from others with the same number; Linux only."""
     identity = {"procStart": _read_process_start(pid), "pidDomain": read_process_domain()}
     return {key: value for key, value in identity.items() if value is not None}
 

@@ -1,7 +1,7 @@
-"""Finds what is new in a file: types, fields and values that the registry (`entries.format`) does not know.
+"""Finds what is new in a file: types, fields and values that are not in the registry (`entries.format`).
 
-The format grows every few weeks. New data is no error: everything unknown is kept and shown. This module names and
-counts it, so that the user sees what this version of turnlog does not know.
+The format grows every few weeks. New data is not an error: everything unknown is kept and shown. This module lists and
+counts it, so that the user can see what this version of turnlog does not know.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ import msgspec
 from turnlog.entries.format import FieldFormat, load_format
 
 MAX_UNKNOWN_ITEMS = 1000
-"""How many unknown items are named, so that a hostile file can't exhaust the memory; the rest is only counted."""
+"""How many unknown items are listed, so that a hostile file can't exhaust the memory; the rest are only counted."""
 
 _MAX_PATH_CHARS = 120
-_MAX_NESTING = 8  # Blocks contain blocks: a result contains texts. Deeper nesting is nonsense, and may be endless.
+_MAX_NESTING = 8  # Blocks contain blocks: a result contains text. Deeper nesting is nonsense, and may be endless.
 _NO_TYPE_NAME = "(no type)"
 _GROUP_LABELS = {"blocks": "block", "attachments": "attachment", "progress": "progress"}
 """The groups of kinds that a field may contain, and the word for one member of each."""
 
 
 class UnknownItem(msgspec.Struct):
-    """A type, field or value that the registry does not know."""
+    """A type, field or value that is not in the registry."""
 
     kind: str
     """`type`, `subtype`, `attachment`, `progress`, `block`, `field` or `value`."""
@@ -43,7 +43,7 @@ class ObjectShape(NamedTuple):
 
     names: frozenset[str]
     inner: tuple[tuple[str, FieldFormat], ...]
-    """The fields to look into: those that contain objects or have a known set of values."""
+    """The fields to inspect: those that contain objects or have a known set of values."""
 
 
 class Drift:

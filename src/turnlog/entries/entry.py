@@ -1,7 +1,7 @@
 """The parts of a session file: entries, and scraps that are not entries.
 
-An `Entry` is one JSON object of the file, reduced to the fields that the structure of a session needs. It records
-where its bytes are, so that the whole object can be read at any time (`Transcript.body`); texts are not kept. A
+An `Entry` is one JSON object in the file, reduced to the fields that the structure of a session needs. It records
+where its bytes are, so that the whole object can be read at any time (`Transcript.body`); text is not kept. A
 `Scrap` is a run of bytes that is not a JSON object, with the reason.
 """
 
@@ -66,11 +66,11 @@ class UsageIteration(Struct, gc=False):
     cache_creation: CacheWrites | None = None
     type: str | None = None
     model: str | None = None
-    """Given where it may differ from the message's model: for an advisor, or if another model answered instead."""
+    """Set if it may differ from the message's model: for an advisor, or if another model answered instead."""
 
 
 class LineUsage(Struct, gc=False):
-    """Token counts as one line of the file states them."""
+    """Token counts on one line of the file."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -95,7 +95,7 @@ class BlockHead(Struct, gc=False):
 
 
 class MessageHead(Struct, gc=False):
-    """The `message` of a user or assistant entry, without the texts inside its blocks."""
+    """The `message` of a user or assistant entry, without the text inside its blocks."""
 
     id: str | None = None
     model: str | None = None
@@ -136,7 +136,7 @@ def _to_json_name(name: str) -> str:
 
 
 class Entry(Struct, gc=False, rename=_to_json_name):
-    """One JSON object of a session file.
+    """One JSON object in a session file.
 
     The fields are in the order in which the client writes them, because the decoder tries the next one first.
     """

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 LONG_LINE = 2 << 20
-"""From this many bytes on, a line is read in a way that holds it in memory only once."""
+"""Longer lines, in bytes, are read in a way that keeps them in memory only once."""
 _BLOCK = 1 << 20
 MAX_END_BYTES = 64 * 1024
 """How many bytes at each end are read."""
@@ -22,7 +22,7 @@ _OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK
 
 
 class FileEnds(NamedTuple):
-    """The first and the last part of a file; if the whole file fits, `head` holds it and `tail` is empty."""
+    """The first and the last part of a file; if the whole file fits, `head` contains it and `tail` is empty."""
 
     head: bytes
     tail: bytes
@@ -37,7 +37,7 @@ class OpenFile(NamedTuple):
 
 
 def open_regular_file(path: str | Path) -> OpenFile:
-    """Open a regular file for reading; raises `OSError` for anything else."""
+    """Open a regular file for reading; raise `OSError` for anything else."""
     fd = os.open(path, _OPEN_FLAGS)
     status = os.fstat(fd)
     if stat.S_ISREG(status.st_mode):
@@ -47,7 +47,7 @@ def open_regular_file(path: str | Path) -> OpenFile:
 
 
 def read_at(fd: int, offset: int, size: int) -> bytes:
-    """Read up to `size` bytes from `offset`; returns fewer only at the end of the file."""
+    """Read up to `size` bytes from `offset`; return fewer only at the end of the file."""
     os.lseek(fd, offset, os.SEEK_SET)
     parts = []
     while size and (part := os.read(fd, size)):
@@ -74,7 +74,7 @@ def read_lines(file: BinaryIO) -> Iterator[bytes]:
 
 
 def find_line_end(fd: int, offset: int) -> int:
-    """Return where the line that continues at an offset ends, including its newline; else the end of the file."""
+    """Return the end of the line at an offset, including its newline, or the end of the file."""
     while block := read_at(fd, offset, _BLOCK):
         if length := block.find(b"\n") + 1:
             return offset + length
@@ -83,7 +83,7 @@ def find_line_end(fd: int, offset: int) -> int:
 
 
 def read_ends(path: str | Path) -> FileEnds:
-    """Read the first and the last 64 KB of a file, opening it only once."""
+    """Read the first and the last 64 KB of a file with a single open."""
     fd, status = open_regular_file(path)
     size = status.st_size
     try:

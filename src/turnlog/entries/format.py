@@ -8,7 +8,7 @@ and fills the tables of `docs/format.md`. Each kind is an object:
     base     an object in "objects" whose fields it inherits, listed before its own
     fields   by their name in the file: [type, note, holds, values]
 
-A note explains a field. It may begin with versions in brackets: `[2.1.76+]` means that the newest client still
+A note explains a field. It may start with versions in brackets: `[2.1.76+]` means that the newest client still
 writes it, `[2.1.11–2.1.81]` that no later version did; without brackets a field is as old as its object. `holds` names
 the object in "objects", or the group of kinds ("blocks", "attachments", "progress"), that the field consists of.
 `values` lists the known values; another value is new, not an error.
@@ -27,7 +27,7 @@ SeenVersions = tuple[str, str | None]
 
 
 class FieldFormat(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """What is known of one field."""
+    """The known facts about one field."""
 
     type: str
     note: str = ""
@@ -36,7 +36,7 @@ class FieldFormat(Struct, frozen=True, array_like=True, forbid_unknown_fields=Tr
 
 
 class ObjectFormat(Struct, frozen=True, forbid_unknown_fields=True):
-    """What is known of one kind of object."""
+    """The known facts about one kind of object."""
 
     about: str = ""
     seen: SeenVersions | None = None

@@ -18,7 +18,7 @@ class HistorySplit(NamedTuple):
 
 
 def split_history(data: bytes, session_id: str) -> HistorySplit:
-    """Separate the lines of one session from all others; unreadable lines stay in `kept`."""
+    """Separate the lines of one session from all others; put unreadable lines in `kept`."""
     kept: list[bytes] = []
     taken: list[bytes] = []
     for line in split_lines(data):
@@ -30,7 +30,7 @@ def split_history(data: bytes, session_id: str) -> HistorySplit:
 def rejoin_history(old: bytes, current: bytes, session_id: str) -> bytes:
     """Put the lines of a session back into the history that they came from.
 
-    If the history has only grown since, the result is the old history plus the new lines; else they go to the end.
+    If the history has only grown since, the result is the old history plus the new lines; otherwise they are appended.
     """
     split = split_history(old, session_id)
     if current.startswith(old) or split_history(current, session_id).taken == split.taken:

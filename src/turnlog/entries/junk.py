@@ -4,7 +4,7 @@
     summary-only    titles of other sessions: 1.0.x
     metadata-only   no user or assistant entry
     warm-up         a sub-agent that was only started to warm a cache: 2.0.x
-    sidechain-only  entries of sub-agents and none of the main conversation
+    sidechain-only  entries from sub-agents and none from the main conversation
 
 A file counts as junk only if that is certain: never with a broken line. If its start contains no conversation,
 the whole file is searched for one.
@@ -23,7 +23,7 @@ from turnlog.entries.line_decoder import decode_first_object
 _PARENT_FIRST = b'{"parentUuid":'
 _READ_BYTES = 1 << 20
 _SIDECHAIN_SEARCH_BYTES = 120
-"""The client writes `isSidechain` right after the parent, so most entries of a sub-agent need no decoding."""
+"""The client writes `isSidechain` right after the parent, so most sub-agent entries need not be decoded."""
 
 
 def name_junk_kind(data: bytes) -> str | None:

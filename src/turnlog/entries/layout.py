@@ -1,9 +1,9 @@
-"""Where Claude Code keeps its data, and the session files there.
+"""Locates Claude Code's data, and the session files there.
 
     <config>/projects/<slug>/<session id>.jsonl        one session; see `slug`
     <config>/projects/<slug>/<session id>/             its other files; see `agents` and `belongings`
 
-A listing reads only folders; `peek` decides which of the files are worth showing. A folder that can't be listed
+A listing reads only folders; `peek` decides which of the files to show. A folder that can't be listed
 (no permission, a disconnected network disk) is not a deleted folder: a `Survey` records such folders.
 """
 
@@ -24,7 +24,7 @@ STATE_FILE_NAME = ".claude.json"
 MAKING_NOTE_PREFIX = ".turnlog-making-"
 """The prefix of the note that turnlog leaves while it creates a session; the session's id follows."""
 _MISSING = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EINVAL}
-"""The system errors that mean "there is nothing"; after any other error there may be something."""
+"""The system errors that mean that a path does not exist; after any other error it may exist."""
 _SESSION_FILE_NAME = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl", re.IGNORECASE)
 
 
@@ -50,7 +50,7 @@ class Survey:
         """`.jsonl` files in project folders whose names belong to neither a session nor a sub-agent."""
 
     def note(self, path: str | Path, error: OSError) -> None:
-        """Record a failure, unless it means that nothing is there."""
+        """Record a failure, unless it means that the path does not exist."""
         if not _says_missing(error):
             self.unlisted.append(Unlisted(str(path), error.strerror or str(error)))
 
@@ -70,7 +70,7 @@ class SessionFile(NamedTuple):
     size: int
     mtime_ns: int
     is_symlink: bool
-    """The name is a link; size and time are those of its target, which may be anywhere."""
+    """Whether the name is a link; size and time are those of its target, which may be anywhere."""
 
     @property
     def path(self) -> Path:
@@ -97,7 +97,7 @@ def list_config_candidates(
     platform: str | None = None,
     further: Iterable[str | Path] = (),
 ) -> list[Path]:
-    """Return the folders that may hold Claude Code's data, whether they exist or not."""
+    """Return the folders that may contain Claude Code's data, whether they exist or not."""
     environ = os.environ if environ is None else environ
     platform = platform or sys.platform
     home = home or _find_home(environ, platform)
@@ -141,7 +141,7 @@ def _expand_home(name: str, home: Path) -> Path:
 
 
 def list_project_folders(config_dir: Path, survey: Survey | None = None) -> list[Path]:
-    """Return the project folders of a config folder by name, without links to another of them."""
+    """Return the project folders in a config folder by name, without links to another one."""
     survey = survey or Survey()
     plain: list[str] = []
     linked: list[str] = []
@@ -158,7 +158,7 @@ def list_project_folders(config_dir: Path, survey: Survey | None = None) -> list
 
 
 def list_session_files(config_dir: Path, survey: Survey | None = None) -> Iterator[SessionFile]:
-    """List the main session files of a config folder, project by project, without opening any."""
+    """List the main session files in a config folder, project by project, without opening any."""
     for project_dir in list_project_folders(config_dir, survey):
         yield from list_project_sessions(project_dir, config_dir, survey)
 
@@ -166,7 +166,7 @@ def list_session_files(config_dir: Path, survey: Survey | None = None) -> Iterat
 def list_project_sessions(
     project_dir: Path, config_dir: Path | None = None, survey: Survey | None = None
 ) -> Iterator[SessionFile]:
-    """List the main session files of one project folder."""
+    """List the main session files in one project folder."""
     survey = survey or Survey()
     config_dir = project_dir.parent.parent if config_dir is None else config_dir
     for item in scan_folder(project_dir, survey):
@@ -238,7 +238,7 @@ def list_folder(folder: str | Path) -> list[os.DirEntry[str]]:
 
 
 def is_missing(path: str | Path) -> bool:
-    """Return whether nothing has this path; False if that is uncertain."""
+    """Return whether a path certainly does not exist."""
     try:
         os.lstat(path)
     except OSError as error:
@@ -247,7 +247,7 @@ def is_missing(path: str | Path) -> bool:
 
 
 def is_other(item: os.DirEntry[str]) -> bool:
-    """Return whether a file may hold a conversation although its name is neither a session's nor a sub-agent's."""
+    """Return whether a file may contain a conversation although its name is neither a session's nor a sub-agent's."""
     name = item.name
     if not name.endswith(".jsonl") or name.startswith("agent-") or _SESSION_FILE_NAME.fullmatch(name):
         return False
@@ -263,7 +263,7 @@ def is_session_id(name: str) -> bool:
 
 
 def is_dir(item: os.DirEntry[str], survey: Survey, *, follow_links: bool = True) -> bool:
-    """Return whether an item of a folder is a folder; the survey records one that can't be read."""
+    """Return whether an item in a folder is a folder; record one that can't be read in the survey."""
     try:
         return item.is_dir(follow_symlinks=follow_links)
     except OSError as error:
@@ -272,7 +272,7 @@ def is_dir(item: os.DirEntry[str], survey: Survey, *, follow_links: bool = True)
 
 
 def _may_be_dir(path: Path) -> bool:
-    """Return whether a path is a folder or can't be read: what is invisible is not gone."""
+    """Return whether a path is a folder or can't be read: an unreadable folder is not a deleted one."""
     try:
         return stat.S_ISDIR(path.stat().st_mode)
     except ValueError:  # a NUL byte

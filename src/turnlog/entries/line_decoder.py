@@ -1,7 +1,7 @@
-"""Decodes one line: fast if it is well-formed, patiently if it is not. Never raises on any bytes.
+"""Decodes one line: fast if it is well-formed, leniently if it is not. Never raises, whatever the bytes.
 
 The real client reads a line as UTF-8 (bad bytes become U+FFFD), takes the first JSON value on it and ignores the
-rest of the line. Python's decoders are stricter in places, so a line that the fast decoder rejects is decoded again
+rest of the line. Python's decoders are stricter in some ways, so a line that the fast decoder rejects is decoded again
 in the client's way.
 """
 
@@ -19,7 +19,7 @@ from msgspec import Struct
 from turnlog.entries.entry import Body, Entry, EntryOrScrap, Scrap
 
 MAX_JSON_DEPTH = 256
-"""How deep values are decoded; deeper values are cut off."""
+"""The maximum nesting depth; deeper values are cut off."""
 TOO_DEEP_TEXT = "[nested too deep to decode]"
 DECODE_ERRORS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 CONVERSION_ERRORS = (msgspec.ValidationError, UnicodeEncodeError)
@@ -75,7 +75,7 @@ def complete_body(body: Body) -> Body | None:
 
 
 def may_be_terse(kind: str | None, message: object, timestamp: str | None) -> bool:
-    """Return whether a row lacks a field that every prompt and answer of the client has; called for every row."""
+    """Return whether a row lacks a field that all of the client's prompts and answers have; called for every row."""
     return (message is None) == (kind in _SPEAKER_TYPES) or (timestamp is None and message is not None)
 
 
@@ -107,7 +107,7 @@ def decode_first_object(line: bytes) -> Body | None:
 
 
 def decode_patiently(text: bytes) -> DecodedValue | None:
-    """Decode a JSON value in the way the real client does; None if that fails."""
+    """Decode a JSON value as the real client does; None if that fails."""
     try:
         return DecodedValue(_decode_any(text), None)
     except RecursionError:
@@ -149,7 +149,7 @@ _LENIENT_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_int=_
 
 
 def prune_deep_json(text: bytes) -> bytes:
-    """Replace everything deeper than MAX_JSON_DEPTH levels in a JSON text by a marker."""
+    """Replace everything nested deeper than MAX_JSON_DEPTH in JSON text with a marker."""
     parts, depth, start = [], 0, 0
     for token in _JSON_TOKEN.finditer(text):
         step = _DEPTH_STEPS.get(text[token.start()], 0)

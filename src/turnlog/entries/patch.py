@@ -41,7 +41,7 @@ def encode_json_line(value: object) -> bytes:
 
 
 def read_raw_values(raw: bytes) -> RawValues:
-    """Read the top-level values of an entry as written; of a repeated key, the last value counts."""
+    """Read the top-level values of an entry as written; if a key is repeated, its last value counts."""
     try:
         return _decode_raw_values(raw)
     except DECODE_ERRORS:
@@ -49,7 +49,7 @@ def read_raw_values(raw: bytes) -> RawValues:
 
 
 def join_raw_values(parts: RawValues) -> bytes:
-    """Join values that are already encoded to one object."""
+    """Join values that are already encoded into one object."""
     try:
         return msgspec.json.encode(parts)
     except UnicodeEncodeError:  # half of a surrogate pair in a key
@@ -57,7 +57,7 @@ def join_raw_values(parts: RawValues) -> bytes:
 
 
 def patch_entry(raw: bytes, changes: Mapping[str, Any]) -> bytes:
-    """Replace some values of an entry; new keys come last, and white space around the object stays."""
+    """Replace some values in an entry; new keys come last, and white space around the object is kept."""
     parts = read_raw_values(raw)
     for key, value in changes.items():
         if value is REMOVE_KEY:
@@ -80,7 +80,7 @@ def get_blank_after(raw: bytes) -> bytes:
 def _find_raw_values(raw: bytes) -> RawValues:
     """Find the values of an undecodable object by its brackets and commas alone; none if it is incomplete.
 
-    Errors inside a value stay as they are. A line that is broken itself must not turn into another one.
+    Errors inside a value are kept. A line that is itself broken must not turn into a different one.
     """
     found: RawValues = {}
     depth, key, start = 0, None, 0

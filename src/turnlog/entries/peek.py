@@ -1,8 +1,8 @@
 """Describes a session from the two ends of its file: enough for a list of thousands of sessions.
 
-The first lines tell who, where and the first prompt; the last lines tell when it ended, and the titles, which
+The first lines contain who, where and the first prompt; the last lines contain when it ended, and the titles, which
 the client repeats at the end. Few lines are decoded: conversation entries start with their parent, and
-entries that describe the session with their type, so the first bytes suffice.
+entries that describe the session start with their type, so the first bytes are enough.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ _CUT_TEXT = re.compile(rb'"(?:content|text)":"((?:[^"\\]|\\[^u]|\\u[0-9a-fA-F]{4
 
 
 class Peek(NamedTuple):
-    """What the two ends of a session file tell; None for what they do not tell."""
+    """What the two ends of a session file contain; None for what they do not contain."""
 
     session_id: str | None = None
-    """The id in the entries; a copied file may contain another id than its name."""
+    """The id in the entries; in a copied file it may differ from the name."""
     cwd: str | None = None
     last_cwd: str | None = None
     version: str | None = None
@@ -60,7 +60,7 @@ class Peek(NamedTuple):
     junk: str | None = None
     """The kind of junk; see `entries.junk`."""
     titles: SessionTitles | None = None
-    """All names of the session if the ends suffice to choose the one to show; else the file must be read."""
+    """All names of the session if the ends are enough to choose the one to show; otherwise the file must be read."""
 
 
 class _FileStart(NamedTuple):
@@ -223,13 +223,13 @@ def _decode_string(text: bytes) -> str:
 
 
 MIN_FILES_PER_PROCESS = 400
-"""From how many files on another process pays off."""
+"""The minimum number of files that justifies another process."""
 MIN_WHOLE_FILES_PER_PROCESS = 40
-"""From how many files on another process pays off if whole files are read."""
+"""The minimum number of files that justifies another process if whole files are read."""
 
 
 def peek_safely(path: str) -> Peek:
-    """Read the two ends of a file; an unreadable file tells nothing."""
+    """Read the two ends of a file; return an empty result if it is unreadable."""
     try:
         return peek_file(path)
     except OSError:
@@ -237,7 +237,7 @@ def peek_safely(path: str) -> Peek:
 
 
 def peek_files(paths: Sequence[str], processes: int | None = None) -> list[Peek]:
-    """Read the two ends of each file; returns them in the order of `paths`."""
+    """Read the two ends of each file; return them in the order of `paths`."""
     count = processes or max(1, min(count_cores(), len(paths) // MIN_FILES_PER_PROCESS))
     peeks = [Peek()] * len(paths)
     shares = [paths[number::count] for number in range(count)]
@@ -251,7 +251,7 @@ def _peek_share(paths: Sequence[str]) -> list[Peek]:
 
 
 def complete_titles(path: str, ends: Peek) -> SessionTitles:
-    """Return all names of a session, from its ends if they suffice or else from the whole file."""
+    """Return all names of a session, from its ends if they are enough, otherwise from the whole file."""
     if ends.titles is not None:
         return ends.titles
     try:
@@ -266,7 +266,7 @@ def read_best_title(path: Path) -> str | None:
 
 
 def complete_all_titles(paths: Sequence[str], processes: int | None = None) -> list[SessionTitles]:
-    """Read all names of each session from the whole files; returns them in the order of `paths`."""
+    """Read all names of each session from the whole files; return them in the order of `paths`."""
     count = processes or max(1, min(count_cores(), len(paths) // MIN_WHOLE_FILES_PER_PROCESS))
     titles = [SessionTitles()] * len(paths)
     shares = [paths[number::count] for number in range(count)]

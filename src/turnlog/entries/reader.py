@@ -60,7 +60,7 @@ class TranscriptSource(Protocol):
 
 
 class FileSource:
-    """A file that stays open, so that renaming another file over it does not change what is read."""
+    """A file that is kept open, so that renaming another file over it does not change what is read."""
 
     def __init__(self, path: Path) -> None:
         try:
@@ -73,7 +73,7 @@ class FileSource:
         self._lock = threading.Lock()
 
     def read(self, offset: int, size: int) -> bytes:
-        """Return the bytes; raises `Changed` if the file is now shorter."""
+        """Return the bytes; raise `Changed` if the file is now shorter."""
         with self._lock:
             raw = self._file.raw  # not the buffer, which would read a megabyte for every entry
             raw.seek(offset)
@@ -85,7 +85,7 @@ class FileSource:
         return data
 
     def read_lines(self, offset: int) -> Iterator[bytes]:
-        """Yield the lines; raises `Changed` if the file is now shorter than `offset`."""
+        """Yield the lines; raise `Changed` if the file is now shorter than `offset`."""
         with self._lock:
             try:
                 if self._file.seek(0, io.SEEK_END) < offset:
@@ -155,7 +155,7 @@ class Transcript:
         """The offset up to which the file was read in whole lines."""
         self._pool: dict[str | None, str | None] = {}
         self._forward: list[int] = []
-        """Indexes of entries that name a parent which did not come before them."""
+        """Indexes of entries whose parent does not come before them."""
         self._mark: Checkpoint | None = None
         self.grow()
 
@@ -192,7 +192,7 @@ class Transcript:
         return decode_body(self.read_raw(entry))
 
     def close(self) -> None:
-        """Release the file; the entries stay, but their bodies can no longer be read."""
+        """Release the file; the entries are kept, but their bodies can no longer be read."""
         self.source.close()
 
     def find_stale_reason(self) -> str | None:
@@ -200,7 +200,7 @@ class Transcript:
         return find_stale_reason(self.path, self._mark) if self.path and self._mark else None
 
     def grow(self) -> bool:
-        """Read what was appended since; returns whether there was anything new."""
+        """Read what was appended since; return whether there was anything new."""
         before = self._forget_unfinished()
         with pause_garbage_collector():
             self._read_on()
@@ -212,7 +212,7 @@ class Transcript:
         return max((item.end for item in last), default=0)
 
     def _forget_unfinished(self) -> int:
-        """Drop what was read of an unfinished last line; returns the former end of the file."""
+        """Drop what was read from an unfinished last line; return the former end of the file."""
         before = self._find_end()
         while self.scraps and self.scraps[-1].offset >= self.complete:
             self.scraps.pop()

@@ -1,4 +1,4 @@
-"""The name of a project's folder, derived from the working directory in the way the client does.
+"""Derives the name of a project's folder from the working directory, as the client does.
 
 The rule works on UTF-16 code units: everything except ASCII letters and digits becomes a dash, so an emoji
 becomes two. A name longer than 200 units is cut and gets a hash of the whole path. The rule can't be
@@ -17,7 +17,7 @@ _BASE36_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
 def make_slug(cwd: str) -> str:
-    """Return the name of the folder below `projects` that holds the sessions of a working directory."""
+    """Return the name of the folder below `projects` that contains the sessions of a working directory."""
     name = _NOT_ALPHANUMERIC.sub(_to_dashes, cwd)
     return name if len(name) <= MAX_SLUG_CHARS else f"{name[:MAX_SLUG_CHARS]}-{_to_base36(abs(_hash_text(cwd)))}"
 

@@ -1,8 +1,8 @@
-"""Decides who is the author of a user text; no other module does.
+"""Determines the author of user text; no other module does.
 
-The client writes much under `user` that no person typed: messages from other agents, reports of background tasks,
+Many entries of type `user` were not typed by a person: messages from other agents, reports from background tasks,
 output of hooks, its own notes. Since 2.1.161 an entry names its origin; then the origin decides, whatever the text
-looks like. Without an origin, only the frame that the client puts at the very start of a text counts: a text that
+looks like. Without an origin, only the frame that the client puts at the very start counts: text that
 merely mentions such a frame is a person's, and text inside a frame can't escape from it.
 """
 
@@ -26,9 +26,9 @@ SPEAKERS = {
 }
 """The possible authors of a text."""
 TYPING_SPEAKERS = frozenset({"person", "cli"})
-"""Speakers whose texts are prompts."""
+"""Speakers whose text is a prompt."""
 SENDING_SPEAKERS = frozenset({"peer", "teammate", "other"})
-"""Speakers that send messages into a session from outside of its conversation."""
+"""Speakers that send messages into a session from outside its conversation."""
 MAX_NAME_CHARS = 80
 
 _SPEAKER_BY_ORIGIN = {
@@ -61,7 +61,7 @@ _NOTE_STARTS = (
     "This is from another Claude session",
     "IMPORTANT: This is NOT from your user",
 )
-"""How the remarks begin that the client adds after a message from another agent."""
+"""How the client's remarks after a message from another agent start."""
 
 
 class Speaker(NamedTuple):
@@ -90,7 +90,7 @@ def read_origin(value: object) -> EntryOrigin | None:
 
 
 def identify_speaker(text: str, origin: object = None, *, is_meta: object = False) -> Speaker:
-    """Find the author of a user entry or queued prompt: its origin decides, else the frame at its start."""
+    """Find the author of a user entry or queued prompt, by its origin or the frame at its start."""
     declared = read_origin(origin)
     parts = separate_context(text)
     mark = classify_by_mark(parts.rest) if parts.rest else _classify_context(parts.context)
@@ -104,7 +104,7 @@ def identify_speaker(text: str, origin: object = None, *, is_meta: object = Fals
 
 
 def open_letter(text: str) -> Letter:
-    """Remove the client's frame from a message of another agent; the message itself stays as it is."""
+    """Remove the client's frame from another agent's message; the message itself is not changed."""
     body = _drop_note(text.partition("\n")[2]) if text.startswith(PEER_FRAMES) else text
     body = body.strip()
     opening = _ENVELOPE_TAG.match(body)

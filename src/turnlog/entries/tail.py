@@ -1,14 +1,14 @@
-"""Reads what was added to a file since the last time, and notices when it is no longer the same file.
+"""Reads what was added to a file since the last time, and detects when it is no longer the same file.
 
 A `Checkpoint` records how far a file was read and which bytes were there. Only whole lines are returned: a line
-that is still being written waits for its newline. Reading starts again from the beginning, with a reason and
-the next generation, when the file no longer begins with the bytes that were returned:
+that is still being written is held back until its newline. Reading starts again from the beginning, with a reason and
+the next generation, when the file no longer starts with the bytes that were returned:
 
     truncated   the file is shorter than what was read
-    replaced    another file has the name now, or the file begins differently
+    replaced    another file has the name now, or the file starts differently
     rewritten   the last bytes that were read have changed
 
-A change in the middle that leaves both ends as they were goes unnoticed.
+A change in the middle that leaves both ends unchanged is not detected.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Checkpoint(NamedTuple):
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Checkpoint:
-        """Parse the output of `to_json`; raises `ValueError` for anything else."""
+        """Parse the output of `to_json`; raise `ValueError` for anything else."""
         values = json.loads(text)
         if not isinstance(values, dict) or values.keys() != set(cls._fields):
             raise ValueError("not a checkpoint")
@@ -72,7 +72,7 @@ class Tail(NamedTuple):
     checkpoint: Checkpoint
     """The checkpoint to pass in next time."""
     reset: str | None
-    """Why reading started again, "missing" if there is no file, else None."""
+    """Why reading started again; "missing" if there is no file; otherwise None."""
 
 
 def read_tail(path: str | Path, checkpoint: Checkpoint | None = None, limit: int | None = None) -> Tail:
@@ -102,7 +102,7 @@ def make_checkpoint(fd: int, offset: int) -> Checkpoint:
 
 
 def find_stale_reason(path: str | Path, checkpoint: Checkpoint) -> str | None:
-    """Return why a file must be read from the start again, "missing" if it does not exist, None if it only grew."""
+    """Return why a file must be read from the start again; "missing" if it does not exist; None if it only grew."""
     try:
         fd, status = open_regular_file(path)
     except (FileNotFoundError, NotADirectoryError):

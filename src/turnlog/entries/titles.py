@@ -1,4 +1,4 @@
-"""The names of a session, collected entry by entry in the order of the file.
+"""Collects the names of a session, entry by entry in file order.
 
 The list of sessions, the index and everything that opens a session must show the same name. They read it in
 different ways, so they share this code: the last title of each kind counts, and the first text that a person typed.
@@ -33,7 +33,7 @@ _READ_BYTES = 1 << 20
 
 
 class SessionNames(Struct, frozen=True):
-    """The names of a session as JSON documents have them."""
+    """The names of a session in JSON documents."""
 
     custom: str | None
     """Given by a person."""
@@ -76,7 +76,7 @@ class SessionTitles(Struct):
         return SessionNames(self.custom, self.ai, self.summary, self.first_prompt, self.first_command, self.last_prompt)
 
     def add_title(self, kind: str, row: dict[str, Any]) -> None:
-        """Add an entry whose type is one of TITLE_FIELDS; one without a name changes nothing."""
+        """Add an entry whose type is one of TITLE_FIELDS; ignore one without a name."""
         field, name = TITLE_FIELDS[kind]
         if title := to_title(row.get(field)):
             setattr(self, name, title)
@@ -92,7 +92,7 @@ class SessionTitles(Struct):
             self.first_command = self.first_command or to_title(read_typed_command(row))
 
     def add_line(self, line: bytes) -> None:
-        """Add a line of the file; few lines need decoding."""
+        """Add a line of the file; few lines need to be decoded."""
         if line.startswith(_PARENT_FIRST):
             # The client never writes a title with a parent.
             if self.first_prompt is not None or b'"user"' not in line:
@@ -115,7 +115,7 @@ class SessionTitles(Struct):
 
 
 def to_title(value: object) -> str | None:
-    """Make a text short and printable; None for anything else than a text."""
+    """Make text short and printable; return None for anything but text."""
     if not isinstance(value, str) or not value:
         return None
     text = value[:MAX_LISTED_CHARS]

@@ -1,4 +1,4 @@
-"""Lists every file of a config folder that contains part of a conversation, reading each folder once.
+"""Lists every file in a config folder that contains part of a conversation, reading each folder once.
 
     session   projects/<slug>/<session id>.jsonl
     agent     projects/<slug>/<session id>/subagents/…/agent-<id>.jsonl, and the loose ones; see `agents`
@@ -38,7 +38,7 @@ class TranscriptFile(NamedTuple):
 
 
 def list_transcripts(config_dir: Path, survey: Survey | None = None) -> Iterator[TranscriptFile]:
-    """List the files of all projects of a config folder; the survey records other files and failures."""
+    """List the files of all projects in a config folder; the survey records other files and failures."""
     survey = survey or Survey()
     for project in list_project_folders(config_dir, survey):
         yield from _list_project(str(project), survey)

@@ -8,11 +8,11 @@ from turnlog.entries.marks import classify_by_mark, separate_context, to_typed_t
 from turnlog.entries.speakers import TYPING_SPEAKERS, identify_speaker, read_origin
 
 MAX_LISTED_CHARS = 1000
-"""Listings cut texts here: a prompt may contain a pasted file."""
+"""Listings cut text here: a prompt may contain a pasted file."""
 
 
 def read_typed_text(row: dict[str, Any]) -> str | None:
-    """Return what a person typed in a user entry, without the context of an editor; None if nobody typed it."""
+    """Return what a person typed in a user entry, without an editor's context; None if nobody typed it."""
     texts = [text for text in _list_texts(row) if text]
     if row.get("isCompactSummary") is True or not _is_typed(row, texts):
         return None

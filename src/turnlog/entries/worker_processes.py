@@ -22,7 +22,7 @@ S = TypeVar("S")
 
 
 def count_cores() -> int:
-    """Return how many processes may work at once."""
+    """Return how many processes may run at the same time."""
     can_fork = sys.platform == "linux" and threading.active_count() == 1
     return len(os.sched_getaffinity(0)) if can_fork else 1
 
@@ -87,7 +87,7 @@ def read_file_size(path: Path) -> int:
 def produce_ahead(make: Callable[[], Iterable[T]], gives: Any) -> Iterator[T]:
     """Yield the items of `make`, produced by another process ahead of their use; `gives` is their type.
 
-    Raises `ChildProcessError` if that process ends too early.
+    Raise `ChildProcessError` if that process ends too early.
     """
     helper = _start_producer(make)
     decode: Callable[[bytes], T] = msgspec.msgpack.Decoder(gives).decode

@@ -5,8 +5,8 @@
     create_session_file    creates a new file that appears whole and never replaces another
     place_session_file     does the same with content that was written beside its place before
 
-turnlog processes lock each other out while they append or replace. The client uses no locks, so nothing locks it
-out: `append_lines` waits for a write that the client has begun. An import contract (pyproject.toml) names the modules
+turnlog processes lock each other out while they append or replace. The client does not use locks, so nothing locks it
+out: `append_lines` waits for a write that the client has started. An import contract (pyproject.toml) lists the modules
 that may import this one; all other files are written with `atomic_file`.
 """
 
@@ -45,7 +45,7 @@ def append_lines(
     expected: Checkpoint | None = None,
     flush: bool = True,
 ) -> int:
-    """Append whole lines to an existing file in one write; returns the offset at which they begin.
+    """Append whole lines to an existing file in one write; return the offset at which they start.
 
     A last line without a line end gets one first, so that nothing is glued to it; without `mend` the call is refused
     instead, because another program may still be writing that line. Without `flush` the lines survive the end of the
@@ -84,7 +84,7 @@ def _has_complete_end(fd: int) -> bool:
 
 
 def _wait_for_writes(fd: int) -> None:
-    """Wait for a write in progress where the system allows it: on a busy machine it may pause for long.
+    """Wait for a write in progress where the system allows it: on a busy machine it may pause for a long time.
 
     Linux searches a local file for holes only while nobody writes to it. `fd` appends, so its position does not matter.
     """
@@ -94,7 +94,7 @@ def _wait_for_writes(fd: int) -> None:
 
 
 def _write_at_end(fd: int, data: bytes, path: Path) -> int:
-    """Write to the end, all or nothing; returns the new end."""
+    """Write to the end, all or nothing; return the new end."""
     written = os.write(fd, data)
     end = os.lseek(fd, 0, os.SEEK_CUR)
     if written < len(data):
@@ -105,12 +105,12 @@ def _write_at_end(fd: int, data: bytes, path: Path) -> int:
 
 
 def create_session_file(path: Path, data: bytes | Iterable[bytes], *, root: Path) -> None:
-    """Write a new session file; raises `FileExistsError` if the path is taken."""
+    """Write a new session file; raise `FileExistsError` if the path is taken."""
     create_file(path, data, root=root)
 
 
 def place_session_file(temporary: Path, path: Path, *, may_replace: bool = False) -> None:
-    """Rename a file that was written beside its place; raises `FileExistsError` if the name is taken."""
+    """Rename a file that was written beside its place; raise `FileExistsError` if the name is taken."""
     if may_replace:
         temporary.replace(path)
     else:

@@ -40,7 +40,7 @@ class ModelAnswer(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """The joined texts."""
+        """The joined text."""
         return "".join(str(block.get("text") or "") for block in self.content if block.get("type") == "text")
 
     @property
@@ -55,7 +55,7 @@ class ModelAnswer(Struct, frozen=True):
 
 
 class AnswerAssembler:
-    """Assembles an answer from events, and can build what has arrived at any moment."""
+    """Assembles an answer from events, and can build the part that has arrived at any moment."""
 
     def __init__(self) -> None:
         self._start_over(None)
@@ -88,7 +88,7 @@ class AnswerAssembler:
         return self._end is not None
 
     def build_answer(self) -> ModelAnswer:
-        """Build the answer so far: incomplete texts are included, incomplete calls and thinking are not."""
+        """Build the answer so far: incomplete text is included, incomplete calls and thinking are not."""
         start, end = self._start, self._end
         blocks = [self._build_block(index) for index in sorted(self._blocks)]
         return ModelAnswer(
@@ -110,7 +110,7 @@ class AnswerAssembler:
 
 
 def fold_events(events: Iterable[ModelEvent]) -> ModelAnswer:
-    """Assemble the answer of a stream; raises AnswerBrokenOff if its end is missing."""
+    """Assemble the answer from a stream; raise AnswerBrokenOff if its end is missing."""
     assembler = AnswerAssembler()
     for event in events:
         assembler.add_event(event)

@@ -51,7 +51,7 @@ def encode_request_json(value: object) -> bytes:
 
 
 class RequestEncoder:
-    """Encodes the requests of one model; safe to use from several threads."""
+    """Encodes the requests for one model; safe to use from several threads."""
 
     def __init__(self) -> None:
         self._idle: list[_SettledMessages] = []
@@ -250,7 +250,7 @@ def _decode_object(raw: bytes) -> dict[str, Any]:
 
 
 def _strip_html(raw: bytes) -> str:
-    """Extract the text of an HTML page that a server on the way sent."""
+    """Extract the text of an HTML page sent by an intermediate server."""
     return " ".join(_HTML_TAG.sub(" ", raw[:8192].decode("utf-8", "replace")).split())[:200]
 
 

@@ -1,4 +1,4 @@
-"""Cancel a request from another thread at any moment: while it waits, and while it reads."""
+"""Cancels a request from another thread at any moment: while it waits, and while it reads."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Cancel:
         self._actions: list[Callable[[], object]] = []
 
     def set(self) -> None:
-        """Cancel everything that holds this signal."""
+        """Cancel everything that uses this signal."""
         with self._lock:
             self._event.set()
             actions, self._actions = self._actions, []

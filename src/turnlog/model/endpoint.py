@@ -50,13 +50,13 @@ class Endpoint(Struct, frozen=True):
         return cls(address.rstrip("/"), key, token, find_proxy(parts, variables))
 
     def hide_keys(self, text: str) -> str:
-        """Remove the keys from a text: some gateways repeat them in errors."""
+        """Remove the keys from text: some gateways repeat them in errors."""
         for secret in filter(None, (self.key, self.token)):
             text = text.replace(secret, "[key]")
         return text
 
     def build_headers(self) -> dict[str, str]:
-        """Build the headers of every request."""
+        """Build the headers for every request."""
         from turnlog._version import __version__
 
         headers = {

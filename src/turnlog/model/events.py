@@ -3,9 +3,9 @@
     AnswerStarted · BlockStarted · TextPart | ThinkingPart | SignaturePart | InputPart | OtherPart … · BlockEnded · …
     AnswerEnded
 
-`RetryStarted` may come anywhere: it voids everything before it, and the answer starts over with `AnswerStarted`.
+`RetryStarted` may occur anywhere: it voids everything before it, and the answer starts over with `AnswerStarted`.
 `OtherEvent` is anything else that a server sends, unchanged. Every event has the API's own object in `data`, so that it
-can be passed on as it came.
+can be passed on unchanged.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class BlockStarted(_StreamEvent, frozen=True):
 
 
 class TextPart(_StreamEvent, frozen=True):
-    """A part of a text."""
+    """A part of a text block."""
 
     index: int
     text: str

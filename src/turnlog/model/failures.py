@@ -9,7 +9,7 @@
     |   `-- KeyRejected         the key is missing or not accepted (401, 403)
     `-- RequestCancelled        the caller cancelled the request
 
-No message contains a key.
+Messages never contain a key.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class ModelError(TurnlogError):
         """The API's name for the error: `overloaded_error`, `invalid_request_error` …"""
         self.request_id = request_id
         self.retry_after = retry_after
-        """The seconds after which the server wants a retry."""
+        """How many seconds the server wants us to wait before a retry."""
 
 
 class ServerBusy(ModelError):

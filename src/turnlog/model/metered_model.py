@@ -1,4 +1,4 @@
-"""Count the tokens of all answers of a model."""
+"""Counts the tokens in all of a model's answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Retry temporary failures, with growing pauses, or as long as the server asks."""
+"""Retries temporary failures, with growing pauses or those that the server requests."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from turnlog.model.request import ModelRequest
 
 
 class RetryPolicy(Struct, frozen=True):
-    """How often to retry, and how long to wait."""
+    """How many times to retry, and how long to wait."""
 
     attempts: int = 8
     """The total number of requests, including the first."""
     first: float = 0.5
     """Seconds before the second attempt; the pause doubles each time."""
     longest: float = 32.0
-    """The longest pause in seconds, unless the server asks for more."""
+    """The longest pause in seconds, unless the server requests more."""
     waits_for_server: float = 120.0
-    """Give up if the server asks for a longer wait."""
+    """The longest wait, in seconds, that the server may request; beyond it, give up."""
     spread: float = 0.25
     """The share of a pause that is randomly added or removed, so that clients don't retry in step."""
 

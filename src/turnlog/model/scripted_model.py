@@ -2,8 +2,8 @@
 
     ScriptedModel(["first answer", RequestRejected("no"), ModelAnswer(...), lambda request: "…"], then="all others")
 
-Each request takes the next step: a text, an answer, an error to raise, a `DelayedStep`, a `CutAnswer`, or a function of
-the request that returns one of these. `requests` keeps all requests. After the end of the script, a request gets
+Each request takes the next step: a string, an answer, an error to raise, a `DelayedStep`, a `CutAnswer`, or a function
+of the request that returns one of these. `requests` keeps all requests. After the end of the script, a request gets
 `then`, or is rejected if there is none.
 """
 

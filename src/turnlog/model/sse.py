@@ -1,4 +1,4 @@
-"""Parse server-sent events from a stream of bytes."""
+"""Parses server-sent events from a stream of bytes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MAX_EVENT_BYTES = 64 << 20
 
 
 class ServerEvent(NamedTuple):
-    """One event of a stream."""
+    """One event in a stream."""
 
     name: str
     data: str

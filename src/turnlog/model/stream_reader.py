@@ -1,4 +1,4 @@
-"""Convert a server's stream into events. Nothing is taken for granted: an unreadable stream raises."""
+"""Converts a server's stream into events, and raises an error if the stream is unreadable."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class StreamReader:
         """What is wrong with a call; acceptable if the answer hit its length limit."""
 
     def read_events(self, stream: Iterable[ServerEvent]) -> Iterator[ModelEvent]:
-        """Yield the events of an answer; raises AnswerBrokenOff if its end is missing."""
+        """Yield the events of an answer; raise AnswerBrokenOff if its end is missing."""
         has_started = False
         for item in stream:
             event = self._read_event(item)
@@ -163,7 +163,7 @@ class StreamReader:
 
 
 def _decode_json(text: str) -> Any:
-    """Decode a JSON value; half of a surrogate pair becomes U+FFFD, since it does not spoil the rest."""
+    """Decode a JSON value; half of a surrogate pair becomes U+FFFD, since the rest is still valid."""
     try:
         return msgspec.json.decode(text)
     except _DECODE_ERRORS:

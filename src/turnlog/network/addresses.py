@@ -1,4 +1,4 @@
-"""Addresses of servers: how to parse and show them, and which proxy to use.
+"""Parses and formats server addresses, and chooses the proxy to use.
 
 An address may contain a user and a password; `format_public_address` returns what may be shown.
 """
@@ -13,7 +13,7 @@ from turnlog.errors import UsageError
 
 
 def parse_server_address(address: str, name: str = "ANTHROPIC_BASE_URL") -> SplitResult:
-    """Parse a server's address; raise UsageError if it is invalid. `name` says where it was set."""
+    """Parse a server's address; raise UsageError if it is invalid. `name` is the setting it comes from."""
     try:
         parts = urlsplit(address)
         _ = parts.port

@@ -16,7 +16,7 @@ DEFAULT_PROXY_PORT = 8080
 def make_connection(
     parts: SplitResult, proxy: SplitResult | None, seconds: float, trust: ssl.SSLContext | None = None
 ) -> http.client.HTTPConnection:
-    """Create a connection to the server of an address without opening it; `trust` says which certificates to accept."""
+    """Create a connection to the server of an address without opening it; `trust` sets the accepted certificates."""
     is_safe, host = parts.scheme == "https", parts.hostname or ""
     port = parts.port or (443 if is_safe else 80)
     via_host, via_port = (proxy.hostname or "", proxy.port or DEFAULT_PROXY_PORT) if proxy else (host, port)
@@ -37,6 +37,6 @@ def build_proxy_headers(proxy: SplitResult) -> dict[str, str]:
 
 
 def cut_connection(connection: socket.socket) -> None:
-    """End a connection that another thread reads from; closing it would leave that thread waiting."""
+    """Shut down a connection that another thread reads from; closing it would leave that thread waiting."""
     with contextlib.suppress(OSError):
         connection.shutdown(socket.SHUT_RDWR)

@@ -1,4 +1,4 @@
-"""Searches that are as fast as a search for a fixed text.
+"""Searches that are as fast as a search for a fixed string.
 
 `str.find` scans a text several times as fast as `re`, and few texts contain what a rule searches for.
 """
@@ -11,13 +11,13 @@ from functools import cached_property
 
 
 class AnchoredPattern:
-    """An expression whose matches all begin with a fixed text, the anchor.
+    """An expression whose matches all start with a fixed string, the anchor.
 
     If most texts lack the anchor, test `anchor in text` first: that costs less than an empty iterator.
     """
 
     def __init__(self, anchor: str, rest: str, may_be: Callable[[str, int], bool] | None = None) -> None:
-        """`may_be` decides quickly whether an anchor in a text is worth a match."""
+        """`may_be` decides quickly whether to try a match at an anchor in a text."""
         self.anchor = anchor
         self._rest = rest
         self._may_be = may_be

@@ -1,4 +1,4 @@
-r"""Secrets that their names reveal: `DB_PASSWORD=…`, `"apiKey": "…"`, `--token …`, `password is …`.
+r"""Finds secrets that their names reveal: `DB_PASSWORD=…`, `"apiKey": "…"`, `--token …`, `password is …`.
 
 The search finds a name first, in lower case; then what joins it to a value, then the value, which must pass the
 checks of `plausibility`. A quoted value ends at a quote of the same depth: JSON in a text has `\"`, JSON in that has
@@ -71,14 +71,14 @@ _JOINT_PATTERN = re.compile(
     r")(?:[bBrRuU]{1,2}(?=[\"']))?(?P<open>[„“«]\s?|\\*+[\"'`]{0,3})"
 )
 _PLAIN_WORD = re.compile(r"[A-Za-z_.,:;!?)(-]*+(?:\s|$)")
-"""The rest of a sentence: no digit before the next space, so it is no strong value, in quotes or not."""
+"""The rest of a sentence: without a digit before the next space it is not a strong value, in quotes or not."""
 _BARE_VALUE = re.compile(r"[^\s\"'`<>,;(){}\[\]\\|&]{1,1024}+")
 _OPTION_BEFORE_NAME = re.compile(
     r"(?:^|[\s\"'`(=])--?[a-z0-9_-]{0,40}$|(?:^|\s)(?:env|arg|setx|set -g?x)[ \t]+[a-z0-9_]{0,40}$"
 )
-"""What comes before a name that only its value can follow: an option, or a command that sets a variable."""
+"""What comes before a name that must be followed by its value: an option, or a command that sets a variable."""
 _NUMBER_PATTERN = re.compile(r"-?[0-9]++(?:\.[0-9]++)?(?:[eE][-+]?[0-9]++)?")
-"""A JSON number, which must stay: a placeholder in its place would make the JSON invalid."""
+"""A JSON number, which must be kept: a placeholder in its place would make the JSON invalid."""
 _CODE_START_SIGNS = ("-", "=", "$", "@", "*", "#", "/", "&", ".")
 _TYPOGRAPHIC = re.compile(r"[^„“”«»\n]{3,200}?(?=\s?[“”»])")
 _PUNCTUATED = re.compile(r"[^\s\"'`\\]{24,200}+(?=\s|$)")
@@ -227,7 +227,7 @@ def _read_name_prefix(text: str, start: int) -> str:
     at = start
     while at > 0 and start - at < 40 and (text[at - 1].isalnum() or text[at - 1] in "_-"):
         at -= 1
-    # The letter of an escape, such as \\n, is no part of the name.
+    # The letter of an escape, such as \\n, is not part of the name.
     return text[at + 1 : start] if at < start and text[at] in "nrt" and text[at - 1 : at] == "\\" else text[at:start]
 
 

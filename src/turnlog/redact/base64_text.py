@@ -1,4 +1,4 @@
-"""Secrets in base64: a token that decodes to text with a secret in it is replaced as a whole."""
+"""Finds secrets in base64: a token that decodes to text with a secret in it is replaced as a whole."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Base64Rule:
         text, searched_end = view.text, 0
         escapes = "\\" in text
         for start, end in view.runs:
-            # A token begins where a run does, or after the letter of an escape that the run begins with.
+            # A token starts where a run does, or after the letter of an escape that the run starts with.
             at = start + 1 if escapes and text.endswith("\\", 0, start) else start
             if end - at < _MIN_BASE64_CHARS or at < searched_end or not (match := _BASE64_TOKEN.match(text, at)):
                 continue

@@ -1,7 +1,7 @@
-r"""Secrets in table columns that the header names: CSV, TSV, Markdown, database output, `INSERT`, `COPY`.
+r"""Finds secrets in table columns that the header names: CSV, TSV, Markdown, database output, `INSERT`, `COPY`.
 
 A header is weaker evidence than a name beside its value, because tables about passwords are common. So at least one
-value of the column must look like a secret by itself; then its other values are replaced too.
+value in the column must look like a secret by itself; then its other values are replaced too.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Walks through a JSON value and separates texts from strings that are structure and must stay.
+"""Walks through a JSON value and separates text from strings that are structure and must not change.
 
-In an entry, ids, links, type names, times and signatures stay as they are. The input and output of a tool (`input`,
+In an entry, ids, links, type names, times and signatures are not changed. The input and output of a tool (`input`,
 `toolUseResult`) contain no structure, whatever their keys are called.
 """
 
@@ -42,7 +42,7 @@ class StringVisitor(Protocol):
     """What to do with each string."""
 
     def get_clean_texts(self) -> Container[object]:
-        """Return the texts that are known to contain no secrets."""
+        """Return the texts that are known not to contain secrets."""
 
     def redact_text(self, text: str, path: JsonPath) -> str:
         """Replace the secrets in a text."""
@@ -61,7 +61,7 @@ class JsonWalk:
         self._visitor = visitor
 
     def walk_value(self, value: Any, path: JsonPath, free: bool, name: str = "", depth: int = 0) -> Any:
-        """Return the value with its texts redacted; `name` is the key or the option that it belongs to."""
+        """Return the value with its text redacted; `name` is the key or the option that it belongs to."""
         if isinstance(value, str):
             return self._visit_text(value, path, name)
         if isinstance(value, dict):
@@ -89,7 +89,7 @@ class JsonWalk:
         label = items.get("name", items.get("key"))
         clean, is_jwk = self._visitor.get_clean_texts(), "kty" in items
         for key, value in items.items():
-            # Most strings of a session are keys, and only a few of those are distinct.
+            # Most strings in a session are keys, and only a few of those are distinct.
             new_key = key if key in clean else self._visit_key(key, path, redacted)
             if not free and self._is_structure(items, key):
                 redacted[new_key] = value

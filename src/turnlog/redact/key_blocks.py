@@ -17,7 +17,7 @@ from turnlog.redact.text_view import TextView
 
 PRIVATE_KEY_RULE = "private-key"
 MIN_KNOWN_KEY_LINE_CHARS = 40
-"""Key lines of this length are recognised on their own from then on."""
+"""Key lines of at least this length are later recognised on their own."""
 _KIND = (
     r"(?:[A-Za-z0-9-]{1,20}+ ){0,3}"
     r"(?:(?:PRIVATE|SECRET|[Ss]tatic|[Ss]hared|[Ss]ymmetric|(?:tls-crypt-v2 )?(?:client|server))"

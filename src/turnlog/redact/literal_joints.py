@@ -12,7 +12,7 @@ _SECRET_PIECE = re.compile(r"[A-Za-z0-9+/=_.-]{4}")
 
 
 def find_literal_joints(raw: str, runs: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the spans between literals that code joins to one string; one of the pieces must be a run."""
+    """Return the spans between literals that code joins into one string; one of the pieces must be a run."""
     spans: dict[tuple[int, int], None] = {}
     for start, end in runs:
         if (
@@ -29,13 +29,13 @@ def find_literal_joints(raw: str, runs: list[tuple[int, int]]) -> list[tuple[int
 
 
 def _has_join_before(raw: str, at: int) -> bool:
-    """Return whether an operator or a line end comes before the quote at which a run begins."""
+    """Return whether an operator or a line end comes before the quote at which a run starts."""
     before = raw[max(0, at - _MAX_JOINT_DISTANCE_CHARS) : at].rstrip("\"'`\\").rstrip(" \t")
     return before[-1:] in ("+", ".", "&", "\n")
 
 
 def _is_literal_joint(raw: str, match: re.Match[str]) -> bool:
-    """Return whether both quotes have one kind and depth, with a possible part of a secret on both sides."""
+    """Return whether both quotes have the same kind and depth, with a possible part of a secret on both sides."""
     start, end = match.span()
     return (
         match["close"] == match["open"]

@@ -24,7 +24,7 @@ _MIXED_LOGIN_CALLS = (
     "sign_in",
     "credential]::new",
 )
-"""Calls that take other arguments too: only what looks like neither a word nor a name is a password."""
+"""Calls that also take other arguments: only what looks like neither a word nor a name is a password."""
 
 
 def _build_lookbehind(names: tuple[str, ...]) -> str:

@@ -19,7 +19,7 @@ class HashForm(NamedTuple):
     """The format of one kind of hash."""
 
     anchor: str
-    """A text that every hash of this kind contains, in lower case."""
+    """A string that every hash of this kind contains, in lower case."""
     form: str
     whose: str
 
@@ -78,7 +78,7 @@ class HashRule:
     names = (PASSWORD_HASH_RULE,)
 
     def find(self, view: TextView) -> Iterator[SecretFinding]:
-        """Find the password hashes of a text; each of them contains a run of letters and digits."""
+        """Find the password hashes in a text; each of them contains a run of letters and digits."""
         if view.random_runs:
             for start, end in self._iter_hash_spans(view):
                 yield SecretFinding(start, end, PASSWORD_HASH_RULE, FindingRank.TOKEN, view.text[start:end])

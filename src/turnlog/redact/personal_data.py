@@ -1,4 +1,4 @@
-"""Rules on request: e-mail addresses, and the names of people in the paths of their home folders."""
+"""Optional rules: e-mail addresses, and people's names in the paths of their home folders."""
 
 from __future__ import annotations
 

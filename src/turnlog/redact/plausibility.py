@@ -170,7 +170,7 @@ def _count_kind_changes(value: str) -> int:
 
 
 def is_random_like(value: str, least: int = 20) -> bool:
-    """Return whether a value looks random: hex, or letters and digits in no order."""
+    """Return whether a value looks random: hex, or letters and digits in no particular order."""
     if len(value) < least or not has_varied_characters(value, min(8, least - 2)) or is_placeholder(value):
         return False
     parts = [part for part in re.split(r"[-_.:/]", value) if part]
@@ -181,7 +181,7 @@ def is_random_like(value: str, least: int = 20) -> bool:
 
 
 def is_passphrase_like(value: str, *, sure: bool, words: int = 4) -> bool:
-    """Return whether several words are a passphrase, not a sentence, which begins with its only capital."""
+    """Return whether several words are a passphrase, not a sentence, which starts with its only capital."""
     parts = value.split(" ")
     if not 8 <= len(value) <= 300 or len(parts) < 2 or not all(parts) or "\n" in value or is_placeholder(value):
         return False
@@ -209,7 +209,7 @@ def is_code_group(value: str) -> bool:
 
 
 def is_seed_phrase(words: list[str]) -> bool:
-    """Return whether words are those of a wallet, not of a sentence or a sorted list."""
+    """Return whether words are a wallet's seed, not a sentence or a sorted list."""
     return (
         len(words) in _SEED_SIZES
         and not NO_SEED_WORDS.intersection(words)
@@ -247,7 +247,7 @@ def is_random_letters(value: str, least: int = 20) -> bool:
 
 
 def _is_jumble(value: str) -> bool:
-    """Return whether letters form no words: too many consonants in a row, or few vowels."""
+    """Return whether letters don't form words: too many consonants in a row, or few vowels."""
     vowels = sum(map("aeiouyAEIOUY".__contains__, value))
     return len(_CONSONANT_RUN.findall(value)) * 16 >= len(value) or vowels * 5 < len(value)
 

@@ -23,7 +23,7 @@ from turnlog.redact.text_view import TextView
 
 
 class RedactionRule(Protocol):
-    """Finds secrets of one kind. Placeholders contain the name of its entry point: `[secret:NAME:1]`.
+    """Finds one kind of secret. Placeholders contain the name of its entry point: `[secret:NAME:1]`.
 
     A rule may also have `hints`: a tuple of texts in lower-case ASCII. Every text with a secret must then contain one
     of them, in upper or lower case, and turnlog does not call the rule for short texts without a hint, which is faster.
@@ -34,7 +34,7 @@ class RedactionRule(Protocol):
 
 
 class PluginRule:
-    """Makes the rule of another package usable like a built-in one."""
+    """Makes another package's rule usable like a built-in one."""
 
     def __init__(self, plugin: InstalledPlugin, rule: RedactionRule) -> None:
         self.plugin = plugin
@@ -43,7 +43,7 @@ class PluginRule:
         self.rule = rule
 
     def find(self, view: TextView) -> list[SecretFinding]:
-        """Find secrets in a text; raises `BrokenPlugin` if the rule fails."""
+        """Find secrets in a text; raise `BrokenPlugin` if the rule fails."""
         text = view.text
         try:
             spans = read_spans(self.rule.find_secrets(text), text)
@@ -56,7 +56,7 @@ class PluginRule:
 
 
 def read_spans(results: Iterable[Any], text: str) -> list[tuple[int, int]]:
-    """Return the spans that a rule found; raises `ValueError` for one outside of the text."""
+    """Return the spans that a rule found; raise `ValueError` for one outside the text."""
     spans = []
     for start, end in results:
         if type(start) is not int or type(end) is not int or not 0 <= start < end <= len(text):
@@ -66,7 +66,7 @@ def read_spans(results: Iterable[Any], text: str) -> list[tuple[int, int]]:
 
 
 def read_hints(rule: RedactionRule) -> tuple[str, ...] | None:
-    """Return the hints of a rule, if it has any; raises `TypeError` if they are invalid."""
+    """Return the hints of a rule, if it has any; raise `TypeError` if they are invalid."""
     hints = getattr(rule, "hints", None)
     if hints is None:
         return None
@@ -78,7 +78,7 @@ def read_hints(rule: RedactionRule) -> tuple[str, ...] | None:
 
 
 def load_plugin_rules(reserved: Collection[str]) -> list[PluginRule]:
-    """Load the rules of all installed packages; raises `BrokenPlugin` if one can't be used.
+    """Load the rules from all installed packages; raise `BrokenPlugin` if one can't be used.
 
     Each needs a name that neither a built-in rule (`reserved`) nor another plugin has, so that a placeholder is clear.
     """
@@ -87,7 +87,7 @@ def load_plugin_rules(reserved: Collection[str]) -> list[PluginRule]:
 
 
 def load_plugin_rule(plugin: InstalledPlugin, reserved: Collection[str]) -> PluginRule:
-    """Load the rule of one package."""
+    """Load the rule from one package."""
     if not PLUGIN_NAME.fullmatch(plugin.name):
         raise plugin.build_failure(f"can't be used: {NAME_RULE}")
     if plugin.name in reserved:

@@ -1,4 +1,4 @@
-"""Long random values that the text before them reveals: names of keys, URL parameters, cookies.
+"""Finds long random values that the text before them reveals: names of keys, URL parameters, cookies.
 
 Such a value contains a run of letters and digits, and a text has few of these: checking each run is faster than
 searching the whole text for each name.
@@ -25,7 +25,7 @@ _NAME_BEFORE_VALUE = re.compile(
     r"(?P<prefix>[^\s\"'`&;,<>(){}=]{0,40})$"
 )
 _CHARS_BEFORE_RUN = frozenset("\"'`=: %$~x")
-"""The characters that may come before a run which is a value or part of one."""
+"""The characters that may come before a run that is a value or part of one."""
 _RUN_VALUE = re.compile(r"[^\s&\"'`<>#\\;,(){}|]{16,4096}+")
 _SIGNATURE_NAME = re.compile(r"(?:.*[-_.])?(?:sig|signature|hmac)|x-amz-security-token", re.IGNORECASE)
 _SECRET_PARAMETER = re.compile(
@@ -45,7 +45,7 @@ _CURL_COOKIE_OPTION = re.compile(r"(?:\s-b|--cookie)[ =]{1,2}")
 
 
 class RandomRunRule:
-    """Finds long random values that something names."""
+    """Finds long random values that have a name."""
 
     hints = ()
     names = ("key", "token", "secret", "signature", "cookie")

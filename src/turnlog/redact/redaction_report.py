@@ -36,7 +36,7 @@ class RedactionReport:
     """The result of a redaction."""
 
     rules: dict[str, RuleCount]
-    """By rule name, the most frequent first."""
+    """By rule name, most frequent first."""
     places: tuple[SecretPlace, ...]
     thinking: tuple[SecretPlace, ...]
     """Signed thinking whose text changed: its signature no longer matches, so the API would refuse it."""

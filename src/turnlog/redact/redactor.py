@@ -6,7 +6,7 @@
     for body in bodies: write(redactor.redact_entry_body(body, line))
     redactor.build_report()
 
-With one pass only, a secret stays in texts that come before a rule first finds it. Nothing is changed in place.
+With only one pass, a secret is left in text that comes before a rule first finds it. Nothing is changed in place.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _MIN_ANYWHERE_CHARS = 12
 
 
 class SecretLedger:
-    """Numbers secrets by rule in order of appearance, and finds known secrets in other texts."""
+    """Numbers secrets by rule in order of appearance, and finds known secrets in other text."""
 
     def __init__(self) -> None:
         self._marks: dict[str, str] = {}
@@ -105,14 +105,14 @@ _UNNAMED_PLACE = SecretPlace("", 0, "")
 
 
 class Redactor:
-    """Replaces secrets by placeholders and counts them."""
+    """Replaces secrets with placeholders and counts them."""
 
     def __init__(self, rules: SecretRules | None = None, *, ledger: SecretLedger | None = None) -> None:
         self._rules = rules or SecretRules()
         self._ledger = ledger or SecretLedger()
         self._tally = RedactionTally()
         self._clean: set[str | bytes] = set()
-        """Short texts in which neither the rules nor the ledger find anything; most strings of a session recur."""
+        """Short texts in which neither the rules nor the ledger find anything; most strings in a session recur."""
         self._clean_at = 0
 
     def make_rehearsal(self) -> Redactor:
@@ -131,11 +131,11 @@ class Redactor:
         return self._redact_and_count(text, _UNNAMED_PLACE)
 
     def redact_value(self, value: JsonValue) -> JsonValue:
-        """Redact every string of a JSON value, including the keys of objects."""
+        """Redact every string in a JSON value, including the keys of objects."""
         return JsonWalk(_RedactingVisitor(self, _UNNAMED_PLACE)).walk_value(value, None, free=True)
 
     def redact_entry_body(self, body: dict[str, JsonValue], line: int | None = None) -> dict[str, JsonValue]:
-        """Redact a whole entry; strings that link the session together stay."""
+        """Redact a whole entry, except strings that link the session together."""
         uuid = body.get("uuid")
         known = uuid if isinstance(uuid, str) and _UUID_PATTERN.fullmatch(uuid) else None
         redacted: dict[str, JsonValue] = JsonWalk(
@@ -148,7 +148,7 @@ class Redactor:
     @overload
     def redact_file_data(self, data: str, name: str | None = None) -> str: ...
     def redact_file_data(self, data: bytes | str, name: str | None = None) -> bytes | str:
-        """Redact a file that is not a transcript; binary files and undecodable bytes stay as they are."""
+        """Redact a file that is not a transcript, except binary files and undecodable bytes."""
         place = SecretPlace("", 0, "", file=self.make_rehearsal().redact_text(name) if name else None)
         if isinstance(data, str):
             return self._redact_and_count(data, place)
@@ -187,7 +187,7 @@ class Redactor:
         return redacted, marks
 
     def get_clean_texts(self) -> Container[object]:
-        """Return short texts that are known to contain no secrets."""
+        """Return short texts that are known not to contain secrets."""
         return self._get_own_clean_texts() if self._ledger.size else self._rules.clean
 
     def _remember_clean_text(self, text: str) -> None:
@@ -254,7 +254,7 @@ class _RedactingVisitor:
 
 
 def _settle_overlaps(found: Iterable[SecretFinding], text: str) -> list[SecretFinding]:
-    """Resolve findings that overlap: those of lower rank are merged into the best one; placeholders stay."""
+    """Resolve overlapping findings: merge those of lower rank into the best one; keep placeholders."""
     ordered = [*found]
     if not ordered:
         return []

@@ -1,4 +1,4 @@
-"""The rules of a redaction: the built-in ones, those on request, and those of plugins."""
+"""The rules for a redaction: built-in, optional, and from plugins."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def build_standard_rules() -> list[SecretRule]:
 
 @cache
 def list_reserved_names() -> tuple[str, ...]:
-    """Return the names of all built-in rules, including those on request; plugins can't use them."""
+    """Return the names of all built-in rules, including optional ones; plugins can't use them."""
     return _list_names([*build_standard_rules(), EmailRule(), HomeFolderRule()])
 
 
@@ -104,7 +104,7 @@ def _list_names(rules: Iterable[SecretRule]) -> tuple[str, ...]:
 class SecretRules:
     """A choice of rules.
 
-    The rules of installed packages are always included, so that no way out of the machine can forget one; a broken
+    The rules from installed packages are always included, so that no export or upload can miss one; a broken
     rule raises `BrokenPlugin`.
     """
 
@@ -129,7 +129,7 @@ class SecretRules:
         # A plugin that is left out is not called at all: it may be left out because it fails.
         rules = [rule for rule in rules if rule not in plugins or not self._without.issuperset(rule.names)]
         self.clean: set[str | bytes] = set()
-        """Short texts, and digests of others, in which these rules find nothing, whatever the ledger knows."""
+        """Short texts, and digests of others, in which these rules find nothing, whatever the ledger contains."""
         self._rules = [rules]
         """By depth: how many times base64 that they find is decoded again."""
         for _ in range(MAX_BASE64_DEPTH):
@@ -157,7 +157,7 @@ class SecretRules:
         return _make_clean_key(text) in self.clean
 
     def find_and_remember(self, view: TextView) -> list[SecretFinding]:
-        """Find everything that the rules recognise in a text, and remember the text if that is nothing."""
+        """Find everything that the rules recognise in a text, and remember the text if they find nothing."""
         findings = self.find(view)
         if not findings and len(self.clean) < _MAX_CLEAN_TEXTS and "[secret:" not in view.raw:
             self.clean.add(_make_clean_key(view.raw))

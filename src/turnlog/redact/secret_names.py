@@ -34,7 +34,7 @@ KEY_OWNERS = tuple(
 _KEY_OWNER_ENDS = frozenset(
     (word + joint)[-4:] for word in KEY_OWNERS for joint in ("", *"-_. \n", "-\n", "_\n", ".\n", " \n")
 )
-"""How every text that ends with an owner of a key ends; `$` also matches before a last line end."""
+"""Matches text that ends with an owner of a key; `$` also matches before a last line end."""
 _SHORT_KEY_OWNERS = tuple(word for word in KEY_OWNERS if len(word) < 4)
 _PASS_OWNERS = (
     "db database smtp mail email imap pop3 user usr root admin ftp sftp ssh redis mongo pg postgres mysql sql http"
@@ -73,7 +73,7 @@ def _check_passphrase(value: str, quoted: bool, sure: bool) -> bool:
 
 
 def _check_short_password(value: str, quoted: bool, sure: bool) -> bool:
-    """Demand more of the value, because words such as `pass` have other meanings."""
+    """Apply a stricter check, because words such as `pass` have other meanings."""
     if not (has_digits_or_symbols(value) or sure) or value.isdigit():
         return False
     return _check_passphrase(value, quoted, sure) and (len(value) >= 6 or sure)
@@ -116,7 +116,7 @@ class SecretWord(NamedTuple):
     """A word that reveals a secret."""
 
     anchor: str
-    """The fixed text that it begins with."""
+    """The fixed string that it starts with."""
     rest: str
     """An expression for what follows the anchor."""
     rule: str
@@ -125,7 +125,7 @@ class SecretWord(NamedTuple):
     apart: bool = False
     """Whether it has other meanings inside other words."""
     owners: tuple[str, ...] = ()
-    """Words of which one must come before it."""
+    """Words, one of which must come before it."""
 
     @property
     def is_phrase(self) -> bool:
@@ -210,7 +210,7 @@ def can_be_recovery_code(lower: str, code: int) -> bool:
 
 
 def find_name_start(lower: str, start: int, word: SecretWord) -> int | None:
-    """Return where the name that ends in a secret word begins; None if the word alone means nothing."""
+    """Return where the name that ends in a secret word starts; None if the word alone means nothing."""
     if word.owners:
         found = _compile_owners_before(word.owners).search(lower[max(0, start - 28) : start])
         return start - len(found[0]) if found else None
@@ -243,7 +243,7 @@ def find_secret_words(name: str) -> tuple[tuple[SecretWord, int, int], ...]:
 
 
 def can_hold_secret(name: str, rest: str) -> bool:
-    """Return whether a name may be that of a secret, unlike `tokenizer`, `token_type` or `passwordHash`."""
+    """Return whether a name may denote a secret, unlike `tokenizer`, `token_type` or `passwordHash`."""
     if rest[:1].islower() and not _WORD_END.match(rest):
         return False
     words = [word.lower() for word in _NAME_PARTS.findall(name)]

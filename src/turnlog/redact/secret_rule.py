@@ -14,7 +14,7 @@ SECRET_MARK = re.compile(r"\[secret:[a-z0-9-]{1,40}:[0-9]{1,7}\]")
 
 
 class FindingRank(IntEnum):
-    """The priority of a finding: of two in one place, the lower rank names it."""
+    """The priority of a finding: if two are in one place, the lower rank names it."""
 
     KEY_BLOCK = 0
     KNOWN = 1
@@ -47,9 +47,9 @@ class SecretRule(Protocol):
 
     @property
     def hints(self) -> tuple[str, ...] | None:
-        """Texts in lower case, of which one occurs in every text without long runs that contains a secret.
+        """Lower-case strings, one of which occurs in every text without long runs that contains a secret.
 
-        None if there are no such texts; empty if the rule examines only long runs.
+        None if there are no such strings; empty if the rule examines only long runs.
         """
 
     def find(self, view: TextView) -> Iterable[SecretFinding]:

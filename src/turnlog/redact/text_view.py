@@ -14,13 +14,13 @@ from turnlog.redact.literal_joints import find_literal_joints
 
 _INVISIBLE_CHARACTERS = "\u200b\u200c\u200d\u2060\ufeff"
 _ANSI_SEQUENCE = r"\[[0-9;:<=>?]{0,32}+[@-~]"
-# Alternatives that begin with one fixed character each: `re` then skips all others.
+# Each alternative starts with one fixed character, so that `re` skips all others.
 _CUTTING_SEQUENCE = re.compile(
     rf"\x1b{_ANSI_SEQUENCE}|\\\\*(?:u001[bB]|x1[bB]|033|e){_ANSI_SEQUENCE}|" + "|".join(_INVISIBLE_CHARACTERS)
 )
 _WRITTEN_ESCAPES = ("1b[", "1B[", "\\033[", "\\e[")
 _KELVIN_SIGN = "\u212a"
-"""The sign whose lower case is that of `K`. The dotted capital I becomes two characters, so it stays."""
+"""The sign whose lower case is that of `K`. The dotted capital I becomes two characters, so it is not changed."""
 MIN_RUN_CHARS = 20
 """The minimum length of a run of letters, digits and base64 signs."""
 _RUN_BYTES = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_-")
@@ -75,7 +75,7 @@ class TextView:
         return self._random_runs
 
     def has_word(self, word: str) -> bool:
-        """Return whether the lower-case text contains a word; cached, because several rules ask."""
+        """Return whether the lower-case text contains a word; cached, because several rules need it."""
         if (has_it := self._says.get(word)) is None:
             has_it = self._says[word] = word in self.lower
         return has_it
@@ -108,7 +108,7 @@ class TextView:
 
 
 def is_inside_word(lower: str, at: int) -> bool:
-    """Return whether a position is inside a word; the letter of an escape such as `\\n` belongs to none."""
+    """Return whether a position is inside a word; the letter of an escape such as `\\n` is not part of one."""
     if at == 0 or not lower[at - 1].isalnum():
         return False
     return not (lower[at - 1] in "nrt" and at > 1 and lower[at - 2] == "\\")
@@ -158,7 +158,7 @@ def has_random_run(text: str) -> bool:
 
 
 def _find_runs(text: str) -> list[tuple[int, int]]:
-    """Find the runs of a text, like `[A-Za-z0-9+/_-]{20,}+` but several times as fast."""
+    """Find the runs in a text, like `[A-Za-z0-9+/_-]{20,}+` but several times as fast."""
     shape = text.encode("ascii", "replace").translate(_RUN_SHAPE_TABLE)
     found, start = [], shape.find(_MIN_RUN_SHAPE)
     while start >= 0:

@@ -20,9 +20,9 @@ class TokenForm(NamedTuple):
     rest: str
     end: str = r"(?![A-Za-z0-9])"
     dashed: bool = False
-    """Its tokens may contain dashes, as ordinary names do, so one part must look random."""
+    """Whether its tokens may contain dashes, as ordinary names do, so that one part must look random."""
     address: bool = False
-    """The start is (part of) an address and stays; the rest is the secret."""
+    """Whether the start is (part of) an address and is kept, so that only the rest is the secret."""
 
 
 TOKEN_FORMS = (

@@ -19,8 +19,8 @@ from turnlog.redact.text_view import TextView
 from turnlog.redact.token_forms import TOKEN_FORMS, TokenForm
 
 _MAX_CHARS_BEFORE_RUN = 32
-"""How far before a run a token may begin: `SG.`, `hooks.slack.com/services/`."""
-# A token does not begin inside a word, but it may follow an escape that ends in a letter.
+"""How far before a run a token may start: `SG.`, `hooks.slack.com/services/`."""
+# A token does not start inside a word, but it may follow an escape that ends in a letter.
 _NOT_IN_WORD = r"(?<![A-Za-z0-9])"
 _TOKEN_BOUNDARY = (
     rf"(?:{_NOT_IN_WORD}|(?<=\\[nrtbf])|(?<=%[0-9A-F]{{2}})|(?<=\\x[0-9a-f]{{2}})|(?<=\\u[0-9a-fA-F]{{4}}))"
@@ -34,7 +34,7 @@ FIRST_TOKEN_CHARACTERS, SECOND_TOKEN_CHARACTERS = "0-9a-lnoprstv-zACEFGHILMNOPS"
 
 
 class TokenRule:
-    """Finds tokens of all services: every token contains a run, so it examines each run."""
+    """Finds tokens for all services: every token contains a run, so it examines each run."""
 
     hints = ()
 
@@ -133,7 +133,7 @@ def _build_start_tree(forms: Iterable[TokenForm]) -> str:
 
 @cache
 def _compile_whole_forms(first: str) -> list[tuple[TokenForm, re.Pattern[str]]]:
-    """Return the patterns of the forms that may begin with a character."""
+    """Return the patterns of the forms that may start with a character."""
     forms = [form for form in TOKEN_FORMS if form.start[0] == first or not form.start[0].isalnum()]
     return [(form, re.compile(f"(?P<start>{form.start})(?P<rest>{form.rest}){form.end}")) for form in forms]
 

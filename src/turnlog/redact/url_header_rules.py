@@ -1,4 +1,4 @@
-"""Passwords in URLs and credentials in headers."""
+"""Finds passwords in URLs and credentials in headers."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ _MAX_EXPRESSION_CHARS = 500
 
 
 class UserPattern:
-    """Finds a pattern of the user's; it replaces the group `secret`, or the whole match without such a group."""
+    """Finds one of the user's patterns; the secret is the group `secret`, or the whole match if there is none."""
 
     hints = None
 
@@ -62,7 +62,7 @@ def _compile_checked(name: str, expression: str) -> re.Pattern[str]:
     except (re.error, RecursionError, OverflowError) as error:
         raise UsageError(f"pattern {name}: not a regular expression: {error}") from None
     if compiled.match(""):
-        raise UsageError(f"pattern {name}: it matches the empty text")
+        raise UsageError(f"pattern {name}: it matches an empty string")
     if reason := _explain_costly_part(tree):
         raise UsageError(
             f"pattern {name}: {reason}, which can take forever; rewrite it without that, or with a possessive ++ or *+"

@@ -1,4 +1,4 @@
-"""Judges a value by its surroundings: among hashes its name means nothing; among settings a word is a value."""
+"""Checks the surroundings of a value: among hashes its name means nothing; among settings a word is a value."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from turnlog.live.events import LiveEvent
+from turnlog.live.page_updates import PageUpdate
 from turnlog.session.session import Session
 from turnlog.session.timeline import item_sequence
 from turnlog.session.timeline.excerpt import Excerpt
@@ -52,7 +52,7 @@ class Reader:
         self.states: list[dict[str, Any]] = []
         self._delivered: dict[str, set[tuple[int, int]]] = {}
 
-    def take(self, events: Iterable[LiveEvent]) -> Reader:
+    def take(self, events: Iterable[PageUpdate]) -> Reader:
         """Carry out some events."""
         for event in events:
             getattr(self, f"_{event.name}")(json.loads(event.data))

@@ -17,8 +17,8 @@ from tests.live.scribe import Reader, scribe, whole, whole_file
 from tests.live.writing import MOVES, agent_lines, agent_path, append, session_path, written
 from tests.session.build import Build, encoded, recorded
 from turnlog.live.cursor import MAX_CURSOR_FILES
-from turnlog.live.events import LiveEvent, build_catch_up, to_live_event
 from turnlog.live.follower import SessionFollower
+from turnlog.live.page_updates import PageUpdate, build_catch_up, to_page_update
 from turnlog.live.window_start import StartFinder
 from turnlog.session.session import Session
 from turnlog.store.timelines.timelines import Timelines
@@ -26,11 +26,11 @@ from turnlog.store.timelines.timelines import Timelines
 LAYOUTS = ("nested", "workflow", "loose", "beside")
 
 
-def polled(follow: SessionFollower) -> Iterator[LiveEvent]:
+def polled(follow: SessionFollower) -> Iterator[PageUpdate]:
     """All that has happened, until nothing more does."""
     while True:
         follow._next.clear()
-        found = [to_live_event(happening, follow.build_cursor(), scribe) for happening in follow.poll()]
+        found = [to_page_update(happening, follow.build_cursor(), scribe) for happening in follow.poll()]
         if not found:
             return
         yield from found
@@ -72,7 +72,7 @@ def test_whoever_follows_has_every_entry_once_however_often_the_connection_or_th
                 done[place] += size
 
         follow = opened(path)
-        reader = Reader().take(build_catch_up(follow).iter_events_since(None, scribe))
+        reader = Reader().take(build_catch_up(follow).iter_updates_since(None, scribe))
         connected = True
         for step, *sizes in steps:
             if step == "write":
@@ -83,7 +83,7 @@ def test_whoever_follows_has_every_entry_once_however_often_the_connection_or_th
                 connected = False
             elif step == "back":
                 list(polled(follow))
-                reader.take(build_catch_up(follow).iter_events_since(reader.cursor, scribe))
+                reader.take(build_catch_up(follow).iter_updates_since(reader.cursor, scribe))
                 connected = True
             elif step == "restart":
                 follow.close()
@@ -94,12 +94,12 @@ def test_whoever_follows_has_every_entry_once_however_often_the_connection_or_th
                 if connected:
                     reader.take(events)
                 else:
-                    reader.take(build_catch_up(follow).iter_events_since(reader.cursor, scribe))
+                    reader.take(build_catch_up(follow).iter_updates_since(reader.cursor, scribe))
                     connected = True
         for place, (_, data) in enumerate(sources):
             write(place, len(data))
         list(polled(follow)) if not connected else reader.take(polled(follow))
-        reader.take(build_catch_up(follow).iter_events_since(reader.cursor, scribe))
+        reader.take(build_catch_up(follow).iter_updates_since(reader.cursor, scribe))
         follow.close()
         assert reader.resets == ["start"]
         assert sorted(reader.agents) == ["a0", "a1", "a2"]
@@ -108,7 +108,7 @@ def test_whoever_follows_has_every_entry_once_however_often_the_connection_or_th
 
 
 def read_at_once(path: Path, follow: SessionFollower) -> Reader:
-    return Reader().take(build_catch_up(follow).iter_events_since(None, scribe, frozenset(follow.streams)))
+    return Reader().take(build_catch_up(follow).iter_updates_since(None, scribe, frozenset(follow.streams)))
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_recorded_sessions_that_are_written_line_by_line_give_the_items_of_the_w
     for file in files:
         file.write_bytes(b"")
     follow = opened(path)
-    reader = Reader().take(build_catch_up(follow).iter_events_since(None, scribe))
+    reader = Reader().take(build_catch_up(follow).iter_updates_since(None, scribe))
     for file, data in files.items():
         for line in data.splitlines(keepends=True):
             append(file, line)
@@ -153,7 +153,7 @@ def test_a_window_forgets_its_beginning_and_goes_on_as_if_it_had_not(tmp_path: P
     lines = long_session(6, 20).lines
     path.write_bytes(b"")
     follow = opened(path, kept)
-    reader = Reader().take(build_catch_up(follow).iter_events_since(None, scribe))
+    reader = Reader().take(build_catch_up(follow).iter_updates_since(None, scribe))
     for line in lines:
         append(path, encoded([line]))
         reader.take(polled(follow))
@@ -179,7 +179,7 @@ def test_a_long_session_is_opened_near_its_end_with_the_numbers_that_its_turns_h
     assert shown[0] in truth
     follow.close()
     again = SessionFollower(path, StartFinder(Timelines(tmp_path / "timelines"), kept=7, small=100))
-    assert Reader().take(build_catch_up(again).iter_events_since(reader.cursor, scribe)).streams == {}
+    assert Reader().take(build_catch_up(again).iter_updates_since(reader.cursor, scribe)).streams == {}
     again.close()
 
 
@@ -201,7 +201,7 @@ def test_a_line_of_many_megabytes_is_one_line_whenever_it_is_looked_at(tmp_path:
     path = session_path(tmp_path)
     path.touch()
     follow = opened(path)
-    reader = Reader().take(build_catch_up(follow).iter_events_since(None, scribe))
+    reader = Reader().take(build_catch_up(follow).iter_updates_since(None, scribe))
     build = Build()
     build.prompt("x" * 12_000_000, "long")
     build.answer("short", uuid="short")
@@ -249,7 +249,7 @@ def test_a_cursor_of_a_file_that_was_replaced_meanwhile_starts_again(tmp_path: P
     new.write_bytes(long_session(1, 1).data())
     new.replace(path)
     follow = opened(path)
-    reader.take(build_catch_up(follow).iter_events_since(reader.cursor, scribe))
+    reader.take(build_catch_up(follow).iter_updates_since(reader.cursor, scribe))
     assert reader.resets == ["start", "cursor"]
     assert reader.streams[""] == whole_file(path)
     follow.close()
@@ -261,7 +261,7 @@ def test_a_cursor_of_another_session_starts_again(tmp_path: Path) -> None:
     for file in (path, other):
         file.write_bytes(long_session(1, 1).data())
     first, second = opened(path), opened(other)
-    reader = Reader().take(build_catch_up(second).iter_events_since(first.build_cursor(), scribe))
+    reader = Reader().take(build_catch_up(second).iter_updates_since(first.build_cursor(), scribe))
     assert reader.resets == ["cursor"]
     first.close()
     second.close()
@@ -284,7 +284,7 @@ def test_more_sub_agents_than_a_cursor_can_name_are_followed_all_the_same(tmp_pa
     follow = opened(path)
     again = Reader()
     again.streams, again._delivered, again.cursor = reader.streams, reader._delivered, reader.cursor
-    again.take(build_catch_up(follow).iter_events_since(reader.cursor, scribe))
+    again.take(build_catch_up(follow).iter_updates_since(reader.cursor, scribe))
     for number, agent in enumerate(agents):
         assert again.streams[f"a{number:03d}"] == whole_file(agent)
     assert again.resets == ["replaced"]
@@ -295,7 +295,7 @@ def test_the_name_of_a_sub_agent_comes_when_its_description_does(tmp_path: Path)
     path = session_path(tmp_path)
     path.touch()
     follow = opened(path)
-    reader = Reader().take(build_catch_up(follow).iter_events_since(None, scribe))
+    reader = Reader().take(build_catch_up(follow).iter_updates_since(None, scribe))
     agent = agent_path(path, "a1", "nested")
     agent.write_bytes(agent_lines("a1", 1))
     reader.take(polled(follow))
@@ -311,7 +311,7 @@ def test_the_clients_own_side_work_is_no_sub_agent(tmp_path: Path) -> None:
     path.touch()
     follow = opened(path)
     agent_path(path, "acompact-12ab", "nested").write_bytes(agent_lines("x", 2))
-    reader = Reader().take(build_catch_up(follow).iter_events_since(None, scribe)).take(polled(follow))
+    reader = Reader().take(build_catch_up(follow).iter_updates_since(None, scribe)).take(polled(follow))
     assert reader.agents == {}
     assert follow.read_signs().is_compacting
     follow.close()
@@ -324,7 +324,7 @@ def test_a_sub_agent_whose_name_is_no_text_is_left_out(tmp_path: Path) -> None:
     folder = agent_path(path, "a1", "nested").parent
     (Path(os.fsdecode(os.fsencode(folder) + b"/agent-\xff.jsonl"))).write_bytes(b"{}\n")
     follow = opened(path)
-    assert Reader().take(build_catch_up(follow).iter_events_since(None, scribe)).agents == {}
+    assert Reader().take(build_catch_up(follow).iter_updates_since(None, scribe)).agents == {}
     follow.close()
 
 

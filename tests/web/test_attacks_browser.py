@@ -191,7 +191,7 @@ def test_the_lists_and_what_is_found_in_them_do_nothing(watch: Watch, attacks: l
     watch.open("/insights?range=all")
     page.locator(".part[aria-busy]").last.wait_for(state="detached")
     watch.look("insights")
-    with page.expect_response("**/api/live/events*"):
+    with page.expect_response("**/api/live/updates*"):
         watch.open("/live")
     page.locator("main article").first.wait_for(state="attached")
     watch.look("live")

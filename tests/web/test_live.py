@@ -163,14 +163,14 @@ def test_the_documents_have_the_keys_that_are_documented(growing: Growing, clien
     row = found["sessions"][0]
     keys = {"files", *(f"sessions[].{key}" for key in row if key != "state")}
     assert keys | {f"sessions[].state.{key}" for key in row["state"]} == documented("GET /api/live")
-    assert documented("GET /api/live/events") == {"board", "row", "gone"}
-    assert documented("GET /api/s/{ref}/events") == {"items", "reset", "agent", "gone", "state"}
+    assert documented("GET /api/live/updates") == {"board", "row", "gone"}
+    assert documented("GET /api/s/{ref}/updates") == {"items", "reset", "agent", "gone", "state"}
 
 
 @pytest.mark.parametrize("ref", ["nonsense", "00000000-0000-4000-8000-000000000000", f"{SESSION}.77", "%2e%2e%2fx"])
 def test_what_is_no_session_is_not_found(client: TestClient, ref: str) -> None:
     assert client.get(f"/live/{ref}").status_code == 404
-    assert client.get(f"/api/s/{ref}/events").status_code == 404
+    assert client.get(f"/api/s/{ref}/updates").status_code == 404
 
 
 def test_a_session_that_is_too_new_for_the_index_can_be_followed(folders: Folders, client: TestClient) -> None:
@@ -179,14 +179,14 @@ def test_a_session_that_is_too_new_for_the_index_can_be_followed(folders: Folder
 
 
 def test_the_live_pages_of_a_stranger_are_refused(growing: Growing, stranger: TestClient) -> None:
-    for address in ("/live", f"/live/{SESSION}", "/api/live", "/api/live/events", f"/api/s/{SESSION}/events"):
+    for address in ("/live", f"/live/{SESSION}", "/api/live", "/api/live/updates", f"/api/s/{SESSION}/updates"):
         assert stranger.get(address).status_code == 403
 
 
 def test_streams_end_when_the_server_does(growing: Growing, client: TestClient, place: Machine) -> None:
     timer = threading.Timer(0.3, place.ending.set)
     timer.start()
-    answer = client.get(f"/api/s/{SESSION}/events")
+    answer = client.get(f"/api/s/{SESSION}/updates")
     timer.join()
     assert answer.headers["content-type"].startswith("text/event-stream")
     assert answer.text.startswith("retry: 1000\n\n")
@@ -195,7 +195,7 @@ def test_streams_end_when_the_server_does(growing: Growing, client: TestClient, 
 
 
 def test_what_is_written_arrives_as_it_is_written(followed: Growing, server: Server, cookie: str) -> None:
-    with listening(server, cookie, f"/api/s/{followed.name}/events") as listener:
+    with listening(server, cookie, f"/api/s/{followed.name}/updates") as listener:
         assert keys(listener.until("state")) == ["first"]
         followed.build.answer("hello", uuid="second", id="m")
         followed.write()
@@ -208,7 +208,7 @@ def test_what_is_written_arrives_as_it_is_written(followed: Growing, server: Ser
 
 def test_whoever_comes_back_gets_what_was_missed_and_nothing_twice(shared: Folders, followed: Growing) -> None:
     server = start(shared)
-    cookie, address = cookie_of(server), f"/api/s/{followed.name}/events"
+    cookie, address = cookie_of(server), f"/api/s/{followed.name}/updates"
     with listening(server, cookie, address) as listener:
         listener.until("state")
         followed.build.answer("one", uuid="one")
@@ -233,14 +233,14 @@ def test_whoever_comes_back_gets_what_was_missed_and_nothing_twice(shared: Folde
 
 @pytest.mark.parametrize("cursor", ["x", "AQAB", "-" * 1500, "%00", "é"])
 def test_whatever_is_no_cursor_starts_again(followed: Growing, server: Server, cookie: str, cursor: str) -> None:
-    with listening(server, cookie, f"/api/s/{followed.name}/events?cursor={cursor.encode().hex()}") as listener:
+    with listening(server, cookie, f"/api/s/{followed.name}/updates?cursor={cursor.encode().hex()}") as listener:
         first = listener.until("state")[0]
         assert (first[0], first[1]["reason"]) == ("reset", "cursor")
         assert keys([first]) == ["first"]
 
 
 def test_a_file_that_was_replaced_starts_again(followed: Growing, server: Server, cookie: str) -> None:
-    with listening(server, cookie, f"/api/s/{followed.name}/events") as listener:
+    with listening(server, cookie, f"/api/s/{followed.name}/updates") as listener:
         listener.until("state")
         other = followed.path.with_suffix(".new")
         build = Build()
@@ -255,7 +255,7 @@ def test_a_file_that_was_replaced_starts_again(followed: Growing, server: Server
 
 
 def test_sub_agents_appear_as_they_start(followed: Growing, server: Server, cookie: str) -> None:
-    with listening(server, cookie, f"/api/s/{followed.name}/events") as listener:
+    with listening(server, cookie, f"/api/s/{followed.name}/updates") as listener:
         listener.until("state")
         folder = followed.path.with_suffix("") / "subagents"
         folder.mkdir(parents=True)
@@ -270,7 +270,7 @@ def test_sub_agents_appear_as_they_start(followed: Growing, server: Server, cook
 
 
 def test_the_board_tells_when_something_changes(followed: Growing, server: Server, cookie: str) -> None:
-    with listening(server, cookie, "/api/live/events") as listener:
+    with listening(server, cookie, "/api/live/updates") as listener:
         (_, board, _) = listener.until("board")[-1]
         shown = {one["session"]["ref"]: one["session"]["column"] for one in board["sessions"]}
         assert shown[followed.name] == "working"
@@ -283,7 +283,7 @@ def test_the_board_tells_when_something_changes(followed: Growing, server: Serve
 
 
 def test_many_listeners_share_one_look_at_the_files(followed: Growing, server: Server, cookie: str) -> None:
-    listeners = [Listener(server, cookie, f"/api/s/{followed.name}/events") for _ in range(8)]
+    listeners = [Listener(server, cookie, f"/api/s/{followed.name}/updates") for _ in range(8)]
     for listener in listeners:
         listener.until("state")
     followed.build.answer("to all", uuid="all")
@@ -296,7 +296,7 @@ def test_many_listeners_share_one_look_at_the_files(followed: Growing, server: S
 
 def test_the_server_stops_at_once_while_streams_are_open(shared: Folders, followed: Growing) -> None:
     server = start(shared)
-    with listening(server, cookie_of(server), f"/api/s/{followed.name}/events") as listener:
+    with listening(server, cookie_of(server), f"/api/s/{followed.name}/updates") as listener:
         listener.until("state")
         assert server.stop(timeout=5) == 0
     assert server.errors == []
@@ -304,7 +304,7 @@ def test_the_server_stops_at_once_while_streams_are_open(shared: Folders, follow
 
 def test_what_a_transcript_holds_is_escaped_in_events(followed: Growing, server: Server, cookie: str) -> None:
     evil = '<img src=x onerror=alert(1)>\n\ndata: x\nevent: y\r\n"\u2028</script>'
-    with listening(server, cookie, f"/api/s/{followed.name}/events") as listener:
+    with listening(server, cookie, f"/api/s/{followed.name}/updates") as listener:
         listener.until("state")
         followed.build.prompt(evil, "evil")
         followed.write()
@@ -317,7 +317,7 @@ def test_a_path_that_cannot_be_read_is_said(growing: Growing, client: TestClient
     place.store.refresh(place.config_dirs)
     growing.path.unlink()
     os.mkdir(growing.path)  # noqa: PTH102
-    answer = client.get(f"/api/s/{SESSION}/events")
+    answer = client.get(f"/api/s/{SESSION}/updates")
     assert answer.status_code in (404, 500)
     assert "error" in answer.json()
     Path(growing.path).rmdir()

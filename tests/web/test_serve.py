@@ -55,7 +55,7 @@ def test_an_open_connection_does_not_keep_the_server_from_ending(server: Server)
 def test_pages_that_follow_do_not_keep_the_server_from_ending(
     server: Server, page: Page, complaints: Complaints
 ) -> None:
-    with page.expect_response("**/api/live/events*"):
+    with page.expect_response("**/api/live/updates*"):
         page.goto("/live")
     assert server.stop(signal.SIGINT, timeout=60) == 0
     assert server.errors == []

@@ -9,13 +9,13 @@ from collections.abc import Iterator, Sequence
 from starlette.testclient import TestClient
 
 from tests.web.loops import run_apart
-from turnlog.live.events import LiveEvent
+from turnlog.live.page_updates import PageUpdate
 from turnlog.web.live import stream
 from turnlog.web.live.stream import Channel
 
 
-def event(number: int) -> LiveEvent:
-    return LiveEvent("number", b"%d" % number, str(number))
+def event(number: int) -> PageUpdate:
+    return PageUpdate("number", b"%d" % number, str(number))
 
 
 class Numbers(Channel):
@@ -28,12 +28,12 @@ class Numbers(Channel):
         self.was_closed = False
         self.burst = 1
 
-    def _poll_events(self) -> Sequence[LiveEvent]:
+    def _poll_updates(self) -> Sequence[PageUpdate]:
         self.looks += 1
         first, self.now = self.now + 1, self.now + self.burst
         return [event(number) for number in range(first, self.now + 1)]
 
-    def _read_missed_events(self, cursor: str | None) -> Iterator[LiveEvent]:
+    def _read_missed_updates(self, cursor: str | None) -> Iterator[PageUpdate]:
         return iter([event(number) for number in range(int(cursor or 0) + 1, self.now + 1)])
 
     def _close_source(self) -> None:
@@ -45,7 +45,7 @@ class Numbers(Channel):
 
 async def heard(channel: Channel, cursor: str | None, count: int, pause: float = 0) -> list[int]:
     found: list[int] = []
-    events = channel.stream_events(cursor)
+    events = channel.stream_updates(cursor)
     async for told in events:
         if told is not None:
             found.append(int(told.data))
@@ -76,7 +76,7 @@ def test_somebody_who_is_slower_than_what_is_remembered_gets_the_rest_from_the_s
         channel.burst = 100
         found = await heard(channel, None, 1500, pause=0.0002)
         assert found == list(range(1, 1501))
-        assert len(channel._events) <= 256
+        assert len(channel._updates) <= 256
         channel._ending.set()
 
     run_apart(run())
@@ -112,5 +112,5 @@ def test_a_channel_ends_when_nobody_has_listened_for_a_while() -> None:
 
 
 def test_the_head_of_a_stream_alone_can_be_had(client: TestClient) -> None:
-    answer = client.head("/api/live/events")
+    answer = client.head("/api/live/updates")
     assert (answer.status_code, answer.text) == (200, "")

@@ -1,4 +1,4 @@
-"""The event channels of a server: one for each followed session, and one for the board."""
+"""The update channels of a server: one for each followed session, and one for the board."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import msgspec
 from turnlog.entries.clients import Client, list_clients
 from turnlog.live.board import Board, BoardRow
 from turnlog.live.crew import CrewMember
-from turnlog.live.events import ItemRenderer, LiveEvent, build_catch_up, build_live_event, to_live_event
 from turnlog.live.follower import MAIN_STREAM, SessionFollower
+from turnlog.live.page_updates import ItemRenderer, PageUpdate, build_catch_up, build_page_update, to_page_update
 from turnlog.live.states import SessionState, choose_column, get_current_time, judge_state
 from turnlog.live.window_start import StartFinder
 from turnlog.render.html import HtmlWriter
@@ -59,7 +59,7 @@ _CLIENT_POLL_SECONDS = 1.0
 
 
 class SessionChannel(Channel):
-    """The events of one followed session."""
+    """The updates of one followed session."""
 
     def __init__(self, path: Path, ref: str, machine: Machine) -> None:
         super().__init__(machine.ending)
@@ -71,39 +71,42 @@ class SessionChannel(Channel):
         self._client_checked = float("-inf")
         self._state = b""
 
-    def _poll_events(self) -> Sequence[LiveEvent]:
-        events = [
-            to_live_event(change, self.follow.build_cursor(), self._render_items) for change in self.follow.poll()
+    def _poll_updates(self) -> Sequence[PageUpdate]:
+        updates = [
+            to_page_update(change, self.follow.build_cursor(), self._render_items) for change in self.follow.poll()
         ]
         self.follow.release_resting_streams()
-        state = self._build_state_event()
+        state = self._build_state_update()
         if state.data != self._state:
             self._state = state.data
-            events.append(state)
-        return events
+            updates.append(state)
+        return updates
 
-    def _read_missed_events(self, cursor: str | None) -> Iterator[LiveEvent]:
-        state = self._build_state_event()
+    def _read_missed_updates(self, cursor: str | None) -> Iterator[PageUpdate]:
+        state = self._build_state_update()
         if cursor == state.cursor:
             return iter([state])
-        return self._chain_events(
-            build_catch_up(self.follow).iter_events_since(cursor, self._render_items, self.find_working_agents()), state
+        return self._chain_updates(
+            build_catch_up(self.follow).iter_updates_since(cursor, self._render_items, self.find_working_agents()),
+            state,
         )
 
     @staticmethod
-    def _chain_events(events: Iterator[LiveEvent], state: LiveEvent) -> Iterator[LiveEvent]:
-        yield from events
+    def _chain_updates(updates: Iterator[PageUpdate], state: PageUpdate) -> Iterator[PageUpdate]:
+        yield from updates
         yield state
 
     def _close_source(self) -> None:
         self.follow.close()
 
-    def read_first_events(self) -> list[LiveEvent]:
-        """Return the events that fill a newly opened page."""
+    def read_first_updates(self) -> list[PageUpdate]:
+        """Return the updates that fill a newly opened page."""
         with self._lock:
-            events = build_catch_up(self.follow).iter_events_since(None, self._render_items, self.find_working_agents())
-            state = self._build_state_event()
-        return [*events, state]
+            updates = build_catch_up(self.follow).iter_updates_since(
+                None, self._render_items, self.find_working_agents()
+            )
+            state = self._build_state_update()
+        return [*updates, state]
 
     def find_working_agents(self) -> frozenset[str]:
         states = self._judge_agents()
@@ -123,8 +126,8 @@ class SessionChannel(Channel):
                 states[name] = state if is_fresh or state.kind not in _WORKING_STATES else silent
         return states
 
-    def _build_state_event(self) -> LiveEvent:
-        """Build the event with the state of the session and its sub-agents."""
+    def _build_state_update(self) -> PageUpdate:
+        """Build the update with the state of the session and its sub-agents."""
         signs = self.follow.read_signs()
         if (client := self._find_client()) is not None:
             signs = msgspec.structs.replace(
@@ -136,7 +139,7 @@ class SessionChannel(Channel):
             for name, one in self._judge_agents().items()
         }
         fields = msgspec.to_builtins(state)
-        return build_live_event(
+        return build_page_update(
             "state",
             self.follow.build_cursor(),
             **fields,
@@ -153,7 +156,7 @@ class SessionChannel(Channel):
 
 
 class BoardChannel(Channel):
-    """The events of all sessions on the machine."""
+    """The updates of all sessions on the machine."""
 
     def __init__(self, machine: Machine) -> None:
         super().__init__(machine.ending)
@@ -162,31 +165,35 @@ class BoardChannel(Channel):
         self._polled = -1.0
         self._refs: dict[str, str] = {}
 
-    def _poll_events(self) -> Sequence[LiveEvent]:
+    def _poll_updates(self) -> Sequence[PageUpdate]:
         self._polled = time.monotonic()
         changed = self._board.poll()
-        events = []
+        updates = []
         for row in changed:
             if isinstance(row, str):
-                events.append(build_live_event("gone", "", ref=self._refs.pop(row, "")))
+                updates.append(build_page_update("gone", "", ref=self._refs.pop(row, "")))
             else:
-                events.append(
-                    build_live_event(
+                updates.append(
+                    build_page_update(
                         "row",
                         "",
                         session=self._to_row_document(row),
                         html=render_board_card(self._to_row_document(row)),
                     )
                 )
-        return events
+        return updates
 
-    def _read_missed_events(self, cursor: str | None) -> Iterator[LiveEvent]:
+    def _read_missed_updates(self, cursor: str | None) -> Iterator[PageUpdate]:
         if self._polled < 0:
             self._polled = time.monotonic()
             self._board.poll()
         rows = [self._to_row_document(row) for row in self._sort_rows()]
         return iter(
-            [build_live_event("board", "", sessions=[{"session": row, "html": render_board_card(row)} for row in rows])]
+            [
+                build_page_update(
+                    "board", "", sessions=[{"session": row, "html": render_board_card(row)} for row in rows]
+                )
+            ]
         )
 
     def _close_source(self) -> None:

@@ -14,7 +14,7 @@ from starlette.routing import BaseRoute, Route
 
 from turnlog.entries.layout import list_session_files
 from turnlog.errors import NotFound, Unreadable
-from turnlog.live.events import LiveEvent
+from turnlog.live.page_updates import PageUpdate
 from turnlog.web.answers import build_json_response, get_machine, render_page
 from turnlog.web.live.channels import BoardChannel, Channels, SessionChannel, render_board_card
 from turnlog.web.live.stream import build_stream_response
@@ -82,16 +82,16 @@ def _read_cursor(request: Request) -> str | None:
     return text[:_MAX_CURSOR_CHARS] if text else None
 
 
-async def stream_session_events(request: Request) -> Response:
-    """GET /api/s/{ref}/events."""
+async def stream_session_updates(request: Request) -> Response:
+    """GET /api/s/{ref}/updates."""
     _, channel = await _open_session_channel(request)
     return build_stream_response(request, channel, _read_cursor(request))
 
 
 async def show_live_session(request: Request) -> Response:
-    """GET /live/{ref}: render the last turns; the page then follows the events."""
+    """GET /live/{ref}: render the last turns; the page then follows the updates."""
     session, channel = await _open_session_channel(request)
-    first = await asyncio.to_thread(channel.read_first_events)
+    first = await asyncio.to_thread(channel.read_first_updates)
     page = _LiveSessionPage(session.ref, first)
 
     def render() -> Response:
@@ -111,18 +111,18 @@ async def show_live_session(request: Request) -> Response:
 
 
 class _LiveSessionPage:
-    """Collects what the first events put on the page."""
+    """Collects what the first updates put on the page."""
 
-    def __init__(self, ref: str, events: list[LiveEvent]) -> None:
+    def __init__(self, ref: str, updates: list[PageUpdate]) -> None:
         self.items: list[Markup] = []
         self.agents: dict[str, dict[str, Any]] = {}
         self.state: dict[str, Any] = {}
         self._ref = ref
-        for event in events:
-            data = msgspec.json.decode(event.data)
-            if event.name == "agent":
+        for update in updates:
+            data = msgspec.json.decode(update.data)
+            if update.name == "agent":
                 self._get_agent(data["agent"]).update(data)
-            elif event.name == "state":
+            elif update.name == "state":
                 self._apply_state(data)
             for part in data.get("parts", ()):
                 target = self._get_agent(part["stream"])["items"] if part["stream"] else self.items
@@ -160,8 +160,8 @@ async def send_board(request: Request) -> Response:
     return build_json_response({"files": channel.size, "sessions": rows})
 
 
-async def stream_board_events(request: Request) -> Response:
-    """GET /api/live/events."""
+async def stream_board_updates(request: Request) -> Response:
+    """GET /api/live/updates."""
     return build_stream_response(request, get_channels(request).open_board(), None)
 
 
@@ -169,6 +169,6 @@ routes: list[BaseRoute] = [
     Route("/live", show_board),
     Route("/live/{ref}", show_live_session),
     Route("/api/live", send_board),
-    Route("/api/live/events", stream_board_events),
-    Route("/api/s/{ref}/events", stream_session_events),
+    Route("/api/live/updates", stream_board_updates),
+    Route("/api/s/{ref}/updates", stream_session_updates),
 ]

@@ -1,8 +1,8 @@
 """Server-sent events: each source is followed once and sent to everyone who listens.
 
-While anyone listens, a channel polls its source in a thread and remembers the last events. Listeners read them at the
-pace of their connection. A listener that falls behind, or returns with a cursor older than the remembered events, gets
-the missed events from the files. So no listener needs a queue that could fill up.
+While anyone listens, a channel polls its source in a thread and remembers the last updates. Listeners read them at the
+pace of their connection. A listener that falls behind, or returns with a cursor older than the remembered updates, gets
+the missed updates from the files. So no listener needs a queue that could fill up.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from typing import Any, NamedTuple, TypeVar
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from turnlog.live.events import LiveEvent
+from turnlog.live.page_updates import PageUpdate
 
 RETRY_MS = 1000
 """How long a browser waits before it reconnects."""
 KEEP_ALIVE_SECONDS = 15.0
 MIN_POLL_SECONDS, MAX_POLL_SECONDS = 0.1, 1.0
-_MAX_EVENTS = 256
-_MAX_EVENT_BYTES = 8 << 20
+_MAX_UPDATES = 256
+_MAX_UPDATE_BYTES = 8 << 20
 _GRACE_SECONDS = 20.0
 """How long a channel continues without listeners, because a page that was just sent will connect soon."""
 
@@ -41,21 +41,21 @@ def _get_thread_pool() -> ThreadPoolExecutor:
 
 
 class JoinPoint(NamedTuple):
-    """Where a new listener joins the shared events."""
+    """Where a new listener joins the shared updates."""
 
-    missed: Iterator[LiveEvent]
+    missed: Iterator[PageUpdate]
     place: int
 
 
 class Channel(ABC):
-    """A source of events that is followed once for all listeners."""
+    """A source of updates that is followed once for all listeners."""
 
     def __init__(self, ending: threading.Event) -> None:
         self._ending = ending
-        self._events: deque[LiveEvent] = deque()
+        self._updates: deque[PageUpdate] = deque()
         self._bytes = 0
         self._end = 0
-        """The number of events so far; the last remembered one has the number before it."""
+        """The number of updates so far; the last remembered one has the number before it."""
         self._lock = threading.Lock()
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -66,12 +66,12 @@ class Channel(ABC):
     # -- for subclasses
 
     @abstractmethod
-    def _poll_events(self) -> Sequence[LiveEvent]:
-        """Return new events; called by one thread at a time."""
+    def _poll_updates(self) -> Sequence[PageUpdate]:
+        """Return new updates; called by one thread at a time."""
 
     @abstractmethod
-    def _read_missed_events(self, cursor: str | None) -> Iterator[LiveEvent]:
-        """Return the events between a cursor and the present; called by one thread at a time, read by another."""
+    def _read_missed_updates(self, cursor: str | None) -> Iterator[PageUpdate]:
+        """Return the updates between a cursor and the present; called by one thread at a time, read by another."""
 
     @abstractmethod
     def _close_source(self) -> None:
@@ -120,82 +120,82 @@ class Channel(ABC):
         wake.set()
 
     def poll(self) -> bool:
-        """Poll once and return whether there were events."""
+        """Poll once and return whether there were updates."""
         with self._lock:
-            events = self._poll_events()
-            for event in events:
-                self._remember_event(event)
-        if events:
+            updates = self._poll_updates()
+            for update in updates:
+                self._remember_update(update)
+        if updates:
             self._active = time.monotonic()
-        return bool(events)
+        return bool(updates)
 
-    def _remember_event(self, event: LiveEvent) -> None:
-        self._events.append(event)
-        self._bytes += len(event.data)
+    def _remember_update(self, update: PageUpdate) -> None:
+        self._updates.append(update)
+        self._bytes += len(update.data)
         self._end += 1
-        while len(self._events) > _MAX_EVENTS or (self._bytes > _MAX_EVENT_BYTES and len(self._events) > 1):
-            self._bytes -= len(self._events.popleft().data)
+        while len(self._updates) > _MAX_UPDATES or (self._bytes > _MAX_UPDATE_BYTES and len(self._updates) > 1):
+            self._bytes -= len(self._updates.popleft().data)
 
     def find_join_point(self, cursor: str | None) -> JoinPoint:
         with self._lock:
-            begin = self._end - len(self._events)
-            for place, event in enumerate(self._events):
-                if cursor and event.cursor == cursor:
+            begin = self._end - len(self._updates)
+            for place, update in enumerate(self._updates):
+                if cursor and update.cursor == cursor:
                     return JoinPoint(iter(()), begin + place + 1)
-            return JoinPoint(self._read_missed_events(cursor), self._end)
+            return JoinPoint(self._read_missed_updates(cursor), self._end)
 
-    def list_events_after(self, place: int) -> list[LiveEvent] | None:
-        """Return the events starting at a place; None if some are no longer remembered."""
+    def list_updates_after(self, place: int) -> list[PageUpdate] | None:
+        """Return the updates starting at a place; None if some are no longer remembered."""
         with self._lock:
             behind = self._end - place
-            return None if behind > len(self._events) else list(self._events)[len(self._events) - behind :]
+            return None if behind > len(self._updates) else list(self._updates)[len(self._updates) - behind :]
 
     # -- listening
 
-    async def stream_events(self, cursor: str | None) -> AsyncIterator[LiveEvent | None]:
-        """Yield events starting at a cursor, without end; yield None if nothing has happened for a while."""
+    async def stream_updates(self, cursor: str | None) -> AsyncIterator[PageUpdate | None]:
+        """Yield updates starting at a cursor, without end; yield None if nothing has happened for a while."""
         self.listeners += 1
         self.start()
         try:
             while not self.is_closed:
                 missed, place = await self._run_in_thread(self.find_join_point, cursor)
-                while (event := await self._run_in_thread(next, missed, None)) is not None:
-                    yield event
-                    cursor = event.cursor
-                async for shared in self._stream_shared_events(place):
+                while (update := await self._run_in_thread(next, missed, None)) is not None:
+                    yield update
+                    cursor = update.cursor
+                async for shared in self._stream_shared_updates(place):
                     yield shared
                     cursor = shared.cursor if shared else cursor
         finally:
             self.listeners -= 1
 
-    async def _stream_shared_events(self, place: int) -> AsyncIterator[LiveEvent | None]:
-        """Yield events starting at a place, until the listener falls behind or the channel closes."""
+    async def _stream_shared_updates(self, place: int) -> AsyncIterator[PageUpdate | None]:
+        """Yield updates starting at a place, until the listener falls behind or the channel closes."""
         while not self.is_closed:
             wake = self._wake
-            events = self.list_events_after(place)
-            if events is None:
+            updates = self.list_updates_after(place)
+            if updates is None:
                 return
-            for event in events:
-                yield event
+            for update in updates:
+                yield update
                 place += 1
-            if not events:
+            if not updates:
                 try:
                     await asyncio.wait_for(wake.wait(), KEEP_ALIVE_SECONDS)
                 except TimeoutError:
                     yield None
 
 
-async def _encode_events(events: AsyncIterator[LiveEvent | None]) -> AsyncIterator[bytes]:
+async def _encode_updates(updates: AsyncIterator[PageUpdate | None]) -> AsyncIterator[bytes]:
     yield b"retry: %d\n\n" % RETRY_MS
-    async for event in events:
-        if event is None:
+    async for update in updates:
+        if update is None:
             yield b": still here\n\n"
         else:
-            yield b"id: %s\nevent: %s\ndata: %s\n\n" % (event.cursor.encode(), event.name.encode(), event.data)
+            yield b"id: %s\nevent: %s\ndata: %s\n\n" % (update.cursor.encode(), update.name.encode(), update.data)
 
 
 def build_stream_response(request: Request, channel: Channel, cursor: str | None) -> Response:
-    """Build a response that streams events; a HEAD request gets only the headers."""
+    """Build a response that streams updates; a HEAD request gets only the headers."""
     if request.method == "HEAD":
         return Response(media_type="text/event-stream")
-    return StreamingResponse(_encode_events(channel.stream_events(cursor)), media_type="text/event-stream")
+    return StreamingResponse(_encode_updates(channel.stream_updates(cursor)), media_type="text/event-stream")

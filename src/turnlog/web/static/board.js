@@ -36,7 +36,7 @@ function updateCounts() {
   document.title = waiting ? `(${waiting}) Live · turnlog` : "Live · turnlog";
 }
 
-follow("/api/live/events", {
+follow("/api/live/updates", {
   handlers: {
     board({ sessions }) {
       for (const list of Object.values(lists)) list.querySelector(".cards").replaceChildren();

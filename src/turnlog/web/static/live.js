@@ -167,7 +167,7 @@ function onAgent({ agent: name, type, description }) {
   details.querySelector(".type").textContent = description ? type : "";
 }
 
-follow(`/api/s/${root.dataset.ref}/events`, {
+follow(`/api/s/${root.dataset.ref}/updates`, {
   cursor: root.dataset.cursor,
   handlers: {
     items: onItems,

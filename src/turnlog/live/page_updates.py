@@ -1,4 +1,4 @@
-"""The events for a reader who follows a session, which a page can apply one by one.
+"""The updates for a reader who follows a session, which a page can apply one by one.
 
     items    items are new or have grown: the page inserts each after the one it follows, or replaces the one with its
              key; items that became part of others are removed
@@ -7,8 +7,8 @@
     gone     a file was deleted
     state    what the session and its sub-agents are doing
 
-Each event is complete by itself and contains the cursor after it. `CatchUp` builds the events between a cursor and the
-present from the files, so it doesn't matter whether a server was running in the meantime.
+Each update is complete by itself and contains the cursor after it. `CatchUp` builds the updates between a cursor and
+the present from the files, so it doesn't matter whether a server was running in the meantime.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ ItemRenderer = Callable[[Excerpt, Sequence[TimelineItem], str | None], list[str]
 """Renders items of the named sub-agent, or of the session itself, as markup."""
 
 
-class LiveEvent(NamedTuple):
-    """An event as it is sent."""
+class PageUpdate(NamedTuple):
+    """An update as it is sent."""
 
     name: str
     data: bytes
@@ -51,11 +51,11 @@ class LiveEvent(NamedTuple):
     cursor: str
 
 
-def build_live_event(name: str, cursor: str, **fields: Any) -> LiveEvent:
-    return LiveEvent(name, encode_event_data(fields), cursor)
+def build_page_update(name: str, cursor: str, **fields: Any) -> PageUpdate:
+    return PageUpdate(name, encode_update_data(fields), cursor)
 
 
-def encode_event_data(value: Any) -> bytes:
+def encode_update_data(value: Any) -> bytes:
     """Encode JSON on one line, even if strings contain lone surrogates."""
     try:
         return msgspec.json.encode(value)
@@ -65,30 +65,30 @@ def encode_event_data(value: Any) -> bytes:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
-def to_live_event(change: SessionChange, cursor: str, renderer: ItemRenderer) -> LiveEvent:
-    """Convert a change to its event."""
+def to_page_update(change: SessionChange, cursor: str, renderer: ItemRenderer) -> PageUpdate:
+    """Convert a change to its update."""
     match change:
         case StreamDeleted(stream):
-            return build_live_event("gone", cursor, stream=stream)
+            return build_page_update("gone", cursor, stream=stream)
         case AgentJoined(member):
-            return to_agent_event(member, cursor)
+            return to_agent_update(member, cursor)
         case ItemsChanged(stream, grown, reset):
-            return to_items_event(stream, grown, cursor, renderer, reset)
+            return to_items_update(stream, grown, cursor, renderer, reset)
 
 
-def to_agent_event(member: CrewMember, cursor: str) -> LiveEvent:
-    """Build the event for a sub-agent that has started."""
-    return build_live_event("agent", cursor, agent=member.agent_id, type=member.type, description=member.description)
+def to_agent_update(member: CrewMember, cursor: str) -> PageUpdate:
+    """Build the update for a sub-agent that has started."""
+    return build_page_update("agent", cursor, agent=member.agent_id, type=member.type, description=member.description)
 
 
-def to_items_event(
+def to_items_update(
     stream: str | None, grown: Sequence[ItemsDiff], cursor: str, renderer: ItemRenderer, reset: str | None = None
-) -> LiveEvent:
-    """Build the event for items that are new or have grown."""
+) -> PageUpdate:
+    """Build the update for items that are new or have grown."""
     parts = [_build_part(stream or MAIN_STREAM, diff, renderer) for diff in grown]
     if reset is None:
-        return build_live_event("items", cursor, parts=parts)
-    return build_live_event("reset", cursor, stream=stream, reason=reset, parts=parts)
+        return build_page_update("items", cursor, parts=parts)
+    return build_page_update("reset", cursor, stream=stream, reason=reset, parts=parts)
 
 
 def _build_part(stream: str, grown: ItemsDiff, renderer: ItemRenderer) -> dict[str, Any]:
@@ -109,7 +109,7 @@ def _build_part(stream: str, grown: ItemsDiff, renderer: ItemRenderer) -> dict[s
 
 
 class CatchUp:
-    """The events that a new or returning reader has missed."""
+    """The updates that a new or returning reader has missed."""
 
     def __init__(
         self, session: Path, opening: StartFinder, positions: StreamPositions, written: dict[str, float]
@@ -120,10 +120,10 @@ class CatchUp:
         self._written = written
         self._spots: dict[str, Checkpoint] = {}
 
-    def iter_events_since(
+    def iter_updates_since(
         self, cursor: str | None, renderer: ItemRenderer, at_work: frozenset[str] = frozenset()
-    ) -> Iterator[LiveEvent]:
-        """Yield the events from a cursor to the present; without a usable cursor, show the session from scratch.
+    ) -> Iterator[PageUpdate]:
+        """Yield the updates from a cursor to the present; without a usable cursor, show the session from scratch.
 
         `at_work` lists the sub-agents whose last items are then shown; for the others, only their names are sent.
         """
@@ -155,13 +155,13 @@ class CatchUp:
 
     def _catch_up_agent(
         self, name: str, at: Checkpoint | None, end: Checkpoint, renderer: ItemRenderer
-    ) -> Iterator[LiveEvent]:
+    ) -> Iterator[PageUpdate]:
         path = self._positions.streams[name][0]
         if at is None:
             yield from self._show_agent(name, renderer, "replaced")
             return
         if at.offset == 0:
-            yield to_agent_event(self._positions.members[name], self._build_cursor())
+            yield to_agent_update(self._positions.members[name], self._build_cursor())
         yield from self._catch_up_stream(name, path, at, end, renderer)
 
     def _find_start(self, known: Cursor | None, name: str, path: Path) -> Checkpoint | None:
@@ -173,7 +173,7 @@ class CatchUp:
 
     def _catch_up_stream(
         self, name: str, path: Path, begin: Checkpoint, end: Checkpoint, renderer: ItemRenderer
-    ) -> Iterator[LiveEvent]:
+    ) -> Iterator[PageUpdate]:
         if begin.offset >= end.offset:
             return
         stream = self._open_stream(name, path, begin)
@@ -181,33 +181,33 @@ class CatchUp:
             for step in iter_checkpoints(path, begin, end):
                 grown = stream.grow(step)
                 self._spots[name] = step
-                yield to_items_event(name, grown, self._build_cursor(), renderer)
+                yield to_items_update(name, grown, self._build_cursor(), renderer)
         except TurnlogError:  # replaced just now: the follower will report it
             return
         finally:
             stream.close()
 
-    def _start_over(self, reason: str, renderer: ItemRenderer, at_work: frozenset[str]) -> Iterator[LiveEvent]:
+    def _start_over(self, reason: str, renderer: ItemRenderer, at_work: frozenset[str]) -> Iterator[PageUpdate]:
         path, end = self._positions.streams[MAIN_STREAM]
         quiet = {name: at for name, (_, at) in self._positions.streams.items() if name not in at_work}
         self._spots = {**quiet, MAIN_STREAM: end}
         stream = self._open_stream(MAIN_STREAM, path, end)
         try:
-            yield to_items_event(None, stream.list_all_items(), self._build_cursor(), renderer, reason)
+            yield to_items_update(None, stream.list_all_items(), self._build_cursor(), renderer, reason)
         finally:
             stream.close()
         for name, member in self._positions.members.items():
-            yield to_agent_event(member, self._build_cursor())
+            yield to_agent_update(member, self._build_cursor())
             if name in at_work and name in self._positions.streams:
                 yield from self._show_agent(name, renderer)
 
-    def _show_agent(self, name: str, renderer: ItemRenderer, reset: str | None = None) -> Iterator[LiveEvent]:
+    def _show_agent(self, name: str, renderer: ItemRenderer, reset: str | None = None) -> Iterator[PageUpdate]:
         """Yield the last items of a sub-agent."""
         path, end = self._positions.streams[name]
         stream = self._open_stream(name, path, end)
         try:
             self._spots[name] = end
-            yield to_items_event(name, stream.list_all_items(), self._build_cursor(), renderer, reset)
+            yield to_items_update(name, stream.list_all_items(), self._build_cursor(), renderer, reset)
         except TurnlogError:
             return
         finally:

@@ -109,11 +109,9 @@ def _status() -> Path:
 
 _FIRST_LINE = """
 import os, sys
-from importlib import import_module
 from turnlog.__main__ import main
 from turnlog.cli.table import COMMANDS
-module, _, name = COMMANDS[sys.argv[1]].target.partition(":")
-getattr(import_module(module), name).callback = lambda **_: os._exit(0)
+COMMANDS[sys.argv[1]].load().callback = lambda **_: os._exit(0)
 main()
 """
 """A command that ends where its own work would begin."""

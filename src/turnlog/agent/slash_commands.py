@@ -206,12 +206,12 @@ def _record_command(loop: AgentLoop, name: str, arguments: str, output: str) -> 
 
 SLASH_COMMANDS: dict[str, SlashCommand] = {
     "help": SlashCommand("list the commands", _run_help),
-    "clear": SlashCommand("start a new session; this one is kept", _run_clear),
+    "clear": SlashCommand("start a new session and keep this one", _run_clear),
     "compact": SlashCommand("replace the conversation with a summary", _run_compact, "[INSTRUCTIONS]"),
-    "resume": SlashCommand("switch to another session", _run_resume, "[ID]"),
+    "resume": SlashCommand("switch to a different session", _run_resume, "[ID]"),
     "model": SlashCommand("show or change the model", _run_model, "[NAME]"),
     "cost": SlashCommand("show what this session has cost so far", _run_cost),
-    "context": SlashCommand("show what fills the context window; --raw: the next request", _run_context, "[--raw]"),
+    "context": SlashCommand("show what fills the context window, or the next request (--raw)", _run_context, "[--raw]"),
     "exit": SlashCommand("exit turnlog", _run_exit),
 }
 PRINTABLE_COMMANDS = ("compact", "context", "cost", "help", "model")

@@ -34,46 +34,48 @@ _SECTIONS: dict[str, dict[str, CommandRow]] = {
     "Read": {
         "web": CommandRow(".web.web", "Show the sessions on this machine in a browser.", changes="web"),
         "ls": CommandRow(".sessions.ls", "List the sessions on this machine."),
-        "show": CommandRow(".show.show", "Show one session: its turns, calls and sub-agents."),
+        "show": CommandRow(".show.show", "Show a session: its turns, calls and sub-agents."),
         "search": CommandRow(".search.search", "Find text in all sessions."),
-        "tree": CommandRow(".sessions.tree", "Show projects, sessions, and their forks and copies."),
-        "files": CommandRow(".files.files", "List the files that a session read and changed."),
-        "messages": CommandRow(".show.messages", "Print what the API would receive if a session were resumed."),
+        "tree": CommandRow(".sessions.tree", "Show a tree of projects, sessions, forks and copies."),
+        "files": CommandRow(".files.files", "List the files that a session read or changed."),
+        "messages": CommandRow(".show.messages", "Print the messages that resuming a session would send."),
         "cat": CommandRow(".show.cat", "Print the entries of a session file, byte for byte."),
     },
     "Count": {
-        "usage": CommandRow(".usage.usage", "Add up tokens and cost by day, session, project, model or tool."),
-        "context": CommandRow(".usage.context", "Show what fills the context window of a session."),
-        "tools": CommandRow(".usage.tools", "Count calls by tool, with their outcomes and times."),
+        "usage": CommandRow(".usage.usage", "Show token counts and cost by day, session, project, model or tool."),
+        "context": CommandRow(".usage.context", "Show what fills a session's context window."),
+        "tools": CommandRow(".usage.tools", "Count calls by tool, with their outcomes and durations."),
         "statusline": CommandRow(".statusline.statusline", "Print a status line for Claude Code."),
     },
     "Edit": {
-        "clone": CommandRow(".edit.clone", "Create a new session from another, unchanged or edited.", adds="clone"),
+        "clone": CommandRow(".edit.clone", "Create a copy of a session, unchanged or edited.", adds="clone"),
         "strip": CommandRow(".edit.strip", "Show what stripping a session would save."),
-        "fork": CommandRow(".edit.fork", "Create a new session that continues from any point in another.", adds="fork"),
+        "fork": CommandRow(
+            ".edit.fork", "Create a new session that continues from any point in an existing one.", adds="fork"
+        ),
         "rename": CommandRow(".edit.rename", "Give a session a title.", changes="rename"),
-        "tag": CommandRow(".edit.tag", "Give a session a tag, or remove it.", changes="tag"),
-        "move": CommandRow(".edit.move", "Move the sessions of a project whose folder was renamed.", changes="move"),
+        "tag": CommandRow(".edit.tag", "Give a session a tag, or remove its tag.", changes="tag"),
+        "move": CommandRow(".edit.move", "Move a project's sessions after its folder was renamed.", changes="move"),
         "delete": CommandRow(".edit.delete", "Move sessions to the trash, or empty the trash.", changes="delete"),
         "undelete": CommandRow(".edit.undelete", "Restore a deleted session.", changes="undelete"),
-        "undo": CommandRow(".edit.undo", "Undo what turnlog changed, byte for byte.", changes="undo"),
+        "undo": CommandRow(".edit.undo", "Undo a change that turnlog made to your files.", changes="undo"),
     },
     "Keep and repair": {
         "archive": CommandRow(
             ".archive.archive", "Keep sessions that Claude Code would delete.", changes="archive restore"
         ),
-        "check": CommandRow(".health.check", "List what is broken, unusual or new in session files."),
-        "doctor": CommandRow(".health.doctor", "Explain what is wrong with a session, and how to fix it."),
+        "check": CommandRow(".health.check", "List what is damaged, unusual or new in session files."),
+        "doctor": CommandRow(".health.doctor", "Explain what is wrong with a session and how to fix it."),
         "repair": CommandRow(
             ".health.repair",
-            "Repair a session, as a new one or in place.",
+            "Repair a session, in a copy or in place.",
             changes="repair --in-place",
             adds="repair",
         ),
         "salvage": CommandRow(
-            ".health.salvage", "List what is left of sessions whose transcript is gone.", adds="salvage --session"
+            ".health.salvage", "List what is left of sessions whose transcripts are gone.", adds="salvage --session"
         ),
-        "restore": CommandRow(".files.restore", "Restore a version of a file from a session."),
+        "restore": CommandRow(".files.restore", "Restore an earlier version of a file from a session."),
     },
     "Share": {
         "export": CommandRow(".export.export", "Export sessions as HTML, Markdown, text, PDF, JSON or Parquet."),
@@ -81,21 +83,21 @@ _SECTIONS: dict[str, dict[str, CommandRow]] = {
             ".edit.redact", "Find secrets in a session, and create a copy without them.", adds="redact --clone"
         ),
         "pack": CommandRow(".edit.pack", "Pack sessions and everything that belongs to them into one file."),
-        "unpack": CommandRow(".edit.unpack", "Unpack the sessions from a package on this machine.", adds="unpack"),
+        "unpack": CommandRow(".edit.unpack", "Unpack the sessions from a package.", adds="unpack"),
         "trace": CommandRow(".trace.trace", "Send sessions to tracing backends (OpenTelemetry)."),
-        "hook": CommandRow(".trace.hook", "Make Claude Code send each finished turn to a backend."),
+        "hook": CommandRow(".trace.hook", "Make Claude Code send each finished turn to a tracing backend."),
     },
     "Work": {
         "chat": CommandRow(
             ".chat.chat",
-            "Work with a model in this folder, in Claude Code sessions.",
+            "Work with a model in this folder, in a Claude Code session.",
             changes="chat",
             adds="chat",
         ),
     },
     "Maintain": {
         "index": CommandRow(".sessions.index", "Update, check or rebuild the index of all sessions."),
-        "plugins": CommandRow(".health.plugins", "List plugins from other packages, and what is wrong with them."),
+        "plugins": CommandRow(".health.plugins", "List plugins from other packages and report their problems."),
         "completion": CommandRow(".shell.completion", "Print a completion script for your shell."),
     },
 }

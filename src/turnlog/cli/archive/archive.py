@@ -11,20 +11,20 @@ import click
 from turnlog.errors import UsageError
 
 _MAX_HOOK_INPUT_BYTES = 1 << 20
-_JSON_OPTION = click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
+_JSON_OPTION = click.option("--json", "as_json", is_flag=True, help="Print JSON (see docs/json.md).")
 
 
 @click.group()
 def archive() -> None:
     """Keep sessions that Claude Code would delete.
 
-    Claude Code deletes sessions that have not been used for 30 days (its setting cleanupPeriodDays). The archive keeps
-    compressed copies of sessions and everything that belongs to them in turnlog's own data folder. It restores them
-    byte for byte, so that Claude Code can resume them.
+    Claude Code deletes sessions that have not been used for 30 days (its cleanupPeriodDays setting changes this). The
+    archive keeps compressed copies of sessions and of everything that belongs to them in turnlog's own data folder.
+    Restored sessions are identical, byte for byte, and Claude Code can resume them.
 
     \b
     Examples:
-      turnlog archive on                archive everything from now on
+      turnlog archive on                archive all sessions regularly
       turnlog archive list --gone       list sessions that only the archive has
       turnlog archive restore bee7dbd3  restore a session
       turnlog archive install --hook    archive a session whenever it ends
@@ -35,10 +35,11 @@ def archive() -> None:
 @click.option("--every", metavar="HOURS", type=click.IntRange(1, 744), default=6, show_default=True,
               help="Hours between archive runs.")  # fmt: skip
 def on(every: int) -> None:
-    """Archive all sessions regularly from now on.
+    """Turn on regular archiving of all sessions.
 
-    Whenever you use turnlog and HOURS have passed, it starts a run in the background. The first run starts now. If you
-    rarely use turnlog, `turnlog archive install` adds a timer or a Claude Code hook.
+    The first run starts now. After that, the first turnlog command to run at least HOURS hours after the previous
+    archive run starts the next one in the background. If you rarely use turnlog, run `turnlog archive install` to add a
+    timer or a Claude Code hook.
     """
     from turnlog.api.archives import schedule_archive
     from turnlog.cli.output import print_lines
@@ -49,7 +50,7 @@ def on(every: int) -> None:
 
 @archive.command()
 def off() -> None:
-    """Stop archiving regularly; archived sessions are kept."""
+    """Turn off regular archiving, but keep the archived sessions."""
     from turnlog.api.archives import schedule_archive
     from turnlog.cli.output import print_lines
 
@@ -62,7 +63,7 @@ def off() -> None:
 @archive.command()
 @_JSON_OPTION
 def status(as_json: bool) -> None:
-    """Show what is in the archive, and what Claude Code will delete."""
+    """Show what the archive contains and which sessions Claude Code will delete."""
     from turnlog.api.archives import read_archive_status
     from turnlog.api.documents import to_document
     from turnlog.cli.archive.view import render_archive_status
@@ -76,16 +77,16 @@ def status(as_json: bool) -> None:
 
 
 @archive.command()
-@click.option("--session", "sessions", metavar="ID", multiple=True, help="Archive only this session; can be repeated.")
-@click.option("--hook", is_flag=True, help="Archive only the session that Claude Code names on standard input.")
+@click.option("--session", "sessions", metavar="ID", multiple=True, help="Archive only this session (repeatable).")
+@click.option("--hook", is_flag=True, help="Archive only the session that a Claude Code hook passes on standard input.")
 @click.option("-q", "--quiet", is_flag=True, help="Print only errors.")
 @click.option("--background", is_flag=True, hidden=True)
 @_JSON_OPTION
 def run(sessions: tuple[str, ...], hook: bool, quiet: bool, background: bool, as_json: bool) -> int:
-    """Archive new and changed sessions once.
+    """Archive new and changed sessions now.
 
-    For a session that grew, only the added data is stored. The exit status is 1 if a file could not be read; everything
-    else is archived anyway.
+    If a session has grown, only the new data is stored. If a file can't be read, all other files are still archived,
+    and the exit status is 1.
 
     \b
     Examples:
@@ -160,22 +161,23 @@ def list_sessions(gone: bool, as_json: bool) -> None:
 
 @archive.command()
 @click.argument("names", metavar="SESSION...", nargs=-1, required=True)
-@click.option("--to", metavar="DIR", help="Config folder to restore into (default: the original one).")
-@click.option("--at", metavar="DATE|N", help="Generation to restore, by time or number (see `archive list --json`).")
-@click.option("--force", is_flag=True, help="Replace files that differ, and keep a copy of them.")
+@click.option("--to", metavar="DIR", help="Config folder to restore to (default: the original one).")
+@click.option("--at", metavar="DATE|N", help="Generation to restore, by date or number (see `archive list --json`).")
+@click.option("--force", is_flag=True, help="Replace existing files that differ; copies of them are kept.")
 @click.option(
-    "--keep-times", is_flag=True, help="Restore the old file times; Claude Code may then delete the session again."
+    "--keep-times", is_flag=True, help="Restore the original file times; Claude Code may then delete the session again."
 )
-@click.option("--present", is_flag=True, help="Skip files that were deleted before the session was.")
+@click.option("--present", is_flag=True, help="Skip files that had been deleted before the session was deleted.")
 @_JSON_OPTION
 def restore(
     names: tuple[str, ...], to: str | None, at: str | None, force: bool, keep_times: bool, present: bool, as_json: bool
 ) -> None:
     """Restore archived sessions, byte for byte.
 
-    Claude Code can then resume them. SESSION is an id, the start of one, or a title. Files get the current time: Claude
-    Code deletes sessions by their file times, and would otherwise delete an old session at its next start. An existing
-    file with different content is not changed.
+    Claude Code can then resume them. SESSION is an id, an id prefix, or a title. Restored files get the current time as
+    their modification time, because Claude Code deletes sessions whose files are old and would otherwise delete an old
+    session again the next time it starts. If a file already exists with different content, nothing is restored unless
+    you use --force.
 
     \b
     Examples:
@@ -196,14 +198,14 @@ def restore(
 
 
 @archive.command()
-@click.option("--repair", is_flag=True, help="Move damaged blobs aside, and rebuild damaged manifests.")
+@click.option("--repair", is_flag=True, help="Move damaged blobs aside and rebuild damaged manifests.")
 @_JSON_OPTION
 def verify(repair: bool, as_json: bool) -> int:
-    """Read everything in the archive and compare it with its hashes.
+    """Check the archive for damage by comparing all its data with the recorded hashes.
 
-    The exit status is 1 if anything is damaged. --repair moves damaged blobs aside, and the next run stores them again
-    if the session is still on disk. If the session is gone, --repair rebuilds a damaged manifest from the blobs that
-    contain its lines, and lists what is lost.
+    The exit status is 1 if anything is damaged. --repair moves damaged blobs aside; if the session is still on disk,
+    the next archive run stores the data again. If the session is gone, --repair rebuilds its damaged manifest from the
+    blobs that contain its lines and lists what has been lost.
     """
     from turnlog.api.archive_upkeep import verify_archive
     from turnlog.api.documents import to_document
@@ -221,19 +223,19 @@ def verify(repair: bool, as_json: bool) -> int:
 
 
 @archive.command()
-@click.option("--keep", metavar="N", type=click.IntRange(1), help="Keep at most N generations of a session.")
-@click.option("--older-than", metavar="AGE", help="Remove generations older than this: 90d, 12w, 2y or a date.")
+@click.option("--keep", metavar="N", type=click.IntRange(1), help="Keep at most N generations of each session.")
+@click.option("--older-than", metavar="AGE", help="Remove generations older than AGE: 90d, 12w, 2y or a date.")
 @click.option(
-    "--max-size", metavar="SIZE", help="Remove generations until the archive is smaller than this: 500MB, 2GB."
+    "--max-size", metavar="SIZE", help="Remove generations until the archive fits into SIZE, such as 500MB or 2GB."
 )
-@click.option("--gone", is_flag=True, help="Also remove the last copy of sessions that are no longer on disk.")
-@click.option("--yes", is_flag=True, help="Make the changes (default: only show them).")
+@click.option("--gone", is_flag=True, help="Also remove the only copy of a session that is no longer on disk.")
+@click.option("--yes", is_flag=True, help="Make the changes instead of only showing them.")
 @_JSON_OPTION
 def prune(keep: int | None, older_than: str | None, max_size: str | None, gone: bool, yes: bool, as_json: bool) -> None:
     """Remove old generations from the archive.
 
-    The newest generation of a session is kept, unless the session is no longer on disk and you use --gone. Data that no
-    generation uses is always removed.
+    A session gets a new generation when one of its files is rewritten or truncated. The newest generation is kept,
+    unless the session is no longer on disk and you use --gone. Data that no generation uses is always removed.
 
     \b
     Examples:
@@ -261,15 +263,15 @@ def prune(keep: int | None, older_than: str | None, max_size: str | None, gone: 
 @click.option(
     "--hook", "kind", flag_value="hook", help="Add SessionEnd and PreCompact hooks to Claude Code's settings.json."
 )
-@click.option("--remove", is_flag=True, help="Remove the timer, line or hooks (default: all of them).")
-@click.option("--config-dir", metavar="DIR", help="With --hook: config folder that contains settings.json.")
-@click.option("--yes", is_flag=True, help="Make the changes (default: only show them).")
+@click.option("--remove", is_flag=True, help="Remove the timer, the crontab line or the hooks (default: all of them).")
+@click.option("--config-dir", metavar="DIR", help="With --hook, the config folder that contains settings.json.")
+@click.option("--yes", is_flag=True, help="Make the changes instead of only showing them.")
 def install(kind: str | None, remove: bool, config_dir: str | None, yes: bool) -> None:
-    """Run the archive from a timer or from Claude Code itself.
+    """Set up a timer, a cron job or Claude Code hooks that run `turnlog archive run`.
 
     \b
     Examples:
-      turnlog archive install --systemd         show what would be done
+      turnlog archive install --systemd         show what would be installed
       turnlog archive install --hook --yes
       turnlog archive install --remove --yes
     """

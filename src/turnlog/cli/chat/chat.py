@@ -33,15 +33,16 @@ def _add_options(command: Any) -> Any:
 @click.argument("prompt", required=False)
 @_add_options
 def chat(**said: Any) -> int:
-    """Work with a model that can read and edit files and run commands here, with your permission.
+    """Work with a model that, with your permission, reads and edits files and runs commands in this folder.
 
-    The session is an ordinary Claude Code session: `claude --resume` continues it, and this command continues sessions
-    that Claude Code started. Settings, permission rules, CLAUDE.md files and .claude/agents work as in Claude Code.
+    The session is an ordinary Claude Code session: `claude --resume` can continue it, and `turnlog chat --resume` can
+    continue sessions that Claude Code started. Settings, permission rules, CLAUDE.md files and .claude/agents work as
+    in Claude Code.
 
-    With -p, the answer goes to standard output. Calls that would need your permission are denied and reported. Standard
-    input is added to the prompt. `turnlog -p` is short for `turnlog chat -p`.
+    With -p, turnlog prints the answer to standard output and exits. Calls that would need your permission are denied
+    and reported. Text on standard input is added to the prompt. `turnlog -p` is short for `turnlog chat -p`.
 
-    Set ANTHROPIC_API_KEY to your key.
+    Set the ANTHROPIC_API_KEY environment variable to your API key.
 
     \b
     Examples:

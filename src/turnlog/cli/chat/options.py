@@ -27,58 +27,71 @@ class ChatOption(NamedTuple):
 
 
 CHAT_OPTIONS = (
-    ChatOption("is_printed", ("-p", "--print"), "Print the answer and exit, without asking anything.", "flag"),
-    ChatOption("form", ("--output-format",), "Format of the output in print mode.", choices=OUTPUT_FORMATS),
+    ChatOption("is_printed", ("-p", "--print"), "Print the answer and exit without asking anything.", "flag"),
+    ChatOption("form", ("--output-format",), "Output format in print mode.", choices=OUTPUT_FORMATS),
     ChatOption(
         "input_form",
         ("--input-format",),
-        "Format of the input in print mode; stream-json takes many prompts.",
+        "Input format in print mode; stream-json accepts several prompts.",
         choices=INPUT_FORMATS,
     ),
     ChatOption(
         "is_replayed",
         ("--replay-user-messages",),
-        "Repeat each prompt in the output (stream-json in both directions).",
+        "Repeat each prompt in the output (requires stream-json input and output).",
         "flag",
     ),
     ChatOption(
         "asked",
         ("--permission-prompt-tool",),
-        "Program that answers permission requests (stream-json in both directions).",
+        "Send permission requests to the calling program (requires stream-json input and output).",
         choices=("stdio",),
     ),
     ChatOption(
-        "partial", ("--include-partial-messages",), "Print each piece of an answer as it arrives (stream-json).", "flag"
+        "partial",
+        ("--include-partial-messages",),
+        "Print parts of an answer as they arrive (requires stream-json output).",
+        "flag",
     ),
-    ChatOption("model", ("--model",), "Model: opus, sonnet, haiku, or a full name."),
+    ChatOption("model", ("--model",), "Model to use: opus, sonnet, haiku, or a full name."),
     ChatOption("is_continued", ("-c", "--continue"), "Continue the newest session in this folder.", "flag"),
     ChatOption(
-        "resume", ("-r", "--resume"), "Resume a session by id, title or path; without one, choose from a list.", "maybe"
+        "resume",
+        ("-r", "--resume"),
+        "Resume a session by id, title or path; without a value, choose from a list.",
+        "maybe",
     ),
-    ChatOption("is_forked", ("--fork-session",), "Continue in a copy (with --continue or --resume).", "flag"),
+    ChatOption(
+        "is_forked", ("--fork-session",), "With --continue or --resume, continue in a copy of the session.", "flag"
+    ),
     ChatOption("session_id", ("--session-id",), "UUID of the new session."),
-    ChatOption("mode", ("--permission-mode",), "Which calls need permission.", choices=PERMISSION_MODES),
+    ChatOption(
+        "mode", ("--permission-mode",), "Mode that decides which calls need permission.", choices=PERMISSION_MODES
+    ),
     ChatOption(
         "is_bypassed", ("--dangerously-skip-permissions",), "Same as --permission-mode bypassPermissions.", "flag"
     ),
     ChatOption(
-        "allowed", ("--allowedTools", "--allowed-tools"), "Rules that allow calls, such as Bash(git log:*).", "many"
+        "allowed",
+        ("--allowedTools", "--allowed-tools"),
+        "Allow calls that match these rules, such as Bash(git log:*).",
+        "many",
     ),
-    ChatOption("disallowed", ("--disallowedTools", "--disallowed-tools"), "Rules that deny calls.", "many"),
-    ChatOption("tools", ("--tools",), "Tools that the model may use, separated by commas."),
-    ChatOption("folders", ("--add-dir",), "Additional folder to work in.", "many"),
+    ChatOption("disallowed", ("--disallowedTools", "--disallowed-tools"), "Deny calls that match these rules.", "many"),
+    ChatOption("tools", ("--tools",), "Comma-separated list of tools that the model may use."),
+    ChatOption("folders", ("--add-dir",), "Additional folder to work in (repeatable).", "many"),
     ChatOption("system_prompt", ("--system-prompt",), "Replace turnlog's instructions to the model."),
     ChatOption("appended_prompt", ("--append-system-prompt",), "Add to turnlog's instructions to the model."),
     ChatOption("turns", ("--max-turns",), "Maximum number of requests per turn.", "number"),
-    ChatOption("dollars", ("--max-budget-usd",), "Maximum cost of the session.", "amount"),
-    ChatOption("settings", ("--settings",), "Additional settings: a file, or JSON.", "many"),
+    ChatOption("dollars", ("--max-budget-usd",), "Maximum cost of the session, in US dollars.", "amount"),
+    ChatOption("settings", ("--settings",), "Additional settings, as a file or as JSON (repeatable).", "many"),
     ChatOption(
         "ignores_hooks",
         ("--ignore-hooks",),
-        "Start without unsupported guards: hooks in settings, or hooks and servers from an SDK.",
+        "Start even if turnlog does not support some hooks in the settings, or hooks and servers from an SDK.",
         "flag",
     ),
-    ChatOption("url", ("--base-url",), "Server to use (default: ANTHROPIC_BASE_URL)."),
+    ChatOption("url", ("--base-url",), "URL of the API server (default: ANTHROPIC_BASE_URL)."),
     ChatOption("is_verbose", ("--verbose",), "Accepted for compatibility; has no effect.", "flag", is_hidden=True),
 )
 

@@ -21,14 +21,17 @@ if TYPE_CHECKING:
 @click.option(
     "--for-model",
     metavar="MODEL",
-    help="Remove what this model would refuse; `other-provider` means any model that is not from Anthropic.",
+    help="Remove content that MODEL would refuse; `other-provider` stands for any model not made by Anthropic.",
 )
-@click.option("--compress", multiple=True, metavar="TURNS", help="Shorten text: turns=A..B, oldest=P%, offline.")
-@click.option("--to", "to", metavar="PERCENT", help="Length of the shortened text (default: 35%).")
-@click.option("--prompts", is_flag=True, help="Make --compress shorten your own prompts too.")
 @click.option(
-    "--compress-log", metavar="FILE", help="Write each text before and after --compress to this Markdown file."
+    "--compress",
+    multiple=True,
+    metavar="TURNS",
+    help="Shorten older turns: turns=A..B or oldest=P%; add `offline` to work without a model.",
 )
+@click.option("--to", "to", metavar="PERCENT", help="Share of the text that --compress keeps (default: 35%).")
+@click.option("--prompts", is_flag=True, help="Also shorten your own prompts with --compress.")
+@click.option("--compress-log", metavar="FILE", help="Write the text before and after --compress to a Markdown file.")
 @click.option(
     "--compact",
     is_flag=False,
@@ -39,22 +42,24 @@ if TYPE_CHECKING:
 @click.option(
     "--keep", type=click.IntRange(min=0), metavar="N", help="Number of recent turns that --compact keeps (default: 2)."
 )
-@click.option("--with-model", metavar="MODEL", help="Model that --compress and --compact use.")
+@click.option("--with-model", metavar="MODEL", help="Model to use for --compress and --compact.")
 @click.option(
-    "--portable", is_flag=True, help="Write the clone so that every version of Claude Code can resume all of it."
+    "--portable", is_flag=True, help="Write the clone in a form that every version of Claude Code can fully resume."
 )
-@click.option("-n", "--dry-run", is_flag=True, help="Show what would be created, without calling a model.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
+@click.option(
+    "-n", "--dry-run", is_flag=True, help="Show what would be created, without creating it or calling a model."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (see docs/json.md).")
 def clone(session: str, title: str | None, dry_run: bool, as_json: bool, **options: Any) -> None:
     """Create a new session from another, to try a different approach or to free context.
 
-    The clone gets new ids, and copies of all files that belong to the session. It keeps all branches, and Claude Code
-    resumes it like any other session. Options edit the clone: they strip calls, results, thinking, images and noise
-    (docs/strip.md), or shorten or summarize older turns (docs/compress.md). The original session is not changed.
-    SESSION is a path, an id or the start of one, a title, or `last`.
+    The clone gets new ids, keeps all branches, and includes copies of all files that belong to the session. Claude Code
+    can resume it like any other session. Use the options to strip calls, results, thinking, images and noise from the
+    clone (see docs/strip.md), or to shorten or summarize older turns (see docs/compress.md). The original session is
+    not changed. SESSION is a path, an id, an id prefix, a title, or `last` (the most recent session).
 
-    Only --compress and --compact call a model, at ANTHROPIC_BASE_URL with ANTHROPIC_API_KEY. With `offline` they
-    don't.
+    Only --compress and --compact call a model, and only without `offline`. They use ANTHROPIC_BASE_URL and
+    ANTHROPIC_API_KEY.
 
     \b
     Examples:

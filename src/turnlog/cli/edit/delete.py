@@ -17,20 +17,20 @@ _MAX_TITLE_CHARS = 200
 
 @click.command()
 @click.argument("sessions", nargs=-1, metavar="[SESSION]...")
-@click.option("-y", "--yes", is_flag=True, help="Skip the confirmation; required without a terminal.")
-@click.option("-n", "--dry-run", is_flag=True, help="List what would be deleted, without deleting it.")
+@click.option("-y", "--yes", is_flag=True, help="Skip the confirmation prompt (required without a terminal).")
+@click.option("-n", "--dry-run", is_flag=True, help="Show what would be deleted, without deleting it.")
 @click.option("--history", is_flag=True, help="Also remove the session's prompts from history.jsonl.")
 @click.option(
     "--force",
     is_flag=True,
-    help="Delete sessions that may be open in Claude Code. Sessions that are certainly open are never deleted.",
+    help="Also delete sessions that may be open in Claude Code. Sessions known to be open are never deleted.",
 )
-@click.option("--empty-trash", is_flag=True, help="Permanently remove the sessions in the trash.")
+@click.option("--empty-trash", is_flag=True, help="Permanently delete the sessions in the trash.")
 @click.option(
     "--older-than",
     metavar="DAYS",
     type=click.FloatRange(min=0),
-    help="With --empty-trash: only sessions deleted at least DAYS ago.",
+    help="With --empty-trash, only delete sessions that were moved to the trash at least DAYS days ago.",
 )
 def delete(
     sessions: tuple[str, ...],
@@ -44,9 +44,10 @@ def delete(
     """Move sessions and everything that belongs to them to the trash.
 
     This includes sub-agents, large outputs, file copies, to-dos, tasks, logs, and plans that no other session uses.
-    `turnlog undelete` restores all of it. A session that is open in Claude Code is not deleted. Old versions of Claude
-    Code don't record which sessions they have open: if one is running in the session's folder, turnlog asks first, and
-    a script needs --force. SESSION is a path, an id or the start of one, a title, or `last`.
+    `turnlog undelete` restores everything. A session that is open in Claude Code is not deleted. Old versions of Claude
+    Code don't record which sessions they have open. If one of them is running in the session's folder, turnlog asks for
+    confirmation; scripts must use --force. SESSION is a path, an id, an id prefix, a title, or `last` (the most recent
+    session).
 
     \b
     Examples:

@@ -7,26 +7,28 @@ import click
 
 @click.command()
 @click.argument("session")
-@click.option("--at", "at", required=True, metavar="POINT", help="Last point to keep (see above).")
 @click.option(
-    "--portable", is_flag=True, help="Write the fork so that every version of Claude Code can resume all of it."
+    "--at", "at", required=True, metavar="POINT", help="Last point to keep, in one of the forms listed above."
+)
+@click.option(
+    "--portable", is_flag=True, help="Write the fork in a form that every version of Claude Code can fully resume."
 )
 @click.option("--title", help="Title of the fork (default: `Fork of …`).")
-@click.option("-n", "--dry-run", is_flag=True, help="Show where the fork would continue, without writing it.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
+@click.option("-n", "--dry-run", is_flag=True, help="Show where the fork would continue, without creating it.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (see docs/json.md).")
 def fork(session: str, at: str, portable: bool, title: str | None, dry_run: bool, as_json: bool) -> None:
-    """Create a new session that continues from any message, any branch, or just before a compaction.
+    """Create a new session that continues from a message, from a branch, or from just before a compaction.
 
-    The fork keeps everything up to POINT, and leaves out later messages and other branches. A fork before a compaction
-    has the whole earlier conversation, word for word. The original session is not changed. SESSION is a path, an id or
-    the start of one, a title, or `last`.
+    The fork keeps everything up to POINT and leaves out later messages and other branches. A fork from before a
+    compaction contains the earlier conversation word for word. The original session is not changed. SESSION is a path,
+    an id, an id prefix, a title, or `last` (the most recent session).
 
     \b
-    POINT is one of
-      7              the end of turn 7, as `turnlog show` numbers them
-      3f2a09c1       the entry whose uuid starts with this, with the results from its calls
-      compaction:2   just before the second compaction; compaction:last before the latest one
-      leaf:2         the end of the second branch, as `turnlog show --branch` numbers them
+    POINT is one of these:
+      7              the end of turn 7, numbered as in `turnlog show`
+      3f2a09c1       the entry whose uuid starts with 3f2a09c1, with the results of its calls
+      compaction:2   just before the second compaction (compaction:last: the latest one)
+      leaf:2         the end of the second branch, numbered as in `turnlog show --branch`
 
     \b
     Examples:

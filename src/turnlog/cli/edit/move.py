@@ -18,23 +18,26 @@ _MAX_LISTED_FOLDERS = 20
 @click.argument("old_path")
 @click.argument("new_path")
 @click.option(
-    "--text", is_flag=True, help="Also change paths in the conversation: prompts, answers, tool inputs and results."
+    "--text",
+    is_flag=True,
+    help="Also change paths in the text of the conversation: prompts, answers, tool inputs and results.",
 )
-@click.option("--merge", is_flag=True, help="Move into a project that already has sessions.")
+@click.option("--merge", is_flag=True, help="Allow NEW_PATH to be a project that already has sessions.")
 @click.option(
     "--force",
     is_flag=True,
-    help="Move sessions that may be open in Claude Code. Sessions that are certainly open are never moved.",
+    help="Also move sessions that may be open in Claude Code. Sessions known to be open are never moved.",
 )
 @click.option("-n", "--dry-run", is_flag=True, help="Show what would change, without changing it.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (see docs/json.md).")
 def move(old_path: str, new_path: str, text: bool, merge: bool, force: bool, dry_run: bool, as_json: bool) -> None:
-    """Move the sessions of a project whose folder was renamed or moved.
+    """Move a project's sessions after its folder was renamed or moved.
 
-    Everything that Claude Code keeps for OLD_PATH and folders below it gets the new path: session folders, working
-    folders and file paths in each entry, sub-agents, the prompt history, and the state of Claude Code. Afterwards
-    `claude --resume` in NEW_PATH finds the sessions. The text of the conversation doesn't change, unless you use
-    --text. The project folder itself is not moved: do that before or after. `turnlog undo` reverts everything.
+    This updates the path in everything that Claude Code stores about OLD_PATH and its subfolders: session folders,
+    working folders and file paths in each entry, sub-agents, the prompt history, and Claude Code's own state. After
+    that, `claude --resume` in NEW_PATH finds the sessions. The text of the conversation doesn't change unless you use
+    --text. turnlog does not move the project folder itself; you can move it before or after running this command.
+    `turnlog undo` reverts all changes.
 
     \b
     Examples:

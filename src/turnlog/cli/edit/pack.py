@@ -15,17 +15,19 @@ _MAX_TITLE_CHARS = 200
 
 @click.command()
 @click.argument("sessions", nargs=-1, required=True, metavar="SESSION...")
-@click.option("-o", "--output", required=True, metavar="FILE", help="Package to write, such as shop.tar.zst.")
+@click.option(
+    "-o", "--output", required=True, metavar="FILE", help="File to write the package to, such as shop.tar.zst."
+)
 @click.option("--redact", is_flag=True, help="Replace API keys, tokens and passwords with placeholders.")
 @click.option("--force", is_flag=True, help="Replace FILE if it exists.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (see docs/json.md).")
 def pack(sessions: tuple[str, ...], output: str, redact: bool, force: bool, as_json: bool) -> None:
-    """Pack sessions with everything that belongs to them into one file.
+    """Pack sessions and everything that belongs to them into one file.
 
-    `turnlog unpack` restores them on another machine or in another folder, where Claude Code can resume them. The
-    package is a tar archive compressed with zstd; its manifest contains the SHA-256 of every file. You can pack a
-    session while it is open: its transcript is packed up to the last complete line. SESSION is a path, an id or the
-    start of one, a title, or `last`.
+    `turnlog unpack` restores them on a different machine or in a different folder, where Claude Code can resume them.
+    The package is a tar archive compressed with zstd; its manifest contains the SHA-256 hash of every file. You can
+    pack a session while it is open; the package contains its transcript up to the last complete line. SESSION is a
+    path, an id, an id prefix, a title, or `last` (the most recent session).
 
     \b
     Examples:

@@ -11,20 +11,20 @@ from turnlog.errors import UsageError
 @click.argument("session")
 @click.option("--clone", "as_clone", is_flag=True, help="Create a new session without the secrets.")
 @click.option(
-    "-o", "--output", metavar="FILE", help="Write the transcript without the secrets to a file (- for standard output)."
+    "-o", "--output", metavar="FILE", help="Write the transcript without the secrets to FILE (- for standard output)."
 )
 @click.option("--emails", is_flag=True, help="Also find e-mail addresses.")
-@click.option("--homes", is_flag=True, help="Also find user names in home folder paths.")
+@click.option("--homes", is_flag=True, help="Also find user names in the paths of home folders.")
 @click.option(
     "--pattern",
     "patterns",
     multiple=True,
     metavar="NAME=REGEX",
-    help="Also find what this pattern matches; can be repeated.",
+    help="Also find text that matches a regular expression (repeatable).",
 )
-@click.option("--without", "without", multiple=True, metavar="RULE", help="Skip this rule; can be repeated.")
+@click.option("--without", "without", multiple=True, metavar="RULE", help="Skip this rule (repeatable).")
 @click.option("--title", help="Title of the clone (default: `Clone of …`).")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (see docs/json.md).")
 def redact(
     session: str,
     as_clone: bool,
@@ -38,11 +38,12 @@ def redact(
 ) -> int:
     """Find API keys, tokens, passwords and private keys in a session, and create a copy without them.
 
-    This searches every string in every entry, and every file that belongs to the session: sub-agents, large outputs,
-    file copies. Each secret is replaced with a placeholder such as [secret:github:1], the same one everywhere. Without
-    --clone or -o nothing is written, and the output lists the rules, counts and places, never the secrets. The original
-    session is not changed: `turnlog delete` removes it. The exit status is 1 if a secret was found and nothing was
-    written. SESSION is a path, an id or the start of one, a title, or `last`.
+    turnlog searches every string in every entry, and every file that belongs to the session: sub-agents, large outputs
+    and file copies. Each secret is replaced with a placeholder such as [secret:github:1], which is the same everywhere.
+    Without --clone or -o, nothing is written: the output lists the rules that matched, how often and where, but never
+    the secrets themselves, and the exit status is 1 if a secret was found. The original session is not changed; to
+    remove it, use `turnlog delete`. SESSION is a path, an id, an id prefix, a title, or `last` (the most recent
+    session).
 
     \b
     Examples:

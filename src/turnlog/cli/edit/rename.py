@@ -11,9 +11,10 @@ import click
 def rename(session: str, title: str) -> None:
     """Give a session a title that Claude Code shows in its own list.
 
-    The title is appended to the file; existing lines don't change. SESSION is a path, an id or the start of one, a
-    title, or `last`. If the session is open, Claude Code may write its old title again; use /rename there instead.
-    `turnlog undo` removes the title, as long as nothing else was written to the file.
+    The title is appended to the file; existing lines don't change. If the session is open, Claude Code may write its
+    old title again; in that case, use /rename in Claude Code instead. `turnlog undo` removes the title if nothing has
+    been written to the file since then. SESSION is a path, an id, an id prefix, a title, or `last` (the most recent
+    session).
 
     \b
     Examples:

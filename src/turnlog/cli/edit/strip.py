@@ -21,14 +21,15 @@ if TYPE_CHECKING:
 @click.option(
     "--fit",
     metavar="SIZE",
-    help="Choose the mildest options that reach this size, such as 60% (of the context window) or 120k (tokens).",
+    help="Choose the mildest options that shrink the session to SIZE: 60% (of the context window), 120k (tokens).",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (see docs/json.md).")
 def strip(session: str, fit: str | None, as_json: bool, **options: Any) -> None:
-    """Show what stripping a session would save. Nothing is written: `turnlog clone` with the same options does it.
+    """Show what stripping a session would save.
 
-    The default is the preset `standard`. A call and its result are always removed together. What you and the model
-    wrote never changes. SESSION is a path, an id or the start of one, a title, or `last`.
+    Nothing is written; to create the stripped session, run `turnlog clone` with the same options. The default preset is
+    `standard`. A call and its result are always removed together. Text that you or the model wrote never changes.
+    SESSION is a path, an id, an id prefix, a title, or `last` (the most recent session).
 
     \b
     Examples:

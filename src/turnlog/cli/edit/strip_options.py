@@ -15,27 +15,41 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 _NAMES = ("preset", "tools", "protect", "duplicates", "stale_reads", "thinking", "images", "copies", "noise")
 
 _STRIP_OPTIONS = (
-    click.option("--preset", metavar="NAME", help="Preset: light, standard, heavy, extreme, or one of your own."),
+    click.option(
+        "--preset", metavar="NAME", help="Preset to use: light, standard, heavy, extreme, or one of your own."
+    ),
     click.option(
         "--tools",
         multiple=True,
         metavar="RULE",
-        help="Rule for tool calls: keep=N, truncate[=CHARS] or remove[=N]; append :NAME,… to limit it to some tools.",
+        help="Rule for tool calls: keep=N, truncate[=CHARS] or remove[=N]; append :NAME,… to limit it to those tools.",
     ),
-    click.option("--protect", multiple=True, metavar="TOOL", help="Never change calls to this tool; can be repeated."),
+    click.option("--protect", multiple=True, metavar="TOOL", help="Never change calls to this tool (repeatable)."),
     click.option(
-        "--duplicates/--no-duplicates", default=None, help="Remove results that a later identical call repeats."
+        "--duplicates/--no-duplicates",
+        default=None,
+        help="Remove the result of a call if it is repeated later with the same input.",
     ),
-    click.option("--stale-reads/--no-stale-reads", default=None, help="Remove file contents that are out of date."),
-    click.option("--thinking", metavar="WHAT", help="Thinking: remove, or keep-last=N to keep it in the last N turns."),
     click.option(
-        "--images", metavar="keep=N", help="Keep the newest N images, and replace the others with a short text."
+        "--stale-reads/--no-stale-reads",
+        default=None,
+        help="Remove file contents that a later read or write made obsolete.",
+    ),
+    click.option(
+        "--thinking",
+        metavar="WHAT",
+        help="Remove thinking (remove), or keep it only in the last N turns (keep-last=N).",
+    ),
+    click.option(
+        "--images", metavar="keep=N", help="Keep the newest N images and replace the others with a short note."
     ),
     click.option(
         "--copies", metavar="keep=N", help="Keep Claude Code's own copies of results only in the last N turns."
     ),
     click.option(
-        "--noise/--no-noise", default=None, help="Remove progress, snapshots, hook output and repeated metadata."
+        "--noise/--no-noise",
+        default=None,
+        help="Remove progress reports, snapshots, hook output and repeated metadata.",
     ),
 )
 

@@ -14,8 +14,9 @@ from turnlog.errors import UsageError
 def tag(session: str, tag: str | None, remove: bool) -> None:
     """Give a session a tag that Claude Code shows as #TAG in its own list.
 
-    A session has one tag; a new tag replaces the old one. SESSION is a path, an id or the start of one, a title, or
-    `last`. `turnlog undo` reverts the change, as long as nothing else was written to the file.
+    A session has at most one tag; a new tag replaces the old one. `turnlog undo` reverts the change if nothing has been
+    written to the file since then. SESSION is a path, an id, an id prefix, a title, or `last` (the most recent
+    session).
 
     \b
     Examples:

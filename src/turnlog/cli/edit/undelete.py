@@ -18,15 +18,16 @@ _MAX_TITLE_CHARS = 200
 @click.command()
 @click.argument("session", required=False)
 @click.option("--last", is_flag=True, help="Restore the most recently deleted session.")
-@click.option("--force", is_flag=True, help="Move aside files that are in the way.")
+@click.option("--force", is_flag=True, help="Move files that are in the way aside.")
 @click.option("--list", "listing", is_flag=True, help="List the deleted sessions.")
-@click.option("--json", "as_json", is_flag=True, help="With --list: print JSON (docs/json.md).")
+@click.option("--json", "as_json", is_flag=True, help="With --list, print JSON (see docs/json.md).")
 def undelete(session: str | None, last: bool, force: bool, listing: bool, as_json: bool) -> int:
     """Restore a deleted session and everything that belonged to it, exactly as it was.
 
-    SESSION is an id or the start of one, a title, or the name that --list shows. Nothing is overwritten. If Claude Code
-    continued the session after you deleted it, its new lines follow the original ones. If another file is in the way,
-    nothing is restored, unless --force moves it aside. Without arguments, this lists the deleted sessions.
+    Nothing is overwritten. If Claude Code continued the session after you deleted it, the new lines are kept after the
+    original ones. If a different file is in the way, nothing is restored unless you use --force, which moves that file
+    aside. SESSION is an id, an id prefix, a title, or a name that --list shows. Without arguments, the command lists
+    the deleted sessions.
 
     \b
     Examples:

@@ -26,22 +26,25 @@ _DEFINITION = "kept: size of the originals that turnlog keeps for a change, or o
 @click.argument("change", required=False)
 @click.option("--list", "listing", is_flag=True, help="List the changes that can be undone.")
 @click.option(
-    "-n", "--dry-run", is_flag=True, help="Show what would be restored and what prevents it, without changing anything."
+    "-n", "--dry-run", is_flag=True, help="Show what would be restored, and any obstacles, without changing anything."
 )
-@click.option("--force", is_flag=True, help="Undo even if a file was changed since; its current content is kept.")
+@click.option(
+    "--force", is_flag=True, help="Undo even if a file has changed since then; a copy of its current content is kept."
+)
 @click.option(
     "--prune",
     type=click.FloatRange(0),
     metavar="DAYS",
-    help="Remove the originals of changes older than DAYS to free space.",
+    help="Free space by removing the originals of changes older than DAYS days.",
 )
-@click.option("--json", "as_json", is_flag=True, help="With --list: print JSON (docs/json.md).")
+@click.option("--json", "as_json", is_flag=True, help="With --list, print JSON (see docs/json.md).")
 def undo(change: str | None, listing: bool, dry_run: bool, force: bool, prune: float | None, as_json: bool) -> None:
-    """Undo the latest change that turnlog made to your files, byte for byte, with modes and times.
+    """Undo a change that turnlog made to your files, by default the latest one.
 
-    CHANGE is a name that --list shows or the start of one, or a session's id, which means its latest change. turnlog
-    keeps the original of every file that it changes in place, until you use --prune. A file that was changed since is
-    not restored, unless you use --force. To restore deleted sessions, use `turnlog undelete`.
+    Files are restored byte for byte, with their modes and times. turnlog keeps the original of every file that it
+    changes in place until you use --prune. A file that has changed since then is not restored unless you use --force.
+    CHANGE is a name that --list shows, a prefix of that name, or a session id, which selects the latest change to that
+    session. To restore deleted sessions, use `turnlog undelete`.
 
     \b
     Examples:

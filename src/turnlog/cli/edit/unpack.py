@@ -18,14 +18,21 @@ _MAX_TITLE_CHARS = 200
 @click.command()
 @click.argument("file", metavar="FILE")
 @click.option("--project", "projects", multiple=True, metavar="PATH",
-              help="Folder to resume the sessions in; OLD=NEW for one of several projects.")  # fmt: skip
-@click.option("--config", "config_dir", metavar="DIR", help="Config folder of Claude Code (default: the usual one).")
+              help="Folder to resume the sessions in; OLD=NEW for one of several projects (repeatable).")  # fmt: skip
+@click.option(
+    "--config", "config_dir", metavar="DIR", help="Claude Code config folder to unpack to (default: the usual one)."
+)
 @click.option("--list", "listing", is_flag=True, help="List the contents of the package without unpacking it.")
 @click.option(
-    "-n", "--dry-run", is_flag=True, help="Check the package and show what would be written where, without writing it."
+    "-n",
+    "--dry-run",
+    is_flag=True,
+    help="Check the package and show which files would be written, without writing them.",
 )
-@click.option("--new-ids", is_flag=True, help="Unpack as new sessions, next to existing ones with the same ids.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
+@click.option(
+    "--new-ids", is_flag=True, help="Unpack the sessions with new ids, next to any existing sessions with the old ids."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (see docs/json.md).")
 def unpack(
     file: str,
     projects: tuple[str, ...],
@@ -37,10 +44,11 @@ def unpack(
 ) -> None:
     """Unpack the sessions from a package, so that Claude Code can resume them.
 
-    All checksums are verified before anything is written, and either all files are written or none. The project folder
-    is the one recorded in the package, if it exists here; otherwise use --project, which also changes the paths in the
-    sessions. Nothing is overwritten: a session that already exists here with the same content is kept, and if the
-    content differs, nothing is unpacked. `turnlog delete` removes an unpacked session.
+    All checksums are verified before anything is written, and either all files are written or none. Sessions are
+    unpacked for the project folder recorded in the package. If that folder doesn't exist on this machine, use
+    --project, which also changes the paths in the sessions. Nothing is overwritten: an existing session with the same
+    content is kept, and if the content of any session differs, nothing is unpacked. To remove an unpacked session, use
+    `turnlog delete`.
 
     \b
     Examples:

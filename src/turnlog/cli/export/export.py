@@ -45,58 +45,62 @@ def _list_all_formats() -> click.Choice[str]:
     "--format",
     "form",
     type=ExportFormatChoice(EXPORT_FORMATS),
-    help="Format of the export (default: from the extension of FILE, or html).",
+    help="Format to export to (default: taken from the extension of FILE, otherwise html).",
 )
 @click.option(
     "-o",
     "--output",
     metavar="FILE|-",
-    help="File to write, or - for standard output (default: a file in this folder, named after the title).",
+    help="File to write to, or - for standard output (default: a file in this folder, named after the title).",
 )
-@click.option("-t", "--turns", metavar="N|A..B", help="Only this turn or range of turns, numbered from 1.")
+@click.option("-t", "--turns", metavar="N|A..B", help="Export only this turn or range of turns, numbered from 1.")
 @click.option(
     "--branch",
     metavar="K|UUID|all",
-    help="Branch with this number, the branch that ends with this entry, or all branches.",
+    help="Branch to export, by its number or the uuid of its last entry; `all` exports every branch.",
 )
-@click.option("--no-tools", is_flag=True, help="Leave out tool calls, and with them sub-agents.")
+@click.option("--no-tools", is_flag=True, help="Leave out tool calls, including sub-agents.")
 @click.option("--no-thinking", is_flag=True, help="Leave out thinking.")
-@click.option("--no-agents", is_flag=True, help="Leave out transcripts of sub-agents.")
+@click.option("--no-agents", is_flag=True, help="Leave out the transcripts of sub-agents.")
 @click.option(
-    "--images/--no-images", default=None, help="Include images and documents (default: yes, but not with --share)."
+    "--images/--no-images",
+    default=None,
+    help="Include or leave out images and documents (default: include, unless --share is used).",
 )
 @click.option("--meta", is_flag=True, help="Include Claude Code's own metadata.")
 @click.option(
-    "--details", is_flag=True, help="In Markdown: fold calls and thinking with HTML tags that GitHub supports."
+    "--details",
+    is_flag=True,
+    help="In Markdown, make calls and thinking collapsible with HTML tags that GitHub supports.",
 )
 @click.option(
     "--redact/--no-redact",
     default=None,
-    help="Replace API keys, tokens and passwords with placeholders (default: only with --share).",
+    help="Replace API keys, tokens and passwords with placeholders (default: only if --share is used).",
 )
 @click.option(
     "--share",
     is_flag=True,
-    help="Prepare for strangers: --redact, also for e-mails and names in home folders, and --no-images.",
+    help="Make the export safer to share: redact it, including e-mail addresses and user names, and leave out images.",
 )
 @click.option(
     "-p",
     "--project",
     metavar="P",
-    help="All sessions of the project with this name, or of this folder and those below it.",
+    help="Export all sessions in a folder and its subfolders, or in folders whose name contains P.",
 )
-@click.option("-a", "--all", "everything", is_flag=True, help="All sessions on this machine.")
+@click.option("-a", "--all", "everything", is_flag=True, help="Export all sessions on this machine.")
 @click.option("--one-file", is_flag=True, help="Write a single HTML page, however long the session is.")
-@click.option("--browser", metavar="PROGRAM", help="Chromium or Chrome program that prints the PDF.")
+@click.option("--browser", metavar="PROGRAM", help="Chromium or Chrome executable that creates the PDF.")
 @click.option("--force", is_flag=True, help="Replace existing files.")
-@click.option("--json", "as_json", is_flag=True, help="Print the list of written files as JSON (docs/json.md).")
+@click.option("--json", "as_json", is_flag=True, help="Print the list of written files as JSON (see docs/json.md).")
 def export(session: str | None, **values: Any) -> None:
-    """Export a session as a page, a document, or data.
+    """Export sessions as a web page, a document, or data.
 
-    HTML is one file that works offline and without scripts; a long session becomes several pages. With --project or
-    --all, HTML becomes a small site with an index, Parquet one set of tables, and any other format a folder with one
-    file per session. The session itself never changes. SESSION is a path, an id or the start of one, a title, or
-    `last`. docs/export.md describes what each format includes.
+    An HTML export is one file that works offline and without scripts; a long session is split into several pages. With
+    --project or --all, an HTML export is a small site with an index, a Parquet export is one set of tables, and any
+    other export is a folder with one file per session. The session itself never changes. docs/export.md describes what
+    each format includes. SESSION is a path, an id, an id prefix, a title, or `last` (the most recent session).
 
     \b
     Examples:

@@ -18,20 +18,23 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("session", required=False)
 @click.option(
-    "-p", "--project", metavar="P", help="Folder or name of a project: all its sessions, and those of folders below it."
+    "-p",
+    "--project",
+    metavar="P",
+    help="List files from all sessions in a folder and its subfolders, or in folders whose name contains P.",
 )
-@click.option("--path", "glob", metavar="GLOB", help="Only files whose path, or the end of it, matches.")
-@click.option("-w", "--written", is_flag=True, help="Only files that were written or edited.")
-@click.option("-d", "--diff", is_flag=True, help="Print the changes as one patch, in order.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
+@click.option("--path", "glob", metavar="GLOB", help="List only files whose path, or the end of it, matches GLOB.")
+@click.option("-w", "--written", is_flag=True, help="List only files that were written or edited.")
+@click.option("-d", "--diff", is_flag=True, help="Print the changes as one patch, in chronological order.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (see docs/json.md).")
 def files(session: str | None, project: str | None, glob: str | None, written: bool, diff: bool, as_json: bool) -> None:
-    """List the files that were read, written and edited, with when and in which turn.
+    """List the files that a session read, wrote and edited, and show when and in which turn.
 
-    SESSION is a path, an id or the start of one, a title, or `last`. Sub-agents are included and named. With
-    --project, the numbers come from the index and cover all sessions of a project.
+    Files that sub-agents used are included and marked. With --project, the numbers come from the index and cover all
+    sessions in the project. SESSION is a path, an id, an id prefix, a title, or `last` (the most recent session).
 
-    --diff prints a patch for `patch -p1` or `git apply`, where the session shows what the files contained
-    (docs/files.md). Lines that start with # show who made a change, and why it can't be rebuilt.
+    --diff prints a patch for `patch -p1` or `git apply`. It contains the changes that can be rebuilt from the session
+    (see docs/files.md). Lines that start with # show who made a change and, if it can't be rebuilt, why.
 
     \b
     Examples:

@@ -25,18 +25,21 @@ _DEFINITION = (
 
 @click.command()
 @click.argument("file")
-@click.option("--at", type=click.IntRange(1), metavar="TURN", help="Restore the version after this turn.")
+@click.option("--at", type=click.IntRange(1), metavar="TURN", help="Restore the version that existed after this turn.")
 @click.option(
-    "--before", type=click.IntRange(1), metavar="TURN", help="Restore the version before this turn changed the file."
+    "--before",
+    type=click.IntRange(1),
+    metavar="TURN",
+    help="Restore the version that existed before this turn changed the file.",
 )
-@click.option("-l", "--list", "listed", is_flag=True, help="List all known versions, without writing a file.")
+@click.option("-l", "--list", "listed", is_flag=True, help="List all known versions without writing a file.")
 @click.option(
-    "-s", "--session", metavar="SESSION", help="Session to restore from (default: the newest that touched the file)."
+    "-s", "--session", metavar="SESSION", help="Session to restore from (default: the newest one that used the file)."
 )
-@click.option("-o", "--output", metavar="PLACE", help="Where to write it; - writes to standard output.")
-@click.option("--force", is_flag=True, help="Replace an existing file; a copy is kept next to it.")
-@click.option("--partial", is_flag=True, help="Write it even if only some of its lines are known.")
-@click.option("--json", "as_json", is_flag=True, help="With --list: print JSON (docs/json.md).")
+@click.option("-o", "--output", metavar="PLACE", help="File to write to, or - for standard output.")
+@click.option("--force", is_flag=True, help="Replace an existing file; a copy of it is kept next to it.")
+@click.option("--partial", is_flag=True, help="Write the version even if only some of its lines are known.")
+@click.option("--json", "as_json", is_flag=True, help="With --list, print JSON (see docs/json.md).")
 def restore(
     file: str,
     at: int | None,
@@ -48,12 +51,12 @@ def restore(
     partial: bool,
     as_json: bool,
 ) -> None:
-    """Write a version of a file that a session recorded to a place that you choose.
+    """Restore an earlier version of a file from a session, and write it to a file of your choice.
 
-    FILE is a path, the end of one, or a name that matches one file. Turns are numbered as in `turnlog show`. A
-    version comes from Claude Code's own copies (file-history), or is rebuilt from what was read, written and
-    edited. The output says how certain it is (docs/files.md). The file itself is never overwritten, unless PLACE
-    names it and you add --force.
+    FILE is a path, the end of a path, or a file name that matches only one file. Turns are numbered as in `turnlog
+    show`. Versions come from Claude Code's own copies (file-history) or are rebuilt from what the session read, wrote
+    and edited; the output shows how reliable a version is (see docs/files.md). The original file is never overwritten
+    unless you name it as PLACE and use --force.
 
     \b
     Examples:

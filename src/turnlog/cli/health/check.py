@@ -1,4 +1,4 @@
-"""`turnlog check`: list what is broken, unusual or new in session files."""
+"""`turnlog check`: list what is damaged, unusual or new in session files."""
 
 from __future__ import annotations
 
@@ -7,22 +7,24 @@ import click
 
 @click.command()
 @click.argument("names", metavar="SESSION|FILE|DIR...", nargs=-1, required=True)
-@click.option("--requests", is_flag=True, help="Compare the rebuilt messages with the requests that the file records.")
+@click.option("--requests", is_flag=True, help="Compare the rebuilt messages with the requests recorded in the file.")
 @click.option(
-    "--resumable", is_flag=True, help="Check whether Claude Code and the API would accept the resumed session."
+    "--resumable",
+    is_flag=True,
+    help="Check whether Claude Code and the API would accept the session if it were resumed.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (see docs/json.md).")
 def check(names: tuple[str, ...], requests: bool, resumable: bool, as_json: bool) -> int:
-    """List what is broken, unusual or new in session files.
+    """List what is damaged, unusual or new in session files.
 
-    An error is something that Claude Code or turnlog can't read or resume. A warning is something that looks damaged,
-    and a note is good to know. Types and fields that this version of turnlog doesn't know are listed as new in the
-    format. For a folder, all .jsonl files below it are checked, including sub-agents. The exit status is 1 if there is
-    an error.
+    An error is something that Claude Code or turnlog can't read or resume, a warning is something that looks damaged,
+    and a note is for your information. Types and fields that this version of turnlog doesn't recognize are listed as
+    new in the format. If you name a folder, all .jsonl files in it and its subfolders are checked, including
+    sub-agents. The exit status is 1 if there is an error.
 
-    --resumable checks the resumed conversation against the rules of Claude Code and the Messages API: links, calls and
-    their results, thinking, images, and what older versions of Claude Code would lose. `turnlog doctor` explains the
-    same problems and how to fix them.
+    --resumable checks whether the conversation follows the rules of Claude Code and the Messages API for links, calls
+    and their results, thinking, and images. It also reports what older versions of Claude Code would lose. `turnlog
+    doctor` explains the same problems and how to fix them.
 
     \b
     Examples:

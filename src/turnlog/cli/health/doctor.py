@@ -7,15 +7,18 @@ import click
 
 @click.command()
 @click.argument("session", required=False)
-@click.option("--all", "everything", is_flag=True, help="All sessions on this machine (default without SESSION).")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
+@click.option(
+    "--all", "everything", is_flag=True, help="Examine all sessions on this machine (default if SESSION is omitted)."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (see docs/json.md).")
 def doctor(session: str | None, everything: bool, as_json: bool) -> int:
-    """Explain what is wrong with a session: what you notice, what happened, the cause, and the remedy.
+    """Explain what is wrong with a session: the symptoms, the problem, the cause, and the fix.
 
-    The doctor looks for every problem in docs/doctor.md: damaged lines, lost links, a resume that shows only part of
-    the session, content that the API refuses, bloat, and sessions that are missing from Claude Code's list. It changes
-    nothing; `turnlog repair` does. With --all, each sick session gets one line. The exit status is 1 if there is an
-    error. SESSION is a path, an id or the start of one, a title, or `last`.
+    This command looks for every problem described in docs/doctor.md, including damaged lines, lost links, sessions that
+    resume only in part, content that the API refuses, bloat, and sessions that are missing from Claude Code's list. It
+    doesn't change anything; to fix the problems, use `turnlog repair`. With --all, the output has one line for each
+    session that has a problem. The exit status is 1 if there is an error. SESSION is a path, an id, an id prefix, a
+    title, or `last` (the most recent session).
 
     \b
     Examples:

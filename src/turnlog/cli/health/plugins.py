@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--check", is_flag=True, help="Also test each plugin with hostile input; this takes a few seconds.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
+@click.option("--check", is_flag=True, help="Also test each plugin with hostile input, which takes a few seconds.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (see docs/json.md).")
 def plugins(check: bool, as_json: bool) -> int:
-    """List the tool cards, exporters and redaction rules of other installed packages.
+    """List the plugins that other installed packages provide: tool cards, exporters and redaction rules.
 
     Each plugin is loaded to check that it works. Other commands skip a broken card or exporter, but a broken redaction
     rule stops every command that redacts. The exit status is 1 if a plugin doesn't work. docs/extending.md explains how

@@ -13,23 +13,23 @@ from turnlog.errors import UsageError
     "--only",
     multiple=True,
     metavar="KIND",
-    help="Repair only this kind of problem, even if it is only a note; can be repeated.",
+    help="Repair only problems of this kind, including notes (repeatable).",
 )
 @click.option("--in-place", is_flag=True, help="Change the session itself; `turnlog undo` restores the original.")
-@click.option("-n", "--dry-run", is_flag=True, help="Show what would be repaired, and write nothing.")
-@click.option("--force", is_flag=True, help="With --in-place: change a session even if it was written just now.")
+@click.option("-n", "--dry-run", is_flag=True, help="Show what would be repaired, without writing anything.")
+@click.option("--force", is_flag=True, help="With --in-place, change the session even if it was written to just now.")
 @click.option("--title", help="Title of the new session (default: `Repair of …`).")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (see docs/json.md).")
 def repair(
     session: str, only: tuple[str, ...], in_place: bool, dry_run: bool, force: bool, title: str | None, as_json: bool
 ) -> int:
-    """Repair a session, as a new session or in place.
+    """Repair the problems that `turnlog doctor` finds, in a new session or in place.
 
-    This repairs each kind of problem that `turnlog doctor` finds, one after the other (see docs/repair.md). It skips
-    notes, and repairs after which Claude Code would send less, unless --only names them. Each result is examined again,
-    and a repair that would make anything worse is not applied. The output lists what could not be repaired, and what to
-    do instead. The exit status is 1 if a problem is left. SESSION is a path, an id or the start of one, a title, or
-    `last`.
+    turnlog repairs one kind of problem after another (see docs/repair.md). It skips notes, as well as repairs that
+    would make Claude Code send less of the conversation, unless you request them with --only. After each repair, the
+    session is checked again, and a repair that would make anything worse is not applied. The output lists what could
+    not be repaired and what to do instead. The exit status is 1 if a problem remains. SESSION is a path, an id, an id
+    prefix, a title, or `last` (the most recent session).
 
     \b
     Examples:

@@ -26,16 +26,16 @@ _DEFINITION = (
 
 @click.command()
 @click.argument("session", metavar="[ID]", required=False)
-@click.option("-o", "--output", metavar="FILE", help="Write what is left to a Markdown file (- for standard output).")
-@click.option("--session", "as_session", is_flag=True, help="Create a new session with the prompts.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
+@click.option("-o", "--output", metavar="FILE", help="Write what is left to FILE as Markdown (- for standard output).")
+@click.option("--session", "as_session", is_flag=True, help="Create a new session from the prompts.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (see docs/json.md).")
 def salvage(session: str | None, output: str | None, as_session: bool, as_json: bool) -> int:
-    """List what is left of sessions whose transcript is gone: prompts, file copies, sub-agents, outputs.
+    """List what is left of sessions whose transcripts are gone: prompts, file copies, sub-agents and outputs.
 
-    Claude Code deletes old transcripts but keeps other traces of them. With an ID, this lists the parts of one session.
-    It also shows whether the trash or the archive still has the transcript; if so, `turnlog undelete` or `turnlog
-    archive restore` restores all of it. A session created with --session holds the prompts and, instead of each answer,
-    a note that it is lost. Nothing is ever overwritten.
+    Claude Code deletes old transcripts but leaves other traces of the sessions. With an ID, the command lists what is
+    left of that session. The output also shows whether the trash or the archive still contains the whole session; if
+    so, restore it with `turnlog undelete` or `turnlog archive restore`. --session creates a session that contains the
+    prompts, with a note in place of each lost answer. Existing files are never overwritten.
 
     \b
     Examples:

@@ -18,14 +18,18 @@ _MAX_CARET_CONTEXT_CHARS = 60
 @click.command(context_settings={"ignore_unknown_options": True, "help_option_names": ["--help"]})
 @click.argument("words", metavar="QUERY...", nargs=-1)
 @click.option(
-    "--limit", type=click.IntRange(1, 10_000), default=20, metavar="N", help="Maximum number of sessions (default: 20)."
+    "--limit",
+    type=click.IntRange(1, 10_000),
+    default=20,
+    metavar="N",
+    help="Maximum number of sessions to show (default: 20).",
 )
 @click.option(
     "--hits",
     type=click.IntRange(1, 1000),
     default=3,
     metavar="N",
-    help="Maximum number of hits per session (default: 3).",
+    help="Maximum number of hits to show per session (default: 3).",
 )
 @click.option(
     "--context",
@@ -40,10 +44,14 @@ _MAX_CARET_CONTEXT_CHARS = 60
     default="relevance",
     help="Order of the sessions (default: relevance).",
 )
-@click.option("--substring", metavar="TEXT", help="Find this exact text anywhere, by reading all files.")
-@click.option("--regex", metavar="RE", help="Find a Python regular expression, by reading all files.")
-@click.option("--other", is_flag=True, help="Search .jsonl files whose names are not session ids instead.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
+@click.option(
+    "--substring", metavar="TEXT", help="Find this exact text by reading all files instead of using the index."
+)
+@click.option("--regex", metavar="RE", help="Find matches of a Python regular expression by reading all files.")
+@click.option(
+    "--other", is_flag=True, help="Search the .jsonl files whose names are not session ids instead of the sessions."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (see docs/json.md).")
 def search(
     words: tuple[str, ...],
     limit: int,
@@ -55,12 +63,13 @@ def search(
     other: bool,
     as_json: bool,
 ) -> int:
-    """Find text in all sessions: prompts, answers, thinking, calls, results, titles, paths, sub-agents.
+    """Find text in all sessions: prompts, answers, thinking, calls, results, titles, paths and sub-agents.
 
-    A text must contain all words of QUERY. Put "phrases" in quotes (inside the quotes for the shell); round* matches
-    words that start with "round"; AND, OR, NOT, -word and parentheses combine. Identifiers match as typed and by their
-    parts: `name` finds getUserName and user_name. Filters are project: session: role: kind: tool: model: file: error:
-    after: before:, with commas between values. See docs/search.md.
+    Every hit contains every word in QUERY. To find a phrase, put it in double quotes, inside the quotes
+    for the shell. round* matches words that start with "round". Combine words with AND, OR, NOT, -word and parentheses.
+    Identifiers match as a whole or by their parts: `name` finds getUserName and user_name. To filter the hits, use
+    project:, session:, role:, kind:, tool:, model:, file:, error:, after: and before:, with commas between several
+    values. See docs/search.md.
 
     \b
     Examples:

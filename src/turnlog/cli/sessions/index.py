@@ -14,18 +14,19 @@ INDEX_ACTIONS = ("status", "rebuild", "verify", "vacuum")
 
 @click.command()
 @click.argument("action", type=click.Choice(INDEX_ACTIONS), required=False)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (see docs/json.md).")
 def index(action: str | None, as_json: bool) -> int:
-    """Update the index of all sessions, and show what it contains.
+    """Update the index of all sessions and show what it contains.
 
-    Commands that need the index update it by themselves, so you never have to. The index is in turnlog's own data
-    folder. It contains no text, only where the text is. Sessions that Claude Code deleted are still counted.
+    Commands that need the index update it automatically, so you rarely need to run this command. The index is stored in
+    turnlog's own data folder. It doesn't contain any text, only the positions of text in the session files. Sessions
+    that Claude Code has deleted are still counted.
 
     \b
-    status     show what it contains, without reading anything new
-    rebuild    empty it and read all sessions again
-    verify     check it against itself and the files; exit status 1 if something is wrong
-    vacuum     merge its pieces and free unused space
+    status     show what the index contains, without updating it
+    rebuild    empty the index and read all sessions again
+    verify     check the index itself and compare it with the files (exit status 1: problems found)
+    vacuum     merge the pieces of the index and free unused space
 
     \b
     Examples:

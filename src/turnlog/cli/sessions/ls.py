@@ -23,29 +23,37 @@ _MIN_PROJECT_CELLS, _MAX_PROJECT_CELLS = 8, 24
 
 
 @click.command()
-@click.option("-p", "--project", metavar="P", help="Folder or name of a project; folders below it are included.")
-@click.option("-n", "--limit", type=click.IntRange(0), metavar="N", help="Sessions per page; 0 lists all.")
+@click.option(
+    "-p", "--project", metavar="P", help="Limit to a folder and its subfolders, or to folders whose name contains P."
+)
+@click.option(
+    "-n", "--limit", type=click.IntRange(0), metavar="N", help="Number of sessions per page; 0 lists all sessions."
+)
 @click.option("--page", "number", type=click.IntRange(1), default=1, metavar="N", help="Page to list (default: 1).")
 @click.option(
     "-a", "--all", "everything", is_flag=True, help="List everything, including files without a conversation."
 )
-@click.option("--other", is_flag=True, help="List .jsonl files whose names are not session ids instead.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
+@click.option(
+    "--other", is_flag=True, help="List the .jsonl files whose names are not session ids instead of the sessions."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (see docs/json.md).")
 def ls(project: str | None, limit: int | None, number: int, everything: bool, other: bool, as_json: bool) -> None:
     """List the sessions on this machine, newest first.
 
-    Other commands accept the first column as the name of a session. Files without a conversation (empty, warm-up only
-    or title only) are not listed, only counted. A terminal shows 50 sessions at a time; a pipe, a file and --json get
-    all of them unless you use --limit. On a machine without sessions, this lists the demo. The output also counts other
-    .jsonl files in the project folders; --other lists them. Every command that takes a session also accepts the path of
-    such a file, and `turnlog search --other` searches them.
+    You can use the value in the first column as SESSION in other commands. Files without a conversation (empty, warm-up
+    only or title only) are counted but not listed. On a terminal, the command lists 50 sessions per page; in a pipe, to
+    a file or with --json, it lists all sessions unless you use --limit. On a machine without sessions, it lists the
+    demo sessions.
+
+    The output also counts other .jsonl files in the project folders; --other lists them. You can use the path of such a
+    file as SESSION in every command, and `turnlog search --other` searches these files.
 
     \b
     Examples:
       turnlog ls
       turnlog ls --page 2
-      turnlog ls --project .            sessions of this folder
-      turnlog ls --project webshop      sessions of folders with this name
+      turnlog ls --project .            sessions in this folder
+      turnlog ls --project webshop      sessions in folders with this name
       turnlog ls --json | jq -r '.sessions[0].path'
     """
     from turnlog.api.config import load_config

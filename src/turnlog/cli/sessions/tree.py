@@ -17,14 +17,16 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("-p", "--project", metavar="P", help="Folder or name of a project; folders below it are included.")
+@click.option(
+    "-p", "--project", metavar="P", help="Limit to a folder and its subfolders, or to folders whose name contains P."
+)
 @click.option("-a", "--all", "everything", is_flag=True, help="Include files without a conversation.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (see docs/json.md).")
 def tree(project: str | None, everything: bool, as_json: bool) -> None:
-    """Show projects, their sessions, and below each session its forks, clones and copies.
+    """Show a tree of projects, their sessions, and the forks, clones and copies of each session.
 
-    Git worktrees of one repository are grouped. turnlog finds the origin of a session in its file, or by messages
-    that two sessions share. Deleted sessions are shown as long as the index contains them.
+    Git worktrees of the same repository are grouped together. turnlog reads a session's origin from its file or infers
+    it from messages that two sessions share. Deleted sessions are shown for as long as the index contains them.
 
     \b
     Examples:

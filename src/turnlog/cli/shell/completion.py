@@ -12,17 +12,17 @@ SHELLS = ("bash", "zsh", "fish")
 @click.command()
 @click.argument("shell", type=click.Choice(SHELLS))
 def completion(shell: str) -> None:
-    """Print a script that makes your shell complete turnlog's commands, options and sessions.
+    """Print a script that enables your shell to complete turnlog's commands, options and sessions.
 
-    Where a command expects a session, Tab offers the newest ones; a few letters of an id or a title narrow them
-    down. zsh and fish show the titles beside the ids.
+    Where a command expects a session, Tab suggests the newest sessions; type a few letters of an id or a title to
+    narrow down the list. zsh and fish show the titles next to the ids.
 
     \b
     Examples:
       turnlog completion bash > ~/.local/share/bash-completion/completions/turnlog
       turnlog completion zsh > "${fpath[1]}/_turnlog"
       turnlog completion fish > ~/.config/fish/completions/turnlog.fish
-      source <(turnlog completion bash)       only for this shell
+      source <(turnlog completion bash)       for this shell only
     """
     from click.shell_completion import get_completion_class
 

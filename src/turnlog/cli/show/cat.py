@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 def cat(file: str, explain: bool) -> None:
     """Print the entries of a session file, byte for byte.
 
-    This proves that reading loses nothing: for any file, even a broken one, the output equals the input. FILE is a
-    path, or - for standard input. On a terminal, control characters are spelled out.
+    The output is identical to the input, even for a damaged file, which proves that turnlog reads files without loss.
+    On a terminal, control characters are escaped. FILE is a path, or - for standard input.
 
     \b
     Examples:

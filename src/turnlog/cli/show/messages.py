@@ -13,15 +13,17 @@ from turnlog.render.figures import format_count
 
 @click.command()
 @click.argument("session")
-@click.option("--leaf", metavar="UUID", help="Entry to resume (default: the one that Claude Code would choose).")
-@click.option("--as-sent", is_flag=True, help="Add what Claude Code itself would add.")
-@click.option("--json", "as_json", is_flag=True, help="Print Messages API JSON (docs/json.md).")
+@click.option("--leaf", metavar="UUID", help="Entry to resume from (default: the entry that Claude Code would choose).")
+@click.option("--as-sent", is_flag=True, help="Include what Claude Code itself would add to the request.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print JSON in the format of the Messages API (see docs/json.md)."
+)
 def messages(session: str, leaf: str | None, as_sent: bool, as_json: bool) -> None:
-    """Print what the API would receive if a session were resumed now.
+    """Print the messages that the API would receive if a session were resumed now.
 
-    The messages come from the file alone, assembled by the rules of the newest version of Claude Code. If Claude
-    Code would not resume the session, the command prints the reason and exits with status 1. SESSION is a path, an
-    id or the start of one, a title, or `last`.
+    The messages are built from the session file alone, by the rules of the newest version of Claude Code. If Claude
+    Code could not resume the session, the command prints the reason and exits with status 1. SESSION is a path, an id,
+    an id prefix, a title, or `last` (the most recent session).
 
     \b
     Examples:

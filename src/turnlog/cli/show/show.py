@@ -7,19 +7,23 @@ import click
 
 @click.command()
 @click.argument("session")
-@click.option("-t", "--turn", metavar="N|A..B", help="Only this turn or range of turns, counted from 1.")
+@click.option("-t", "--turn", metavar="N|A..B", help="Show only this turn or range of turns, numbered from 1.")
 @click.option("--thinking", is_flag=True, help="Also show thinking.")
-@click.option("--full", is_flag=True, help="Show everything in full.")
-@click.option("--branch", metavar="K|UUID|all", help="Branch, by its number or last entry; `all` shows all.")
+@click.option("--full", is_flag=True, help="Show prompts, answers, calls and results in full.")
+@click.option(
+    "--branch",
+    metavar="K|UUID|all",
+    help="Branch to show, by its number or the uuid of its last entry; `all` shows every branch.",
+)
 @click.option("--redact", is_flag=True, help="Replace API keys, tokens and passwords with placeholders.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (see docs/json.md).")
 def show(
     session: str, turn: str | None, thinking: bool, full: bool, branch: str | None, redact: bool, as_json: bool
 ) -> None:
-    """Show one session: its turns, calls with short results, and sub-agents below their calls.
+    """Show a session: its turns, its calls with shortened results, and its sub-agents.
 
-    SESSION is a path, an id or the start of one, a title, or `last`. If the conversation branches (after a rewind),
-    the output shows the branch that Claude Code would resume.
+    If the conversation has several branches, as after a rewind, the output shows the branch that Claude Code would
+    resume. SESSION is a path, an id, an id prefix, a title, or `last` (the most recent session).
 
     \b
     Examples:

@@ -17,17 +17,17 @@ SNIPPET = """\
 
 
 @click.command()
-@click.option("--format", "template", metavar="TEMPLATE", help="What to print, with field names in braces.")
-@click.option("--install", is_flag=True, help="Print what to add to settings.json, without changing it.")
+@click.option("--format", "template", metavar="TEMPLATE", help="Template for the line, with field names in braces.")
+@click.option("--install", is_flag=True, help="Print the lines to add to settings.json, without changing the file.")
 def statusline(template: str | None, install: bool) -> int | None:
-    """Print one line about a session for Claude Code's status line.
+    """Print a status line for Claude Code.
 
-    Claude Code sends JSON to its status line command on standard input. The line shows the model, folder, git
-    branch, fill of the context window, cost of the session, today's cost (if turnlog has an index), and the time
-    left in the five-hour block. It leaves out what is unknown, and never fails. The fill is yellow from 60 % and
-    red from 80 %, unless NO_COLOR is set.
+    Claude Code runs this command and passes it facts about the session as JSON on standard input. The line shows the
+    model, the folder, the git branch, how full the context window is, the cost of the session, today's cost (if turnlog
+    has an index), and the time left in the five-hour block. Unknown values are left out, and the command never fails.
+    The fill level is yellow from 60 % and red from 80 %, unless NO_COLOR is set.
 
-    To use it, add this to ~/.claude/settings.json (`turnlog statusline --install` prints it):
+    To use the status line, add this to ~/.claude/settings.json (`turnlog statusline --install` prints it):
 
     \b
       "statusLine": {"type": "command", "command": "turnlog statusline"}

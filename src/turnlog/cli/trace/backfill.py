@@ -19,30 +19,32 @@ if TYPE_CHECKING:
     "-p",
     "--project",
     metavar="P",
-    help="All sessions of the project with this name, or of this folder and those below it.",
+    help="Send all sessions in a folder and its subfolders, or in folders whose name contains P.",
 )
 @click.option(
-    "--since", metavar="DAY", help="Only sessions that were active since this day: 2026-11-03, yesterday, 30d."
+    "--since",
+    metavar="DAY",
+    help="Send only sessions that were active on or after DAY, such as 2026-11-03, yesterday or 30d.",
 )
-@click.option("-a", "--all", "everything", is_flag=True, help="All sessions on this machine.")
-@click.option(
-    "-t", "--target", "names", metavar="NAME", multiple=True, help="Send only to this target; can be repeated."
-)
+@click.option("-a", "--all", "everything", is_flag=True, help="Send all sessions on this machine.")
+@click.option("-t", "--target", "names", metavar="NAME", multiple=True, help="Send only to this target (repeatable).")
 @click.option(
     "--content",
     type=click.Choice(("full", "redacted", "none")),
-    help="How much text to send (default: the target's setting, or redacted).",
+    help="Amount of text to send (default: the target's setting, otherwise redacted).",
 )
-@click.option("--nest", is_flag=True, help="Place calls below the generation that made them, not next to it.")
-@click.option("--dry-run", is_flag=True, help="Print what would be sent as JSON, and send nothing.")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON (docs/json.md).")
+@click.option(
+    "--nest", is_flag=True, help="Nest calls below the generation that made them, instead of placing them next to it."
+)
+@click.option("--dry-run", is_flag=True, help="Print what would be sent, as JSON, without sending it.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON (see docs/json.md).")
 def backfill(session: str | None, **options: Any) -> int:
     """Send existing sessions to the tracing backends.
 
-    This does for past sessions what the hook does for new turns: it sends each final span once to every target (see
-    docs/trace.md for how to configure targets). You can interrupt and repeat it: nothing is sent twice. SESSION is a
-    path, an id or the start of one, a title, or `last`. The exit status is 1 if something was not sent or was refused
-    by the server. --dry-run needs no target.
+    This command does for past sessions what the hook does for new turns: it sends each final span once to every target
+    (docs/trace.md explains how to configure targets). You can interrupt the command and run it again; nothing is sent
+    twice. --dry-run works without a target. The exit status is 1 if something could not be sent or if the server
+    refused it. SESSION is a path, an id, an id prefix, a title, or `last` (the most recent session).
 
     \b
     Examples:

@@ -12,24 +12,22 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option(
-    "-t", "--target", "names", metavar="NAME", multiple=True, help="Send only to this target; can be repeated."
-)
-@click.option("--quarantined", is_flag=True, help="Also send what the server refused before.")
+@click.option("-t", "--target", "names", metavar="NAME", multiple=True, help="Send only to this target (repeatable).")
+@click.option("--quarantined", is_flag=True, help="Also send spans that the server has refused.")
 @click.option("--wait", metavar="SECONDS", type=click.FloatRange(0, 86_400), default=10, show_default=True,
-              help="Seconds to keep trying if the server does not accept it.")  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
+              help="Number of seconds to keep trying if the server does not accept the spans.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (see docs/json.md).")
 def flush(names: tuple[str, ...], quarantined: bool, wait: float, as_json: bool) -> int:
-    """Send what is waiting in the outbox now.
+    """Send the spans that are waiting in the outbox now.
 
-    A server that failed is tried again at once, without waiting for the next scheduled attempt. The exit status is 1 if
-    something could not be sent; it is kept in the outbox.
+    turnlog tries every server again immediately, even if it failed before and the next attempt is not due yet. Spans
+    that can't be sent are kept in the outbox, and the exit status is 1.
 
     \b
     Examples:
       turnlog trace flush
       turnlog trace flush --target phoenix --wait 60
-      turnlog trace flush --quarantined      after you fixed the target's settings
+      turnlog trace flush --quarantined      after fixing the target's settings
     """
     from turnlog.api.documents import to_document
     from turnlog.api.trace_outbox import flush_traces

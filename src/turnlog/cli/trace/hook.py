@@ -14,19 +14,21 @@ if TYPE_CHECKING:
 _USER_OPTION = click.option("--user", "scope", flag_value="user", default=True,
                      help="Use your user settings, for all projects (default).")  # fmt: skip
 _PROJECT_OPTION = click.option("--project", "scope", flag_value="project",
-                        help="Use .claude/settings.json in this folder, for everyone in this project.")  # fmt: skip
+                        help="Use .claude/settings.json, for everyone who works in this folder.")  # fmt: skip
 _LOCAL_OPTION = click.option("--local", "scope", flag_value="local",
-                      help="Use .claude/settings.local.json in this folder, for you in this project.")  # fmt: skip
-_DRY_RUN_OPTION = click.option("--dry-run", is_flag=True, help="Show the change to the settings, and write nothing.")
+                      help="Use .claude/settings.local.json, only for you in this folder.")  # fmt: skip
+_DRY_RUN_OPTION = click.option(
+    "--dry-run", is_flag=True, help="Show how the settings would change, without writing anything."
+)
 
 
 @click.group()
 def hook() -> None:
     """Make Claude Code send each finished turn to a tracing backend.
 
-    When a turn, a sub-agent or a session ends, the hook starts a worker in the background and exits: Claude Code never
-    waits for a server. The worker sends the spans that are final. Spans that a server does not accept wait in the
-    outbox (`turnlog trace status`).
+    When a turn, a sub-agent or a session ends, the hook starts a worker in the background and exits, so Claude Code
+    never waits for a server. The worker sends the spans that are final. Spans that a server does not accept wait in the
+    outbox (see `turnlog trace status`).
 
     \b
     Examples:
@@ -42,14 +44,14 @@ def hook() -> None:
 @_PROJECT_OPTION
 @_LOCAL_OPTION
 @click.option("-t", "--target", "names", metavar="NAME", multiple=True,
-              help="Send only to this target; can be repeated (default: all configured targets).")  # fmt: skip
+              help="Send only to this target (repeatable; default: all configured targets).")  # fmt: skip
 @_DRY_RUN_OPTION
 def install(scope: str, names: tuple[str, ...], dry_run: bool) -> None:
-    """Add the hook to the settings of Claude Code.
+    """Add the hook to Claude Code's settings.
 
-    The other settings are kept byte for byte, and a copy of the file is kept next to it. Installing again
-    only updates what differs: the targets, or the path of turnlog. Restart Claude Code to use the hook in running
-    sessions.
+    All other settings remain unchanged, byte for byte, and turnlog keeps a copy of the original file next to it. If the
+    hook is already installed, only the targets and the path to turnlog are updated. To use the hook in running
+    sessions, restart Claude Code.
 
     \b
     Examples:
@@ -69,10 +71,10 @@ def install(scope: str, names: tuple[str, ...], dry_run: bool) -> None:
 @_LOCAL_OPTION
 @_DRY_RUN_OPTION
 def uninstall(scope: str, dry_run: bool) -> None:
-    """Remove the hook from the settings of Claude Code.
+    """Remove the hook from Claude Code's settings.
 
-    If nothing else in the file was changed since the installation, this restores the original file, byte for byte. The
-    outbox doesn't change.
+    If nothing else in the file has changed since the hook was installed, the original file is restored, byte for byte.
+    Spans in the outbox are kept.
     """
     from turnlog.api.trace_hook import uninstall_hook
 
@@ -80,11 +82,11 @@ def uninstall(scope: str, dry_run: bool) -> None:
 
 
 @hook.command()
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (see docs/json.md).")
 def status(as_json: bool) -> None:
-    """Show where the hook is installed and what went wrong.
+    """Show where the hook is installed, and its latest error.
 
-    This also lists the targets that this shell's environment configures, and what is waiting for a worker.
+    The output also lists the targets that are configured in this shell and the requests that are waiting for a worker.
     """
     from turnlog.api.documents import to_document
     from turnlog.api.trace_hook import read_hook_status

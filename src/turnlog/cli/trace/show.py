@@ -8,20 +8,22 @@ import click
 @click.command()
 @click.argument("session")
 @click.option("-t", "--turn", metavar="N", type=click.IntRange(1), help="Show only the trace of this turn.")
-@click.option("--nest", is_flag=True, help="Place calls below the generation that made them, not next to it.")
+@click.option(
+    "--nest", is_flag=True, help="Nest calls below the generation that made them, instead of placing them next to it."
+)
 @click.option(
     "--content",
     type=click.Choice(("full", "redacted", "none")),
     default="redacted",
     show_default=True,
-    help="How much text --json includes.",
+    help="Amount of text to include with --json.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the spans with all attributes as JSON (docs/json.md).")
+@click.option("--json", "as_json", is_flag=True, help="Print the spans with all attributes as JSON (see docs/json.md).")
 def show(session: str, turn: int | None, nest: bool, content: str, as_json: bool) -> None:
-    """Draw the spans of a session as a tracing backend would show them, one tree per turn.
+    """Show the spans of a session as a tracing backend would, as one tree per turn.
 
-    This sends nothing and needs no target. It draws every span, sent or not. SESSION is a path, an id or the start of
-    one, a title, or `last`.
+    The output includes every span, whether it has been sent or not. Nothing is sent, and you don't need a target.
+    SESSION is a path, an id, an id prefix, a title, or `last` (the most recent session).
 
     \b
     Examples:

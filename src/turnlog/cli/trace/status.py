@@ -20,12 +20,13 @@ _TABLE_HEAD = ("target", "sent", "pending", "quarantined", "repeated", "oldest p
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (see docs/json.md).")
 def status(as_json: bool) -> None:
-    """Show what was sent to each target, and what is waiting.
+    """Show what was sent to each target and what is waiting.
 
-    If a server can't be reached, the next turn's hook or `turnlog trace flush` tries again. Spans that a server refuses
-    are kept in quarantine, with the server's message, until you run `turnlog trace flush --quarantined`.
+    If a server can't be reached, turnlog tries again when the hook runs after the next turn, or when you run `turnlog
+    trace flush`. Spans that a server refuses are quarantined, together with the server's message, until you run
+    `turnlog trace flush --quarantined`.
 
     \b
     Examples:

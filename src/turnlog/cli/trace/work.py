@@ -7,9 +7,9 @@ import click
 
 @click.command(hidden=True)
 def work() -> None:
-    """Handle the hook's requests, and deliver the outbox.
+    """Handle the hook's requests and send the spans in the outbox.
 
-    The worker has no terminal; `turnlog hook status` shows its errors.
+    The worker has no terminal; to see its errors, run `turnlog hook status`.
     """
     import os
 

@@ -18,23 +18,29 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("session")
-@click.option("--branch", "--leaf", "branch", metavar="K|UUID", help="Branch, by its number or last entry.")
-@click.option("-t", "--turn", type=click.IntRange(min=1), metavar="N", help="Only what this turn added.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
+@click.option(
+    "--branch",
+    "--leaf",
+    "branch",
+    metavar="K|UUID",
+    help="Branch to examine, by its number or the uuid of its last entry.",
+)
+@click.option("-t", "--turn", type=click.IntRange(min=1), metavar="N", help="Show only what this turn added.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (see docs/json.md).")
 def context(session: str, branch: str | None, turn: int | None, as_json: bool) -> None:
     """Show what fills the context window of a session, and what you could strip.
 
-    The report covers the conversation that Claude Code would resume now: after a compaction, the summary and what
-    followed. Every answer states how full the window was, so that is measured. What filled it is estimated from the
-    text and fitted to the measurement. Each number is marked as measured or estimated. The command writes nothing: the
-    presets only show what a stripped clone would save. SESSION is a path (also of a sub-agent's file), an id or the
-    start of one, a title, or `last`.
+    The report covers the conversation that Claude Code would resume now: after a compaction, the summary and everything
+    since then. The fill level is measured, because every answer records it. The sizes of the parts are estimated from
+    their text and scaled to match the measurement. Each number is marked as measured or estimated. The report also
+    shows what stripping a clone with each preset would save; nothing is written. SESSION is a path (of a session or a
+    sub-agent), an id, an id prefix, a title, or `last` (the most recent session).
 
     \b
     Examples:
       turnlog context last
-      turnlog context last --turn 12          the heaviest pieces of one turn
-      turnlog context last --branch 2         a different branch than Claude Code would resume
+      turnlog context last --turn 12          the largest pieces of one turn
+      turnlog context last --branch 2         a branch that Claude Code would not resume
       turnlog context last --json | jq .advice
     """
     from turnlog.api.config import load_config

@@ -18,16 +18,20 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("session", required=False)
-@click.option("-p", "--project", metavar="P", help="Folder or name of a project; folders below it are included.")
-@click.option("--since", metavar="DAY", help="First day to include: 2026-11-03, yesterday, 30d.")
-@click.option("--failures", "only_failures", is_flag=True, help="Show why calls failed, most frequent first.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
+@click.option(
+    "-p", "--project", metavar="P", help="Limit to a folder and its subfolders, or to folders whose name contains P."
+)
+@click.option("--since", metavar="DAY", help="First day to include, such as 2026-11-03, yesterday or 30d.")
+@click.option(
+    "--failures", "only_failures", is_flag=True, help="Show why calls failed, with the most frequent reasons first."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (see docs/json.md).")
 def tools(session: str | None, project: str | None, since: str | None, only_failures: bool, as_json: bool) -> None:
-    """Count calls by tool and by MCP server, with their outcomes and times.
+    """Count calls by tool and by MCP server, with their outcomes and durations.
 
-    SESSION is a path, an id or the start of one, a title, or `last`. Without one, the index counts all sessions.
-    Sub-agents are included, and a call that several files contain counts once. The times include waiting for a
-    person, because session files don't separate the two.
+    Calls of sub-agents are included, and a call that appears in several files is counted once. Durations include the
+    time spent waiting for a person, because session files don't record it separately. SESSION is a path, an id, an id
+    prefix, a title, or `last` (the most recent session). If SESSION is omitted, the calls in all sessions are counted.
 
     \b
     Examples:

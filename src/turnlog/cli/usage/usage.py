@@ -9,15 +9,19 @@ from turnlog.store.usage.groupings import GROUPINGS
 
 @click.command()
 @click.argument("kind", type=click.Choice(list(GROUPINGS)), default="daily")
-@click.option("--since", metavar="DAY", help="First day to include: 2026-11-03, yesterday, 30d.")
+@click.option("--since", metavar="DAY", help="First day to include, such as 2026-11-03, yesterday or 30d.")
 @click.option("--until", metavar="DAY", help="Last day to include.")
-@click.option("-p", "--project", metavar="P", help="Folder or name of a project; folders below it are included.")
-@click.option("-m", "--model", metavar="M", help="Only models whose name contains this.")
 @click.option(
-    "--timezone", metavar="ZONE", help="Time zone of the days, such as Europe/Berlin or +02:00 (default: local)."
+    "-p", "--project", metavar="P", help="Limit to a folder and its subfolders, or to folders whose name contains P."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
-@click.option("--csv", "as_csv", is_flag=True, help="Print CSV without the total.")
+@click.option("-m", "--model", metavar="M", help="Limit to models whose name contains M.")
+@click.option(
+    "--timezone",
+    metavar="ZONE",
+    help="Time zone in which days start, such as Europe/Berlin or +02:00 (default: local).",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON (see docs/json.md).")
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV, without a line for the total.")
 def usage(
     kind: str,
     since: str | None,
@@ -28,17 +32,17 @@ def usage(
     as_json: bool,
     as_csv: bool,
 ) -> None:
-    """Add up tokens and cost of all sessions on this machine, with sub-agents, and each message once.
+    """Show the token counts and cost of all sessions on this machine.
 
-    The report is by day unless you choose another KIND. Cost is at list prices, which may differ from what you
-    paid. Tokens from models without a known price, and counts that are not final, are shown separately from the sums
-    (docs/usage.md).
+    Sub-agents are included, and each message is counted once. By default, the report is grouped by day; KIND selects a
+    different grouping. Cost is calculated from list prices and may differ from what you paid. Tokens from models
+    without a known price, and counts that are not final, are listed separately from the totals (see docs/usage.md).
 
     \b
     Examples:
       turnlog usage                               by day
       turnlog usage monthly --since 2026-01-01
-      turnlog usage session --project .           what the sessions of this folder cost
+      turnlog usage session --project .           the cost of each session in this folder
       turnlog usage blocks --since today          the five-hour block that is open now
       turnlog usage model --json | jq .total
     """

@@ -24,15 +24,19 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--port", type=click.IntRange(0, 65535), help="Port to listen on; 0 for any free one (default: 4747).")
-@click.option("--open/--no-open", "opens", default=None, help="Open a browser (default: only on a terminal).")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), help="Port to listen on, or 0 for any free port (default: 4747)."
+)
+@click.option(
+    "--open/--no-open", "opens", default=None, help="Open the address in a browser (default: only on a terminal)."
+)
 def web(port: int | None, opens: bool | None) -> None:
-    """Show the sessions on this machine in a browser: read, search, count, follow, edit and export them.
+    """Start a local web app to read, search, follow, edit and export the sessions on this machine.
 
-    The server listens on this machine only (127.0.0.1) and serves only the browser that opens the printed address.
-    The address works once; the server then remembers that browser. Press Ctrl-C to stop the server. Without --port
-    it listens on 4747, or on any free port if that one is taken. On a machine without sessions, the pages show the
-    demo.
+    The server listens only on this machine (127.0.0.1) and serves only the browser that opens the printed address. The
+    address works once; after that, the server remembers the browser. Press Ctrl-C to stop the server. Without --port,
+    the server listens on port 4747, or on any free port if 4747 is in use. On a machine without sessions, the pages
+    show the demo sessions.
 
     \b
     Examples:

@@ -54,9 +54,9 @@ def describe_writers() -> str:
     changing = [row.changes for row in COMMANDS.values() if row.changes]
     adding = [row.adds for row in COMMANDS.values() if row.adds]
     return (
-        f"These commands change, move or remove session files: {_listed(changing)}. Each keeps a way\n"
-        "back; only `delete --empty-trash` and `undo --prune` remove something for good.\n"
-        f"These write a new session and leave the others as they are: {_listed(adding)}.\n"
+        f"These commands change, move or remove session files: {_listed(changing)}. Each keeps what\n"
+        "you need to reverse it; only `delete --empty-trash` and `undo --prune` remove data permanently.\n"
+        f"These commands create a new session and leave existing sessions unchanged: {_listed(adding)}.\n"
         "All other commands only read session files."
     )
 

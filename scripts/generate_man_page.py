@@ -22,18 +22,18 @@ UNFILLED = "\b"
 """click's mark before a paragraph whose line breaks stay."""
 _EXIT_STATUS = {
     "0": "Done.",
-    "1": "Failed: no such session, a file that can't be read or written, errors found by check.",
-    "2": "The command line is wrong, or a name fits several sessions.",
+    "1": "The command failed: no such session, a file that can't be read or written, or errors found by check.",
+    "2": "The command line is invalid, or a name matches several sessions.",
     "130": "Interrupted by the keyboard.",
     "141": "The program that read the output has ended.",
 }
 _ENVIRONMENT = {
-    "CLAUDE_CONFIG_DIR": "The client's config folder, if not ~/.claude.",
-    "TURNLOG_CONFIG_DIRS": "Further config folders of the client, separated as in PATH.",
-    "TURNLOG_CONFIG": "The settings file, if not ~/.config/turnlog/config.toml.",
-    "TURNLOG_HOME": "The data folder, which holds index, archive and trash.",
-    "TURNLOG_DEBUG": "1 prints a traceback with an internal error.",
-    "NO_COLOR": "Set: print no colours.",
+    "CLAUDE_CONFIG_DIR": "Claude Code's config folder (default: ~/.claude).",
+    "TURNLOG_CONFIG_DIRS": "Additional Claude Code config folders, separated as in PATH.",
+    "TURNLOG_CONFIG": "turnlog's settings file (default: ~/.config/turnlog/config.toml).",
+    "TURNLOG_HOME": "turnlog's data folder, which contains the index, the archive and the trash.",
+    "TURNLOG_DEBUG": "If set to 1, internal errors are printed with a traceback.",
+    "NO_COLOR": "If set, the output has no colours.",
 }
 
 
@@ -55,13 +55,13 @@ def _lines() -> Iterator[str]:
     yield r"\fBturnlog\fR [\fICOMMAND\fR] [\fIOPTIONS\fR] [\fISESSION\fR]"
     yield ".SH DESCRIPTION"
     yield _escape(
-        "Claude Code keeps each session in a file below ~/.claude/projects. turnlog reads these files without loss. It"
-        " writes to them only in commands whose purpose is to write, and those keep a way back."
+        "Claude Code keeps each session in a file below ~/.claude/projects. turnlog reads these files without loss."
+        " Only commands whose purpose is to change sessions write to them, and each keeps what you need to reverse it."
     )
     yield ".PP"
     yield _escape(
-        "SESSION is a path, an id or the start of one, a title, or `last`, the session in which something was said"
-        " last. Without a command, turnlog opens the web app, and in a pipe it lists the sessions."
+        "SESSION is a path, an id, an id prefix, a title, or `last` (the session with the most recent message). Without"
+        " a command, turnlog opens the web app or, in a pipe, lists the sessions."
     )
     yield ".SH COMMANDS"
     for name, row in COMMANDS.items():

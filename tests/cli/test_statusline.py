@@ -392,9 +392,8 @@ def test_help_and_install_come_from_the_full_program(turnlog: Turnlog) -> None:
     assert json.loads(turnlog("statusline", "--install").out) == json.loads(SNIPPET)
     told = turnlog("statusline", "--help").out
     assert '"statusLine": {"type": "command", "command": "turnlog statusline"}' in told
-    assert set(" ".join(told.split()).split("Names for --format: ")[1].split(" (docs")[0].split(", ")) == set(
-        status_text.PLACEHOLDERS
-    )
+    fields = " ".join(told.split()).split("Fields for --format: ")[1].split(" (see docs")[0]
+    assert set(fields.replace(" and ", ", ").split(", ")) == set(status_text.PLACEHOLDERS)
 
 
 def test_wrong_words_are_refused(program: Program) -> None:

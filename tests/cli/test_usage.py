@@ -375,7 +375,7 @@ def test_where_no_index_can_be_kept_the_files_are_read(
     unwritable(monkeypatch, own_data)
     done = turnlog("usage", "--json")
     assert done.json["total"] == {**expected, "estimated_further_output_tokens": 0}
-    assert "can't be written to" in done.err
+    assert "is not writable" in done.err
     assert turnlog("usage", "tool").status == 1
     assert "it is too low." in turnlog("usage").out
 

@@ -63,7 +63,7 @@ class LazyGroup(click.Group):
 @click.group(
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog=f"Without a command: `turnlog {DEFAULT_COMMAND}`, or `turnlog {PIPED_COMMAND}` in a pipe.",
+    epilog=f"Without a command, turnlog runs `turnlog {DEFAULT_COMMAND}`, or `turnlog {PIPED_COMMAND}` in a pipe.",
 )
 @click.version_option(__version__, "-V", "--version", prog_name="turnlog", message="%(prog)s %(version)s")
 def turnlog() -> None:

@@ -42,7 +42,7 @@ _SECTIONS: dict[str, dict[str, CommandRow]] = {
         "cat": CommandRow(".show.cat", "Print the entries of a session file, byte for byte."),
     },
     "Count": {
-        "usage": CommandRow(".usage.usage", "Show token counts and cost by day, session, project, model or tool."),
+        "usage": CommandRow(".usage.usage", "Show tokens and cost by day, session, project, model or tool."),
         "context": CommandRow(".usage.context", "Show what fills a session's context window."),
         "tools": CommandRow(".usage.tools", "Count calls by tool, with their outcomes and durations."),
         "statusline": CommandRow(".statusline.statusline", "Print a status line for Claude Code."),
@@ -50,9 +50,7 @@ _SECTIONS: dict[str, dict[str, CommandRow]] = {
     "Edit": {
         "clone": CommandRow(".edit.clone", "Create a copy of a session, unchanged or edited.", adds="clone"),
         "strip": CommandRow(".edit.strip", "Show what stripping a session would save."),
-        "fork": CommandRow(
-            ".edit.fork", "Create a new session that continues from any point in an existing one.", adds="fork"
-        ),
+        "fork": CommandRow(".edit.fork", "Create a session that continues from any point in another.", adds="fork"),
         "rename": CommandRow(".edit.rename", "Give a session a title.", changes="rename"),
         "tag": CommandRow(".edit.tag", "Give a session a tag, or remove its tag.", changes="tag"),
         "move": CommandRow(".edit.move", "Move a project's sessions after its folder was renamed.", changes="move"),

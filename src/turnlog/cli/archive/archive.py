@@ -20,7 +20,7 @@ def archive() -> None:
 
     Claude Code deletes sessions that have not been used for 30 days (its cleanupPeriodDays setting changes this). The
     archive keeps compressed copies of sessions and of everything that belongs to them in turnlog's own data folder.
-    Restored sessions are identical, byte for byte, and Claude Code can resume them.
+    Restored sessions are byte-for-byte identical, and Claude Code can resume them.
 
     \b
     Examples:
@@ -37,9 +37,8 @@ def archive() -> None:
 def on(every: int) -> None:
     """Turn on regular archiving of all sessions.
 
-    The first run starts now. After that, the first turnlog command to run at least HOURS hours after the previous
-    archive run starts the next one in the background. If you rarely use turnlog, run `turnlog archive install` to add a
-    timer or a Claude Code hook.
+    The first run starts now. Later runs start in the background when you use turnlog, at most once every HOURS hours.
+    If you rarely use turnlog, run `turnlog archive install` to add a timer or Claude Code hooks.
     """
     from turnlog.api.archives import schedule_archive
     from turnlog.cli.output import print_lines
@@ -63,7 +62,7 @@ def off() -> None:
 @archive.command()
 @_JSON_OPTION
 def status(as_json: bool) -> None:
-    """Show what the archive contains and which sessions Claude Code will delete."""
+    """Show what is in the archive and what Claude Code will delete."""
     from turnlog.api.archives import read_archive_status
     from turnlog.api.documents import to_document
     from turnlog.cli.archive.view import render_archive_status
@@ -163,21 +162,20 @@ def list_sessions(gone: bool, as_json: bool) -> None:
 @click.argument("names", metavar="SESSION...", nargs=-1, required=True)
 @click.option("--to", metavar="DIR", help="Config folder to restore to (default: the original one).")
 @click.option("--at", metavar="DATE|N", help="Generation to restore, by date or number (see `archive list --json`).")
-@click.option("--force", is_flag=True, help="Replace existing files that differ; copies of them are kept.")
+@click.option("--force", is_flag=True, help="Replace existing files that differ, keeping copies of them.")
 @click.option(
     "--keep-times", is_flag=True, help="Restore the original file times; Claude Code may then delete the session again."
 )
-@click.option("--present", is_flag=True, help="Skip files that had been deleted before the session was deleted.")
+@click.option("--present", is_flag=True, help="Skip files that were deleted before the session itself.")
 @_JSON_OPTION
 def restore(
     names: tuple[str, ...], to: str | None, at: str | None, force: bool, keep_times: bool, present: bool, as_json: bool
 ) -> None:
     """Restore archived sessions, byte for byte.
 
-    Claude Code can then resume them. SESSION is an id, an id prefix, or a title. Restored files get the current time as
-    their modification time, because Claude Code deletes sessions whose files are old and would otherwise delete an old
-    session again the next time it starts. If a file already exists with different content, nothing is restored unless
-    you use --force.
+    Claude Code can then resume them. Restored files get the current modification time; otherwise, Claude Code would
+    delete old sessions again the next time it starts. If a file already exists with different content, nothing is
+    restored unless you use --force. SESSION is an id, an id prefix, or a title.
 
     \b
     Examples:
@@ -201,7 +199,7 @@ def restore(
 @click.option("--repair", is_flag=True, help="Move damaged blobs aside and rebuild damaged manifests.")
 @_JSON_OPTION
 def verify(repair: bool, as_json: bool) -> int:
-    """Check the archive for damage by comparing all its data with the recorded hashes.
+    """Compare all data in the archive with its recorded hashes.
 
     The exit status is 1 if anything is damaged. --repair moves damaged blobs aside; if the session is still on disk,
     the next archive run stores the data again. If the session is gone, --repair rebuilds its damaged manifest from the
@@ -267,7 +265,7 @@ def prune(keep: int | None, older_than: str | None, max_size: str | None, gone: 
 @click.option("--config-dir", metavar="DIR", help="With --hook, the config folder that contains settings.json.")
 @click.option("--yes", is_flag=True, help="Make the changes instead of only showing them.")
 def install(kind: str | None, remove: bool, config_dir: str | None, yes: bool) -> None:
-    """Set up a timer, a cron job or Claude Code hooks that run `turnlog archive run`.
+    """Set up a timer or Claude Code hooks that archive sessions.
 
     \b
     Examples:

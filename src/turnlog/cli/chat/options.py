@@ -88,7 +88,7 @@ CHAT_OPTIONS = (
     ChatOption(
         "ignores_hooks",
         ("--ignore-hooks",),
-        "Start even if turnlog does not support some hooks in the settings, or hooks and servers from an SDK.",
+        "Start even if the settings or an SDK define hooks or servers that turnlog does not support.",
         "flag",
     ),
     ChatOption("url", ("--base-url",), "URL of the API server (default: ANTHROPIC_BASE_URL)."),

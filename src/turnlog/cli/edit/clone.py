@@ -1,4 +1,4 @@
-"""`turnlog clone`: create a new session from another, unchanged or edited."""
+"""`turnlog clone`: create a copy of a session, unchanged or edited."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     help="Shorten older turns: turns=A..B or oldest=P%; add `offline` to work without a model.",
 )
 @click.option("--to", "to", metavar="PERCENT", help="Share of the text that --compress keeps (default: 35%).")
-@click.option("--prompts", is_flag=True, help="Also shorten your own prompts with --compress.")
+@click.option("--prompts", is_flag=True, help="With --compress, also shorten your own prompts.")
 @click.option("--compress-log", metavar="FILE", help="Write the text before and after --compress to a Markdown file.")
 @click.option(
     "--compact",
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (see docs/json.md).")
 def clone(session: str, title: str | None, dry_run: bool, as_json: bool, **options: Any) -> None:
-    """Create a new session from another, to try a different approach or to free context.
+    """Create a copy of a session, to try a different approach or to free context.
 
     The clone gets new ids, keeps all branches, and includes copies of all files that belong to the session. Claude Code
     can resume it like any other session. Use the options to strip calls, results, thinking, images and noise from the

@@ -33,10 +33,10 @@ _MAX_LISTED_FOLDERS = 20
 def move(old_path: str, new_path: str, text: bool, merge: bool, force: bool, dry_run: bool, as_json: bool) -> None:
     """Move a project's sessions after its folder was renamed or moved.
 
-    This updates the path in everything that Claude Code stores about OLD_PATH and its subfolders: session folders,
-    working folders and file paths in each entry, sub-agents, the prompt history, and Claude Code's own state. After
-    that, `claude --resume` in NEW_PATH finds the sessions. The text of the conversation doesn't change unless you use
-    --text. turnlog does not move the project folder itself; you can move it before or after running this command.
+    NEW_PATH replaces OLD_PATH in everything that Claude Code stores about the project and its subfolders: session
+    folders, working folders and file paths in each entry, sub-agents, the prompt history, and Claude Code's own state.
+    After that, `claude --resume` in NEW_PATH finds the sessions. The text of the conversation doesn't change unless you
+    use --text. turnlog does not move the project folder itself; you can move it before or after running this command.
     `turnlog undo` reverts all changes.
 
     \b

@@ -39,7 +39,7 @@ def redact(
     """Find API keys, tokens, passwords and private keys in a session, and create a copy without them.
 
     turnlog searches every string in every entry, and every file that belongs to the session: sub-agents, large outputs
-    and file copies. Each secret is replaced with a placeholder such as [secret:github:1], which is the same everywhere.
+    and file copies. Every occurrence of a secret is replaced with the same placeholder, such as [secret:github:1].
     Without --clone or -o, nothing is written: the output lists the rules that matched, how often and where, but never
     the secrets themselves, and the exit status is 1 if a secret was found. The original session is not changed; to
     remove it, use `turnlog delete`. SESSION is a path, an id, an id prefix, a title, or `last` (the most recent

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.option(
     "--fit",
     metavar="SIZE",
-    help="Choose the mildest options that shrink the session to SIZE: 60% (of the context window), 120k (tokens).",
+    help="Choose the mildest options that shrink the session to SIZE: 60% (of the window) or 120k (tokens).",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (see docs/json.md).")
 def strip(session: str, fit: str | None, as_json: bool, **options: Any) -> None:

@@ -28,7 +28,7 @@ _STRIP_OPTIONS = (
     click.option(
         "--duplicates/--no-duplicates",
         default=None,
-        help="Remove the result of a call if it is repeated later with the same input.",
+        help="Remove a call's result if the same call is repeated later.",
     ),
     click.option(
         "--stale-reads/--no-stale-reads",

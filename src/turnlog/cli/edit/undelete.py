@@ -18,7 +18,7 @@ _MAX_TITLE_CHARS = 200
 @click.command()
 @click.argument("session", required=False)
 @click.option("--last", is_flag=True, help="Restore the most recently deleted session.")
-@click.option("--force", is_flag=True, help="Move files that are in the way aside.")
+@click.option("--force", is_flag=True, help="Move existing files aside if they are in the way.")
 @click.option("--list", "listing", is_flag=True, help="List the deleted sessions.")
 @click.option("--json", "as_json", is_flag=True, help="With --list, print JSON (see docs/json.md).")
 def undelete(session: str | None, last: bool, force: bool, listing: bool, as_json: bool) -> int:

@@ -26,10 +26,12 @@ _DEFINITION = "kept: size of the originals that turnlog keeps for a change, or o
 @click.argument("change", required=False)
 @click.option("--list", "listing", is_flag=True, help="List the changes that can be undone.")
 @click.option(
-    "-n", "--dry-run", is_flag=True, help="Show what would be restored, and any obstacles, without changing anything."
+    "-n", "--dry-run", is_flag=True, help="Show what would be restored, or what prevents it, without changing anything."
 )
 @click.option(
-    "--force", is_flag=True, help="Undo even if a file has changed since then; a copy of its current content is kept."
+    "--force",
+    is_flag=True,
+    help="Undo the change even if a file was modified after it; the file's current content is kept.",
 )
 @click.option(
     "--prune",
@@ -42,9 +44,9 @@ def undo(change: str | None, listing: bool, dry_run: bool, force: bool, prune: f
     """Undo a change that turnlog made to your files, by default the latest one.
 
     Files are restored byte for byte, with their modes and times. turnlog keeps the original of every file that it
-    changes in place until you use --prune. A file that has changed since then is not restored unless you use --force.
-    CHANGE is a name that --list shows, a prefix of that name, or a session id, which selects the latest change to that
-    session. To restore deleted sessions, use `turnlog undelete`.
+    changes in place until you use --prune. A file that was modified after the change is not restored unless you use
+    --force. CHANGE is a name that --list shows, a prefix of that name, or a session id, which selects the latest change
+    to that session. To restore deleted sessions, use `turnlog undelete`.
 
     \b
     Examples:

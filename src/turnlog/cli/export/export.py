@@ -57,15 +57,15 @@ def _list_all_formats() -> click.Choice[str]:
 @click.option(
     "--branch",
     metavar="K|UUID|all",
-    help="Branch to export, by its number or the uuid of its last entry; `all` exports every branch.",
+    help="Branch to export, by number or by the uuid of its last entry; `all` exports every branch.",
 )
-@click.option("--no-tools", is_flag=True, help="Leave out tool calls, including sub-agents.")
+@click.option("--no-tools", is_flag=True, help="Leave out tool calls and sub-agents.")
 @click.option("--no-thinking", is_flag=True, help="Leave out thinking.")
 @click.option("--no-agents", is_flag=True, help="Leave out the transcripts of sub-agents.")
 @click.option(
     "--images/--no-images",
     default=None,
-    help="Include or leave out images and documents (default: include, unless --share is used).",
+    help="Include images and documents (default, unless --share is used).",
 )
 @click.option("--meta", is_flag=True, help="Include Claude Code's own metadata.")
 @click.option(
@@ -99,7 +99,7 @@ def export(session: str | None, **values: Any) -> None:
 
     An HTML export is one file that works offline and without scripts; a long session is split into several pages. With
     --project or --all, an HTML export is a small site with an index, a Parquet export is one set of tables, and any
-    other export is a folder with one file per session. The session itself never changes. docs/export.md describes what
+    other export is a folder with one file per session. Exported sessions never change. docs/export.md describes what
     each format includes. SESSION is a path, an id, an id prefix, a title, or `last` (the most recent session).
 
     \b

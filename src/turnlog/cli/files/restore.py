@@ -37,7 +37,7 @@ _DEFINITION = (
     "-s", "--session", metavar="SESSION", help="Session to restore from (default: the newest one that used the file)."
 )
 @click.option("-o", "--output", metavar="PLACE", help="File to write to, or - for standard output.")
-@click.option("--force", is_flag=True, help="Replace an existing file; a copy of it is kept next to it.")
+@click.option("--force", is_flag=True, help="Replace an existing file, keeping a copy next to it.")
 @click.option("--partial", is_flag=True, help="Write the version even if only some of its lines are known.")
 @click.option("--json", "as_json", is_flag=True, help="With --list, print JSON (see docs/json.md).")
 def restore(

@@ -65,11 +65,11 @@ def search(
 ) -> int:
     """Find text in all sessions: prompts, answers, thinking, calls, results, titles, paths and sub-agents.
 
-    Every hit contains every word in QUERY. To find a phrase, put it in double quotes, inside the quotes
-    for the shell. round* matches words that start with "round". Combine words with AND, OR, NOT, -word and parentheses.
+    Each hit contains every word in QUERY. To find a phrase, put it in double quotes, and quote the whole query for the
+    shell. round* matches words that start with "round". Combine words with AND, OR, NOT, -word and parentheses.
     Identifiers match as a whole or by their parts: `name` finds getUserName and user_name. To filter the hits, use
-    project:, session:, role:, kind:, tool:, model:, file:, error:, after: and before:, with commas between several
-    values. See docs/search.md.
+    project:, session:, role:, kind:, tool:, model:, file:, error:, after: and before:; separate alternative values with
+    commas. See docs/search.md.
 
     \b
     Examples:

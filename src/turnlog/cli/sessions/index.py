@@ -18,14 +18,14 @@ INDEX_ACTIONS = ("status", "rebuild", "verify", "vacuum")
 def index(action: str | None, as_json: bool) -> int:
     """Update the index of all sessions and show what it contains.
 
-    Commands that need the index update it automatically, so you rarely need to run this command. The index is stored in
+    Commands that need the index update it automatically, so you don't have to run this command. The index is stored in
     turnlog's own data folder. It doesn't contain any text, only the positions of text in the session files. Sessions
     that Claude Code has deleted are still counted.
 
     \b
     status     show what the index contains, without updating it
     rebuild    empty the index and read all sessions again
-    verify     check the index itself and compare it with the files (exit status 1: problems found)
+    verify     check the index and compare it with the files; exit status 1 on errors
     vacuum     merge the pieces of the index and free unused space
 
     \b

@@ -24,7 +24,10 @@ _MIN_PROJECT_CELLS, _MAX_PROJECT_CELLS = 8, 24
 
 @click.command()
 @click.option(
-    "-p", "--project", metavar="P", help="Limit to a folder and its subfolders, or to folders whose name contains P."
+    "-p",
+    "--project",
+    metavar="P",
+    help="Include only sessions in a folder and its subfolders, or in folders whose name contains P.",
 )
 @click.option(
     "-n", "--limit", type=click.IntRange(0), metavar="N", help="Number of sessions per page; 0 lists all sessions."
@@ -41,9 +44,9 @@ def ls(project: str | None, limit: int | None, number: int, everything: bool, ot
     """List the sessions on this machine, newest first.
 
     You can use the value in the first column as SESSION in other commands. Files without a conversation (empty, warm-up
-    only or title only) are counted but not listed. On a terminal, the command lists 50 sessions per page; in a pipe, to
-    a file or with --json, it lists all sessions unless you use --limit. On a machine without sessions, it lists the
-    demo sessions.
+    only or title only) are counted but not listed. On a terminal, the command lists 50 sessions per page. With --json,
+    or if the output is not a terminal, it lists all sessions unless you use --limit. On a machine without sessions, it
+    lists the demo sessions.
 
     The output also counts other .jsonl files in the project folders; --other lists them. You can use the path of such a
     file as SESSION in every command, and `turnlog search --other` searches these files.

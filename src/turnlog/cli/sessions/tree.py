@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.option(
-    "-p", "--project", metavar="P", help="Limit to a folder and its subfolders, or to folders whose name contains P."
+    "-p",
+    "--project",
+    metavar="P",
+    help="Include only sessions in a folder and its subfolders, or in folders whose name contains P.",
 )
 @click.option("-a", "--all", "everything", is_flag=True, help="Include files without a conversation.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (see docs/json.md).")

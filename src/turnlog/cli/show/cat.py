@@ -21,7 +21,7 @@ def cat(file: str, explain: bool) -> None:
     """Print the entries of a session file, byte for byte.
 
     The output is identical to the input, even for a damaged file, which proves that turnlog reads files without loss.
-    On a terminal, control characters are escaped. FILE is a path, or - for standard input.
+    Control characters are escaped only if the output is a terminal. FILE is a path, or - for standard input.
 
     \b
     Examples:

@@ -13,7 +13,7 @@ import click
 @click.option(
     "--branch",
     metavar="K|UUID|all",
-    help="Branch to show, by its number or the uuid of its last entry; `all` shows every branch.",
+    help="Branch to show, by number or by the uuid of its last entry; `all` shows every branch.",
 )
 @click.option("--redact", is_flag=True, help="Replace API keys, tokens and passwords with placeholders.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (see docs/json.md).")

@@ -22,10 +22,10 @@ SNIPPET = """\
 def statusline(template: str | None, install: bool) -> int | None:
     """Print a status line for Claude Code.
 
-    Claude Code runs this command and passes it facts about the session as JSON on standard input. The line shows the
-    model, the folder, the git branch, how full the context window is, the cost of the session, today's cost (if turnlog
-    has an index), and the time left in the five-hour block. Unknown values are left out, and the command never fails.
-    The fill level is yellow from 60 % and red from 80 %, unless NO_COLOR is set.
+    Claude Code runs this command and passes it information about the session as JSON on standard input. The line shows
+    the model, the folder, the git branch, how full the context window is, the cost of the session, today's cost (if
+    turnlog has an index), and the time left in the five-hour block. Unknown values are left out, and the command never
+    fails. The fill level is yellow from 60% and red from 80%, unless NO_COLOR is set.
 
     To use the status line, add this to ~/.claude/settings.json (`turnlog statusline --install` prints it):
 
@@ -33,8 +33,8 @@ def statusline(template: str | None, install: bool) -> int | None:
       "statusLine": {"type": "command", "command": "turnlog statusline"}
 
     \b
-    Names for --format: model, folder, branch, context, percent, tokens, window,
-    cost, today, block, limit, session, version (docs/statusline.md).
+    Fields for --format: model, folder, branch, context, percent, tokens, window,
+    cost, today, block, limit, session and version (see docs/statusline.md).
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""`turnlog trace flush`: send what is waiting in the outbox now."""
+"""`turnlog trace flush`: send the spans in the outbox now."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
               help="Number of seconds to keep trying if the server does not accept the spans.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (see docs/json.md).")
 def flush(names: tuple[str, ...], quarantined: bool, wait: float, as_json: bool) -> int:
-    """Send the spans that are waiting in the outbox now.
+    """Send the spans in the outbox now.
 
     turnlog tries every server again immediately, even if it failed before and the next attempt is not due yet. Spans
     that can't be sent are kept in the outbox, and the exit status is 1.

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 _USER_OPTION = click.option("--user", "scope", flag_value="user", default=True,
                      help="Use your user settings, for all projects (default).")  # fmt: skip
 _PROJECT_OPTION = click.option("--project", "scope", flag_value="project",
-                        help="Use .claude/settings.json, for everyone who works in this folder.")  # fmt: skip
+                        help="Use .claude/settings.json in this folder, for everyone in this project.")  # fmt: skip
 _LOCAL_OPTION = click.option("--local", "scope", flag_value="local",
-                      help="Use .claude/settings.local.json, only for you in this folder.")  # fmt: skip
+                      help="Use .claude/settings.local.json in this folder, only for you.")  # fmt: skip
 _DRY_RUN_OPTION = click.option(
     "--dry-run", is_flag=True, help="Show how the settings would change, without writing anything."
 )
@@ -84,7 +84,7 @@ def uninstall(scope: str, dry_run: bool) -> None:
 @hook.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (see docs/json.md).")
 def status(as_json: bool) -> None:
-    """Show where the hook is installed, and its latest error.
+    """Show where the hook is installed and what its latest error was.
 
     The output also lists the targets that are configured in this shell and the requests that are waiting for a worker.
     """

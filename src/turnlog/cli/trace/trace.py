@@ -11,7 +11,7 @@ TRACE_COMMANDS = {
     "show": CommandRow(".trace.show", "Show the spans of a session, as one tree per turn."),
     "backfill": CommandRow(".trace.backfill", "Send existing sessions to the tracing backends."),
     "status": CommandRow(".trace.status", "Show what was sent to each target and what is waiting."),
-    "flush": CommandRow(".trace.flush", "Send the spans that are waiting in the outbox now."),
+    "flush": CommandRow(".trace.flush", "Send the spans in the outbox now."),
     "work": CommandRow(".trace.work", "Run the worker that the hook starts in the background.", is_hidden=True),
 }
 
@@ -36,5 +36,5 @@ def trace() -> None:
       turnlog trace show last           show the span trees of a session
       turnlog trace backfill --since 7d
       turnlog trace status              show what was sent and what is waiting
-      turnlog trace flush               send what is waiting now
+      turnlog trace flush               send what is waiting
     """

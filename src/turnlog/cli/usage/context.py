@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     "--leaf",
     "branch",
     metavar="K|UUID",
-    help="Branch to examine, by its number or the uuid of its last entry.",
+    help="Branch to examine, by number or by the uuid of its last entry.",
 )
 @click.option("-t", "--turn", type=click.IntRange(min=1), metavar="N", help="Show only what this turn added.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (see docs/json.md).")

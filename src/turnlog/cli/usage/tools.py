@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("session", required=False)
 @click.option(
-    "-p", "--project", metavar="P", help="Limit to a folder and its subfolders, or to folders whose name contains P."
+    "-p",
+    "--project",
+    metavar="P",
+    help="Include only sessions in a folder and its subfolders, or in folders whose name contains P.",
 )
 @click.option("--since", metavar="DAY", help="First day to include, such as 2026-11-03, yesterday or 30d.")
 @click.option(
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
 def tools(session: str | None, project: str | None, since: str | None, only_failures: bool, as_json: bool) -> None:
     """Count calls by tool and by MCP server, with their outcomes and durations.
 
-    Calls of sub-agents are included, and a call that appears in several files is counted once. Durations include the
+    Calls by sub-agents are included, and a call that appears in several files is counted once. Durations include the
     time spent waiting for a person, because session files don't record it separately. SESSION is a path, an id, an id
     prefix, a title, or `last` (the most recent session). If SESSION is omitted, the calls in all sessions are counted.
 

@@ -12,9 +12,12 @@ from turnlog.store.usage.groupings import GROUPINGS
 @click.option("--since", metavar="DAY", help="First day to include, such as 2026-11-03, yesterday or 30d.")
 @click.option("--until", metavar="DAY", help="Last day to include.")
 @click.option(
-    "-p", "--project", metavar="P", help="Limit to a folder and its subfolders, or to folders whose name contains P."
+    "-p",
+    "--project",
+    metavar="P",
+    help="Include only sessions in a folder and its subfolders, or in folders whose name contains P.",
 )
-@click.option("-m", "--model", metavar="M", help="Limit to models whose name contains M.")
+@click.option("-m", "--model", metavar="M", help="Include only models whose name contains M.")
 @click.option(
     "--timezone",
     metavar="ZONE",
@@ -34,8 +37,8 @@ def usage(
 ) -> None:
     """Show the token counts and cost of all sessions on this machine.
 
-    Sub-agents are included, and each message is counted once. By default, the report is grouped by day; KIND selects a
-    different grouping. Cost is calculated from list prices and may differ from what you paid. Tokens from models
+    Sub-agents are included, and each message is counted once. The report is grouped by day unless you choose a
+    different grouping. Costs are calculated from list prices and may differ from what you paid. Tokens from models
     without a known price, and counts that are not final, are listed separately from the totals (see docs/usage.md).
 
     \b

@@ -47,7 +47,7 @@ def test_on_a_machine_without_sessions_a_project_is_empty_and_no_mistake(
 ) -> None:
     done = turnlog(command, "--project", "nope", "--json")
     assert done.status == 0
-    assert "(demo)" in done.err
+    assert "made-up demo" in done.err
     assert not any(done.json.get(name) for name in ("sessions", "tools", "projects", "files", "rows"))
 
 

@@ -262,7 +262,7 @@ def prune(keep: int | None, older_than: str | None, max_size: str | None, gone: 
     "--hook", "kind", flag_value="hook", help="Add SessionEnd and PreCompact hooks to Claude Code's settings.json."
 )
 @click.option("--remove", is_flag=True, help="Remove the timer, the crontab line or the hooks (default: all of them).")
-@click.option("--config-dir", metavar="DIR", help="With --hook, the config folder that contains settings.json.")
+@click.option("--config-dir", metavar="DIR", help="Config folder that contains settings.json (only with --hook).")
 @click.option("--yes", is_flag=True, help="Make the changes instead of only showing them.")
 def install(kind: str | None, remove: bool, config_dir: str | None, yes: bool) -> None:
     """Set up a timer or Claude Code hooks that archive sessions.

@@ -41,7 +41,7 @@ def delete(
     empty_trash: bool,
     older_than: float | None,
 ) -> int:
-    """Move sessions and everything that belongs to them to the trash.
+    """Move sessions, and everything that belongs to them, to the trash.
 
     Sub-agents, large outputs, file copies, to-dos, tasks and logs are moved too, as are plans that no other session
     uses. `turnlog undelete` restores everything. A session that is open in Claude Code is not deleted. Old versions of

@@ -20,7 +20,10 @@ _MAX_TITLE_CHARS = 200
 @click.option("--project", "projects", multiple=True, metavar="PATH",
               help="Folder to resume the sessions in; OLD=NEW for one of several projects (repeatable).")  # fmt: skip
 @click.option(
-    "--config", "config_dir", metavar="DIR", help="Claude Code config folder to unpack to (default: the usual one)."
+    "--config",
+    "config_dir",
+    metavar="DIR",
+    help="Claude Code config folder to unpack to (default: the one that Claude Code uses).",
 )
 @click.option("--list", "listing", is_flag=True, help="List the contents of the package without unpacking it.")
 @click.option(

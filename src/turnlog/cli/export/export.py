@@ -45,7 +45,7 @@ def _list_all_formats() -> click.Choice[str]:
     "--format",
     "form",
     type=ExportFormatChoice(EXPORT_FORMATS),
-    help="Format to export to (default: taken from the extension of FILE, otherwise html).",
+    help="Export format (default: from the extension of FILE, otherwise html).",
 )
 @click.option(
     "-o",

@@ -17,7 +17,7 @@ from turnlog.errors import UsageError
 )
 @click.option("--in-place", is_flag=True, help="Change the session itself; `turnlog undo` restores the original.")
 @click.option("-n", "--dry-run", is_flag=True, help="Show what would be repaired, without writing anything.")
-@click.option("--force", is_flag=True, help="With --in-place, change the session even if it was written to just now.")
+@click.option("--force", is_flag=True, help="With --in-place, change the session even if it was modified just now.")
 @click.option("--title", help="Title of the new session (default: `Repair of …`).")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (see docs/json.md).")
 def repair(

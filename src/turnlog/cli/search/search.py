@@ -47,10 +47,8 @@ _MAX_CARET_CONTEXT_CHARS = 60
 @click.option(
     "--substring", metavar="TEXT", help="Find this exact text by reading all files instead of using the index."
 )
-@click.option("--regex", metavar="RE", help="Find matches of a Python regular expression by reading all files.")
-@click.option(
-    "--other", is_flag=True, help="Search the .jsonl files whose names are not session ids instead of the sessions."
-)
+@click.option("--regex", metavar="RE", help="Find matches for a Python regular expression by reading all files.")
+@click.option("--other", is_flag=True, help="Instead of sessions, search .jsonl files whose names are not session ids.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (see docs/json.md).")
 def search(
     words: tuple[str, ...],

@@ -36,9 +36,7 @@ _MIN_PROJECT_CELLS, _MAX_PROJECT_CELLS = 8, 24
 @click.option(
     "-a", "--all", "everything", is_flag=True, help="List everything, including files without a conversation."
 )
-@click.option(
-    "--other", is_flag=True, help="List the .jsonl files whose names are not session ids instead of the sessions."
-)
+@click.option("--other", is_flag=True, help="Instead of sessions, list .jsonl files whose names are not session ids.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (see docs/json.md).")
 def ls(project: str | None, limit: int | None, number: int, everything: bool, other: bool, as_json: bool) -> None:
     """List the sessions on this machine, newest first.

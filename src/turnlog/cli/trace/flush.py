@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 def flush(names: tuple[str, ...], quarantined: bool, wait: float, as_json: bool) -> int:
     """Send the spans in the outbox now.
 
-    turnlog tries every server again immediately, even if it failed before and the next attempt is not due yet. Spans
-    that can't be sent are kept in the outbox, and the exit status is 1.
+    Every server is tried immediately, even if an earlier attempt failed and the next one is not due yet. Spans that
+    can't be sent are kept in the outbox, and the exit status is 1.
 
     \b
     Examples:

@@ -20,7 +20,7 @@ import click
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the spans with all attributes as JSON (see docs/json.md).")
 def show(session: str, turn: int | None, nest: bool, content: str, as_json: bool) -> None:
-    """Show the spans of a session as a tracing backend would, as one tree per turn.
+    """Show a session's spans as a tracing backend would, with one tree per turn.
 
     The output includes every span, whether it has been sent or not. Nothing is sent, and you don't need a target.
     SESSION is a path, an id, an id prefix, a title, or `last` (the most recent session).

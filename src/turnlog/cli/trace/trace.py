@@ -8,7 +8,7 @@ from turnlog.cli.group import LazyGroup
 from turnlog.cli.table import CommandRow
 
 TRACE_COMMANDS = {
-    "show": CommandRow(".trace.show", "Show the spans of a session, as one tree per turn."),
+    "show": CommandRow(".trace.show", "Show a session's spans, with one tree per turn."),
     "backfill": CommandRow(".trace.backfill", "Send existing sessions to the tracing backends."),
     "status": CommandRow(".trace.status", "Show what was sent to each target and what is waiting."),
     "flush": CommandRow(".trace.flush", "Send the spans in the outbox now."),

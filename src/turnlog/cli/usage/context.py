@@ -1,4 +1,4 @@
-"""`turnlog context`: show what fills the context window of a session."""
+"""`turnlog context`: show what fills a session's context window."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @click.option("-t", "--turn", type=click.IntRange(min=1), metavar="N", help="Show only what this turn added.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (see docs/json.md).")
 def context(session: str, branch: str | None, turn: int | None, as_json: bool) -> None:
-    """Show what fills the context window of a session, and what you could strip.
+    """Show what fills a session's context window and what you could strip.
 
     The report covers the conversation that Claude Code would resume now: after a compaction, the summary and everything
     since then. The fill level is measured, because every answer records it. The sizes of the parts are estimated from

@@ -21,10 +21,10 @@ from turnlog.store.usage.groupings import GROUPINGS
 @click.option(
     "--timezone",
     metavar="ZONE",
-    help="Time zone in which days start, such as Europe/Berlin or +02:00 (default: local).",
+    help="Time zone for dates, such as Europe/Berlin or +02:00 (default: local).",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (see docs/json.md).")
-@click.option("--csv", "as_csv", is_flag=True, help="Print CSV, without a line for the total.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV, without the total.")
 def usage(
     kind: str,
     since: str | None,

@@ -12,7 +12,8 @@
     session.messages, session.calls, session.graph, session.usage
     session.conversation().messages                             # what the client would send if resumed now
 
-docs/python.md shows all functions, docs/json.md the fields of their values. Nothing is imported before it is used.
+docs/python.md describes every function, and docs/json.md describes the fields of the returned values. Modules are
+imported only when they are first used.
 """
 
 from __future__ import annotations

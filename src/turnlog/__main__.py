@@ -1,7 +1,7 @@
 """The program `turnlog`.
 
-Nothing but the version is loaded here: `turnlog --version` costs hardly more than a bare interpreter, and
-`turnlog statusline` not much more.
+Only the version is loaded here: `turnlog --version` takes hardly longer than starting the bare interpreter, and
+`turnlog statusline` only slightly longer.
 """
 
 import gc
@@ -9,7 +9,7 @@ import sys
 
 
 def main() -> int:
-    """Run the program with the words of the command line and return its exit status."""
+    """Run the program with the command-line arguments and return its exit status."""
     words = sys.argv[1:]
     if words in (["--version"], ["-V"]) and _print_version():
         return 0
@@ -51,9 +51,9 @@ def _print_version() -> bool:
 
 
 def _forget_current_folder() -> None:
-    """Take the current folder off the path: `python -m` puts it first, and a stranger's folder may hold modules.
+    """Remove the current folder from the path: `python -m` puts it first, and it may contain untrusted modules.
 
-    It stays if it is where turnlog itself comes from.
+    The folder is kept if turnlog itself was loaded from it.
     """
     import os
 

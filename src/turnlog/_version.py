@@ -1,3 +1,3 @@
-"""The version, alone in its module so that `turnlog --version` loads nothing else."""
+"""The version, in a module of its own so that `turnlog --version` loads nothing else."""
 
 __version__ = "0.2.0"

@@ -1,1 +1,1 @@
-"""A console client that runs a loop around the Messages API and writes sessions in Claude Code's format."""
+"""A console client that runs an agent loop on the Messages API and writes sessions in Claude Code's format."""

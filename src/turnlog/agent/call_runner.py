@@ -1,10 +1,10 @@
 """Runs the calls in an answer: each is checked, allowed or refused, run, and recorded.
 
-Calls that change nothing run in parallel; any other call runs alone, after the calls before it and before those after
-it. The thread of the turn asks for permission in the order of the calls.
+Calls that change nothing run in parallel; any other call runs on its own, after all earlier calls and before all later
+ones. The turn's thread asks for permission in the order of the calls.
 
-A call runs in the folder in which it was checked: other calls may change the folder in between, and a call allowed in
-one folder may be harmful in another.
+Each call runs in the folder in which it was checked: other calls may change the folder in the meantime, and a call that
+is allowed in one folder may be harmful in another.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class PendingCall(NamedTuple):
 
 
 class Admission(NamedTuple):
-    """A call with its tool and the folder in which it was checked, or its refusal."""
+    """A call with either its tool and the folder in which it was checked, or its refusal."""
 
     call: PendingCall
     place: Workspace
@@ -53,7 +53,7 @@ class Admission(NamedTuple):
 
 
 class TurnHalted(Exception):
-    """Raised when the person ends the turn; every call has a result nevertheless."""
+    """Raised when the person ends the turn; by then, every call has a result."""
 
     def __init__(self, results: Sequence[Object]) -> None:
         super().__init__("halted")
@@ -84,7 +84,7 @@ class CallRunner:
     def run_calls(self, calls: Sequence[PendingCall], tools: Mapping[str, Tool], cancel: Cancel) -> list[Object]:
         """Run the calls of one answer and return their results as blocks, in the order of the calls.
 
-        Raises TurnHalted, after every call has a result, if the person stopped the turn or refused a call without
+        Raises TurnHalted, once every call has a result, if the person stopped the turn or refused a call without giving
         instructions.
         """
         results: dict[str, CallResult] = {}
@@ -129,7 +129,7 @@ class CallRunner:
         return self._permit(Admission(call, place, tool), tool)
 
     def _permit(self, admission: Admission, tool: Tool) -> Admission:
-        """Return the call if it may run, with its refusal if not."""
+        """Return the admission unchanged if the call may run, otherwise with a refusal."""
         call, place = admission.call, admission.place
         decision = self._setup.guard.decide(call.name, call.arguments, place)
         if decision.verdict == "allow":
@@ -165,7 +165,7 @@ class CallRunner:
     def _run_in_parallel(
         self, admitted: list[tuple[PendingCall, Tool, Workspace]], cancel: Cancel, results: dict[str, CallResult]
     ) -> None:
-        """Run calls in parallel and record the results in the order of the calls, as in the next request."""
+        """Run calls in parallel and record the results in call order, as in the next request."""
         folders = [place.cwd for _, _, place in admitted]
         for (call, _, place), before, outcome in zip(
             admitted, folders, self._iterate_outcomes(admitted, cancel), strict=True

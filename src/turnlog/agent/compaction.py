@@ -1,7 +1,8 @@
 """Makes room in the context window: clears old results first and, if that is not enough, summarizes everything.
 
-The summary request is the conversation with one more message, so that the prompt cache works. If the API says that it
-is too long, the request is repeated with less and less: without results, then with the newer half, then a quarter.
+The summary request is the conversation plus one message so that the prompt cache can be used. If the API rejects the
+request as too long, it is repeated with less and less: first without results, then with only the newer half, then with
+a quarter.
 """
 
 from __future__ import annotations
@@ -64,12 +65,12 @@ def is_too_long_error(error: Exception) -> bool:
 
 
 def is_compaction_due(setup: AgentSetup, conversation: AgentConversation) -> bool:
-    """Return whether the window is full enough to compact the conversation."""
+    """Return whether the window is full enough that the conversation should be compacted."""
     return conversation.used + _estimate_added_tokens(conversation) >= setup.compact_at * get_window_tokens(setup)
 
 
 def _estimate_added_tokens(conversation: AgentConversation) -> int:
-    """Estimate the tokens since the last answer, which the API has not counted yet."""
+    """Estimate the tokens added since the latest answer, which the API has not counted yet."""
     last = conversation.messages[-1] if conversation.messages else {"role": "assistant"}
     return sum(map(_count_block_chars, last["content"])) // _CHARS_PER_TOKEN if last["role"] == "user" else 0
 
@@ -87,16 +88,12 @@ def get_window_tokens(setup: AgentSetup) -> int:
 
 
 class RequestBuilder(Protocol):
-    """Builds the loop's next request."""
-
     def __call__(self, further: str = "", conversation: AgentConversation | None = None) -> ModelRequest:
-        """Build the request; `further` is an additional question that is not part of the conversation."""
+        """Build the request; `further` is an extra question that does not become part of the conversation."""
         ...
 
 
 class Compactor(NamedTuple):
-    """Makes room in the context window of a conversation."""
-
     setup: AgentSetup
     record: SessionRecord
     conversation: AgentConversation
@@ -105,7 +102,7 @@ class Compactor(NamedTuple):
     build_request: RequestBuilder
 
     def clear_old_results(self) -> bool:
-        """Clear old results; return whether that frees enough to continue without a summary."""
+        """Clear old results; return whether that frees enough room to continue without a summary."""
         conversation = self.conversation
         old = conversation.list_uncleared_results()[:-_MIN_KEPT_RESULTS]
         freed = sum(map(_count_block_chars, old)) // _CHARS_PER_TOKEN
@@ -135,7 +132,7 @@ class Compactor(NamedTuple):
         return ConversationCompacted(trigger, before, summary)
 
     def _request_summary(self, prompt: str, cancel: Cancel) -> ModelAnswer:
-        """Ask the model for a summary of the conversation, or of as much as fits its window."""
+        """Ask the model for a summary of the conversation, or of as much of it as fits in the window."""
         shortened = self.conversation.iterate_shorter()
         conversation: AgentConversation | None = self.conversation
         while True:
@@ -147,7 +144,7 @@ class Compactor(NamedTuple):
                     raise
 
     def ask_with_more_room(self, ask: Callable[[], ModelAnswer], cancel: Cancel) -> ModelAnswer:
-        """Repeat a request that was too long, after clearing old results or, if that is not enough, summarizing."""
+        """Repeat a request that was too long after clearing old results or, if that is not enough, summarizing."""
         if self.clear_old_results():
             try:
                 return ask()

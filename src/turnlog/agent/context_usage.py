@@ -14,7 +14,7 @@ _CHARS_PER_TOKEN = 4
 
 
 class ContextUsage(NamedTuple):
-    """How full the context window is, and with what."""
+    """How full the context window is, and what fills it."""
 
     parts: list[tuple[str, int]]
     """Names and tokens, estimated from characters and scaled to the exact total if it is known."""
@@ -25,7 +25,7 @@ class ContextUsage(NamedTuple):
 
 
 def measure_context(setup: AgentSetup, conversation: AgentConversation, request: ModelRequest) -> ContextUsage:
-    """Measure what fills the context window now."""
+    """Measure what currently fills the context window."""
     sizes = {"system prompt": _count_json_chars(request.system), "tools": _count_json_chars(request.tools)}
     sizes["memory and surroundings"] = _count_json_chars(conversation.preface)
     for message in conversation.messages:

@@ -1,7 +1,7 @@
-"""The conversation as the model sees it: messages that only grow at the end, so that the prompt cache works.
+"""The conversation as the model sees it: messages are only added at the end so that the prompt cache can be used.
 
-Text from the client (project memory, reminders) is part of the user messages too: before the first prompt (`preface`)
-or after the last message. Cache marks are added when the messages are sent.
+Text from the client (project memory, reminders) is also part of the user messages: either before the first prompt
+(`preface`) or after the latest message. Cache marks are added when the messages are sent.
 """
 
 from __future__ import annotations
@@ -47,16 +47,16 @@ class AgentConversation:
 
     @property
     def messages(self) -> Sequence[Object]:
-        """All messages, without the preface and cache marks."""
+        """All messages, without the preface and without cache marks."""
         return self._messages
 
     def add_user_content(self, content: MessageContent) -> None:
-        """Add text from a person or the client; directly after results, it joins their message."""
+        """Add text from a person or the client; directly after results, the text joins their message."""
         self.drop_open_server_calls()
         self._append_content("user", to_blocks(content))
 
     def add_answer(self, content: Iterable[Object], model: str) -> None:
-        """Add the model's answer, without thinking at its end, which the API would reject."""
+        """Add the model's answer without any thinking at its end, which the API would reject."""
         blocks = drop_final_thinking(dict(block) for block in content if not _is_empty_text(block))
         self._thought_by.update(
             {get_thinking_signature(block): model for block in blocks if block.get("type") in _THINKING_TYPES}
@@ -64,11 +64,11 @@ class AgentConversation:
         self._append_content("assistant", blocks)
 
     def add_results(self, results: Iterable[Object]) -> None:
-        """Add the results of one answer's calls, in the order of the calls."""
+        """Add the results of the calls in one answer, in call order."""
         self._append_content("user", [dict(block) for block in results])
 
     def drop_open_server_calls(self) -> None:
-        """Drop the server's own calls that have no result: the answer will not continue."""
+        """Drop calls to the server's own tools that have no result, since the answer will not continue."""
         last = self._messages[-1] if self._messages else {}
         if last.get("role") == "assistant" and (open_calls := find_open_server_calls(last["content"])):
             del self._messages[-1]
@@ -84,7 +84,7 @@ class AgentConversation:
         self.used = 0
 
     def iterate_shorter(self) -> Iterator[AgentConversation]:
-        """Yield ever shorter versions: without results, then the newer half, a quarter …; never a single message."""
+        """Yield ever shorter versions: without results, then the newer half, a quarter …; never one message alone."""
         results = self.cleared | {str(block.get("tool_use_id")) for block in self.list_uncleared_results()}
         answers = [place for place, message in enumerate(self._messages) if message["role"] == "assistant"]
         messages: list[MessageBlock] = self._messages
@@ -108,7 +108,7 @@ class AgentConversation:
         return ConversationMessages(self._settled, rest)
 
     def _freeze_old_messages(self, model: str) -> None:
-        """Keep the messages whose form is final: all before the last two user messages."""
+        """Cache the messages whose form is final: all those before the last two user messages."""
         key = (model, len(self.cleared), len(self.preface))
         if key != self._settled_for:
             self._settled, self._settled_for = [], key
@@ -160,7 +160,7 @@ def to_blocks(content: MessageContent) -> list[MessageBlock]:
 
 
 def drop_final_thinking(content: Iterable[MessageBlock]) -> list[MessageBlock]:
-    """Return an answer without thinking at its end; empty if it was only thinking."""
+    """Return an answer without any thinking at its end; empty if the answer consists only of thinking."""
     blocks = list(content)
     while blocks and blocks[-1].get("type") in _THINKING_TYPES:
         blocks.pop()
@@ -174,7 +174,7 @@ def find_open_server_calls(content: Sequence[Object]) -> list[Object]:
 
 
 def can_send_block(block: Object, thought_by: Mapping[str, str], model: str) -> bool:
-    """Return whether a block may be sent to a model: thinking is only valid for the model that wrote it."""
+    """Return whether a block may be sent to a model: a thinking block is valid only for the model that wrote it."""
     if block.get("type") not in _THINKING_TYPES:
         return True
     signer = thought_by.get(get_thinking_signature(block), model)
@@ -200,7 +200,7 @@ def _is_empty_text(block: Object) -> bool:
 
 
 def _add_cache_mark(content: Sequence[MessageBlock]) -> list[MessageBlock]:
-    """Mark the end of the content as a point where the API may cache."""
+    """Mark the end of the content as a point up to which the API may cache the request."""
     if not content or content[-1].get("type") in _THINKING_TYPES:
         return list(content)
     return [*content[:-1], {**content[-1], "cache_control": _CACHE_MARK}]

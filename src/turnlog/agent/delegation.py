@@ -1,4 +1,4 @@
-"""Runs sub-agents: the same loop with its own conversation, record and tools."""
+"""Runs sub-agents: each uses the same loop with its own conversation, record and tools."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class InnerLoop(Protocol):
     """The usage of its last answer."""
 
     def run_to_rest(self, cancel: Cancel) -> TurnEnded:
-        """Run until the sub-agent has its report."""
+        """Run until the sub-agent has produced its report."""
         ...
 
 
 class InnerLoopStarter(Protocol):
-    """Builds the loop of a sub-agent, which shares files, shells and the person with its parent."""
+    """Builds a sub-agent's loop, which shares files, shells and the person with its parent."""
 
     def __call__(
         self,
@@ -120,7 +120,7 @@ class Delegation(NamedTuple):
 
 
 def _build_report(agent_id: str, prompt: str, text: str, milliseconds: int, uses: int, usage: Object) -> CallResult:
-    """Build the result of a Task call; as in Claude Code, the tokens are those of the last answer."""
+    """Build the result of a Task call; as in Claude Code, the token counts are those of the latest answer."""
     report = {"type": "text", "text": text or "(no report)"}
     hint = {"type": "text", "text": f"agentId: {agent_id}"}
     structured = {

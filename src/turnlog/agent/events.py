@@ -1,6 +1,6 @@
-"""The events of a turn, for the console, print mode and tests.
+"""The events in a turn, for the console, print mode and tests.
 
-The loop writes to disk before it sends the event, so that what is shown is already stored.
+The loop writes to disk before it sends the event, so anything shown has already been stored.
 """
 
 from __future__ import annotations
@@ -80,13 +80,13 @@ class ConversationCompacted(Struct, frozen=True):
 
 
 class WarningIssued(Struct, frozen=True):
-    """A warning for the person: a retry, a limit, an ignored setting."""
+    """A warning for the person, for example about a retry, a limit or an ignored setting."""
 
     text: str
 
 
 class TurnEnded(Struct, frozen=True):
-    """The turn ended, by itself or not."""
+    """The turn ended, whether or not it was completed."""
 
     reason: str
     """`finished`, `interrupted`, `max_turns`, `budget`, `error`."""

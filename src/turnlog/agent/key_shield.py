@@ -1,4 +1,4 @@
-"""Keeps the client's API keys out of reach of the commands it runs; process memory only on Linux.
+"""Keeps the client's API keys out of reach of the commands that it runs; process memory is protected only on Linux.
 
 A command runs as the same user as the client, so three routes to the key must be closed before the first command
 starts:
@@ -7,7 +7,7 @@ starts:
     /proc/<pid>/mem, ptrace         the process becomes non-dumpable, which only CAP_SYS_PTRACE overrides
     CAP_SYS_PTRACE                  root has it: children can no longer get it, but this process keeps it
 
-Each step is independent: if the system refuses one, the others still apply. docs/permissions.md describes the limits.
+Each step is independent: if the system rejects one, the others still apply. docs/permissions.md describes the limits.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _STAT_ARG_START, _STAT_ENV_END = 45, 48
 
 
 def build_child_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables for a child process, without the client's own and any that contain one of its keys."""
+    """Return a child process's variables, omitting the client's own and any that contain one of its keys."""
     keys = _list_key_values(environ)
     return {
         name: value
@@ -41,7 +41,7 @@ def build_child_environment(environ: Mapping[str, str]) -> dict[str, str]:
 def shield_keys(environ: Mapping[str, str], arguments: Iterable[str] = ()) -> None:
     """Hide the client's variables and some arguments from child processes; call it before any thread starts.
 
-    It changes the whole process and can't be undone, so only the program itself calls it.
+    The change affects the whole process and can't be undone, so only the program itself calls this function.
     """
     if sys.platform != "linux":
         return
@@ -60,7 +60,7 @@ def _list_key_values(environ: Mapping[str, str]) -> list[str]:
 
 
 def _overwrite_start_memory(ctypes: Any, texts: Iterable[str]) -> None:
-    """Overwrite strings in the memory where the kernel put the arguments and variables of this process."""
+    """Overwrite strings in the memory where the kernel placed this process's arguments and variables."""
     import os
 
     try:

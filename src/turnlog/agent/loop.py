@@ -1,6 +1,6 @@
 """The loop: ask the model, run its calls, return the results, and repeat until it makes no more calls.
 
-Everything is on disk before an event reports it. An API error, a limit or an interrupt ends the turn, never the
+Everything is on disk before an event reports it. An API error, a limit or an interrupt ends the turn but never the
 program.
 """
 
@@ -62,7 +62,7 @@ EventWatcher = Callable[[TurnEvent], None]
 
 
 class AgentLoop:
-    """Runs one actor: the session itself, or a sub-agent."""
+    """Runs one actor, which is either the session itself or a sub-agent."""
 
     def __init__(
         self,
@@ -111,7 +111,7 @@ class AgentLoop:
         return self.run_to_rest(cancel)
 
     def run_to_rest(self, cancel: Cancel) -> TurnEnded:
-        """Continue from the last message until the model stops."""
+        """Continue from the latest message until the model stops."""
         began, requests, text, reason = time.monotonic(), 0, "", "finished"
         try:
             for requests, text in enumerate(self._iterate_steps(cancel), 1):  # noqa: B007 - only the last values matter
@@ -162,7 +162,7 @@ class AgentLoop:
             self.conversation.add_user_content(CONTINUE_INSTRUCTION)
 
     def _prepare_request(self, cancel: Cancel, *, is_first: bool) -> None:
-        """Make room in the window, and tell the model about finished background commands and changed files."""
+        """Make room in the window, and inform the model about finished background commands and changed files."""
         if not is_first:
             self._make_room(cancel)
         for text in self.shared.collect_news() if self._agent is None else ():
@@ -170,7 +170,7 @@ class AgentLoop:
             self.conversation.add_user_content(text)
 
     def _record_halt(self, halted: TurnHalted) -> None:
-        """Record that the person stopped the turn during calls; the model is told with the next prompt."""
+        """Record that the person stopped the turn while calls were running; the model is told with the next prompt."""
         self.conversation.add_results(halted.results)
         self.record.write_interruption(for_tool=True)
         self.conversation.add_user_content(INTERRUPTED_CALL_TEXT)
@@ -178,11 +178,11 @@ class AgentLoop:
     # -- requests
 
     def list_tools(self) -> dict[str, Tool]:
-        """Return the tools that are not denied, in their order."""
+        """Return the tools that are not denied, in order."""
         return {name: tool for name, tool in self._tools.items() if not self.setup.guard.is_hidden(name)}
 
     def build_request(self, further: str = "", conversation: AgentConversation | None = None) -> ModelRequest:
-        """Build the next request; `further` is an additional question that is not part of the conversation."""
+        """Build the next request; `further` is an extra question that does not become part of the conversation."""
         source = conversation or self.conversation
         tools = [
             {"name": name, "description": tool.description, "input_schema": dict(tool.schema)}
@@ -201,7 +201,7 @@ class AgentLoop:
         )
 
     def _request_with_recovery(self, cancel: Cancel) -> ModelAnswer:
-        """Request an answer; if the API says the request is too long, shorten the conversation and try again."""
+        """Request an answer; if the API rejects the request as too long, shorten the conversation and try again."""
         try:
             return self._request_answer(cancel)
         except RequestRejected as error:
@@ -211,7 +211,7 @@ class AgentLoop:
         return self._create_compactor().ask_with_more_room(partial(self._request_answer, cancel), cancel)
 
     def _request_answer(self, cancel: Cancel) -> ModelAnswer:
-        """Request an answer and record it block by block when it is complete, or the part that arrived."""
+        """Request an answer and record it block by block once it ends; if it is interrupted, record its text."""
         assembler, start = AnswerAssembler(), time.monotonic()
         try:
             for event in self.setup.model.stream(self.build_request(), cancel):
@@ -232,9 +232,10 @@ class AgentLoop:
         return answer
 
     def _write_answer(self, answer: ModelAnswer) -> None:
-        """Record an answer; what follows a pause belongs to the answer before, as both clients send it.
+        """Record an answer; after a pause, add to the previous answer, as both clients do in requests.
 
-        The server's own calls without a result are held back: nothing could continue the session from there.
+        Calls to the server's own tools without a result are held back, because the session could not be continued from
+        them.
         """
         before, is_paused = self._paused, answer.stop_reason == PAUSED_STOP_REASON and not answer.calls
         if before:
@@ -275,7 +276,7 @@ class AgentLoop:
                 self.tell(WarningIssued(f"the conversation could not be summarized: {error}"))
 
     def compact(self, instructions: str, cancel: Cancel) -> ConversationCompacted:
-        """Replace the conversation with a summary on the person's request."""
+        """Replace the conversation with a summary at the person's request."""
         event = self._create_compactor().replace_with_summary("manual", instructions, cancel)
         self.tell(event)
         return event
@@ -284,7 +285,6 @@ class AgentLoop:
         return Compactor(self.setup, self.record, self.conversation, self.spent, self.tell, self.build_request)
 
     def measure_context(self) -> ContextUsage:
-        """Measure what fills the context window."""
         return measure_context(self.setup, self.conversation, self.build_request())
 
     def encode_next_request(self) -> Mapping[str, Any]:
@@ -294,7 +294,7 @@ class AgentLoop:
     # -- services for tools
 
     def ask(self, question: Question) -> Object | None:
-        """Ask the person; approval of a plan ends plan mode."""
+        """Ask the person a question; if they approve a plan, plan mode ends."""
         answer = self._person.answer(question)
         if question.kind == "plan" and answer and answer.get("approved"):
             chosen = [mode for mode in PERMISSION_MODES if mode == answer.get("mode")]
@@ -322,7 +322,7 @@ class AgentLoop:
         )
 
     def consult(self, system: str, prompt: str, cancel: Cancel, tools: Sequence[Object] = ()) -> Sequence[Object]:
-        """Ask the small model outside the conversation."""
+        """Ask the small model a question outside the conversation."""
         limit = min(8192, get_max_output_tokens(self.setup.small, self.setup.environ))
         conversation, blocks = AgentConversation([{"role": "user", "content": prompt}]), list[Object]()
         for _ in range(1 + _MAX_PAUSES):
@@ -356,7 +356,7 @@ class AgentLoop:
 
 
 class SharedState:
-    """State that all actors in a session share."""
+    """State shared by all actors in a session."""
 
     def __init__(self, folder: Path) -> None:
         self.files = SeenFiles()
@@ -364,7 +364,7 @@ class SharedState:
         self.todos: list[Object] = []
 
     def collect_news(self) -> Iterator[str]:
-        """Yield notices for the model about background commands and changed files, each once."""
+        """Yield notices for the model about background commands and changed files, each only once."""
         yield from self.shells.take_notices()
         if self.files.list_written():
             from turnlog.agent.tools.file_changes import describe_file_changes

@@ -1,4 +1,4 @@
-"""Model names and their aliases, which mean the newest model in a family."""
+"""Model names and their aliases, each of which stands for the newest model in a family."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def choose_model(names: tuple[str | None, ...], aliases: Mapping[str, str]) -> s
 
 
 def choose_small_model(environ: Mapping[str, str], aliases: Mapping[str, str]) -> str:
-    """Return the model for side tasks."""
+    """Return the model that is used for side tasks."""
     return environ.get("ANTHROPIC_SMALL_FAST_MODEL") or aliases.get(SMALL_FAMILY, SMALL_FAMILY)
 
 

@@ -1,4 +1,4 @@
-"""The person at the other end, who answers questions during a turn."""
+"""The person who answers questions during a turn."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class Person(Protocol):
         ...
 
     def answer(self, question: Question) -> Mapping[str, Any] | None:
-        """Ask a question, or for approval of a plan; None if they decline."""
+        """Ask a question, or ask for approval of a plan; None if the person declines."""
         ...
 
 
 class Nobody:
-    """The absent person of print mode."""
+    """Stands in for the person in print mode, where nobody can answer."""
 
     def permit(
         self, name: str, arguments: Mapping[str, Any], decision: Decision, agent: str | None

@@ -83,7 +83,7 @@ class StartedSession(NamedTuple):
 
 
 class SessionStarter:
-    """Starts sessions in a folder of this machine."""
+    """Starts sessions in a folder on this machine."""
 
     def __init__(
         self, cwd: Path, data: Path, environ: Mapping[str, str] | None = None, model: Model | None = None
@@ -104,12 +104,12 @@ class SessionStarter:
 
     @property
     def is_trusted(self) -> bool:
-        """Whether the person marked the folder as trusted."""
+        """Whether the person has marked the folder as trusted."""
         return is_trusted_folder(self.cwd, self.config_dir)
 
     @property
     def key_source(self) -> str:
-        """The variable with the API key, as print mode reports it."""
+        """The name of the variable that contains the API key, as print mode reports it."""
         names = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
         return next((name for name in names if self.environ.get(name)), "none")
 
@@ -136,7 +136,7 @@ class SessionStarter:
         return StartedSession(loop, owner, warnings, found)
 
     def find_missing_guards(self, options: StartOptions) -> list[UnsupportedFeature]:
-        """Return guards that can't run; `begin_session` refuses to start unless the options ignore them."""
+        """Return guards that can't run; `begin_session` does not start unless the options ignore them."""
         return [
             one for one in find_unsupported(self._load_settings(options), self.cwd, self.config_dir) if one.is_guard
         ]
@@ -270,12 +270,12 @@ class SessionStarter:
 
 
 def derive_start_options(options: StartOptions, resume: str | None = None) -> StartOptions:
-    """Return the same options for another session: a new one, or the one to resume."""
+    """Return the same options for a different session: a new one or the one to resume."""
     return options._replace(resume=resume, is_continued=False, is_forked=False, session_id=None)
 
 
 def _recall_seen_file(shared: SharedState, seen: SeenFile) -> None:
-    """Tell the tools which file contents the model knows: the current ones, unless the file was written since."""
+    """Record what the model knows of a file: its current content, unless the file has been written since then."""
     path = Path(seen.path)
     try:
         status = path.stat()

@@ -4,11 +4,11 @@
     local     .claude/settings.local.json        project   .claude/settings.json
     user      <config>/settings.json
 
-Lists from all layers are joined; for other values the highest layer wins. A file that can't be read, or whose deny or
-ask rules can't be read, prevents the start, so that no prohibition is lost (Claude Code continues without the file).
-Other malformed values are ignored with a warning, and unknown ones are ignored. The project's own files (local and
-project) come with a checkout: until the folder is trusted, they can forbid but not allow, and their other values have
-no effect.
+Lists from all layers are joined; for other values, the highest layer takes precedence. If a file, or its deny or ask
+rules, can't be read, turnlog does not start, so that no prohibition is lost (Claude Code continues without the file).
+Other malformed values are ignored with a warning; unknown keys are ignored silently. The project's own files (local and
+project) come with a checkout: until the folder is trusted, they can forbid actions but not allow them, and their other
+values have no effect.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Settings(Struct, frozen=True):
     warnings: list[str] = []
 
     def list_rules(self, kind: RuleKind) -> list[WrittenRule]:
-        """Return the rules of one kind, with the layer of each."""
+        """Return the rules of one kind, each with its layer."""
         layers: Sequence[SettingsLayer] = self.list_trusted_layers() if kind == "allow" else self.layers
         managed = [layer for layer in layers if layer.name == "managed"]
         if kind == "allow" and any(layer.values.get("allowManagedPermissionRulesOnly") is True for layer in managed):
@@ -93,7 +93,7 @@ class Settings(Struct, frozen=True):
         return None
 
     def may_bypass_permissions(self) -> bool:
-        """Return whether the mode bypassPermissions may be used."""
+        """Return whether the bypassPermissions mode may be used."""
         values = (self._get_permissions(layer).get("disableBypassPermissionsMode") for layer in self.layers)
         return "disable" not in values
 
@@ -119,12 +119,12 @@ class Settings(Struct, frozen=True):
         return None
 
     def with_flags(self, values: Mapping[str, Any], root: Path) -> Settings:
-        """Return the same settings with values that were set later."""
+        """Return the same settings with the given values on top."""
         layer = SettingsLayer("flags", "the answers in this session", values, root)
         return Settings((layer, *self.layers), self.is_trusted, self.warnings)
 
     def list_trusted_layers(self) -> list[SettingsLayer]:
-        """Return the layers that take effect: the project's own only if the folder is trusted."""
+        """Return the layers that take effect; those of the project are included only if the folder is trusted."""
         return [layer for layer in self.layers if self.is_trusted or layer.name not in _PROJECT_LAYERS]
 
     def _get_permissions(self, layer: SettingsLayer) -> Mapping[str, Any]:
@@ -160,7 +160,7 @@ def load_settings(
     flags: Sequence[str | Mapping[str, Any] | SettingsLayer] = (),
     managed: Path | None = None,
 ) -> Settings:
-    """Read all layers for a folder; a flag is a path, JSON text, values, or a layer that was already read."""
+    """Read all layers for a folder; a flag is a path, JSON text, values, or a layer that has already been read."""
     managed = managed or find_managed_file()
     layers = [_read_layer_file("managed", path, root) for path in [*_list_managed_additions(managed), managed]]
     layers += [flag if isinstance(flag, SettingsLayer) else read_flag_layer(flag, root) for flag in reversed(flags)]
@@ -194,7 +194,7 @@ def _read_layer_file(name: str, path: Path, root: Path) -> SettingsLayer | None:
 
 
 def _read_values(read: Callable[[], bytes]) -> Mapping[str, Any] | str | None:
-    """Parse settings, or return a description of what is wrong with them; None if there is no file."""
+    """Parse settings, or return a description of what is wrong with them; None if the file does not exist."""
     try:
         values = decode_settings(read())
     except (FileNotFoundError, NotADirectoryError):
@@ -209,7 +209,7 @@ def _read_values(read: Callable[[], bytes]) -> Mapping[str, Any] | str | None:
 
 
 def read_flag_layer(flag: str | Mapping[str, Any], root: Path) -> SettingsLayer:
-    """Read settings from the command line; UsageError if they can't be read."""
+    """Read settings from the command line; raise UsageError if they can't be read."""
     if isinstance(flag, Mapping):
         return SettingsLayer("flags", "the command line", flag, root)
     is_text = flag.lstrip().startswith("{")
@@ -254,7 +254,7 @@ def _describe_json_error(data: bytes, error: Exception) -> str:
 
 
 def add_rules(path: Path, kind: RuleKind, rules: Sequence[str], *, root: Path) -> None:
-    """Add rules to a settings file and change nothing else in it; the file must be inside `root`."""
+    """Add rules to a settings file without changing anything else in it; the file must be inside `root`."""
 
     def add_to_list(values: Mapping[str, Any]) -> Mapping[str, Any] | None:
         permissions = values.get("permissions", {})

@@ -23,7 +23,7 @@ class TurnLimits(Struct, frozen=True):
 
 
 class AgentSetup(Struct):
-    """Everything a session needs; only the model's name and the guard's mode change while it runs."""
+    """Everything that a session needs; only the model's name and the guard's mode change while it is running."""
 
     model: Model
     name: str

@@ -1,7 +1,7 @@
 """Commands that the client runs itself: `/help`, `/clear`, `/compact` …
 
-Each returns lines to show. As in the newest Claude Code, commands that affect the model are written into the session as
-prompts, the others as remarks for people.
+Each returns the lines to show. As in the newest Claude Code, commands that affect the model are written to the session
+as prompts, and the others as remarks for people.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class CommandHost(Protocol):
         ...
 
     def resume(self, name: str) -> bool:
-        """Switch to another session; without a name the person chooses. Returns False if they don't."""
+        """Switch to a different session; without a name, the person chooses. Returns False if they don't."""
         ...
 
     def compact(self, instructions: str) -> bool:
-        """Replace the conversation with a summary; return False if it was interrupted."""
+        """Replace the conversation with a summary; return False if that was interrupted."""
         ...
 
     def leave(self) -> None:
@@ -53,7 +53,7 @@ class SlashCommand(NamedTuple):
 
 
 def run_slash_command(host: CommandHost, text: str) -> list[str] | None:
-    """Run a command, record it in the session and return its lines; None if there is no such command."""
+    """Run a command, record it in the session and return its lines; None if the command is unknown."""
     name, arguments = _split_command(text)
     if name not in SLASH_COMMANDS:
         return None
@@ -64,7 +64,7 @@ def run_slash_command(host: CommandHost, text: str) -> list[str] | None:
 
 
 def _split_command(text: str) -> tuple[str, str]:
-    """Split a command into its name and the text after it."""
+    """Split a command into its name and the text that follows."""
     name, *rest = text.strip().removeprefix("/").split(maxsplit=1)
     return name, "".join(rest)
 
@@ -98,7 +98,7 @@ class PrintCommandHost(NamedTuple):
 def run_printed_command(loop: AgentLoop, text: str, cancel: Cancel) -> tuple[str, str] | None:
     """Run a command in print mode and return its name and output; None if the text is a prompt.
 
-    An unknown command raises UsageError: sent to a model, it would be taken for a prompt.
+    An unknown command raises UsageError, since a model would treat it as a prompt.
     """
     if not is_slash_command(text):
         return None
@@ -194,7 +194,7 @@ def _run_exit(host: CommandHost, _arguments: str) -> Iterator[str]:
 
 
 def _record_command(loop: AgentLoop, name: str, arguments: str, output: str) -> None:
-    """Write a command and its output into the session and the conversation, so that the model sees both."""
+    """Write a command and its output to the session and the conversation so that the model sees both."""
     loop.record.write_local_command(name, arguments, output)
     for text in (
         written.LOCAL_COMMAND_CAVEAT,

@@ -29,7 +29,7 @@ class ModelSpending(Struct):
 
 
 class SpendingTally:
-    """The usage of one actor; a session's includes its sub-agents."""
+    """The usage of one actor; a session's usage includes that of its sub-agents."""
 
     def __init__(self, above: SpendingTally | None = None) -> None:
         self.models: dict[str, ModelSpending] = {}
@@ -43,7 +43,7 @@ class SpendingTally:
 
     @property
     def dollars(self) -> float:
-        """The cost of all models with a known price."""
+        """The total cost of all models that have a known price."""
         return sum(used.dollars for used in self.models.values())
 
     def add_answer(self, answer: ModelAnswer, milliseconds: float) -> None:
@@ -62,7 +62,7 @@ class SpendingTally:
             self._above.add_answer(answer, milliseconds)
 
     def check_limits(self, limits: TurnLimits, turns: int) -> None:
-        """Raise LimitReached if a limit is reached or can't be enforced."""
+        """Raise LimitReached if a limit has been reached or can't be enforced."""
         if limits.turns is not None and turns >= limits.turns:
             raise LimitReached("max_turns", f"Reached the maximum number of turns ({limits.turns})")
         if limits.dollars is None:
@@ -75,7 +75,7 @@ class SpendingTally:
 
 
 def count_priced_tokens(usage: Mapping[str, Any]) -> PricedTokens:
-    """Convert the API's usage into tokens by price."""
+    """Convert the API's usage into token counts by price category."""
 
     def number(name: str, of: Mapping[str, Any] = usage) -> int:
         value = of.get(name)
@@ -98,5 +98,5 @@ def count_priced_tokens(usage: Mapping[str, Any]) -> PricedTokens:
 
 
 def count_window_tokens(usage: Mapping[str, Any]) -> int:
-    """Return how many tokens of the window a request and its answer take."""
+    """Return how many tokens of the window a request and its answer occupy."""
     return sum(count_priced_tokens(usage)[:5])  # without web searches, which are not tokens

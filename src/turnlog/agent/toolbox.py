@@ -36,7 +36,7 @@ TOOL_ORDER = ("Task", *TOOL_MODULES)
 def build_tools(
     agents: Mapping[str, AgentType], is_readonly: Callable[[str], bool], wanted: str | None = None
 ) -> dict[str, Tool]:
-    """Return all tools by name, or only those in `wanted` (`--tools`), separated by commas or spaces."""
+    """Return all tools by name, or only those listed in `wanted` (`--tools`), separated by commas or spaces."""
     names = TOOL_ORDER if wanted is None else _select_tool_names(wanted.replace(",", " ").split())
     arguments = {"Bash": (is_readonly,)}
     return {name: Task(agents) if name == "Task" else LazyTool(name, *arguments.get(name, ())) for name in names}
@@ -51,7 +51,7 @@ def _select_tool_names(wanted: Sequence[str]) -> list[str]:
 
 
 class LazyTool(DescribedTool):
-    """A tool that loads on its first call: most sessions use few tools or none."""
+    """A tool that is loaded on its first call, since most sessions use few tools or none."""
 
     def __init__(self, name: str, *constructor_args: object) -> None:
         self._name = name

@@ -1,8 +1,8 @@
-"""Types of sub-agents: built in, or defined by a person or project in `.claude/agents/*.md`.
+"""Sub-agent types: built in, or defined by a person or project in `.claude/agents/*.md`.
 
-A definition has frontmatter (`name`, `description`, `tools`, `disallowedTools`, `model`) and a body: the system prompt
-of the sub-agent. If names collide, the project's definition wins over the person's, and the person's over the
-built-in one. A definition with hooks that guard its calls is skipped, since turnlog would not run them.
+A definition has frontmatter (`name`, `description`, `tools`, `disallowedTools`, `model`) and a body, which is the
+system prompt of the sub-agent. If names collide, the project's definition wins over the person's, and the person's over
+the built-in one. A definition with hooks that guard its calls is skipped, since turnlog would not run them.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def load_agent_types(
     *,
     ignores_hooks: bool = False,
 ) -> dict[str, AgentType]:
-    """Return all sub-agent types for a folder, by name; `warn` receives a line for each skipped file."""
+    """Return all sub-agent types available in a folder, by name; `warn` receives a line for each skipped file."""
     types = {kind.name: kind for kind in BUILT_IN_AGENT_TYPES}
     places = [(config_dir, None), *((folder / ".claude", folder) for folder in _list_project_folders(cwd))]
     for place, root in places:
@@ -76,7 +76,7 @@ def load_agent_types(
 
 
 def _list_agent_files(folder: Path, root: Path | None, warn: Callable[[str], object]) -> Iterator[Path]:
-    """Yield the definition files in a folder; a project's only if inside it, so that it can't send any file."""
+    """Yield the definition files in a folder; skip those that lead outside the project, which could expose any file."""
 
     def belongs(path: Path) -> bool:
         if root is None or not leaves_folder(path, root):

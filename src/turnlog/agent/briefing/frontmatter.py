@@ -1,4 +1,4 @@
-"""Parse the frontmatter of a Markdown file: `---`, fields, `---`. Only the YAML that such files use.
+"""Parse the frontmatter of a Markdown file: `---`, fields, `---`. Supports only the YAML that such files use.
 
 name: reviewer              text, with or without quotation marks
 tools: [Read, Grep]         a list; also `Read, Grep`, or items below with `- `
@@ -16,8 +16,6 @@ _LIST_ITEM_PATTERN = re.compile(r"\s*-[ \t]+(.*)\Z")
 
 
 class FrontmatterDocument(NamedTuple):
-    """The fields and the body of a file."""
-
     fields: dict[str, str | list[str]]
     body: str
 
@@ -34,7 +32,7 @@ class FrontmatterDocument(NamedTuple):
 
 
 def split_frontmatter(text: str) -> FrontmatterDocument:
-    """Split a file into frontmatter and body; without frontmatter, everything is body."""
+    """Split a file into frontmatter and body; without frontmatter, the whole file is the body."""
     head = _FRONTMATTER_PATTERN.match(text)
     if head is None:
         return FrontmatterDocument({}, text)

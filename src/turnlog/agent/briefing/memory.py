@@ -4,12 +4,12 @@
     from the top of the tree to the working folder, in each:
         CLAUDE.md, .claude/CLAUDE.md, .claude/rules/**/*.md, CLAUDE.local.md
 
-`@path` in a file imports that file after it, up to five levels deep and each file once; in code it is plain text. A
-repository must not be able to send any file of the machine: its files count only if they are really inside the folder
-where they were found, and they import only files that are really inside the working folder, unless the person approved
-more (Claude Code asks). They also can't import or link to a file that a rule forbids reading. Links in the person's
-own config folder are allowed. A warning names each skipped file. Everything is sent in one reminder before the first
-prompt.
+`@path` in a file imports the file at that path after the importing file, up to five levels deep and each file only
+once; inside code, `@path` is plain text. A repository must not be able to send arbitrary files from the machine: its
+files are read only if they resolve to a path inside the folder where they were found, and they can import only files
+that resolve to a path inside the working folder, unless the person has approved external imports (Claude Code asks).
+They also can't import, or be links to, a file that a rule forbids reading. Links in the person's own config folder are
+allowed. A warning names each skipped file. Everything is sent in one reminder before the first prompt.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def load_memory_files(
     warn: Callable[[str], object] = lambda _: None,
     is_unreadable: Callable[[Path], bool] = lambda _: False,
 ) -> list[MemoryFile]:
-    """Return all instructions for a folder in the order in which they are sent; `warn` receives skipped files."""
+    """Return all instructions for a folder in sending order; `warn` receives a line for each skipped file."""
     search = _MemorySearch(cwd, home or Path.home(), external, warn, is_unreadable)
     memory = [*search.read_file(config_dir / "CLAUDE.md", "user")]
     for folder in (*reversed(cwd.parents), cwd):
@@ -91,7 +91,7 @@ def render_memory_reminder(files: list[MemoryFile]) -> str:
 
 
 class _MemorySearch:
-    """Reads instruction files, each once."""
+    """Reads instruction files, each only once."""
 
     def __init__(
         self,
@@ -109,13 +109,13 @@ class _MemorySearch:
         self._seen: set[str] = set()
 
     def list_rules(self, folder: Path, root: Path) -> list[Path]:
-        """Return the rule files in a folder; a folder that leads outside the project is not searched."""
+        """Return the rule files in a folder; do not search a folder that resolves to a path outside the project."""
         return (
             sorted(folder.glob("**/*.md")) if folder.is_dir() and self._is_in_project(folder, root, str(folder)) else []
         )
 
     def read_instruction_file(self, path: Path, kind: str, root: Path) -> Iterator[MemoryFile]:
-        """Yield the file at a standard place and its imports."""
+        """Yield an instruction file found at its standard path, followed by its imports."""
         if path.is_file() and self._is_in_project(path, root, str(path)):
             is_linked = Path(os.path.realpath(path)) != os.path.realpath(root) / path.relative_to(root)
             if not is_linked or self._may_read(path, str(path)):
@@ -147,7 +147,7 @@ class _MemorySearch:
                 yield from self.read_file(imported, kind, depth + 1)
 
     def _is_in_project(self, path: Path, root: Path, name: str) -> bool:
-        """Return whether a project's file or folder is inside it; warn if it exists outside."""
+        """Return whether a path resolves to a place inside the project; warn if it exists but is outside."""
         if self._external or not leaves_folder(path, root):
             return True
         if _path_exists(path):
@@ -155,7 +155,7 @@ class _MemorySearch:
         return False
 
     def _may_read(self, path: Path, name: str) -> bool:
-        """Return whether a file that a project names may be read; warn if a rule forbids it."""
+        """Return whether a file that a project refers to may be read; warn if a rule forbids it."""
         if not _path_exists(path) or not self._is_unreadable(path):
             return True
         self._warn(f"{name} leads to {os.path.realpath(path)}, which a rule forbids reading; it is not sent")
@@ -168,7 +168,7 @@ class _MemorySearch:
 
 
 def find_imports(text: str) -> list[str]:
-    """Return the paths that a text imports, in order, ignoring code."""
+    """Return the imported paths in order, ignoring those in code."""
     for code in (_FENCED_CODE_PATTERN, _INDENTED_CODE_PATTERN, _INLINE_CODE_PATTERN):
         text = re.sub(code, " ", text)
     names = (

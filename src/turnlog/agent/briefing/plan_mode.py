@@ -1,4 +1,4 @@
-"""Plan mode: reminders for the model when it starts, and when the person ends it without a plan."""
+"""Plan mode: reminders for the model when plan mode starts and when the person ends it without a plan."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ PLAN_MODE_ENDED_REMINDER = "The person has ended plan mode: changes are possible
 
 
 class PlanModeTracker:
-    """Tracks whether the model has been told about plan mode, possibly in the text before the first prompt."""
+    """Tracks whether the model has been told that plan mode is on, possibly in the text before the first prompt."""
 
     def __init__(self, loop: AgentLoop) -> None:
         self._loop = loop
         self._model_knows = loop.setup.guard.mode == "plan"
 
     def announce_change(self) -> None:
-        """Before a prompt, tell the model if the person switched plan mode on or off."""
+        """Before a prompt, tell the model if the person has switched plan mode on or off."""
         if (is_planning := self._loop.setup.guard.mode == "plan") != self._model_knows:
             text = str(build_reminder(PLAN_MODE_REMINDER if is_planning else PLAN_MODE_ENDED_REMINDER)["text"])
             self._loop.record.write_prompt(text, meta=True)
@@ -33,5 +33,5 @@ class PlanModeTracker:
         self._model_knows = is_planning
 
     def update_after_turn(self) -> None:
-        """After a turn, adopt the mode: the approval of a plan already told the model."""
+        """Record the mode after a turn: if a plan was approved, the model already knows that plan mode has ended."""
         self._model_knows = self._loop.setup.guard.mode == "plan"

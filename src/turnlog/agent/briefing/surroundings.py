@@ -1,4 +1,4 @@
-"""The surroundings of a session: folder, repository, system, and start date."""
+"""The surroundings of a session: its folder, repository, operating system and start date."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from turnlog.agent.record.git_branch import DETACHED_HEAD, read_git_branch
 def describe_surroundings(
     cwd: Path, further: Sequence[Path] = (), model: str = "", environ: Mapping[str, str] | None = None, day: str = ""
 ) -> str:
-    """Describe the surroundings for the model."""
     facts = {
         "Working folder": str(cwd),
         "Further folders": ", ".join(map(str, further)),

@@ -1,7 +1,7 @@
 """The system prompt, which contains neither times nor paths.
 
-Every request in every session sends the same bytes, so that the prompt cache works. What differs between sessions
-(project memory, folder, date) comes before the first prompt: see `memory` and `surroundings`.
+Every request in every session sends the same bytes so that the prompt cache can be used. Anything that differs between
+sessions (project memory, folder, date) is sent before the first prompt: see `memory` and `surroundings`.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ SYSTEM_GUIDE = """# Surroundings
 
 
 def build_system_prompt(replaced: str | None = None, appended: str | None = None) -> list[dict[str, Any]]:
-    """Return the system prompt as blocks; a person may replace it (`--system-prompt`) or add to it."""
+    """Return the system prompt as blocks; a person can replace it (`--system-prompt`) or add to it."""
     text = SYSTEM_GUIDE if replaced is None else replaced
     prompt = "\n\n".join(part for part in (text, appended) if part and part.strip())
     blocks = [{"type": "text", "text": part} for part in (SYSTEM_IDENTITY, prompt) if part.strip()]

@@ -1,4 +1,4 @@
-"""Reads a short answer key by key, so that Esc can cancel the question, which a line editor does not support."""
+"""Reads a short answer key by key so that Esc can cancel the question, which a line editor does not support."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ _HOW_TO_LEAVE = "Press Ctrl-C again or Ctrl-D to exit."
 
 
 class Console:
-    """A person at a terminal and the session they talk to."""
+    """A person at a terminal and the session that they are working in."""
 
     def __init__(
         self, starter: SessionStarter, options: StartOptions, screen: ConsoleScreen, keyboard: Keyboard
@@ -69,7 +69,7 @@ class Console:
         return self._session.loop
 
     def run(self, first: str | None = None) -> int:
-        """Talk until the person leaves, and return the exit status."""
+        """Run the conversation until the person leaves, and return the exit status."""
         try:
             text = first
             if first and first.strip():
@@ -118,7 +118,7 @@ class Console:
         self._plan_mode.update_after_turn()
 
     def _read_next_input(self) -> str | None:
-        """Return the text that was queued during the turn, else read a prompt; None means exit."""
+        """Return the text that was queued during the turn or, if there is none, read a prompt; None means exit."""
         if self._work.queue:
             text = self._work.queue.popleft()
             self.loop.record.write_queue_operation("dequeue")
@@ -175,7 +175,7 @@ class Console:
         return self._work.ask_in_main_thread(self._session, ask, "permission prompt")
 
     def answer(self, question: Question) -> Mapping[str, Any] | None:
-        """Ask the person a question from the model, or to approve a plan."""
+        """Ask the person a question from the model, or ask them to approve a plan."""
         ask = person_questions.ask_plan_approval if question.kind == "plan" else person_questions.ask_questions
         work, screen = self._work, self._screen
         return work.ask_in_main_thread(
@@ -191,7 +191,7 @@ class Console:
         self._switch_session(derive_start_options(self._current_options._replace(model=self.loop.setup.name)))
 
     def resume(self, name: str) -> bool:
-        """Switch to another session; return False if the person chooses none or the current one."""
+        """Switch to a different session; return False if the person chooses none or the current one."""
         name_or_path = name or choose_session(self._starter, self._work.read_answer, self._screen)
         if (
             not name_or_path
@@ -248,7 +248,7 @@ class Console:
 
 
 def describe_last_exchange(session: StartedSession) -> list[str]:
-    """Return the last prompt and the start of the last answer in a resumed session."""
+    """Return the latest prompt and the start of the latest answer in a resumed session."""
     resumed = session.resumed
     if resumed is None:
         return []

@@ -1,4 +1,4 @@
-"""The lines of a diff in a terminal: cut in results, complete in permission questions."""
+"""The lines of a diff in a terminal: shortened in results, complete in permission questions."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ _MAX_LINE_CELLS = 400
 def render_diff_lines(hunks: tuple[Hunk, ...], look: Look, longest: int | None = MAX_DIFF_LINES) -> Iterator[str]:
     """Render the lines of a diff with their numbers: added lines green, removed lines red.
 
-    `longest` limits the number of lines; None renders all of them. Carriage returns are visible unless all lines have
-    one.
+    `longest` limits the number of lines; None means no limit. Carriage returns are shown unless every line has one.
     """
     is_alike = all(text.endswith(CARRIAGE_RETURN) for hunk in hunks for text in hunk.lines)
     lines = [row for number, hunk in enumerate(hunks) for row in _number_hunk_lines(hunk, is_first=number == 0)]
@@ -43,7 +42,7 @@ def render_diff_lines(hunks: tuple[Hunk, ...], look: Look, longest: int | None =
 
 
 def wrap_to_cells(text: str, cells: int) -> list[str]:
-    """Wrap visible text into lines of at most `cells` cells without dropping a character."""
+    """Wrap visible text into lines of at most `cells` cells without dropping any characters."""
     if measure_width(text) <= cells:
         return [text]
     lines, used = [""], 0

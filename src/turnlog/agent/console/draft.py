@@ -6,7 +6,7 @@ from turnlog.agent.console.keys import BACKSPACE, CLEAR_LINE, DELETE_WORD, Key
 
 
 class InputDraft:
-    """Text that changes only at its end."""
+    """Text that can be edited only at its end."""
 
     def __init__(self) -> None:
         self.text = ""
@@ -24,6 +24,6 @@ class InputDraft:
             self.text += key.text
 
     def take_text(self) -> str:
-        """Return the text and start an empty one."""
+        """Return the text and clear the draft."""
         text, self.text = self.text, ""
         return text

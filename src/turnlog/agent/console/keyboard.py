@@ -1,8 +1,8 @@
 """The keyboard of a terminal: whole lines at the prompt, single keys during a turn.
 
-At the prompt, the system's line editor (`readline`) provides history and keeps pasted text in one piece, if it is
-available. During a turn, keys are read one by one without echo, so that Esc can stop the turn and the person can type
-ahead. Where that is not possible (Windows), Ctrl-C stops the turn, and nothing is read until it ends.
+At the prompt, the system's line editor (`readline`), if available, provides history and keeps pasted text in one piece.
+During a turn, keys are read one by one without echo so that Esc can stop the turn and the person can type ahead. Where
+that is not possible (on Windows), Ctrl-C stops the turn, and nothing is read until the turn ends.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ MAX_HISTORY_PROMPTS = 1000
 
 
 class PromptHistory:
-    """The file of past prompts, readable only by its owner."""
+    """The file of earlier prompts, readable only by its owner."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def load(self) -> list[str]:
-        """Return the newest prompts, oldest first, and shorten a file that has grown much longer."""
+        """Return the newest prompts, oldest first, and shorten the file if it has grown much longer."""
         try:
             lines = self._path.read_text("utf-8", "replace").splitlines()
         except OSError:
@@ -40,7 +40,7 @@ class PromptHistory:
         return [_unescape_prompt(line) for line in lines[-MAX_HISTORY_PROMPTS:] if line]
 
     def add(self, text: str) -> None:
-        """Append a prompt; a failure to write is ignored."""
+        """Append a prompt; ignore write errors."""
         with contextlib.suppress(OSError):
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._write_text(_escape_prompt(text) + "\n", os.O_APPEND)
@@ -72,11 +72,11 @@ _SEQUENCE_STARTS = "[O"
 
 
 class ModeKeyPressed(Exception):
-    """Raised when the mode key is pressed at the prompt; its text is the input so far."""
+    """Raised when the mode key is pressed at the prompt; the exception's text is the input so far."""
 
 
 class TypingInterrupted(Exception):
-    """Raised when another thread interrupts the prompt; its text is the input so far."""
+    """Raised when another thread interrupts the prompt; the exception's text is the input so far."""
 
 
 class Keyboard:
@@ -109,8 +109,9 @@ class Keyboard:
     def read_line(self, hint: str, *, draft: str = "", keep: bool = False) -> str:
         """Read a line. Raises EOFError at the end of input and KeyboardInterrupt on Ctrl-C.
 
-        A line that ends with a backslash continues on the next one; so does one with Esc and Enter in it. With `keep`,
-        it is added to the history, the mode key raises ModeKeyPressed, and an interrupt raises TypingInterrupted.
+        A line that ends with a backslash continues on the next line, and Esc followed by Enter inserts a line break.
+        With `keep`, the line is added to the history, the mode key raises ModeKeyPressed, and an interrupt raises
+        TypingInterrupted.
         """
         editor = self._readline
         if editor is not None:
@@ -137,13 +138,13 @@ class Keyboard:
         return text
 
     def interrupt_typing(self) -> None:
-        """Interrupt the prompt, from any thread, so that the console can show a notice."""
+        """Interrupt the prompt so that the console can show a notice; can be called from any thread."""
         with self._lock:
             if self._is_typing:
                 signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
 
     def _read_interruptible_line(self, hint: str) -> str:
-        """Read a line that `interrupt_typing` can interrupt: the line editor reacts only to signals."""
+        """Read a line that `interrupt_typing` can interrupt; the line editor reacts only to signals."""
         if self._readline is None or os.name == "nt":
             return input(hint)
         before = signal.signal(signal.SIGUSR1, self._on_interrupt_signal)
@@ -168,7 +169,7 @@ class Keyboard:
             self._is_mode_key = True
 
     def discard_typed(self) -> None:
-        """Drop unread input: it can't answer a question that was not yet visible."""
+        """Discard unread input: it can't be the answer to a question that was not yet visible."""
         if os.name != "nt":
             import termios
 
@@ -184,7 +185,7 @@ class Keyboard:
 
     @contextlib.contextmanager
     def watch_keys(self) -> Iterator[None]:
-        """Read single keys without echo until the block ends."""
+        """Read single keys without echo for the duration of the block."""
         before, now = _read_terminal_state(), _read_terminal_state()
         if now is None:
             yield
@@ -206,13 +207,13 @@ class Keyboard:
                 self._waker = None
 
     def wake_waiter(self) -> None:
-        """Make `wait_for_keys` return, from any thread."""
+        """Make `wait_for_keys` return; can be called from any thread."""
         with self._lock:
             if self._waker is not None:
                 os.write(self._waker[1], b".")
 
     def wait_for_keys(self, over: threading.Event | None = None) -> list[Key]:
-        """Wait for keys and return them; an empty list after `wake_waiter`. Raises EOFError if the terminal is gone."""
+        """Wait for keys and return them; return [] after `wake_waiter`. Raises EOFError if the terminal is gone."""
         if self._waker is None:  # this terminal can't deliver single keys
             (over or threading.Event()).wait(_POLL_SECONDS)
             return []
@@ -233,7 +234,7 @@ class Keyboard:
 
 
 def _read_terminal_state() -> Any:
-    """Return the terminal's state, or None where the system has none."""
+    """Return the terminal's state, or None if the system does not provide one."""
     if os.name == "nt":
         return None
     import termios
@@ -242,7 +243,7 @@ def _read_terminal_state() -> Any:
 
 
 def _keep_typed_on_interrupt() -> None:
-    """Keep typed input on Ctrl-C: otherwise the line editor would wait for that input and ignore everything else."""
+    """Keep typed input after Ctrl-C; otherwise, the line editor would wait for the discarded input."""
     if (state := _read_terminal_state()) is not None:
         import termios
 
@@ -280,7 +281,7 @@ def _switch_paste_marks(switch: str) -> None:
 
 
 def _load_line_editor(history: PromptHistory | None, mode_key: Callable[[str, int], None]) -> Any:
-    """Load the system's line editor and bind its keys; None if it is missing."""
+    """Load the system's line editor and bind its keys; return None if it is missing."""
     try:
         import readline
     except ImportError:
@@ -301,9 +302,9 @@ def _load_line_editor(history: PromptHistory | None, mode_key: Callable[[str, in
 
 
 def _let_escape_pass(editor: Any) -> None:
-    """Type a character that follows Esc: someone who presses Esc just after a turn ended meant the turn.
+    """Make the line editor insert a character typed after Esc: just after a turn ends, Esc was meant for the turn.
 
-    The line editor reads Esc and a letter as Alt and that letter, no matter how long the pause is.
+    By default, the line editor treats Esc followed by a letter as Alt and that letter, no matter how long the pause is.
     """
     if "libedit" in (editor.__doc__ or ""):
         return

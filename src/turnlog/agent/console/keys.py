@@ -33,7 +33,7 @@ _KEY_NAMES_BY_SEQUENCE = {
 
 
 class Key(NamedTuple):
-    """A named key, or text."""
+    """A named key or a piece of text."""
 
     text: str
     name: str = ""
@@ -41,7 +41,7 @@ class Key(NamedTuple):
 
 
 def parse_keys(text: str) -> Iterator[Key]:
-    """Yield the keys in a terminal's input; pasted text is one key, unknown sequences are skipped."""
+    """Yield the keys in a terminal's input; pasted text is a single key, and unknown sequences are skipped."""
     for found in _KEY_PATTERN.finditer(text):
         char, pasted = found["char"] or "", found["pasted"]
         if name := _KEY_NAMES_BY_SEQUENCE.get(found[0]):

@@ -1,7 +1,7 @@
-"""Asks a person during a turn: for permission for a call, questions from the model, approval of a plan.
+"""Asks a person during a turn to permit a call, answer the model's questions or approve a plan.
 
-A call is shown exactly as it would run: characters that a terminal would act on or hide are spelled out, and nothing
-is left out, however long the call is.
+A call is shown exactly as it would run: characters that a terminal would interpret or hide are escaped, and nothing is
+omitted, however long the call is.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ def render_permission_question(
 
 
 def add_side_bar(texts: Iterable[str]) -> Iterator[str]:
-    """Put a bar before untrusted lines, so that they can't pass for the answers below them."""
+    """Put a bar before untrusted lines so that they can't be mistaken for the answers below them."""
     return (f"  │ {text}" for text in texts)
 
 
 def render_whole_call(name: str, arguments: Object, place: Workspace, look: Look) -> Iterator[str]:
-    """Render a complete call in lines that fit the terminal: a line it wrapped would lack the bar."""
+    """Render a complete call in lines that fit the terminal; a line that it wraps would lack the bar."""
     room = max((look.width or _MAX_LINE_CELLS) - _BAR_CELLS, _BAR_CELLS)
     if name == "Bash" and isinstance(command := arguments.get("command"), str):
         yield from _wrap_visible_text(command, room)
@@ -115,9 +115,9 @@ def ask_permission(decision: Decision, ask: Ask) -> PermissionAnswer:
 
 
 def _ask_consent(ask: Ask, question: str, letters: str) -> tuple[str, str] | None:
-    """Return the letter of the answer, with the person's text if it is `n`; None if they cancel.
+    """Return the letter of the answer, plus the person's text if the letter is `n`; None if they cancel.
 
-    Only the plain word counts as a yes: more words may mean something else.
+    Only the bare word counts as a yes, since additional words may change the meaning.
     """
     while True:
         answer = ask(f"  {question} [{'/'.join(f'{letters}n')}] ")

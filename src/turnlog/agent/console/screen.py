@@ -1,7 +1,7 @@
-"""The terminal during a session: output is only appended, and existing lines are never touched.
+"""The terminal during a session: output is only appended, and existing lines are never changed.
 
-Only the bottom line, where a person types ahead while the model works, is redrawn; output appears line by line above
-it. No sequence that clears the screen or moves the cursor up is ever sent.
+Only the bottom line, where a person types ahead while the model is working, is redrawn; output appears line by line
+above it. Sequences that clear the screen or move the cursor up are never sent.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MIN_WRAP_CELLS = 20
 
 
 class ProseWrapper:
-    """Wraps visible text as it streams in, holding back the last word until it is complete."""
+    """Wraps visible text as it streams in, holding back the latest word until it is complete."""
 
     def __init__(self, look: Callable[[], terminal.TerminalScreen]) -> None:
         self._look = look
@@ -70,7 +70,7 @@ class ProseWrapper:
         self._style: tuple[str, ...] = ()
 
     def _place_held_word(self) -> str:
-        """Return the held word, on this line or the next."""
+        """Return the word that was held back, placed on this line or the next."""
         word, space = self._word, self._space
         if not word:
             return ""
@@ -85,7 +85,7 @@ class ProseWrapper:
         return space + look.paint(word, *self._style)
 
     def _classify_line(self, word: str, indent: int) -> None:
-        """Detect headings, lists, tables and code by the first word of a line."""
+        """Detect a heading, list, table or code block from the first word of a line."""
         if self._is_fence(word):
             self._is_code = not self._is_code
             self._is_whole, self._style = True, ("dim",)
@@ -148,23 +148,22 @@ class ConsoleScreen:
 
     @property
     def look(self) -> terminal.TerminalScreen:
-        """The terminal with its current width."""
         return self._look if self._measure is None else self._look._replace(width=self._measure())
 
     def write_lines(self, *lines: str) -> None:
-        """Write whole lines; untrusted text in them must already be visible text."""
+        """Write whole lines; any untrusted text in them must already have been made visible."""
         with self._lock:
             self.finish_line()
             self._write_visible("".join(f"{line}\n" for line in lines))
 
     def begin_text(self) -> None:
-        """Start a new text from the model."""
+        """Start a new piece of text from the model."""
         with self._lock:
             self.finish_line()
             self._prose.begin_text()
 
     def write_text_part(self, text: str) -> None:
-        """Write a streamed part of the model's text."""
+        """Write a streamed piece of the model's text."""
         with self._lock:
             text = self._held + text
             unsettled = _OPEN_GRAPHEME_PATTERN.search(text)
@@ -183,9 +182,9 @@ class ConsoleScreen:
             self._is_open = False
 
     def show_typed(self, text: str, hint: str = "> ", *, always: bool = False) -> None:
-        """Show the person's input below everything else, with the cursor after it.
+        """Show the person's input below all other output, with the cursor after it.
 
-        `always` shows it even while it is empty."""
+        With `always`, the input line is shown even if it is empty."""
         with self._lock:
             before = self._render_bottom_line() if self._is_typed else None
             self._below, self._hint, self._is_typed = text, hint, bool(text) or always
@@ -218,7 +217,7 @@ class ConsoleScreen:
             self._write(bottom[len(before) :] if bottom.startswith(before) else self._build_clear_sequence() + bottom)
 
     def show_progress(self, text: str) -> None:
-        """Show progress (visible text) in the place of the next line, unless a line is being written."""
+        """Show progress (visible text) where the next line will appear, unless a line is being written."""
         with self._lock:
             if self._is_dumb or self._is_typed or self._is_open or self._held or self._prose.is_open:
                 return
@@ -242,7 +241,7 @@ class ConsoleScreen:
         self._write_visible(wrapped)
 
     def _write_visible(self, text: str) -> None:
-        """Write visible text; above the person's input, only whole lines appear."""
+        """Write visible text; if the person's input is shown, only whole lines appear above it."""
         if not text:
             return
         if not self._is_typed:

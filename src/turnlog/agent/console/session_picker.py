@@ -1,4 +1,4 @@
-"""Lets a person choose a session from a list: by number, or by words that filter the list."""
+"""Lets a person choose a session from a list, either by number or by filtering the list with words."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MAX_TEXT_CHARS = 200
 
 
 def choose_session(starter: SessionStarter, ask: Callable[[str], str | None], screen: ConsoleScreen) -> str | None:
-    """Let a person choose a session in the folder, or in all folders if it has none; None if they cancel."""
+    """Let a person choose a session from the folder, or from all folders if it has none; None if they cancel."""
     folders = find_config_dirs(starter.environ)
     choices = list_resumable_sessions(folders, starter.cwd) or list_resumable_sessions(folders, None, limit=200)
     if not choices:
@@ -52,7 +52,7 @@ def pick_from_list(
 
 
 def matches_words(choice: ResumeChoice, words: str) -> bool:
-    """Return whether the title, prompt, folder, branch and id of a session contain all words."""
+    """Return whether every word occurs in the session's title, prompt, folder, branch or id."""
     known = " ".join((choice.title, choice.last_prompt or "", choice.cwd or "", choice.branch or "", choice.session_id))
     return all(word in known.casefold() for word in words.casefold().split())
 

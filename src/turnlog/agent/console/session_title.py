@@ -1,7 +1,7 @@
-"""A title for a session: a small model writes it during the first turn, for the lists that people choose from.
+"""A session title for the lists that people choose from, written by a small model during the first turn.
 
-As in Claude Code, only conversations in a terminal get a title, and none if
-`CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC` is set. A failure is ignored.
+As in Claude Code, only conversations in a terminal get a title, and only if `CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC`
+is not set. A failure is ignored.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Shows a turn to a person: the model's text as it streams, each call and its result."""
+"""Shows a turn to a person: the model's text as it streams in, and each call with its result."""
 
 from __future__ import annotations
 
@@ -125,19 +125,19 @@ class TurnDisplay:
         self._screen.write_lines(*(f"  {text}" for text in render_outcome(event, self._look)))
 
     def _follow_folder(self, entry: Object) -> None:
-        """Adopt the working folder of an entry: a command may have changed it."""
+        """Adopt the working folder recorded in an entry, since a command may have changed it."""
         if isinstance(cwd := entry.get("cwd"), str):
             self._cwd = cwd
 
     def _show_background_ends(self, entry: Object) -> None:
-        """Show the message that tells the model that a background command has finished."""
+        """Show the message that informs the model that a background command has finished."""
         message = entry.get("message")
         content = message.get("content") if isinstance(message, Mapping) and entry.get("isMeta") else None
         if isinstance(content, str) and content.startswith("<task-notification>"):
             self.show_notice(content)
 
     def show_notice(self, text: str) -> None:
-        """Show once that a background command has finished."""
+        """Show, only once, that a background command has finished."""
         if text not in self._noticed:
             self._noticed.add(text)
             found = _SUMMARY_PATTERN.search(text)
@@ -179,7 +179,7 @@ def render_outcome(event: CallEnded, look: Look) -> Iterator[str]:
 
 
 def _render_plain_result(event: CallEnded, facts: Object) -> list[str]:
-    """Render the start of a text result, and its size or duration."""
+    """Render the start of a text result, plus its size or duration."""
     duration = f" ({format_duration(event.milliseconds)})" if event.milliseconds >= 10_000 else ""
     if path := facts.get("persistedOutputPath"):
         lines, _ = take_first_lines(str(facts.get("stdout") or ""), MAX_RESULT_LINES, _MAX_LINE_CHARS)

@@ -1,6 +1,6 @@
 """Runs a turn in its own thread while the main thread reads the keyboard.
 
-The main thread asks the turn's questions, and queues what the person types in the meantime as the next prompts.
+The main thread asks the turn's questions and queues whatever the person types in the meantime as the next prompts.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Value = TypeVar("Value")
 
 
 class TurnWorker:
-    """Runs work in a thread while handling the person's keys."""
+    """Runs work in a thread while handling the person's keystrokes."""
 
     def __init__(self, keyboard: Keyboard, screen: ConsoleScreen, next_mode: Callable[[], None]) -> None:
         self._keyboard = keyboard
@@ -41,7 +41,7 @@ class TurnWorker:
         self.is_leaving = False
 
     def run_in_thread(self, session: StartedSession, work: Callable[[Cancel], object]) -> bool:
-        """Run `work` in another thread while handling the keyboard; return False if it was interrupted."""
+        """Run `work` in a separate thread while handling the keyboard; return False if it was interrupted."""
         cancel, errors = Cancel(), list[BaseException]()
         over = threading.Event()
 
@@ -75,7 +75,7 @@ class TurnWorker:
         return not errors
 
     def ask_in_main_thread(self, session: StartedSession, question: Callable[[], Value], reason: str) -> Value:
-        """Have the main thread ask a question, and wait for the answer; called by the turn."""
+        """Have the main thread ask a question, and wait for the answer; called from the turn's thread."""
         pending = _PendingQuestion(question)
         session.owner.set_status("waiting", reason)
         self._questions.append(pending)
@@ -140,7 +140,7 @@ class TurnWorker:
 
 
 class _PendingQuestion(Generic[Value]):
-    """A question waiting for the main thread."""
+    """A question that waits for the main thread to ask it."""
 
     def __init__(self, ask: Callable[[], Value]) -> None:
         self._ask = ask
@@ -149,7 +149,7 @@ class _PendingQuestion(Generic[Value]):
         self.error: BaseException | None = None
 
     def ask_and_release(self) -> None:
-        """Ask the question and release the thread that waits for the answer."""
+        """Ask the question and release the thread that is waiting for the answer."""
         try:
             self.value.append(self._ask())
         except BaseException as error:

@@ -1,4 +1,4 @@
-"""A command that the person runs (`!git status`): the model sees it with its output and then responds."""
+"""A command that the person runs (`!git status`): the model sees the command and its output, and then responds."""
 
 from __future__ import annotations
 

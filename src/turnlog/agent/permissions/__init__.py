@@ -1,1 +1,1 @@
-"""Decides what the model may do: rules, modes and trust, as in Claude Code's settings."""
+"""Decides what the model may do based on rules, modes and trust, as in Claude Code's settings."""

@@ -1,4 +1,4 @@
-"""The decision whether a call may run, and the effect of the permission mode on it.
+"""The decision on whether a call may run, and how the permission mode affects it.
 
 default            asks for calls that no rule allows
 acceptEdits        allows changes in the working folders (see `file_access`)
@@ -50,16 +50,16 @@ class CallGuard(Protocol):
         ...
 
     def is_hidden(self, name: str) -> bool:
-        """Return whether a rule denies the whole tool, so that it is not offered."""
+        """Return whether a rule denies the whole tool, which is then not offered."""
         ...
 
     def build_unreadable_check(self, place: Workspace) -> Callable[[Path], bool]:
-        """Return a function that checks whether a rule forbids reading a file, so that a search leaves it out."""
+        """Return a function that checks whether a rule forbids reading a file and a search must therefore omit it."""
         ...
 
 
 def pick_strictest(decisions: Iterable[Decision]) -> Decision:
-    """Return the strictest decision, with the suggestions from all that ask."""
+    """Return the strictest decision, with the suggestions from all decisions that ask."""
     ranked = sorted(decisions, key=lambda one: (one.verdict == "deny", one.verdict == "ask", one.is_firm))
     if not ranked:
         return ALLOW_DECISION

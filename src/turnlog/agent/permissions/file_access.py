@@ -23,7 +23,7 @@ _MAX_CHECKED_FILES = 2000
 
 
 class FileAccess(Struct):
-    """Applies the rules for files in one workspace and one mode."""
+    """Applies the rules for files in a workspace in one permission mode."""
 
     rules: PermissionRules
     place: Workspace
@@ -42,7 +42,7 @@ class FileAccess(Struct):
         return [self.place.root, *self.place.further]
 
     def list_names(self, name: str, base: Path | None = None) -> tuple[Path, ...]:
-        """Return all names of a file."""
+        """Return all names of a file, with and without following links."""
         key = (name, base or self.place.cwd)
         if key not in self.spelled:
             self.spelled[key] = list_spellings(*key, self.home)
@@ -77,15 +77,15 @@ class FileAccess(Struct):
         return _ask_decision(f"Changing {_format_paths(paths)}", reason, _suggest_folder_rule("Edit", paths[-1].parent))
 
     def decide_write_by_command(self, name: str, base: Path | None = None) -> Decision:
-        """Decide whether a command may write a file; rules without a path only cover the edit tools."""
+        """Decide whether a command may write a file; rules without a path cover only the edit tools."""
         return ALLOW_DECISION if name in HARMLESS_DEVICES else self.decide_write(name, base, "")
 
     def decide_write_within(self, name: str, base: Path) -> Decision:
-        """Decide whether an allowed command may write a file, which it may within the working folders."""
+        """Decide whether an allowed command may write a file; within the working folders, it may."""
         return replace(self, mode="acceptEdits").decide_write_by_command(name, base)
 
     def decide_removal(self, name: str, base: Path) -> Decision:
-        """Decide whether a file or folder may be removed or moved, given the rules for everything in it."""
+        """Decide whether a file or folder may be removed or moved, based on the rules for everything in it."""
         tools = EDIT_TOOLS | READ_TOOLS
         if not (self.rules.list_specific_rules("deny", tools) or self.rules.list_specific_rules("ask", tools)):
             return ALLOW_DECISION
@@ -102,12 +102,12 @@ class FileAccess(Struct):
         return ALLOW_DECISION
 
     def is_hidden(self, path: Path) -> bool:
-        """Return whether a rule forbids reading a file, so that a search must not show it."""
+        """Return whether a rule forbids reading a file, which searches must then omit."""
         paths = list_spellings(str(path), self.place.cwd, self.home)
         return any(map(is_of_process, paths)) or self._find_matching_rule("deny", paths, READ_TOOLS) is not None
 
     def has_read_rules(self) -> bool:
-        """Return whether any rule forbids or asks about reading some files."""
+        """Return whether any rule denies reading certain files or requires asking first."""
         return bool(
             self.rules.list_specific_rules("deny", READ_TOOLS) or self.rules.list_specific_rules("ask", READ_TOOLS)
         )
@@ -127,13 +127,13 @@ class FileAccess(Struct):
     def _find_matching_rule(
         self, kind: RuleKind, paths: Sequence[Path], tools: frozenset[str]
     ) -> PermissionRule | None:
-        """Return a matching rule; one name of the file is enough, from any folder that a pattern may start in."""
+        """Return a rule that matches any of the file's names, relative to any folder that a pattern may start in."""
         bases = [self.place.root, self.place.cwd]
         rules = self.rules.list_specific_rules(kind, tools)
         return next((rule for rule in rules for path in paths if matches_path(rule, path, bases, self.home)), None)
 
     def _is_allowed_by_rules(self, paths: Sequence[Path], kind: str, tool: str) -> bool:
-        """Return whether rules allow all names of the file, so that a link can't lead out of what is allowed."""
+        """Return whether rules allow every name of the file, so that a link can't lead outside what is allowed."""
         if self.rules.find_bare_rule("allow", tool):
             return True
         rules = self.rules.list_specific_rules("allow", {kind, tool})
@@ -149,6 +149,6 @@ def _format_paths(paths: tuple[Path, ...]) -> str:
 
 
 def _suggest_folder_rule(tool: str, folder: Path) -> tuple[str, ...]:
-    """Suggest a rule for a whole folder; none if it is near the root or its name would be a pattern."""
+    """Suggest a rule for a whole folder, unless it is near the root or its name would be read as a pattern."""
     is_plain = len(folder.parts) > 2 and not set("*?[]!#()\\\n") & set(folder.as_posix())
     return (f"{tool}(/{folder.as_posix()}/**)",) if is_plain else ()

@@ -1,8 +1,9 @@
-"""Finds programs that git runs because the settings of a repository or person name them.
+"""Finds programs that git runs because a repository's or a person's settings name them.
 
-Read-only git commands run without permission, and with them a few hooks and filters (`core.fsmonitor`, `textconv`). So
-changing files that settings name needs permission. In an untrusted folder the settings themselves may be someone
-else's, because they came in an archive: there, git runs without permission only if the settings don't name a program.
+Read-only git commands run without permission, and a few hooks and filters run with them (`core.fsmonitor`, `textconv`).
+Therefore, changing files that the settings name requires permission. In an untrusted folder, the settings themselves
+may be someone else's because they came in an archive; there, git runs without permission only if the settings don't
+name a program.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class _Setting(NamedTuple):
 
 
 def is_run_by_git(path: Path, root: Path, home: Path) -> bool:
-    """Return whether git would run a file in a working folder, or read settings from it."""
+    """Return whether git would run a file in a working folder or read settings from it."""
     return any(path == named or named in path.parents for named in _iterate_named_files(root, home))
 
 
@@ -61,13 +62,13 @@ def has_unknown_programs(folder: Path) -> bool:
 
 
 def _lies_elsewhere(value: str, top: Path) -> bool:
-    """Return whether further settings are where an archive could not put them."""
+    """Return whether included settings are in a place that an archive could not have written to."""
     names = (os.path.normpath(value), os.path.realpath(value))
     return bool(_OUTSIDE_PATH.fullmatch(value)) and not any(Path(name).is_relative_to(top) for name in names)
 
 
 def _has_submodule(git_folder: Path) -> bool:
-    """Return whether git would enter another repository, with its own settings."""
+    """Return whether git would enter a submodule, which has its own settings."""
     files = [git_folder / "index", *git_folder.glob("sharedindex.*")]
     return any(_SUBMODULE_MODE in _read_bytes(file, _MAX_INDEX_BYTES) for file in files)
 
@@ -89,7 +90,7 @@ def _find_top_folder(folder: Path) -> Path:
 
 
 def _list_config_files(git_folder: Path) -> list[Path]:
-    """Return the config files of a repository; a linked worktree shares those of its main one."""
+    """Return the config files of a repository; a linked worktree shares those of its main worktree."""
     shared = git_folder / _read_text(git_folder / "commondir").strip("\n")
     return [git_folder / "config", git_folder / "config.worktree", shared / "config"]
 
@@ -101,7 +102,7 @@ def _read_git_settings(files: list[Path]) -> Iterator[_Setting]:
 
 
 def _resolve_name(name: str, folders: tuple[Path, ...], home: Path) -> Iterator[Path]:
-    """Yield the files that a name may mean in some folders, with and without following links."""
+    """Yield the files that a name may refer to in the given folders, with and without following links."""
     text = f"{home}{name[1:]}" if name.startswith("~/") else name
     for folder in folders:
         for path in (os.path.normpath(folder / text), os.path.realpath(folder / text)):
@@ -114,7 +115,7 @@ def _read_text(file: Path) -> str:
 
 
 def _read_bytes(file: Path, limit: int) -> bytes:
-    """Return the content of a file, empty if it is missing; an unreadable one raises, so that permission is needed."""
+    """Return a file's content, empty if it is missing; an unreadable file raises, which requires permission."""
     try:
         return read_small_file(file, limit)
     except (FileNotFoundError, NotADirectoryError):

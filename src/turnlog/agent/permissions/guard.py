@@ -1,4 +1,4 @@
-"""The guard: decides on every call by the rules in the settings, the mode and the kind of call."""
+"""The guard: decides on every call based on the rules in the settings, the mode and the kind of call."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _UNCHECKABLE_REASON = "The call's input can't be checked."
 
 
 class SettingsGuard:
-    """Decides by the settings; `further` are folders that may be read but are not working folders."""
+    """Decides based on the settings; `further` contains folders that may be read but are not working folders."""
 
     def __init__(
         self,
@@ -65,11 +65,11 @@ class SettingsGuard:
 
     @property
     def warnings(self) -> list[str]:
-        """Settings that were ignored."""
+        """Warnings about settings that were ignored."""
         return [*self.settings.warnings, *self.rules.warnings]
 
     def decide(self, name: str, arguments: Mapping[str, Any], place: Workspace) -> Decision:
-        """Decide whether a call may run; one that can't be checked is never allowed without asking."""
+        """Decide whether a call may run; a call that can't be checked is never allowed without asking."""
         mode = self.mode  # the person may change it during the decision
         if rule := self.rules.find_bare_rule("deny", name):
             return Decision("deny", f"Permission to use {name} has been denied by the rule {rule}.")
@@ -80,7 +80,7 @@ class SettingsGuard:
         return apply_mode(found, mode)
 
     def remember(self, rules: tuple[str, ...], place: Workspace) -> str:
-        """Write allow rules to the folder's local settings, apply them from now on, and return the path."""
+        """Write allow rules to the folder's local settings, apply them immediately, and return the path."""
         path = place.root / ".claude" / "settings.local.json"
         add_rules(path, "allow", rules, root=place.root)
         self.allow_until_exit(rules, place)
@@ -93,11 +93,11 @@ class SettingsGuard:
         self.rules = PermissionRules(self.settings.with_flags(layer, place.root))
 
     def is_hidden(self, name: str) -> bool:
-        """Return whether a rule denies the whole tool, by its name or the name of its kind."""
+        """Return whether a rule denies the whole tool, either by its name or by a pattern that covers it."""
         return self.rules.find_bare_rule("deny", name) is not None
 
     def build_unreadable_check(self, place: Workspace) -> Callable[[Path], bool]:
-        """Return a function that checks whether a rule forbids reading a file, so that a search leaves it out."""
+        """Return a function that checks whether a rule forbids reading a file and a search must therefore omit it."""
         access = self._build_access(place, self.mode)
         return access.is_hidden if access.has_read_rules() else lambda _: False
 
@@ -153,7 +153,7 @@ class SettingsGuard:
         return ALLOW_DECISION if tool == "Task" else _ask_decision(name, f" for {target}", (rule,) if is_plain else ())
 
     def _apply_rules(self, tool: str, fits: Callable[[PermissionRule], bool] = lambda _: False) -> Decision | None:
-        """Apply deny, ask and allow rules, in this order."""
+        """Apply deny, ask and allow rules, in that order."""
         for kind in ("deny", "ask", "allow"):
             named = next((rule for rule in self.rules.list_specific_rules(kind, [tool]) if fits(rule)), None)
             if rule := named or self.rules.find_bare_rule(kind, tool):
@@ -166,11 +166,11 @@ def _ask_decision(name: str, detail: str, suggested: tuple[str, ...]) -> Decisio
 
 
 def build_readonly_check(place: Workspace) -> Callable[[str], bool]:
-    """Return a function that checks whether a command may run without any rule, because it only reads."""
+    """Return a function that checks whether a command may run without any rule because it only reads."""
     guard = SettingsGuard(Settings())
     return lambda command: guard.decide("Bash", {"command": command}, place).verdict == "allow"
 
 
 def _may_leave_folder(pattern: str) -> bool:
-    """Return whether a file name pattern may leave the folder it starts in."""
+    """Return whether a file name pattern may match files outside the folder in which it starts."""
     return pattern.startswith(("/", "~", "\\")) or ".." in pattern.replace("\\", "/").split("/") or pattern[1:2] == ":"

@@ -1,4 +1,4 @@
-"""Matches paths against rules: all names of a file, the patterns of rules, and protected files."""
+"""Matches paths against rules: handles all names of a file, rule patterns and protected files."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _MAX_STEPS = 4096
 
 
 def list_spellings(name: str, base: Path, home: Path) -> tuple[Path, ...]:
-    """Return a file's name and the names it has once links are followed, before and after resolving `..`.
+    """Return a file's name and its names after links are followed, both before and after resolving `..`.
 
-    A link into `/proc` leads elsewhere in every process, so its target in a command is not known. In that case the name
-    in `/proc` is one of the names.
+    A link into `/proc` resolves differently in each process, so its target in a command is not known. In that case, the
+    path in `/proc` is one of the names.
     """
     text = str(home) + name[1:] if name == "~" or name.startswith(("~/", "~\\")) else name
     path = base / (os.path.expanduser(text) if text.startswith("~") else text)  # noqa: PTH111 - keeps the names of unknown users
@@ -53,7 +53,7 @@ def is_of_process(path: Path) -> bool:
 
 
 def _find_process_path(path: Path) -> Path | None:
-    """Return the first path in `/proc` that a path leads through, with the rest of the path."""
+    """Return the first path in `/proc` that a path leads through, followed by the rest of the path."""
     here, rest = Path(path.anchor), [*reversed(path.parts[1:])]
     for _ in range(_MAX_STEPS):
         if not rest:
@@ -89,7 +89,7 @@ def is_protected(path: Path) -> bool:
 
 @cache
 def _list_program_folders(path: str) -> tuple[frozenset[Path], frozenset[Path]]:
-    """Return the folders of PATH, and these with all their parents."""
+    """Return the folders in PATH, and the same folders together with all their parents."""
     folders = frozenset(
         name for folder in path.split(os.pathsep) for name in _list_folder_names(Path(folder).absolute())
     )
@@ -97,13 +97,13 @@ def _list_program_folders(path: str) -> tuple[frozenset[Path], frozenset[Path]]:
 
 
 def fold_file_name(name: str) -> str:
-    """Fold a name as a file system may see it: without case, letter variants and zero-width characters."""
+    """Fold a name as a file system may do it: ignoring case, letter variants and zero-width characters."""
     folded = unicodedata.normalize("NFKC", name).casefold()
     return "".join(char for char in folded if unicodedata.category(char) != "Cf")
 
 
 def matches_path(rule: PermissionRule, path: Path, bases: Sequence[Path], home: Path) -> bool:
-    """Return whether a path rule matches; a relative pattern starts in any of the bases."""
+    """Return whether a path rule matches; a relative pattern may start in any of the bases."""
     spec = (rule.spec or "").replace("\\", "/") if sys.platform == "win32" else rule.spec or ""
     if spec.startswith("//"):
         return _matches_below_bases(spec[1:], path, [Path(path.anchor or "/")], rule)

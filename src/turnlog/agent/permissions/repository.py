@@ -1,8 +1,9 @@
-"""Finds the repository that git would use in a folder, and writes that would create one.
+"""Finds the repository that git would use in a folder, and detects writes that would create one.
 
-The settings of a repository decide what git runs (`core.fsmonitor`, `diff.external`, hooks), and git uses the nearest
-repository on its way up: a `.git` folder, a `.git` file that names another folder, or a folder that itself has the
-layout of `.git`. So git runs without permission only where it would use the repository of a trusted folder.
+A repository's settings decide which programs git runs (`core.fsmonitor`, `diff.external`, hooks), and git uses the
+nearest repository in the folder or its parents: a `.git` folder, a `.git` file that names a different folder, or a
+folder that itself has the layout of `.git`. Therefore, git runs without permission only where it would use the
+repository of a trusted folder.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class Repository(NamedTuple):
 
 
 def find_repository(folder: Path) -> Repository | None:
-    """Return the repository that git would use in a folder; in doubt, anything that looks like one."""
+    """Return the repository that git would use in a folder; in doubt, return anything that looks like one."""
     real = _resolve_real_path(folder)  # git searches upwards from the real path
     for path in (real, *real.parents):
         found = path / ".git"
@@ -48,7 +49,7 @@ def find_repository(folder: Path) -> Repository | None:
 
 
 def is_trusted_repository(folder: Path, trusted: Iterable[Path]) -> bool:
-    """Return whether git would use the repository of a trusted folder, one of its submodules, or none."""
+    """Return whether git would use a trusted folder's repository, one of its submodules, or no repository."""
     repository = find_repository(folder)
     if repository is None:
         return True
@@ -57,7 +58,7 @@ def is_trusted_repository(folder: Path, trusted: Iterable[Path]) -> bool:
 
 
 def completes_repository(path: Path, names: Sequence[str]) -> bool:
-    """Return whether writing to a path creates or changes a repository; `names` are its parts, case folded."""
+    """Return whether writing to a path creates or changes a repository; `names` are its parts, case-folded."""
     if names and names[-1] in _REPOSITORY_MARKS:
         return True
     beside = zip(path.parents, reversed(names), strict=False)

@@ -1,4 +1,4 @@
-"""Rules: `Tool` or `Tool(spec)`, as in the settings; deny before ask before allow.
+"""Rules: `Tool` or `Tool(spec)`, as in the settings; deny rules take precedence over ask rules, and ask over allow.
 
 Bash(npm run test:*)    a command with any further words; same as `npm run test *`; `*` matches any text
 Read(./secret/**)       a gitignore pattern: `//` from the root, `~/` from home, `/` from the project, else from the
@@ -74,7 +74,7 @@ class PermissionRules:
         return next((rule for rule in self._of[kind] if rule.spec is None and _names_tool(rule, tool)), None)
 
     def list_specific_rules(self, kind: RuleKind, tools: Iterable[str]) -> list[PermissionRule]:
-        """Return the rules that cover certain uses of tools."""
+        """Return the rules that cover only certain uses of tools."""
         names = set(tools)
         return [rule for rule in self._of[kind] if rule.spec is not None and rule.tool in names]
 
@@ -94,7 +94,7 @@ def _names_tool(rule: PermissionRule, tool: str) -> bool:
 
 
 def split_rule_list(texts: Sequence[str]) -> list[str]:
-    """Split rules from the command line: several arguments, or one with commas or spaces between rules."""
+    """Split rules from the command line: several arguments, or a single one with commas or spaces between rules."""
     rules: list[str] = []
     for text in texts:
         depth, begin = 0, 0
@@ -113,7 +113,7 @@ def matches_name(rule: PermissionRule, name: str) -> bool:
 
 
 def matches_host(rule: PermissionRule, host: str) -> bool:
-    """Return whether a rule for the web matches a host."""
+    """Return whether a WebFetch rule matches a host."""
     pattern, host = (_normalise_host(text) for text in ((rule.spec or "").partition(":")[2], host))
     if pattern.startswith("*."):
         return host.endswith(pattern[1:])
@@ -121,7 +121,7 @@ def matches_host(rule: PermissionRule, host: str) -> bool:
 
 
 def _normalise_host(name: str) -> str:
-    """Normalize a host: no trailing dot, non-ASCII letters encoded."""
+    """Normalize a host: remove a trailing dot and encode non-ASCII letters."""
     name = name.strip().lower().rstrip(".")
     try:
         return name if name.isascii() else name.encode("idna").decode()

@@ -1,4 +1,4 @@
-"""A person's consent for a folder, from Claude Code's state file (`projects` in `.claude.json`)."""
+"""A person's consent to use a folder, from Claude Code's state file (`projects` in `.claude.json`)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _has_agreed(name: str, folders: tuple[Path, ...], config_dir: Path) -> bool:
 
 
 def trust_folder(folder: Path, config_dir: Path) -> Path:
-    """Record that a folder is trusted, as Claude Code does, and return the file."""
+    """Record that a folder is trusted, as Claude Code does, and return the path of the state file."""
 
     def accept_folder(state: Mapping[str, Any]) -> Mapping[str, Any] | None:
         projects = state.get("projects", {})

@@ -1,1 +1,1 @@
-"""Print mode: answers one prompt, or those from a program, on standard output."""
+"""Print mode: answers a single prompt, or prompts from a program, on standard output."""

@@ -1,4 +1,4 @@
-"""A program in place of the person: it receives permission requests on standard output and answers on standard input.
+"""A program in place of the person: it reads permission requests from standard output and answers on standard input.
 
 Claude Code's SDKs work this way (`can_use_tool`); the model's questions arrive in the same form. An answer that allows
 a call may change its input (`updatedInput`).
@@ -23,7 +23,7 @@ _GONE_RESPONSE = {"behavior": "deny", "message": "standard input was closed, so 
 
 
 class ProgramPerson:
-    """Asks a program in lines of JSON; several threads may ask at the same time."""
+    """Asks a program by writing lines of JSON; several threads may ask at the same time."""
 
     def __init__(self, write: Callable[[dict[str, Any]], None]) -> None:
         self._write = write
@@ -47,7 +47,7 @@ class ProgramPerson:
         return PermissionAnswer("no", str(answer.get("message") or "The program denied the call."))
 
     def answer(self, question: Question) -> Object:
-        """Ask a question or for approval of a plan; the answer is in the updated input of the call."""
+        """Ask a question or ask for approval of a plan; the answer is in the call's updated input."""
         request = {
             "subtype": "can_use_tool",
             "tool_name": _TOOLS_BY_QUESTION_KIND[question.kind],
@@ -62,7 +62,7 @@ class ProgramPerson:
         return {**changes, "answers": changes.get("answers"), "approved": True, "mode": _read_wanted_mode(answer)}
 
     def accept_response(self, response: Object) -> None:
-        """Accept an answer that arrived."""
+        """Pass an answer from the program to the request that is waiting for it."""
         content = response.get("response") if response.get("subtype") == "success" else None
         failure = {"behavior": "deny", "message": str(response.get("error") or "The program failed to answer.")}
         with self._lock:
@@ -71,13 +71,13 @@ class ProgramPerson:
                 self._lock.notify_all()
 
     def withdraw_questions(self) -> None:
-        """Interrupt all waiting requests: the turn is over."""
+        """Interrupt all waiting requests, since the turn is over."""
         with self._lock:
             self._answers |= {name: {"behavior": "deny", "interrupt": True} for name in self._waiting}
             self._lock.notify_all()
 
     def close_answers(self) -> None:
-        """Deny all waiting and later requests: no more answers will arrive."""
+        """Deny all waiting and later requests, since no more answers will arrive."""
         with self._lock:
             self._is_gone = True
             self._lock.notify_all()

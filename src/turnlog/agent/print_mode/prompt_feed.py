@@ -1,8 +1,8 @@
 """Print mode for programs: prompts arrive as lines of JSON while the session runs (`--input-format stream-json`).
 
-A line is a user message or a request about the session itself (`control_request`), which is answered at once, even
-during a turn. Other lines are skipped, as in the newest Claude Code. A program that defines hooks, agents or servers in
-`initialize` relies on them, so turnlog refuses the request and ends the session.
+Each line is a user message or a request about the session itself (`control_request`), which is answered immediately,
+even during a turn. Other lines are skipped, as in the newest Claude Code. If a program defines hooks, agents or servers
+in `initialize`, it relies on them, so turnlog rejects the request and ends the session.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class PromptFeed:
         return message
 
     def create_cancel(self) -> Cancel:
-        """Create the signal with which the program can interrupt the next turn."""
+        """Create the signal that lets the program interrupt the next turn."""
         self._cancel = Cancel()
         return self._cancel
 
@@ -144,7 +144,7 @@ class PromptFeed:
         raise TurnlogError(f"Unsupported control request subtype: {kind}")
 
     def _initialize(self, request: Object) -> dict[str, Any]:
-        """Apply what the program defines for the session; UsageError if it relies on an unsupported feature."""
+        """Apply the program's definitions for the session; raise UsageError if it relies on an unsupported feature."""
         refused = [name for name in _UNSUPPORTED_REQUEST_KEYS if request.get(name)]
         if refused:
             problem = f"initialize: turnlog does not support {', '.join(refused)}"

@@ -4,7 +4,7 @@
     json          one object when the turn ends: the result, its cost, and the calls that were denied
     stream-json   a line for every event, and that object at the end
 
-The keys are those that both Claude Code and turnlog can provide; keys about features that turnlog lacks are left out.
+The keys are those that both Claude Code and turnlog can provide; keys for features that turnlog lacks are omitted.
 """
 
 from __future__ import annotations
@@ -68,14 +68,14 @@ class TurnPrinter:
         self._stop: str | None = None
 
     def begin_turn(self, loop: AgentLoop, key_source: str = "none") -> None:
-        """Print the setup of the turn, and reset the counts."""
+        """Print the setup of the turn and reset the counts."""
         self._session_id, self._spent = loop.record.session_id, loop.spent
         self._denied, self._results, self._usage, self._stop = [], 0, {}, None
         if self._form == "stream-json":
             self._write(_build_init_line(loop, key_source))
 
     def watch(self, event: TurnEvent) -> None:
-        """Count an event, and print it in stream-json; sub-agents call this concurrently."""
+        """Count an event and, in stream-json, print it; sub-agents call this concurrently."""
         with self._lock:
             self._handle_event(event)
 
@@ -99,7 +99,7 @@ class TurnPrinter:
         return int(ended.reason != "finished")
 
     def print_failure(self, trouble: str) -> None:
-        """Print a result for programs if a turn could not start or continue; people read standard error."""
+        """Print a result for programs if a turn can't start or continue; people see the error on standard error."""
         if self._form != "text":
             self._write(self._build_result(TurnEnded("broken", trouble, 0, 0)))
 
@@ -193,7 +193,7 @@ def _build_init_line(loop: AgentLoop, key_source: str) -> Json:
 
 
 def _build_entry_lines(entry: Object, agent: str | None) -> Iterator[Json]:
-    """Convert an entry into lines for programs; entries that only the client reads yield none."""
+    """Convert an entry into lines for programs; entries that only the client uses yield none."""
     kind = entry.get("type")
     around = {"parent_tool_use_id": agent, "uuid": entry.get("uuid"), "timestamp": entry.get("timestamp")}
     if kind == "assistant":

@@ -1,1 +1,1 @@
-"""Writes a session: the lines of one chain, appended to one file by one process."""
+"""Writes a session: the lines of one chain, which a single process appends to a single file."""

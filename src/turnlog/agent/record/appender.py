@@ -1,7 +1,7 @@
-"""The file of a running session: append-only, one write per line, by one process.
+"""The file of a running session: append-only, with one write per line, by a single process.
 
-The file is created with the first line. If another process adds a prompt or an answer, the next write detects it and
-fails. Titles and other lines outside the chain may come from other processes at any time.
+The file is created with the first line. If another process adds a prompt or an answer, the next write detects that and
+fails. Other processes may add titles and other lines outside the chain at any time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _RESUME_REMEDY = "nothing more was written; resume the session to continue from 
 
 
 class SessionAppender:
-    """Appends to one file, and checks what other processes added to it."""
+    """Appends to one file and checks what other processes have added to it."""
 
     def __init__(self, path: Path, root: Path, size: int | None = None) -> None:
         self.path = path
@@ -36,7 +36,7 @@ class SessionAppender:
         return self._size is not None
 
     def append_bodies(self, bodies: Sequence[Any], *, flush: bool = False) -> None:
-        """Append lines in one write."""
+        """Append lines in a single write."""
         self.append_bytes(b"".join(encode_json_line(body) + b"\n" for body in bodies), flush=flush)
 
     def append_bytes(self, data: bytes, *, flush: bool = False) -> None:
@@ -60,7 +60,7 @@ class SessionAppender:
         self._size, self._inode = len(data), self.path.stat().st_ino
 
     def _check_unchanged(self) -> None:
-        """Check that the file is unchanged, except for lines outside the chain."""
+        """Check that other processes have added only lines outside the chain."""
         status = self.path.stat()
         known = self._size or 0
         if status.st_ino != self._inode or status.st_size < known:

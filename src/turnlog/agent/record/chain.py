@@ -1,8 +1,8 @@
-"""The chain of a running session: each entry has the previous one as parent, in the form that all clients read.
+"""The chain of a running session: the parent of each entry is the previous entry, in the form that all clients read.
 
-Clients of version 2.1 walk up from the newest time, the newest client from the `last-prompt` line. So times only
-increase, and that line is written before the first entry of a branch and after every turn. If the process is killed,
-what it wrote until then can be resumed.
+Clients of version 2.1 walk up the chain from the entry with the newest time; the newest client starts at the
+`last-prompt` line. Therefore, times only increase, and that line is written before the first entry of a branch and
+after every turn. If the process is killed, everything that it wrote before can be resumed.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class EntryChain:
 
     @property
     def folder(self) -> Path:
-        """The folder for files that belong to the session, whether it exists or not."""
+        """The folder for files that belong to the session, whether or not it exists."""
         return self.path.parents[1] if self._agent_id else self.path.with_suffix("")
 
     def _write_entry(
@@ -89,7 +89,7 @@ class EntryChain:
 
     @contextmanager
     def _restore_on_failure(self) -> Iterator[None]:
-        """Restore the end of the chain if the entries in the block could not be written."""
+        """Restore the end of the chain if the entries could not be written."""
         before = self.last, self._time, self._entry_count
         try:
             yield
@@ -103,7 +103,7 @@ class EntryChain:
             begin()
 
     def _place_line(self, body: Mapping[str, Any], above: Mapping[str, Any] | None = None) -> LineBody:
-        """Add the chain fields and the shared fields to a line, and make it the end of the chain."""
+        """Add the chain fields and the shared fields to a line, and make the line the end of the chain."""
         uuid = create_record_id()
         place = {"parentUuid": self.last, **(above or {}), "isSidechain": self._agent_id is not None}
         owner = {"agentId": self._agent_id} if self._agent_id else {}
@@ -124,7 +124,7 @@ class EntryChain:
         }
 
     def _next_timestamp(self) -> str:
-        """Return a time later than any before: old clients resume from the newest line, or the first of equal ones."""
+        """Return a time later than all earlier ones: old clients resume from the first line with the newest time."""
         self._time = max(datetime.now(UTC), self._time + CLOCK_TICK)
         return self._time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 

@@ -1,4 +1,4 @@
-"""Reads the current git branch from git's own files, which is cheaper than a process for each prompt."""
+"""Reads the current git branch from git's own files, which is cheaper than starting a process for each prompt."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DETACHED_HEAD = "HEAD"
 
 
 def read_git_branch(cwd: Path) -> str:
-    """Return the branch of a folder's repository."""
+    """Return the current branch of a folder's repository."""
     for folder in (cwd, *cwd.parents):
         try:
             head = _read_first_line(_find_git_dir(folder / ".git") / "HEAD")
@@ -26,7 +26,7 @@ def read_git_branch(cwd: Path) -> str:
 
 
 def _find_git_dir(path: Path) -> Path:
-    """Return the git folder; in a worktree a file names it."""
+    """Return the git folder; in a worktree, the file `.git` names it."""
     if path.is_dir():
         return path
     line = _read_first_line(path)

@@ -1,6 +1,6 @@
-"""Builds the lines of a session as the newest client writes them, where Claude Code 2.1.29 reads them the same way.
+"""Builds the lines of a session as the newest client writes them, if Claude Code 2.1.29 reads them the same way.
 
-Everything here is a plain object; `record` adds it to the chain. Lines that 2.1.29 does not understand are left out:
+Everything here is a plain object that `record` adds to the chain. Lines that 2.1.29 does not understand are omitted:
 attachments would break its chain, and it would not send commands in `system` entries.
 """
 
@@ -38,7 +38,7 @@ _MAX_PROMPT_CHARS = 200
 
 
 class PromptParts(NamedTuple):
-    """A prompt split into lines of one block each."""
+    """A prompt split into lines with one block each."""
 
     before: Sequence[Object]
     own: LineContent
@@ -47,7 +47,7 @@ class PromptParts(NamedTuple):
 
 
 def split_prompt(content: LineContent) -> PromptParts:
-    """Split a prompt of several blocks at its first text."""
+    """Split a prompt that has several blocks at its first text block."""
     if isinstance(content, str) or len(content) < 2:
         return PromptParts((), content, ())
     position = next((position for position, block in enumerate(content) if block.get("type") == "text"), 0)
@@ -64,7 +64,7 @@ def build_user_line(content: LineContent, prompt_id: str | None, **fields: Any) 
 
 
 def build_assistant_line(answer: ModelAnswer, block: Object) -> LineBody:
-    """Build one block of an answer: the client writes a line per block, with the same fields around each."""
+    """Build one block of an answer: the client writes a line per block and repeats the other fields in each."""
     message = {
         "id": answer.id,
         "type": "message",
@@ -80,13 +80,13 @@ def build_assistant_line(answer: ModelAnswer, block: Object) -> LineBody:
 
 
 def build_synthetic_line(text: str, message_id: str, **fields: Any) -> LineBody:
-    """Build an answer that no model wrote."""
+    """Build an answer that was not written by a model."""
     answer = ModelAnswer((), "stop_sequence", _NO_TOKENS, message_id, SYNTHETIC_MODEL, "")
     return {**build_assistant_line(answer, {"type": "text", "text": text}), **fields}
 
 
 def build_result_block(call: str, result: CallResult) -> LineBody:
-    """Build the result block of a call, for the file and for requests; the API rejects empty text in it."""
+    """Build the result block of a call, for the file and for requests; the API rejects empty text blocks in it."""
     content: LineContent = result.content
     if not isinstance(content, str):
         content = [block for block in content if block.get("type") != "text" or str(block.get("text") or "").strip()]
@@ -95,7 +95,7 @@ def build_result_block(call: str, result: CallResult) -> LineBody:
 
 
 def build_structured_result(result: CallResult) -> Any:
-    """Return the client's record of a result besides the text for the model; for an error, its text."""
+    """Return what the client records about a result besides the text for the model; for an error, its text."""
     if result.structured is not None or not result.is_error:
         return result.structured
     text = extract_content_text(result.content)
@@ -139,7 +139,7 @@ def format_command_output(text: str) -> str:
 
 
 def build_last_prompt_line(text: str, leaf: str, session_id: str) -> LineBody:
-    """Build the line that tells the newest client where to resume, and its list what to show."""
+    """Build the line that tells the newest client where to resume and what to show in its list."""
     plain = " ".join(text.split())
     short = plain if len(plain) <= _MAX_PROMPT_CHARS else plain[:_MAX_PROMPT_CHARS].rstrip() + "…"
     prompt = {"lastPrompt": short} if short else {}
@@ -147,7 +147,7 @@ def build_last_prompt_line(text: str, leaf: str, session_id: str) -> LineBody:
 
 
 def build_title_lines(text: str, session_id: str, *, by_model: bool) -> list[LineBody]:
-    """Build the lines for a title; a person's title wins over a model's."""
+    """Build the lines for a title; a title from a person takes precedence over one from a model."""
     if by_model:
         return [{"type": "ai-title", "aiTitle": text, "sessionId": session_id}]
     return [

@@ -1,10 +1,11 @@
-"""Prevents two writers: one process owns a session, and others can see which one.
+"""Prevents concurrent writers: one process owns a session, and other processes can see which one.
 
     lock          a file in turnlog's data folder, locked while the process runs: two turnlogs never write at once
     registration  `<config>/sessions/<pid>.json`, as newer clients write it: they and `turnlog ls` see the owner
     signs         traces of a client process that has the session open (`edit.open_signs`): turnlog refuses to start
 
-Clients don't check for locks, and some leave no sign. The next write detects what they add to a file (`appender`).
+Clients don't check for locks, and some leave no sign. The next write detects anything that they add to a file
+(`appender`).
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _LOCKED_BYTE_OFFSET = 1 << 20
 
 
 class SessionLock:
-    """The lock file of a session; it contains the process id of the owner."""
+    """The lock file of a session, which contains the owner's process id."""
 
     def __init__(self, path: Path, fd: int) -> None:
         self._path = path
@@ -89,7 +90,7 @@ def _try_lock(fd: int) -> bool:
 
 
 def _is_file_at(fd: int, path: Path) -> bool:
-    """Return whether a path still leads to the opened file."""
+    """Return whether a path still refers to the opened file."""
     try:
         return os.path.samestat(os.fstat(fd), path.stat())
     except FileNotFoundError:
@@ -97,7 +98,7 @@ def _is_file_at(fd: int, path: Path) -> bool:
 
 
 def _read_holder(fd: int) -> str:
-    """Return who holds a lock file, and close it."""
+    """Return who holds a lock file, and close the file."""
     pid = b""
     with contextlib.suppress(OSError):
         pid = os.read(fd, 32).strip()
@@ -127,7 +128,7 @@ class SessionHolder:
         self.close()
 
     def set_status(self, status: str, waiting_for: str | None = None) -> None:
-        """Publish the client's status: `busy`, `idle`, `waiting` (for what), or `shell`."""
+        """Publish the client's status: `busy`, `idle`, `waiting` (and for what), or `shell`."""
         now = _now_milliseconds()
         waiting = {} if waiting_for is None else {"waitingFor": waiting_for}
         fields = {key: value for key, value in self._registered.items() if key != "waitingFor"}
@@ -145,7 +146,7 @@ class SessionHolder:
 
 
 def acquire_session(path: Path, cwd: Path, locks: Path, *, is_new: bool = False) -> SessionHolder:
-    """Acquire a session for this process; raise Busy if another one has it. `locks` is turnlog's lock folder."""
+    """Acquire a session for this process; raise Busy if another process has it. `locks` is turnlog's lock folder."""
     projects = path.parent.parent
     config_dir = projects.parent if projects.name == "projects" else None
     lock = SessionLock.acquire(path, locks)
@@ -179,7 +180,7 @@ def _build_registration(session_id: str, cwd: Path) -> dict[str, Any]:
 
 
 def _write_registration(path: Path, fields: dict[str, Any]) -> None:
-    """Write a registration atomically; a failure is ignored, since it only hides the session from others."""
+    """Write a registration atomically; ignore failures, which only hide the session from other processes."""
     with contextlib.suppress(OSError):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         temporary = path.with_name(f".{path.name}.tmp")
@@ -189,7 +190,7 @@ def _write_registration(path: Path, fields: dict[str, Any]) -> None:
 
 
 def _find_other_signs(path: Path, config_dir: Path | None) -> list[OpenSign]:
-    """Return signs of other processes; a parent process may name the session in its command line."""
+    """Return signs that other processes have the session open; a parent process may name it in its command line."""
     from turnlog.edit.open_signs import find_open_signs  # not needed for new sessions, which nobody else can have
     from turnlog.edit.session_target import SessionTarget
 

@@ -1,7 +1,7 @@
-"""Records a session: the messages, results and notices of a turn, as lines of its chain.
+"""Records a session: the messages, results and notices of each turn, as lines of its chain.
 
-Every method writes before it returns. Results from parallel calls follow each other, each with its own call as
-`sourceToolAssistantUUID`, so that clients that only walk up the chain lose none of them.
+Every method writes to the file before it returns. Results from parallel calls are chained one after another, each with
+its own call as `sourceToolAssistantUUID`, so clients that only walk up the chain don't lose any of them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from turnlog.model.events import RetryStarted
 
 
 class SessionRecord(EntryChain):
-    """Writes one session, or the part of one sub-agent; safe to use from several threads."""
+    """Writes one session, or one sub-agent's part of a session; safe to use from several threads."""
 
     def __init__(self, ledger: SessionAppender, session_id: str, cwd: Path, **chain: Any) -> None:
         super().__init__(ledger, session_id, cwd, **chain)
@@ -50,7 +50,7 @@ class SessionRecord(EntryChain):
         mode: str = "default",
         since: datetime | None = None,
     ) -> SessionRecord:
-        """Create a session in a folder; its file appears with the first line."""
+        """Create a session in a folder; its file is created with the first line."""
         name = session_id or create_record_id()
         if not is_session_id(name):
             raise UsageError(f"{name!r} is not a session id; it must be a UUID")
@@ -74,14 +74,14 @@ class SessionRecord(EntryChain):
     ) -> SessionRecord:
         """Continue a session after an entry of its chain; `resume` provides the arguments.
 
-        `size` is how far the file was read; anything added since is checked before the first write.
+        `size` is how far the file has been read; anything added since then is checked before the first write.
         """
         root = path.parent.parent if path.parent.parent.name == "projects" else path.parent
         ledger = SessionAppender(path, root, size)
         return cls(ledger, path.stem, cwd, last=leaf, since=since, is_branch=is_branch)
 
     def begin_with_copies(self, copies: bytes, leaf: str, prompt: str) -> None:
-        """Start with unchanged lines of another session, and continue after one of them."""
+        """Start with unchanged lines from a different session, and continue after one of them."""
         with self._lock:
             self.last, self._last_prompt = leaf, prompt
             self._ledger.append_bytes(copies)
@@ -90,7 +90,7 @@ class SessionRecord(EntryChain):
     # -- messages
 
     def write_prompt(self, content: LineContent, *, meta: bool = False, typed: bool = True, **fields: Any) -> str:
-        """Write a person's prompt, which starts a turn; or, with `meta`, a message from the client to the model."""
+        """Write a person's prompt, which starts a turn, or, with `meta`, a message from the client to the model."""
         with self._lock:
             if meta:
                 return self._write_client_content(content, fields)
@@ -105,7 +105,7 @@ class SessionRecord(EntryChain):
             return prompt
 
     def _write_client_content(self, content: LineContent, fields: LineBody) -> str:
-        """Write a line per block: 2.1.29 rewrites, and so duplicates, a session in which a line has several."""
+        """Write one line per block: 2.1.29 rewrites, and so duplicates, a session with several blocks in a line."""
         parts = [content] if isinstance(content, str) else [[block] for block in content]
         uuids = [
             self._write_entry(line_bodies.build_user_line(part, self._prompt_id, isMeta=True, **fields))
@@ -114,9 +114,9 @@ class SessionRecord(EntryChain):
         return uuids[-1] if uuids else str(self.last)
 
     def write_answer(self, answer: ModelAnswer, *, goes_on: bool = False) -> str:
-        """Write an answer block by block, under an id that no other answer has, and return the id.
+        """Write an answer block by block under an id that is unique among the answers, and return the id.
 
-        An answer that `goes_on` continues the one with its id.
+        With `goes_on`, the answer continues the one that has the same id.
         """
         if not goes_on and (not answer.id or answer.id in self._answers):
             answer = replace(answer, id=f"msg_{create_record_id()}")
@@ -132,7 +132,7 @@ class SessionRecord(EntryChain):
         return answer.id
 
     def write_result(self, call: str, result: CallResult, source: str | None = None, **fields: Any) -> str:
-        """Write the result of a call; `source` is the entry of the call, if this record did not write it."""
+        """Write the result of a call; `source` is the entry of the call if this record did not write that entry."""
         with self._lock:
             structured = line_bodies.build_structured_result(result)
             links = {} if structured is None else {"toolUseResult": structured}
@@ -146,22 +146,22 @@ class SessionRecord(EntryChain):
             )
 
     def write_addition(self, content: LineContent) -> str:
-        """Write a further message under the same prompt: the output of a person's own command."""
+        """Write a further message under the same prompt: the output of a command that the person ran."""
         return self._write_entry(line_bodies.build_user_line(content, self._prompt_id))
 
     def write_interruption(self, *, for_tool: bool = False) -> str:
-        """Write that the person stopped the turn."""
+        """Record that the person stopped the turn."""
         text = line_bodies.INTERRUPTED_CALL_TEXT if for_tool else line_bodies.INTERRUPTED_TEXT
         return self._write_entry(line_bodies.build_user_line([{"type": "text", "text": text}], self._prompt_id))
 
     def write_synthetic_answer(self, text: str) -> str:
-        """Write an answer in place of a missing one."""
+        """Write an answer that takes the place of a missing one."""
         return self._write_entry(line_bodies.build_synthetic_line(text, create_record_id()))
 
     def write_failure(
         self, text: str, error: str = "unknown", status: int | None = None, kind: str | None = None
     ) -> str:
-        """Write that a request failed after all retries; people see it, the model does not."""
+        """Record that a request failed after all retries; the failure is shown to people but not sent to the model."""
         known = {"apiErrorStatus": status, "apiErrorType": kind}
         fields = {key: value for key, value in known.items() if value is not None}
         return self._write_entry(
@@ -169,7 +169,7 @@ class SessionRecord(EntryChain):
         )
 
     def write_local_command(self, name: str, args: str = "", stdout: str = "", *, is_sent: bool = True) -> str:
-        """Write a command that the client ran itself; one that is not sent is only for people."""
+        """Write a command that the client ran itself; if it is not sent, only people see it."""
         with self._lock:
             texts = [line_bodies.format_command(name, args), line_bodies.format_command_output(stdout)]
             if not is_sent:
@@ -184,7 +184,7 @@ class SessionRecord(EntryChain):
     # -- notices from the client
 
     def write_retry(self, event: RetryStarted) -> str:
-        """Write that a request failed and will be retried; the first attempt does not count as a retry."""
+        """Record that a request failed and will be retried; the first attempt does not count as a retry."""
         status = {} if event.status is None else {"status": event.status}
         error = {"message": event.reason, "formatted": event.reason, **status}
         counts = {"retryAttempt": event.attempt - 1, "maxRetries": event.attempts - 1}
@@ -195,7 +195,7 @@ class SessionRecord(EntryChain):
         )
 
     def write_turn_end(self, milliseconds: int) -> None:
-        """Write the end of a turn and flush the file, so that it survives a power failure."""
+        """Record the end of a turn and flush the file so that it survives a power failure."""
         with self._lock:
             counts = {"durationMs": milliseconds, "messageCount": self._entry_count, "isMeta": False}
             self._write_entry(
@@ -205,9 +205,9 @@ class SessionRecord(EntryChain):
             )
 
     def write_compaction(self, trigger: str, before: int, summary: str, milliseconds: int) -> str:
-        """Write a summary in place of the conversation so far, in one write, so that it is never incomplete.
+        """Replace the conversation so far with a summary, in a single write so that it is never incomplete.
 
-        Return the text of the summary message, which the model gets from now on.
+        Return the text of the summary message, which is sent to the model from now on.
         """
         # Imports the whole session package, and most sessions don't need a summary.
         from turnlog.edit.compress.compact import render_summary_text
@@ -238,21 +238,21 @@ class SessionRecord(EntryChain):
     # -- lines about the session
 
     def write_title(self, text: str, *, by_model: bool = False) -> None:
-        """Write the title of the session; it is repeated after every turn, where lists of sessions look."""
+        """Write the session's title, which is repeated after every turn, where lists of sessions look for it."""
         with self._lock:
             self.titles = line_bodies.build_title_lines(text, self.session_id, by_model=by_model)
             if self._ledger.file_exists:
                 self._write_lines(self.titles)
 
     def write_queue_operation(self, operation: str, content: str | None = None, **fields: Any) -> None:
-        """Write that a prompt was queued (`enqueue`), sent (`dequeue`), or dropped (`remove`)."""
+        """Record that a prompt was queued (`enqueue`), sent (`dequeue`) or dropped (`remove`)."""
         with self._lock:
             text = {} if content is None else {"content": content}
             body = {"type": "queue-operation", "operation": operation, "timestamp": self._next_timestamp()}
             self._write_lines([{**body, "sessionId": self.session_id, **text, **fields}])
 
     def write_permission_mode(self, mode: str) -> None:
-        """Write a change of the permission mode."""
+        """Record a change of permission mode."""
         with self._lock:
             self.mode = mode
             if self._ledger.file_exists:
@@ -269,7 +269,7 @@ class SessionRecord(EntryChain):
         *,
         description: str = "",
     ) -> SessionRecord:
-        """Create the record of a sub-agent, which starts with its prompt: a file in the session's folder."""
+        """Create a sub-agent's record, which starts with its prompt, as a file in the session's folder."""
         path = self.folder / "subagents" / f"agent-{agent_id}.jsonl"
         resolve_inside(path, self._ledger.root)
         record = SessionRecord(SessionAppender(path, self._ledger.root), self.session_id, self.cwd, agent_id=agent_id)
@@ -293,11 +293,11 @@ class SessionRecord(EntryChain):
         self._write_agent_meta()
 
     def _write_agent_meta(self) -> None:
-        """Write the file next to a sub-agent's, which names its call."""
+        """Write the file next to a sub-agent's transcript that names its call."""
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         replace_file(self.path.with_suffix(".meta.json"), encode_json_line(self._meta), root=self._ledger.root)
 
 
 def find_project_dir(config_dir: Path, cwd: Path) -> Path:
-    """Return the folder with the sessions of a working folder, with links resolved."""
+    """Return the folder that contains the sessions of a working folder, with links resolved."""
     return config_dir / "projects" / make_slug(normalize("NFC", str(cwd.resolve())))

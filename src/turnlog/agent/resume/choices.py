@@ -1,4 +1,4 @@
-"""The sessions that can be resumed: for `--continue`, and for the picker of `--resume`."""
+"""The sessions that can be resumed, for `--continue` and for the `--resume` picker."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from turnlog.errors import NotFound
 
 
 class ResumeChoice(NamedTuple):
-    """A session in the picker; all text comes from the transcript."""
+    """A session in the picker; all of its text comes from the transcript."""
 
     path: Path
     title: str

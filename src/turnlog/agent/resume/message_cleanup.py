@@ -1,7 +1,7 @@
-"""Cleans the messages of a session for sending: drops what another client or model wrote only for itself.
+"""Cleans a session's messages for sending: drops what another client or model wrote only for its own use.
 
-This drops attachments about the other client's surroundings, since turnlog describes its own, and what the API would
-reject: thinking that another model signed, references to tools that turnlog does not offer.
+This drops attachments about the other client's surroundings, since turnlog describes its own, and anything that the API
+would reject: thinking that was signed by a different model, and references to tools that turnlog does not offer.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _REMOVED_REFERENCES_BLOCK = {"type": "text", "text": "[Tool references removed -
 
 
 def clean_messages(messages: Iterable[Json]) -> list[Json]:
-    """Return messages without blocks that every model would reject; consecutive messages of one role are joined."""
+    """Return messages without blocks that every model would reject, joining consecutive messages of the same role."""
     messages_out: list[Json] = []
     for message in messages:
         role, blocks = message["role"], [cleaned for block in message["content"] if (cleaned := _clean_block(block))]
@@ -57,7 +57,7 @@ def _clean_block(block: Json) -> Json | None:
 
 
 def _clean_result(block: Json) -> Json:
-    """Return a result without tool references and empty text; an error keeps some text."""
+    """Return a result without tool references and empty text; an error result is given text if none is left."""
     content = block.get("content")
     if isinstance(content, list):
         remaining = [inner for inner in content if not _is_tool_reference(inner) and not _is_blank_text(inner)]
@@ -69,7 +69,7 @@ def _clean_result(block: Json) -> Json:
 
 
 def _drop_unpaired_results(blocks: list[Json]) -> list[Json]:
-    """Drop results from server tools whose call is lost: the API rejects them."""
+    """Drop results from server tools if the call is missing, since the API would reject them."""
     called = {block.get("id") for block in blocks if str(block.get("type")).endswith("tool_use")}
     return [
         block

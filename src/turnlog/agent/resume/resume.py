@@ -5,7 +5,7 @@
     continue_in_fork        continues it in a new file, which starts with copies of its lines (`--fork-session`)
 
 Missing results and answers at the end are written before the first new line, in Claude Code's words, so that the file
-matches what is sent.
+matches the messages that are sent.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class ResumableSession(NamedTuple):
 
 
 def load_resumable_session(path: Path, leaf: str | None = None) -> ResumableSession:
-    """Read a session to continue it after its last entry or after `leaf`; raise Refused if there is none."""
+    """Read a session in order to continue it after its last entry or `leaf`; raise Refused if that is not possible."""
     with Session.open(path) as session:
         file, thread = session.file, session.build_thread(leaf)
         if not thread.leaf.uuid:
@@ -144,7 +144,7 @@ def continue_in_fork(
 
 
 def _write_missing_results(record: SessionRecord, found: ResumableSession) -> None:
-    """Write the missing results and answer at the end."""
+    """Write the results and the answer that are missing at the end."""
     for call, line in found.open_calls:
         record.write_result(call, CallResult(INTERRUPTED_RESULT_TEXT, is_error=True), line)
     if found.is_unanswered:
@@ -162,7 +162,7 @@ def _write_copied_lines(record: SessionRecord, found: ResumableSession) -> None:
 
 
 def _find_boundaries(session: Session, rows: dict[int, Entry]) -> Iterator[Entry]:
-    """Yield the compaction boundary that a conversation starts with: without it, the summary would have no parent."""
+    """Yield the compaction boundary that a conversation starts with, since the summary needs it as its parent."""
     parents = {row.parent_uuid for row in rows.values()}
     yield from (row for row in ResumeRows(session.file).rows.values() if is_boundary(row) and row.uuid in parents)
 
@@ -171,7 +171,7 @@ def _find_boundaries(session: Session, rows: dict[int, Entry]) -> Iterator[Entry
 
 
 def _find_open_calls(calls: list[Call], messages: list[Json]) -> Iterator[tuple[str, str]]:
-    """Yield the calls of the last answer that have no result."""
+    """Yield the calls in the last answer that have no result."""
     position = next(
         (position for position in reversed(range(len(messages))) if messages[position]["role"] == "assistant"),
         len(messages),
@@ -191,7 +191,7 @@ def _find_open_calls(calls: list[Call], messages: list[Json]) -> Iterator[tuple[
 
 
 def _add_missing_results(messages: list[Json], open_calls: tuple[tuple[str, str], ...]) -> list[Json]:
-    """Add the missing results as `_write_missing_results` writes them: after the others, with the same text."""
+    """Add the missing results as `_write_missing_results` writes them: after the others, and with the same text."""
     missing = {call for call, _ in open_calls}
     for message in messages[-2:] if missing else ():
         blocks = [
@@ -214,7 +214,7 @@ def _find_file_end(file: Transcript) -> int:
 
 
 def _find_last_answer(session: Session, rows: list[Entry]) -> Json:
-    """Return the last answer of a model; one before a summary does not count."""
+    """Return the last answer from a model; an answer before a summary does not count."""
     for row in reversed(rows):
         if row.type == "assistant" and row.message and row.message.model not in (None, SYNTHETIC_MODEL):
             message: Json = session.read_body(row)["message"]
@@ -228,7 +228,7 @@ def _find_cwd(session: Session, end: Entry) -> Path | None:
 
 
 def _find_last_value(session: Session, kinds: tuple[str, ...], key: str) -> str | None:
-    """Return the last value of a key in entries of some types."""
+    """Return the last value of a key in entries of the given types."""
     rows = (row for row in reversed(session.entries) if row.type in kinds)
     bodies = (session.read_body(row) for row in islice(rows, _MAX_SEARCHED_ENTRIES))
     return next((value for body in bodies if isinstance(value := body.get(key), str) and value), None)
@@ -243,7 +243,7 @@ def _list_warnings(session: Session, open_calls: int) -> Iterator[str]:
 
 
 def _warn_of_side_messages(session: Session, thread: ResumeThread) -> Iterator[str]:
-    """Warn about later messages that are not part of the conversation: an older client put them on another branch."""
+    """Warn about later messages that are not part of the conversation because an older client branched off."""
     included = {row.index for row in thread.rows}
     later = (row for row in session.entries if row.index > thread.leaf.index and row.index not in included)
     messages = [row for row in later if row.type in ("user", "assistant") and not row.is_sidechain and not row.is_meta]
@@ -256,13 +256,13 @@ def _warn_of_side_messages(session: Session, thread: ResumeThread) -> Iterator[s
 
 
 def _find_newest_time(session: Session) -> datetime | None:
-    """Return the newest time, among those in the clients' format, which can be compared as text."""
+    """Return the newest time in the clients' format, in which times can be compared as text."""
     times = (row.timestamp for row in session.entries)
     return parse_timestamp(max((time for time in times if time and _TIMESTAMP_PATTERN.fullmatch(time)), default=None))
 
 
 def _build_titles(session: Session) -> Iterator[Json]:
-    """Yield the title lines; a person's title wins over a model's."""
+    """Yield the title lines; a title from a person takes precedence over one from a model."""
     custom_title = _find_last_value(session, ("custom-title",), "customTitle")
     title = custom_title or _find_last_value(session, ("ai-title",), "aiTitle")
     if title and len(title) <= _MAX_TITLE_CHARS:
@@ -270,6 +270,6 @@ def _build_titles(session: Session) -> Iterator[Json]:
 
 
 def _find_plan_name(session: Session) -> str | None:
-    """Return the name of its plan if it is safe as a file name."""
+    """Return the name of the session's plan if it is safe to use as a file name."""
     name = _find_last_value(session, ("user", "assistant"), "slug") or ""
     return name if _PLAN_NAME_PATTERN.fullmatch(name) else None

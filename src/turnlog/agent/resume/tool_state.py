@@ -1,4 +1,4 @@
-"""Restores the files and tasks that the model knows when a session is resumed, from its successful calls."""
+"""Restores the files and tasks that the model knew about from the successful calls of a resumed session."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PARTIAL_READ_KEYS = frozenset({"offset", "limit", "pages"})
 
 
 class SeenFile(NamedTuple):
-    """A file that the model has read or written; if it changed since, the model must read it again."""
+    """A file that the model has read or written; if it has changed since then, the model must read it again."""
 
     path: str
     time: datetime
@@ -25,7 +25,7 @@ class SeenFile(NamedTuple):
 
 
 def _list_call_inputs(session: Session, calls: Sequence[Call], names: Container[str]) -> list[tuple[Call, Json]]:
-    """Return the successful calls of some tools with their inputs."""
+    """Return the successful calls of the given tools with their inputs."""
     wanted = [call for call in calls if call.name in names and call.is_error is False]
     inputs = read_call_inputs(session.file, wanted)
     return [(call, call_input) for call, call_input in zip(wanted, inputs, strict=True) if isinstance(call_input, dict)]
@@ -40,7 +40,7 @@ def find_last_todos(session: Session, calls: Sequence[Call]) -> list[Json]:
 
 
 def find_seen_files(session: Session, calls: Sequence[Call]) -> Iterator[SeenFile]:
-    """Yield the files that were read or written, each as last seen."""
+    """Yield the files that were read or written, each as the model last saw it."""
     files: dict[str, SeenFile] = {}
     for call, call_input in _list_call_inputs(session, calls, PATH_FIELDS):
         path, time = find_named_path(call_input, call.name), parse_timestamp(call.ended_at)

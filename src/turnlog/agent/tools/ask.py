@@ -1,4 +1,4 @@
-"""AskUserQuestion: ask the person questions during a turn."""
+"""AskUserQuestion: asks the person questions during a turn."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ class AskUserQuestion(DescribedTool):
     def run(self, arguments: Object, context: CallContext) -> CallResult:
         """Ask. The host returns `answers`: a string per question, with several choices joined by ", ".
 
-        It may return `annotations` with `notes` on some answers; a person who declines may give a reason (`words`).
+        It may also return `annotations` with `notes` on some answers; a person who declines can give a reason
+        (`words`).
         """
         questions = arguments["questions"]
         _check_questions(questions)
@@ -38,7 +39,7 @@ class AskUserQuestion(DescribedTool):
 
 
 def _describe_answers(questions: list[Object], answers: Object, notes: Object) -> str:
-    """Describe the answers: plain choices, or text that the model must read carefully."""
+    """Describe the answers, which are either plain choices or text that the model must read carefully."""
     if not answers:
         return "The user did not answer the questions."
     pairs, by_text = [], {question["question"]: question for question in questions}

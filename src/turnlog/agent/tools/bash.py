@@ -1,7 +1,7 @@
-"""Bash: run a command in a fresh shell, in the folder where the last one ended.
+"""Bash: runs a command in a new shell, in the folder where the previous one ended.
 
-The folder is kept only within the working folders. A command that takes too long continues in the background, and
-its output so far is the result. Its environment has none of the client's keys (`key_shield`).
+The folder is kept only if it is inside the working folders. A command that takes too long continues in the background,
+and its output so far becomes the result. The command's environment contains none of the client's keys (`key_shield`).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _COMMAND_JOINTS = frozenset({";", "&&", "||", "|", "|&", "&"})
 
 
 def explain_exit_code(command: str, code: int) -> str | None:
-    """Explain an exit status of 1 that is not an error; None for an error or success."""
+    """Explain an exit status of 1 that does not mean an error; None if the command failed or succeeded."""
     parts = _split_simple_commands(command)
     if code != 1 or not parts:
         return None
@@ -47,7 +47,7 @@ def explain_exit_code(command: str, code: int) -> str | None:
 
 
 def is_expected_silent(command: str) -> bool:
-    """Return whether a command prints nothing on success."""
+    """Return whether a command normally prints nothing on success."""
     parts = _split_simple_commands(command, frozenset({";", "&&"}))
     return bool(parts) and all(
         words[0] in _SILENT_PROGRAMS and not _COMMAND_JOINTS.intersection(words) for words in parts
@@ -55,18 +55,18 @@ def is_expected_silent(command: str) -> bool:
 
 
 def begins_with_pause(command: str) -> bool:
-    """Return whether a command starts with a sleep, so that moving it to the background gains nothing."""
+    """Return whether a command starts with `sleep`, in which case moving it to the background is pointless."""
     parts = _split_simple_commands(command)
     return bool(parts) and parts[0][0] == "sleep"
 
 
 def changes_folder(command: str) -> bool:
-    """Return whether a command changes its folder."""
+    """Return whether a command may change the folder."""
     return any(words[0] in _FOLDER_CHANGING_PROGRAMS for words in _split_simple_commands(command))
 
 
 def _split_simple_commands(command: str, joints: frozenset[str] = _COMMAND_JOINTS) -> list[list[str]]:
-    """Split a command into the words of its simple commands, as far as possible without a parser."""
+    """Split a command into the words of its simple commands, as well as possible without a parser."""
     plain = _JOINED_STREAM_PATTERN.sub(">", command).replace("\n", " ; ")
     lexer = shlex.shlex(plain, posix=True, punctuation_chars=";&|")
     lexer.whitespace_split, lexer.commenters = True, ""
@@ -101,7 +101,7 @@ class Bash(DescribedTool):
         self._is_readonly = is_readonly
 
     def is_safe(self, arguments: Object) -> bool:
-        """Return whether the command only reads and does not change folders, so that later calls don't depend on it."""
+        """Return whether the command only reads and does not change folders, so that later calls can't depend on it."""
         command = arguments["command"]
         return not (arguments.get("run_in_background") or _FOLDER_CHANGE_PATTERN.search(command)) and self._is_readonly(
             command
@@ -129,14 +129,14 @@ class Bash(DescribedTool):
 
 
 def build_command_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables for a command, without the client's own (above all its keys) and any that affect bash."""
+    """Return a command's variables, without the client's own (above all its keys) and without any that affect bash."""
     variables = build_child_environment(environ)
     unsafe = [name for name in variables if name in _UNSAFE_VARIABLES or name.startswith(_SHELL_FUNCTION_PREFIX)]
     return {name: value for name, value in variables.items() if name not in unsafe} | _ADDED_VARIABLES
 
 
 def _ensure_folder(place: Workspace) -> str:
-    """Reset the folder if it no longer exists, and return a note for the model if so."""
+    """Reset the folder if it no longer exists; if so, return a note for the model."""
     if place.cwd.is_dir():
         return ""
     place.cwd = place.root
@@ -155,7 +155,7 @@ def _read_timeout_ms(arguments: Object, default: int, longest: int) -> int:
 
 
 def _wait_for_end(shell: Shell, context: CallContext, seconds: float) -> bool:
-    """Wait for the end and report progress; return False when the time is up."""
+    """Wait for the command to end and report progress; return False if the time is up."""
     process = shell.process
     try:
         with context.cancel.on_cancel(process.kill):
@@ -221,7 +221,7 @@ def _build_finished_result(shell: Shell, context: CallContext, reset_note: str) 
 
 
 def _persist_output(shell: Shell, context: CallContext, structured: dict[str, Any]) -> str:
-    """Move the output to the session's folder for large results, and return the preview for the model."""
+    """Move the output to the session's folder for large results, and return a preview for the model."""
     path = context.session / "tool-results" / f"{shell.id}.txt"
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     preview, total = command_output.read_output_head(shell.path), shell.path.stat().st_size
@@ -232,7 +232,7 @@ def _persist_output(shell: Shell, context: CallContext, structured: dict[str, An
 
 
 def _carry_over_folder(shell: Shell, place: Workspace) -> str:
-    """Stay in the folder where the command ended if it is a working folder; else reset it and return a note."""
+    """Keep the folder where the command ended if it is a working folder; otherwise, reset it and return a note."""
     try:
         there = Path(shell.cwd_path.read_text("utf-8", "surrogateescape").removesuffix("\n"))
     except OSError:

@@ -1,4 +1,4 @@
-"""BashOutput: return the new output of a background command."""
+"""BashOutput: returns the new output of a background command."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class BashOutput(DescribedTool):
 
 
 def find_background_shell(context: CallContext, name: str) -> Shell:
-    """Return the background command with an id."""
+    """Return the background command with the given id."""
     shell = context.shells.find_shell(name)
     if shell is None:
         raise RejectedCall(f"No task found with ID: {name}")
@@ -66,7 +66,7 @@ def _compile_filter(text: str | None) -> re.Pattern[str] | None:
 
 
 def _read_new_output(shell: Shell) -> str:
-    """Return the output since the last call, up to the size limit."""
+    """Return the output since the previous call, up to the size limit."""
     is_over = shell.status != "running"
     with shell.path.open("rb") as file:
         file.seek(shell.shown)

@@ -1,4 +1,4 @@
-"""Call results, errors that tell the model what to do, and the folders that calls run in."""
+"""Call results, errors that tell the model what to do, and the folders in which calls run."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class CallResult(NamedTuple):
 
 
 def to_object(value: object) -> Object:
-    """Return a value if it is an object, else an empty object."""
+    """Return a value if it is an object; otherwise, return an empty object."""
     return value if isinstance(value, Mapping) else {}
 
 
 class ToolError(Exception):
-    """A call that failed; its text tells the model why, and what to do about it."""
+    """A call that failed; the text tells the model why it failed and what to do about it."""
 
     def to_result(self) -> CallResult:
         """Convert the error into a result for the model and the record."""
@@ -35,7 +35,7 @@ class ToolError(Exception):
 
 
 class RejectedCall(ToolError):
-    """A call that was rejected before anything happened: invalid input, or an unread file."""
+    """A call that was rejected before anything happened, because of invalid input or an unread file."""
 
     def to_result(self) -> CallResult:
         """Convert the error into a result, tagged as in Claude Code."""
@@ -43,7 +43,7 @@ class RejectedCall(ToolError):
 
 
 class Workspace(Struct):
-    """The working folders; a shell may change `cwd` within them."""
+    """The working folders; a shell may change `cwd` to any folder inside them."""
 
     root: Path
     """The start folder of the client."""

@@ -1,6 +1,6 @@
-"""Formats a command's output for the model: how much to show, and where the rest is.
+"""Formats a command's output for the model: how much to show and where to find the rest.
 
-The output is read from its file, only as much as needed. Bytes that are not UTF-8 become U+FFFD.
+Only as much of the output as needed is read from its file. Bytes that are not UTF-8 become U+FFFD.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ _LEADING_BLANK_LINES_PATTERN = re.compile(r"\A(?:[^\S\n]*\n)+")
 
 
 def trim_output(text: str) -> str:
-    """Strip blank lines before text and white space after it."""
+    """Strip blank lines before the text and white space after it."""
     return _LEADING_BLANK_LINES_PATTERN.sub("", text).rstrip()
 
 
 def read_output_head(path: Path, characters: int = MAX_INLINE_CHARS) -> str:
-    """Return the first characters of a file, plus one if there are more."""
+    """Return the first characters of a file, plus one more to show that the file is longer."""
     with path.open("rb") as file:
         return file.read((characters + 1) * _MAX_BYTES_PER_CHAR).decode("utf-8", "replace")[: characters + 1]
 
@@ -49,7 +49,7 @@ def read_inline_output(path: Path) -> str | None:
 
 
 def describe_persisted_output(text: str, path: Path, total: int) -> str:
-    """Describe output that is too large: its file, and a preview."""
+    """Describe output that is too large: where it is saved, and a preview."""
     preview = text[:PREVIEW_CHARS]
     cut = preview.rfind("\n")
     preview = preview[:cut] if cut > PREVIEW_CHARS // 2 else preview
@@ -62,7 +62,7 @@ def describe_persisted_output(text: str, path: Path, total: int) -> str:
 def describe_failed_output(first: str, path: Path) -> str:
     """Describe the output of a failed command: a first line, then the start and end of the output.
 
-    The end is always included, however long the output is: that is where a failing build says why.
+    The end is always included, however long the output is, because a failing build states the reason there.
     """
     text = f"{first}\n{trim_output(read_output_head(path, 2 * MAX_INLINE_CHARS))}".rstrip()
     half = MAX_ERROR_CHARS // 2

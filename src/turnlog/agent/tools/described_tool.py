@@ -1,7 +1,7 @@
-"""Tool descriptions for the model: `offered.json` has the name, description and input schema of each tool.
+"""Tool descriptions for the model: `offered.json` contains each tool's name, description and input schema.
 
-The names and schemas are Claude Code's. The descriptions are ours, kept apart from the code as a reminder that they
-are part of every request.
+The names and schemas are Claude Code's. The descriptions are our own, and are kept out of the code as a reminder that
+they are part of every request.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from turnlog.agent.tools.tool import Tool
 
 
 class DescribedTool(Tool):
-    """A tool whose description is in `offered.json`, under its class name."""
+    """A tool whose description is in `offered.json` under its class name."""
 
     only_reads = False
     """Whether no call changes anything."""
@@ -32,7 +32,7 @@ class DescribedTool(Tool):
 
     @property
     def schema(self) -> Object:
-        """The JSON schema of its input."""
+        """The JSON schema of the input."""
         schema: Object = _load_descriptions()[self.name]["input_schema"]
         return schema
 

@@ -1,4 +1,4 @@
-"""Edit: replace a string in a file."""
+"""Edit: replaces a string in a file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _STALE_REMARK = (
 
 
 class EditRequest(NamedTuple):
-    """The string to replace, and its replacement."""
+    """The string to replace and its replacement."""
 
     old: str
     new: str
@@ -64,7 +64,7 @@ def _create_file(path: Path, display_path: str, request: EditRequest, files: See
 
 
 def preview_edit(before: TextFile | None, arguments: Object, path: Path) -> str:
-    """Return the text that a call would leave in a file; raises RejectedCall if the call would fail."""
+    """Return the text that the file would have after a call; raise RejectedCall if the call would fail."""
     request = _parse_edit_request(arguments, path)
     if before is None and request.old:
         raise RejectedCall("the file does not exist")
@@ -99,7 +99,7 @@ def _apply_edit(
 
 
 def _is_stale_file(before: TextFile, path: Path, request: EditRequest, files: SeenFiles) -> bool:
-    """Return whether the file changed since it was read; raises RejectedCall if a non-empty file was never read."""
+    """Return whether the file has changed since it was read; raise RejectedCall if a non-empty file was never read."""
     if not request.old:
         if before.shown_text.strip():
             raise RejectedCall("Cannot create new file - file already exists.")
@@ -110,7 +110,7 @@ def _is_stale_file(before: TextFile, path: Path, request: EditRequest, files: Se
 
 
 def _find_old_string(text: str, request: EditRequest, original: str, *, stale: bool) -> str:
-    """Return the string as it is in the file, where its quotes may be curly."""
+    """Return the string as it appears in the file, where its quotes may be curly."""
     found = request.old
     if request.old not in text:
         at = text.translate(_STRAIGHT_QUOTES).find(request.old.translate(_STRAIGHT_QUOTES))
@@ -140,7 +140,7 @@ def _build_splices(text: str, request: EditRequest) -> list[TextSplice]:
 
 
 def _curl_quotes(new: str, old: str) -> str:
-    """Use curly quotes if the replaced text does."""
+    """Use curly quotes in the new text if the replaced text does."""
     if "“" in old or "”" in old:
         new = re.sub('"', lambda found: "“" if _opens_quote(new, found.start()) else "”", new)
     if "‘" in old or "’" in old:

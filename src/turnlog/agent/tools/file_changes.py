@@ -1,6 +1,6 @@
-"""Tells the model about files it wrote that someone else has changed: a formatter, a person.
+"""Informs the model about files that it wrote and that a formatter or a person has changed since then.
 
-As in the newest Claude Code, this does not cover files that it only read; an edit reports such a change itself.
+As in the newest Claude Code, files that the model only read are not covered; an edit itself reports such a change.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _CONTEXT_LINES = 8
 
 
 def describe_file_changes(files: SeenFiles) -> Iterator[str]:
-    """Describe each change once: from then on the file counts as seen in its new state."""
+    """Describe each change once; after that, the file counts as seen in its new state."""
     for path, sight in files.list_written():
         try:
             status = path.stat()
@@ -41,7 +41,7 @@ def describe_file_changes(files: SeenFiles) -> Iterator[str]:
 
 
 def _render_changed_lines(before: str, after: str) -> Iterator[str]:
-    """Yield the current lines with their numbers, and three dots for omitted ones."""
+    """Yield the current lines with their numbers, and three dots in place of omitted lines."""
     for at, hunk in enumerate(build_patch(before, after, _CONTEXT_LINES)):
         if at:
             yield "..."

@@ -1,4 +1,4 @@
-"""Glob: find files by name pattern."""
+"""Glob: finds files by name pattern."""
 
 from __future__ import annotations
 

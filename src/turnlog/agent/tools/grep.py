@@ -1,4 +1,4 @@
-"""Grep: find lines that match a regular expression."""
+"""Grep: finds lines that match a regular expression."""
 
 from __future__ import annotations
 
@@ -25,8 +25,6 @@ _LINE_NUMBER_PATTERN = re.compile(r"\d+(?:([-:])|$)")
 
 
 class GrepPage(NamedTuple):
-    """A page of the results."""
-
     shown: Sequence[str]
     total: int
     limit: int | None
@@ -35,13 +33,13 @@ class GrepPage(NamedTuple):
 
     @property
     def omission_note(self) -> str:
-        """The limits that were applied, as the model sees them."""
+        """The limits that were applied, as shown to the model."""
         parts = [("limit", self.limit), ("offset", self.offset)]
         return ", ".join(f"{name}: {value}" for name, value in parts if value is not None)
 
     @property
     def applied_limits(self) -> Object:
-        """The limits for the record."""
+        """The limits that were applied, as recorded in the session."""
         parts = {"appliedLimit": self.limit, "appliedOffset": self.offset}
         return {name: value for name, value in parts.items() if value is not None}
 
@@ -92,7 +90,7 @@ def _build_arguments(arguments: Object, mode: str) -> list[str]:
 
 
 def _build_context_arguments(arguments: Object) -> list[str]:
-    """Return the arguments for lines around a match."""
+    """Return the arguments for context lines around a match."""
     around = arguments.get("context", arguments.get("-C"))
     if around is not None:
         return [f"--context={_to_natural_number(around)}"]
@@ -168,7 +166,7 @@ def _build_count_result(entries: Sequence[str], arguments: Object) -> CallResult
 
 
 def _select_readable_lines(out: str, context: CallContext) -> list[str]:
-    """Return the lines of ripgrep's output without those of protected files."""
+    """Return the lines of ripgrep's output that don't come from protected files."""
     lines: list[str] = []
     is_unreadable = cache(lambda path: context.is_unreadable(context.place.cwd / path))
     for line in out.removesuffix("\n").split("\n") if out else ():
@@ -179,7 +177,7 @@ def _select_readable_lines(out: str, context: CallContext) -> list[str]:
 
 
 def _format_line(line: str, here: Path, *, is_bare: bool = False, is_numbered: bool = True) -> str:
-    """Format a line for the model with its path, or without it if a single file is searched."""
+    """Format a line for the model with its path, or without the path if only a single file is searched."""
     path, mark, rest = line.partition("\0")
     found = _LINE_NUMBER_PATTERN.match(rest)
     if not mark or not found:

@@ -1,6 +1,6 @@
-"""Validates the inputs of tools against their schemas.
+"""Validates tool inputs against their schemas.
 
-The messages are Claude Code's; models know them.
+The messages are Claude Code's, which models know.
 """
 
 from __future__ import annotations
@@ -30,18 +30,16 @@ class InvalidInput(RejectedCall):
 
     @classmethod
     def from_details(cls, *details: Object) -> InvalidInput:
-        """Build the error from issues that have no sentences."""
+        """Build the error from raw issues, without sentences for the model."""
         text = json.dumps(details, indent=2, ensure_ascii=False)
         return cls(text, text)
 
     def to_result(self) -> CallResult:
-        """Convert the error into a result that records the full issues."""
+        """Convert the error into a result that records the issues in full."""
         return super().to_result()._replace(structured=f"InputValidationError: {self.issues}")
 
 
 class InputIssue(NamedTuple):
-    """One problem with an input."""
-
     rank: int
     """The order: missing parameters, then unexpected ones, then wrong types, then wrong values."""
     sentences: Sequence[str]
@@ -49,7 +47,7 @@ class InputIssue(NamedTuple):
 
 
 def validate_input(name: str, schema: Object, arguments: object) -> dict[str, Any]:
-    """Return the input of a call in the types of the schema, or raise InvalidInput.
+    """Return a call's input with the types that the schema requires, or raise InvalidInput.
 
     Numbers, booleans and lists that arrive as strings are converted.
     """

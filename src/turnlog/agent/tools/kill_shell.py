@@ -1,4 +1,4 @@
-"""KillShell: stop a background command."""
+"""KillShell: stops a background command."""
 
 from __future__ import annotations
 

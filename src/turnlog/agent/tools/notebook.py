@@ -1,4 +1,4 @@
-"""NotebookEdit: replace, insert or delete a cell of a Jupyter notebook."""
+"""NotebookEdit: replaces, inserts or deletes a cell in a Jupyter notebook."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def join_lines(value: object) -> str:
 
 
 def extract_cells(text: str) -> list[dict[str, Any]]:
-    """Return the cells in the form of the record."""
+    """Return the cells in the form in which they are recorded."""
     notebook = parse_notebook(text)
     return [_build_cell(cell, at, get_notebook_language(notebook)) for at, cell in enumerate(notebook["cells"])]
 
@@ -82,7 +82,7 @@ def _build_output(output: Object) -> dict[str, Any]:
 
 
 def render_cell_blocks(cells: Sequence[Object], path: Path) -> list[Object]:
-    """Render cells as blocks: text, and pictures in between."""
+    """Render cells as blocks of text, with pictures in between."""
     blocks: list[dict[str, Any]] = []
     for at, cell in enumerate(cells):
         for block in _render_cell(cell, at, path):

@@ -1,7 +1,7 @@
-"""Computes the difference between two texts as hunks with three lines of context (`structuredPatch`).
+"""Computes the difference between two versions of a text as hunks with three lines of context (`structuredPatch`).
 
-The edit path is the shortest one, after Myers; of two equally short ones, it is the one that jsdiff takes, which Claude
-Code uses. So the hunks are the same.
+The edit path is a shortest one according to Myers; among equally short paths, it is the one that jsdiff, which Claude
+Code uses, would choose. Therefore, the hunks are the same as Claude Code's.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ _LineRun = tuple[str, int, Any]
 
 
 def build_patch(before: str, after: str, context: int = CONTEXT_LINES) -> list[dict[str, Any]]:
-    """Return the hunks that turn one text into another, with some lines of context."""
+    """Return the hunks that turn one text into the other, with some lines of context."""
     old, new = (split_text_lines(text.replace("\r\n", "\n")) for text in (before, after))
     return [_record_hunk(hunk) for hunk in build_hunks(old, new, _list_line_changes(old, new), context)]
 
 
 def _record_hunk(hunk: Hunk) -> dict[str, Any]:
-    """Return a hunk in the form of the record; without lines, the client counts from 1."""
+    """Return a hunk in the form in which it is recorded; if it has no lines, the client counts from 1."""
     return {
         "oldStart": hunk.old_start + (hunk.old_count == 0),
         "oldLines": hunk.old_count,
@@ -36,7 +36,7 @@ def _record_hunk(hunk: Hunk) -> dict[str, Any]:
 
 
 def _list_line_changes(old: Sequence[str], new: Sequence[str]) -> Iterator[ChangedLines]:
-    """Yield the changes between runs of kept lines."""
+    """Yield the changes between the runs of unchanged lines."""
     at_old = at_new = last_old = last_new = 0
     for kind, count in [*_find_runs(old, new), (" ", 0)]:
         if kind == " ":
@@ -48,7 +48,7 @@ def _list_line_changes(old: Sequence[str], new: Sequence[str]) -> Iterator[Chang
 
 
 def _find_runs(old: Sequence[str], new: Sequence[str]) -> list[tuple[str, int]]:
-    """Find the edit path; a diagonal is the number of removed lines minus that of added ones."""
+    """Find the edit path; a diagonal is the number of removed lines minus the number of added lines."""
     olds, news = len(old), len(new)
     at = _skip_equal_lines(old, new, 0, 0)
     ways: dict[int, tuple[int, _LineRun | None]] = {0: (at, (" ", at, None) if at else None)}
@@ -92,7 +92,7 @@ def _list_runs(run: _LineRun | None) -> list[tuple[str, int]]:
 
 
 def _build_block_runs(old: Sequence[str], new: Sequence[str]) -> list[tuple[str, int]]:
-    """Keep the common start and end of both texts, and replace everything between."""
+    """Keep the lines that both texts have in common at the start and end, and replace everything in between."""
     head, most = 0, min(len(old), len(new))
     while head < most and old[head] == new[head]:
         head += 1

@@ -1,4 +1,4 @@
-"""ExitPlanMode: show the plan, and start the work if the person approves."""
+"""ExitPlanMode: shows the plan and starts the work if the person approves."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class ExitPlanMode(DescribedTool):
     """Asks the person to approve a plan."""
 
     def run(self, arguments: Object, context: CallContext) -> CallResult:
-        """Ask. The host returns `approved`, with `plan` if it was edited or `words` if it was refused."""
+        """Ask. The host returns `approved`, plus `plan` if the plan was edited or `words` if it was refused."""
         plan = str(arguments.get("plan") or "")
         reply = context.desk.ask(Question("plan", {"plan": plan}, context.call)) or {}
         if not reply.get("approved"):

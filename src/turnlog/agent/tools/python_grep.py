@@ -1,8 +1,9 @@
 """A substitute for ripgrep if it is not installed: the options that Grep and Glob use, with the same output.
 
-It runs as a program, so that a slow pattern can be stopped, and uses only the standard library. Like ripgrep it skips
-files listed in .gitignore, .ignore and .rgignore files and .git/info/exclude, but it does not read the ignore file of
-the user's git settings. Patterns are Python's, with POSIX classes; it knows the common file types.
+It runs as a separate program so that a slow pattern can be stopped, and it uses only the standard library. Like
+ripgrep, it skips files listed in .gitignore, .ignore, .rgignore and .git/info/exclude, but it does not read the ignore
+file named in the user's git settings. Patterns use Python's syntax plus POSIX classes; the common file types are
+supported.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ _BYTE_ORDER_MARKS = ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"), (b"
 
 
 class IgnoreRule(NamedTuple):
-    """A pattern of an ignore file or of the call."""
+    """A pattern from an ignore file or from the call."""
 
     fits: re.Pattern[str]
     """Matches paths relative to the folder of the rule."""
@@ -57,7 +58,7 @@ class IgnoreRule(NamedTuple):
 
 
 def parse_ignore_rule(line: str, folder: str) -> IgnoreRule:
-    """Parse a line of an ignore file; raises `re.error` if it is not a pattern."""
+    """Parse a line from an ignore file; raise `re.error` if it is not a valid pattern."""
     is_exception = line.startswith("!")
     name = line.removeprefix("!").removeprefix("\\") if line.startswith(("!", "\\!", "\\#")) else line
     glob = name.rstrip("/")
@@ -71,7 +72,7 @@ def parse_ignore_rule(line: str, folder: str) -> IgnoreRule:
 
 
 def _translate_glob_part(found: re.Match[str]) -> str:
-    """Translate a part of a pattern; leave an unclosed bracket unclosed, so that the pattern is rejected."""
+    """Translate a part of a pattern; leave an unclosed bracket unclosed so that the pattern is rejected."""
     part = found[0]
     if len(part) > 1 and part[0] == "[":
         inner = part[1:-1].replace("\\", "\\\\").replace("[", "\\[")
@@ -80,12 +81,12 @@ def _translate_glob_part(found: re.Match[str]) -> str:
 
 
 def apply_ignore_rules(rules: Sequence[IgnoreRule], path: str, is_folder: bool) -> bool | None:
-    """Return whether the last matching rule is a plain one (True) or an exception (False); None if none matches."""
+    """Return True if the last matching rule is a plain one, False if it is an exception, and None if none matches."""
     return next((not one.is_exception for one in reversed(rules) if one.applies_to(path, is_folder)), None)
 
 
 def read_ignore_rules(folder: str, has_git: bool) -> Iterator[IgnoreRule]:
-    """Yield the rules of the ignore files in a folder."""
+    """Yield the rules from the ignore files in a folder."""
     for name in _IGNORE_FILES if has_git else _IGNORE_FILES[2:]:
         try:
             lines = Path(folder, name).read_text(encoding="utf-8", errors="replace").split("\n")
@@ -99,7 +100,7 @@ def read_ignore_rules(folder: str, has_git: bool) -> Iterator[IgnoreRule]:
 
 
 class GrepScope(NamedTuple):
-    """The files to search."""
+    """Determines which files are searched."""
 
     chosen: Sequence[IgnoreRule]
     kinds: Sequence[IgnoreRule] | None
@@ -107,7 +108,7 @@ class GrepScope(NamedTuple):
     ignores: bool
 
     def is_searched(self, path: str, is_folder: bool, ignored: Sequence[IgnoreRule]) -> bool:
-        """Return whether a file or folder is searched."""
+        """Return whether a file or folder should be searched."""
         is_chosen = apply_ignore_rules(self.chosen, path, is_folder)
         if is_chosen is not None:
             return is_chosen
@@ -119,7 +120,7 @@ class GrepScope(NamedTuple):
 
 
 def walk_files(target: str, scope: GrepScope) -> Iterator[str]:
-    """Yield all files below a folder that are searched, sorted by name."""
+    """Yield all files below a folder that should be searched, sorted by name."""
     start = Path(target).absolute()
     root = next((folder for folder in (start, *start.parents) if (folder / ".git").exists()), None)
     above = reversed(start.parents) if scope.ignores else ()
@@ -157,7 +158,7 @@ def _print_error(path: str, error: OSError) -> None:
 
 
 def compile_pattern(options: argparse.Namespace) -> re.Pattern[str]:
-    """Compile the regular expression of the call."""
+    """Compile the call's regular expression."""
     source = options.regexp
     for name, signs in (entry.split() for entry in _POSIX_CLASSES.split("|")):
         source = source.replace(f"[:{name}:]", signs)
@@ -167,8 +168,6 @@ def compile_pattern(options: argparse.Namespace) -> re.Pattern[str]:
 
 
 class FileMatches(NamedTuple):
-    """The matches in a file."""
-
     lines: Sequence[str]
     hits: Sequence[int]
     """Line numbers, from 0."""
@@ -176,7 +175,6 @@ class FileMatches(NamedTuple):
 
 
 def find_matches(text: str, fits: re.Pattern[str], options: argparse.Namespace) -> FileMatches:
-    """Find the matches in a text."""
     lines = text.removesuffix("\n").split("\n") if text else []
     if not options.multiline:
         hits = [at for at, line in enumerate(lines) if fits.search(line)]
@@ -192,7 +190,7 @@ def _find_line_range(text: str, first: int, end: int) -> range:
 
 
 def _read_text(path: str, is_named: bool) -> str:
-    """Return the text of a file; empty if it is binary, unless the call named it."""
+    """Return the text of a file; empty if the file is binary, unless the call named it explicitly."""
     try:
         raw = Path(path).read_bytes()
     except OSError as error:
@@ -205,7 +203,7 @@ def _read_text(path: str, is_named: bool) -> str:
 
 
 def render_matches(path: str, matches: FileMatches, options: argparse.Namespace) -> Iterator[str]:
-    """Yield the matching lines with their context, and `--` where lines are omitted."""
+    """Yield the matching lines with their context, and `--` where lines have been omitted."""
     before, after = options.context or options.before_context, options.context or options.after_context
     near = {at for hit in matches.hits for at in range(max(0, hit - before), min(len(matches.lines), hit + after + 1))}
     hits, last = set(matches.hits), None
@@ -222,7 +220,6 @@ def render_matches(path: str, matches: FileMatches, options: argparse.Namespace)
 
 
 def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
-    """Parse the command line."""
     parser = argparse.ArgumentParser("rg", allow_abbrev=False)
     switches = "files hidden no-ignore null no-heading ignore-case multiline multiline-dotall line-number with-filename"
     for name in (*switches.split(), "count", "files-with-matches"):
@@ -275,7 +272,7 @@ def render_output(options: argparse.Namespace) -> Iterator[str]:
 
 
 def run_python_grep(argv: Sequence[str]) -> int:
-    """Search, and return ripgrep's exit status."""
+    """Run the search and return ripgrep's exit status."""
     warnings.simplefilter("ignore")
     has_output = False
     try:

@@ -1,4 +1,4 @@
-"""Read: return the text of a file with line numbers."""
+"""Read: returns the text of a file with line numbers."""
 
 from __future__ import annotations
 

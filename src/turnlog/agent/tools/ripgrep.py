@@ -1,4 +1,4 @@
-"""Runs ripgrep, or our substitute with the same options if it is not installed."""
+"""Runs ripgrep or, if it is not installed, our substitute with the same options."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MAX_OUTPUT_BYTES = 20 * 1024 * 1024
 def run_ripgrep(
     arguments: Sequence[str], folder: Path, context: CallContext, seconds: float = SEARCH_TIMEOUT_SECONDS
 ) -> str:
-    """Run a search in a folder and return its output; it can be cancelled, and has a time limit."""
+    """Run a search in a folder and return its output; it can be cancelled and has a time limit."""
     with tempfile.TemporaryFile() as errors:
         process = _start_search(
             [*find_search_program(context.environ.get("PATH")), *arguments], folder, context, errors
@@ -64,7 +64,7 @@ def _start_search(
 
 
 def find_search_program(path: str | None) -> list[str]:
-    """Return the command for a search: ripgrep on the path, or our substitute."""
+    """Return the command for a search: ripgrep if it is on the path, otherwise our substitute."""
     installed = shutil.which("rg", path=path)
     if installed:
         return [installed, "--no-config"]
@@ -83,7 +83,7 @@ def _check_errors(errors: str) -> None:
 
 
 def sort_by_age(names: Iterable[str], folder: Path, context: CallContext, *, newest_first: bool = False) -> list[str]:
-    """Return the files that may be shown, by time of change and then by name."""
+    """Return the files that may be shown, sorted by modification time and then by name."""
     sign = -1 if newest_first else 1
     readable = (name for name in names if name and not context.is_unreadable(folder / name))
     return sorted(readable, key=lambda name: (sign * _get_change_time(folder / name), name))
@@ -97,6 +97,6 @@ def _get_change_time(path: Path) -> int:
 
 
 def to_cwd_relative_path(path: str, place: Path) -> str:
-    """Return a path for the model: relative to the current folder, if it is inside."""
+    """Return a path for the model, relative to the current folder if the path is inside it."""
     full = Path(os.path.normpath(place / path))
     return str(full.relative_to(place)) if full.is_relative_to(place) else str(full)

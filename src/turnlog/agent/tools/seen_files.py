@@ -1,4 +1,4 @@
-"""Tracks which files the model has seen and in which state, so that it never overwrites an unread or changed one."""
+"""Tracks which files the model has seen and in which state, so that it never overwrites an unread or changed file."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class SeenFiles:
         self._lock = threading.Lock()
 
     def note_seen(self, path: Path, status: os.stat_result, text: str | None, *, is_written: bool = False) -> None:
-        """Record a file that was read or written; without text, only a part of it is known."""
+        """Record a file that was read or written; without `text`, the model knows only a part of it."""
         self._note_sight(path, FileSight(status.st_mtime_ns, status.st_size, text, is_written))
 
     def recall_seen(self, path: Path, moment: datetime, text: str | None) -> None:
@@ -73,14 +73,14 @@ class SeenFiles:
         return sight is not None and sight.text is not None
 
     def is_changed(self, path: Path, status: os.stat_result, text: str) -> bool:
-        """Return whether the content of a seen file has changed; a new time alone does not count."""
+        """Return whether the content of a seen file has changed; a new modification time alone does not count."""
         sight = self._seen[_resolve_real_path(path)]
         if (status.st_mtime_ns, status.st_size) == (sight.mtime_ns, sight.size):
             return False
         return sight.text != text
 
     def list_written(self) -> list[tuple[Path, FileSight]]:
-        """Return the files that the model wrote and knows completely."""
+        """Return the files that the model wrote and whose whole content it knows."""
         with self._lock:
             return [(path, sight) for path, sight in self._seen.items() if sight.is_written and sight.text is not None]
 
@@ -92,12 +92,12 @@ class SeenFiles:
 
 
 def is_unwritten_since(status: os.stat_result, moment: datetime) -> bool:
-    """Return whether a regular file was not written since a moment, which sessions record in whole milliseconds."""
+    """Return whether a regular file has not been written since a moment, which sessions record in milliseconds."""
     return stat.S_ISREG(status.st_mode) and status.st_mtime_ns // 1_000_000 <= round(moment.timestamp() * 1000)
 
 
 def locate_file(name: str, place: Workspace) -> Path:
-    """Return the path that a call names; relative names start in the shell's folder."""
+    """Return the path that a call names; relative paths start in the shell's folder."""
     if "\0" in name:
         raise RejectedCall("The path contains a NUL character. Give the path of a file.")
     try:
@@ -108,7 +108,7 @@ def locate_file(name: str, place: Workspace) -> Path:
 
 
 def describe_missing_file(path: Path, place: Workspace) -> str:
-    """Describe a missing file, and suggest one with a similar name."""
+    """Describe a missing file and, if there is one, suggest a file with a similar name."""
     message = f"File does not exist. Note: your current working directory is {place.cwd}."
     try:
         near = sorted(one.name for one in path.parent.iterdir() if one.stem == path.stem and one.name != path.name)
@@ -119,7 +119,7 @@ def describe_missing_file(path: Path, place: Workspace) -> str:
 
 @contextmanager
 def word_system_errors(action: str, path: Path) -> Iterator[None]:
-    """Convert system errors into ToolErrors with the wording of Claude Code's runtime."""
+    """Convert system errors into ToolErrors, worded like those of Claude Code's runtime."""
     try:
         yield
     except OSError as error:

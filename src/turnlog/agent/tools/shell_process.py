@@ -1,9 +1,9 @@
-"""A shell command and its children, as one process group that writes into one file.
+"""A shell command and its children, as one process group that writes to one file.
 
-Both streams share one pipe, which keeps the order of the output; a thread copies it into the file, so a command can
-write more than fits into memory. (The command does not get the file itself: a script that writes to `/dev/stderr` would
-truncate it.) The command ends when its shell ends; what the shell left running in the background keeps writing into the
-file, and is not waited for.
+Both streams share one pipe, which preserves the order of the output; a thread copies it into the file, so a command can
+write more than fits in memory. (The command does not write to the file directly, because a script that writes to
+`/dev/stderr` would truncate it.) The command ends when its shell ends; anything that the shell left running in the
+background keeps writing to the file and is not waited for.
 """
 
 from __future__ import annotations
@@ -65,13 +65,13 @@ class ShellProcess:
 
     @property
     def exit_code(self) -> int | None:
-        """The exit status in shell convention (128 + n for signal n); None while it runs."""
+        """The exit status by shell convention (128 + n for signal n); None while the command is running."""
         code = self._process.returncode
         return 128 - code if code is not None and code < 0 else code
 
     @property
     def seconds(self) -> float:
-        """The time since the start."""
+        """The time since the start, in seconds."""
         return time.monotonic() - self.began
 
     def kill(self) -> None:

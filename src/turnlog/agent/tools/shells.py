@@ -1,7 +1,8 @@
 """The commands that a session runs, especially those in the background.
 
-Each has an id and a file, `<folder>/<id>.output`, which the model may read while it runs. When a background command
-ends, the model gets a notice in Claude Code's words. All commands end with the client.
+Each has an id and a file, `<folder>/<id>.output`, which the model may read while the command is running. When a
+background command ends, the model receives a notice in Claude Code's words. All commands are stopped when the client
+exits.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _NOTICE_TEMPLATE = """<task-notification>
 
 
 class Shell:
-    """A command of the session."""
+    """A command that the session runs."""
 
     def __init__(self, command: str, call: str, description: str, folder: Path) -> None:
         import secrets  # imported late, as below: many sessions run no command
@@ -70,7 +71,7 @@ class Shell:
                 path.unlink(missing_ok=True)
 
     def build_notice(self) -> str:
-        """Return the notice of its end for the model."""
+        """Return the notice that informs the model that the command has ended."""
         return _NOTICE_TEMPLATE.format(shell=self, about=self.description or self.command, end=self._describe_end())
 
     def _describe_end(self) -> str:
@@ -96,7 +97,7 @@ class Shells:
     def start_shell(
         self, command: str, *, call: str, cwd: Path, environ: Mapping[str, str], description: str = ""
     ) -> Shell:
-        """Start a command; the caller waits for it, or calls `keep_in_background`."""
+        """Start a command; the caller either waits for it or calls `keep_in_background`."""
         from shlex import quote
 
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -123,11 +124,11 @@ class Shells:
             self._queue_end_notice(shell)
 
     def find_shell(self, name: str) -> Shell | None:
-        """Return the background command with an id."""
+        """Return the background command with the given id."""
         return self._background.get(name)
 
     def list_running(self) -> list[Shell]:
-        """Return the background commands that still run."""
+        """Return the background commands that are still running."""
         return [shell for shell in self._background.values() if shell.status == "running"]
 
     def take_notices(self) -> list[str]:
@@ -142,7 +143,7 @@ class Shells:
             return list(self._notices)
 
     def close(self) -> None:
-        """Stop all commands; their output is kept for a resumed session."""
+        """Stop all commands; keep their output for a resumed session."""
         for timer in self._limits:
             timer.cancel()
         running = self.list_running()

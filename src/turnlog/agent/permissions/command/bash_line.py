@@ -1,8 +1,8 @@
 """Parses a line of bash into its simple commands, their redirects, and the parts that can't be checked.
 
-The grammar (tree-sitter) finds the commands, including those in substitutions and here-documents; `words` reads their
-words. If the two disagree, the line is in doubt. A line in doubt is never allowed without asking. Commands in doubtful
-places are listed too, because deny rules apply to them.
+The grammar (tree-sitter) finds the commands, including those in substitutions and here-documents, and `words` splits
+them into words. If the two disagree, the line is considered doubtful. A doubtful line is never allowed without asking.
+Commands in the doubtful parts are listed too, because deny rules apply to them.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class SimpleCommand(NamedTuple):
 
     @property
     def name(self) -> str | None:
-        """The program; None if it is unknown, or nothing runs."""
+        """The program; None if it is unknown or if nothing runs."""
         return self.words[0].text if self.words and self.words[0].is_plain else None
 
 
@@ -91,7 +91,7 @@ def _load_parser() -> Parser:
 
 
 class _BashTreeWalk:
-    """Walks the tree and collects commands and doubts."""
+    """Walks the syntax tree and collects commands and doubtful parts."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
@@ -101,7 +101,7 @@ class _BashTreeWalk:
         self.has_loop = False
 
     def note_doubt(self, reason: str, *, hides: bool = False) -> None:
-        """Record why the line can't be checked, and whether something may be hidden in it."""
+        """Record why the line can't be checked and whether it may hide something."""
         self.doubts.append(reason)
         self.is_opaque |= hides
 
@@ -159,7 +159,7 @@ class _BashTreeWalk:
             self._check_heredoc(node)
 
     def _read_redirects(self, node: Node) -> Iterator[Redirect]:
-        """Yield the redirects of a statement; words after one belong to the command: `a > b c`, `cat <<'A' b`."""
+        """Yield a statement's redirects; words that follow one belong to the command: `a > b c`, `cat <<'A' b`."""
         for child in node.children_by_field_name("redirect"):
             is_text = child.type == "heredoc_redirect"
             words_after = [one for one in child.children if is_text and not is_in_tables(one.type, "heredoc")]
@@ -168,7 +168,7 @@ class _BashTreeWalk:
             yield from self._read_redirects(child) if is_text else [_read_redirect(child)]
 
     def _check_heredoc(self, node: Node) -> None:
-        """Check that a here-document is plain text: its mark is quoted, and it ends where bash ends it."""
+        """Check that a here-document is plain text: its delimiter is quoted, and it ends where bash would end it."""
         texts = {child.type: _read_node_text(child) for child in node.children}
         mark = _QUOTED_MARK_PATTERN.fullmatch(texts.get("heredoc_start", ""))
         lines = texts.get("heredoc_body", "").split("\n")

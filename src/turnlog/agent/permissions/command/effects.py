@@ -1,7 +1,7 @@
 """Finds the files that a command reads or changes.
 
-An unknown command or option needs permission. Every word that is not an option counts as a file, even the value of an
-option: a number that is mistaken for a file is in the working folder and is harmless.
+An unknown command or option requires permission. Every word that is not an option counts as a file, and so does the
+value of an option: a number that is mistaken for a file is harmless, since it is in the working folder.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class FileUse(NamedTuple):
 
 
 def iterate_file_uses(part: SimpleCommand) -> Iterator[FileUse]:
-    """Yield the files that a command, or one that it runs, may read and change."""
+    """Yield the files that a command, or a command that it runs, may read or change."""
     for words in filter(None, list_possible_commands(part.words)):
         yield find_touched_files(words)
         yield find_read_only_use(words) or FileUse(_in_history(words) if get_program_name(words) == "git" else ())
@@ -55,7 +55,7 @@ def iterate_file_uses(part: SimpleCommand) -> Iterator[FileUse]:
 
 
 def changes_files(part: SimpleCommand) -> bool:
-    """Return whether a command clearly changes files, or runs a program that changes files another one passes."""
+    """Return whether a command clearly changes files, or runs a program that changes the files passed to it."""
     indirect = (find_touched_files((word, ShellWord("."))) for word in part.words if part.name in ("xargs", "parallel"))
     return any(
         word.text not in HARMLESS_DEVICES for use in (*indirect, *iterate_file_uses(part)) for word in use.writes
@@ -68,7 +68,7 @@ def touches_files(name: ShellWord) -> bool:
 
 
 def find_read_only_use(words: Sequence[ShellWord]) -> FileUse | None:
-    """Return the files that a command reads, if it does nothing else; None if it may do more."""
+    """Return the files that a command reads; None if it may do anything else."""
     name, rest = words[0].text, words[1:]
     if name == "echo":
         is_harmless = all(word.is_known or is_in_tables(word.raw.strip('"'), "public_variables") for word in rest)
@@ -91,7 +91,7 @@ def find_read_only_use(words: Sequence[ShellWord]) -> FileUse | None:
 
 
 def _only_prints_words(name: str, texts: Sequence[str]) -> bool:
-    """Return whether a command only prints something, without reading files."""
+    """Return whether a command only prints output and does not read files."""
     if is_in_tables(name, "tests"):
         # An array index may contain a command; so may the variable that a word names.
         return not any(set("[$`") & set(text) for text in texts)
@@ -105,14 +105,14 @@ def _only_prints_words(name: str, texts: Sequence[str]) -> bool:
 
 
 def _computes_numbers(texts: Sequence[str]) -> bool:
-    """Return whether printf sets a variable (`%n`) or reads a word as a number, which some shells evaluate."""
+    """Return whether printf sets a variable (`%n`) or treats a word as a number, which some shells evaluate."""
     conversions = "".join(re.findall(r"%[-+ #'0-9.*$]*[hlLjztq]*([a-zA-Z])", texts[0]))
     numbers = set("diouxXeEfFgGaA*") & set(conversions) or "*" in texts[0]
     return "n" in conversions or (bool(numbers) and not all(re.fullmatch(r"-?[\d.]+", text) for text in texts[1:]))
 
 
 def _find_read_files(name: str, rest: Sequence[ShellWord]) -> FileUse | None:
-    """Return the files that a program reads; the first word of a search is its pattern, if no option takes one."""
+    """Return the files that a program reads; a search's first word is its pattern unless an option provides it."""
     texts = [word.text for word in rest]
     if name == "find" and any(re.fullmatch(build_table_pattern("find", "free"), text, re.DOTALL) for text in texts):
         return None
@@ -139,7 +139,7 @@ def _find_cd_use(rest: Sequence[ShellWord]) -> FileUse | None:
 
 
 def _find_sed_files(rest: Sequence[ShellWord], option: str, script: re.Pattern[str]) -> tuple[ShellWord, ...] | None:
-    """Return the files of a sed command that has only an option and a script."""
+    """Return the files of a sed command that consists only of an option, a script and files."""
     texts = [word.text for word in rest]
     is_good = texts[:1] == [option] and any(map(script.fullmatch, texts[1:2])) and not _list_options(rest[2:])
     return tuple(rest[2:]) if is_good else None
@@ -175,12 +175,12 @@ def _find_git_use(rest: Sequence[ShellWord]) -> FileUse | None:
 
 
 def _in_history(words: Sequence[ShellWord]) -> tuple[ShellWord, ...]:
-    """Return the files that words name in the history: `HEAD:a`, `:0:a`."""
+    """Return the files that words refer to in the git history: `HEAD:a`, `:0:a`."""
     return tuple(ShellWord(word.text[at + 1 :]) for word in words for at, char in enumerate(word.text) if char == ":")
 
 
 def find_change_use(words: Sequence[ShellWord]) -> FileUse | None:
-    """Return the files that a command changes, if it only changes files that it names; None if it may do more."""
+    """Return the files that a command changes; None if it may do anything other than change files that it names."""
     name, rest = words[0].text, words[1:]
     if not all(word.is_known and word.pattern is None for word in rest):  # a file name may look like an option
         return None
@@ -191,7 +191,7 @@ def find_change_use(words: Sequence[ShellWord]) -> FileUse | None:
 
 
 def find_touched_files(words: Sequence[ShellWord]) -> FileUse:
-    """Return the known files that a command may read and change, to check against deny and ask rules."""
+    """Return the known files that a command may read or change, for checking against deny and ask rules."""
     known = [word for word in words[1:] if word.is_known]
     name = get_program_name(words)
     operands = _list_operands(known)
@@ -209,7 +209,7 @@ def find_touched_files(words: Sequence[ShellWord]) -> FileUse:
 
 
 def _join_folder(folder: ShellWord, word: ShellWord) -> ShellWord:
-    """Return the word for a file in a folder; either may be a pattern."""
+    """Return the word for a file in a folder; either the file or the folder may be a pattern."""
     name = word.text.rstrip("/").rsplit("/", 1)[-1]
     path, is_pattern = f"{folder.text}/{name}", folder.pattern is not None or word.pattern is not None
     ending = name if word.pattern else glob.escape(name)
@@ -242,7 +242,7 @@ def _list_options(words: Sequence[ShellWord]) -> list[str]:
 
 
 def _list_operands(rest: Sequence[ShellWord]) -> tuple[ShellWord, ...]:
-    """Return the words that may name files, including values attached to an option."""
+    """Return the words that may name files, including values attached to options."""
     found: list[ShellWord] = []
     for place, word in enumerate(rest):
         text = word.text
@@ -256,7 +256,7 @@ def _list_operands(rest: Sequence[ShellWord]) -> tuple[ShellWord, ...]:
 
 
 def _has_harmless_options(rest: Sequence[ShellWord], forbidden: Sequence[str]) -> bool:
-    """Return whether no option is, or may abbreviate, a forbidden one; values and words after `--` count too."""
+    """Return whether no option is, or may abbreviate, a forbidden one; values and words after `--` are checked too."""
     letters = {letter for one in forbidden if one[1] != "-" for letter in one[1:]}
     for word in rest:
         option, text = word.text.partition("=")[0], word.text

@@ -1,7 +1,8 @@
-"""Finds commands that may print files they do not name: from the history, a whole folder, or by running code.
+"""Finds commands that may print files they do not name: from the git history or a whole folder, or by running code.
 
-Rules that forbid reading match names. If such rules exist, a command whose file names are not known needs permission,
-whatever else allows it. For an unknown program only the words are checked: `make` may read anything.
+Rules that forbid reading are matched against file names. If such rules exist, a command whose file names are not known
+requires permission, whatever else allows it. For an unknown program, only the words are checked: `make` may read
+anything.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _CODE_MODULE_PATTERN = re.compile(
 
 
 def may_expose_files(part: SimpleCommand) -> bool:
-    """Return whether a command, or one that it runs, may print files that it does not name."""
+    """Return whether a command, or a command that it runs, may print files that it does not name."""
     if not all(_PLAIN_VALUE_PATTERN.fullmatch(value) for _, value in part.assigned):  # `LESSOPEN`, `GIT_EDITOR`
         return True
     if part.words and not part.words[0].is_plain:
@@ -41,7 +42,7 @@ def may_expose_files(part: SimpleCommand) -> bool:
 
 
 def is_silent_command(words: Sequence[ShellWord]) -> bool:
-    """Return whether a command never prints file contents, whatever its arguments are."""
+    """Return whether a command never prints file contents, whatever its arguments."""
     return is_in_tables(get_program_name(words), "silent")
 
 
@@ -92,13 +93,13 @@ def _git_exposes(rest: Sequence[ShellWord]) -> bool:
 
 
 def _shortens(text: str, options: str) -> bool:
-    """Return whether a word may abbreviate one of the long options: git accepts prefixes of names."""
+    """Return whether a word may abbreviate one of the long options, since git accepts unambiguous prefixes."""
     name = text.partition("=")[0]
     return len(name) > 2 and any(one.startswith(name) for one in re.findall(r"--[a-z][a-z-]*", options))
 
 
 def _is_script_run(rest: Sequence[ShellWord]) -> bool:
-    """Return whether an interpreter is given a file or a known module to run, and no code."""
+    """Return whether an interpreter is given a file or a known module to run rather than code."""
     texts = [word.text for word in rest]
     if texts[:1] == ["-m"]:
         return bool(texts[1:]) and not _CODE_MODULE_PATTERN.fullmatch(texts[1])

@@ -1,4 +1,4 @@
-"""Tracks which folders a line changes to, and which files its words then mean."""
+"""Tracks the folders that a line changes to and the files that its words refer to as a result."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MAX_EXPANDED_NAMES = 500
 
 
 class LineFolders:
-    """The folders that a line may be in: where it starts, and where it changes to."""
+    """The folders that a line may be in: where it starts and where it changes to."""
 
     def __init__(self, parts: Sequence[SimpleCommand], cwd: Path, home: Path) -> None:
         self.home = home
@@ -37,14 +37,14 @@ class LineFolders:
 
     @property
     def move_count(self) -> int:
-        """The number of commands that leave the folder in which the line starts."""
+        """The number of commands that change to a folder other than the one in which the line starts."""
         start = self.bases[0]
         reached = [list_spellings(self.expand_tilde(target), start, self.home) for target in self.targets]
         # In bash, `link/..` is the folder of the link, not of its target: both must be the same folder.
         return sum({os.path.realpath(path) for path in paths} != {os.path.realpath(start)} for paths in reached)
 
     def resolve_files(self, words: Sequence[ShellWord]) -> Iterator[tuple[str, Path]]:
-        """Yield the files that words mean, each with the folder it is relative to."""
+        """Yield the files that words refer to, each with the folder that it is relative to."""
         for base in self.bases:
             for word in words:
                 for name in self._expand_word(word, base):
@@ -69,7 +69,7 @@ class LineFolders:
 
 
 def _matching_names(pattern: str, base: Path) -> Iterator[str]:
-    """Yield the files that match a shell pattern; `?` is a byte in some locales, a character in others."""
+    """Yield the files that match a shell pattern; `?` is a byte in some locales and a character in others."""
     names = glob.iglob(pattern, root_dir=base, include_hidden=True)  # noqa: PTH207 - as the shell does it
     yield from islice(names, _MAX_EXPANDED_NAMES + 1)
     if "?" in pattern:

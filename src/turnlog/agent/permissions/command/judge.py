@@ -1,4 +1,4 @@
-"""Decides whether a command may run: every simple command in it must be allowed, and none forbidden."""
+"""Decides whether a command may run: every simple command in it must be allowed, and none may be forbidden."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class CommandJudge:
         return bool(self.rules.list_specific_rules("deny", tools) or self.rules.list_specific_rules("ask", tools))
 
     def _find_strict_rule(self, kind: RuleKind) -> PermissionRule | None:
-        """Return the first rule of a kind that matches the line or anything in it."""
+        """Return the first rule of the given kind that matches the line or any command in it."""
         rules = self.rules.list_specific_rules(kind, ["Bash"])
         texts = (
             {self.command.strip(), *(text for part in self.parts for text in _list_rule_texts(part))} if rules else ()
@@ -84,7 +84,7 @@ class CommandJudge:
         return next((rule for rule in rules if any(matches_command(rule, text) for text in texts)), None)
 
     def _decide_files(self) -> Iterator[Decision]:
-        """Yield the decisions on all files that a line may read or change, in any folder it may change to."""
+        """Yield the decisions on all files that a line may read or change, in any folder that it may change to."""
         for use in (use for part in self.parts for use in iterate_file_uses(part)):
             yield from (self.access.decide_read(*file) for file in self.folders.resolve_files(use.reads))
             for file in self.folders.resolve_files(use.writes):
@@ -93,7 +93,7 @@ class CommandJudge:
                     yield self.access.decide_removal(*file)
 
     def _decide_removal(self) -> Decision | None:
-        """Ask if a working folder, a home folder or a whole disk would be removed."""
+        """Ask for permission if a working folder, a home folder or a whole disk would be removed."""
         protected = [self.access.home, *self.access.folders]
         for words in (words for part in self.parts for words in list_possible_commands(part.words)):
             is_recursive = any(re.match(r"--r|-(?!-).*[rR]", word.text, re.DOTALL) for word in words[1:])
@@ -113,14 +113,14 @@ class CommandJudge:
         return found
 
     def _may_expose(self) -> bool:
-        """Return whether the line may print files that a rule protects without naming them plainly."""
+        """Return whether the line may print files that a rule protects without naming them explicitly."""
         is_aside = any(str(base).startswith(("/proc", "/dev")) for base in self.folders.bases)
         if is_aside or self.folders.is_lost or self.line.is_opaque:
             return True
         return any(may_expose_files(part) or self._names_hidden_file(part) for part in self.parts)
 
     def _names_hidden_file(self, part: SimpleCommand) -> bool:
-        """Return whether any part of a word names a file that a rule protects, even in code or after a `=`."""
+        """Return whether any part of a word names a file that a rule protects, even inside code or after `=`."""
         if is_silent_command(part.words) or part.name in ("echo", "printf", "git"):
             return False
         texts = [word.text for word in part.words[1:]] + [value for _, value in part.assigned]
@@ -147,7 +147,7 @@ class CommandJudge:
         return pick_strictest(map(self._decide_part, line.parts))
 
     def _decide_allowed_line(self) -> Decision:
-        """Decide on a line when a rule allows all commands: check what runs later and what rules can't see."""
+        """Decide on a line when a rule allows all commands: check for background commands and hidden ones."""
         if self._has_rules("Bash") and (self.line.is_opaque or any(map(runners.is_opaque_command, self.parts))):
             return _ask_decision(_UNKNOWN_RULE_REASON)
         if BACKGROUND_REASON in self.line.doubts:
@@ -163,7 +163,7 @@ class CommandJudge:
         return ALLOW_DECISION
 
     def _find_doubt(self) -> str | None:
-        """Return how one command of a line may change the meaning of another."""
+        """Return how one command in a line may change the meaning of another."""
         parts, moves = self.line.parts, self.folders.move_count
         programs = [get_program_name(strip_runners(part.words, TRANSPARENT_RUNNERS | TIMING_RUNNERS)) for part in parts]
         writes = {part: name for part, name in zip(parts, programs, strict=True) if changes_files(part)}
@@ -230,7 +230,7 @@ class CommandJudge:
         )
 
     def _check_confinement(self, part: SimpleCommand, use: FileUse | None) -> Decision | None:
-        """Check that an allowed command stays within the working folders: a rule allows the command, not its files."""
+        """Check that an allowed command uses only permitted files: a rule allows the command, not its files."""
         inner = strip_runners(part.words, TRANSPARENT_RUNNERS)
         adds_words = get_program_name(inner) in ("xargs", "parallel")  # any of its words may be the program it runs
         heads = inner[1:] if adds_words else inner[:1]
@@ -273,7 +273,7 @@ def _may_apply_rule(rule: PermissionRule, part: SimpleCommand) -> bool:
 
 
 def _list_rule_texts(part: SimpleCommand) -> Iterator[str]:
-    """Yield all texts that a deny or ask rule may match: with and without quotes or the program's folder."""
+    """Yield all forms of a command that deny or ask rules may match: with or without quotes or the program's folder."""
     yield part.text
     for words in filter(None, list_possible_commands(part.words)):
         plain = [word.text for word in words]

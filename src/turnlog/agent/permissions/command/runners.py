@@ -20,14 +20,14 @@ _UNSEEN_WORD = ShellWord("…", is_known=False, raw="…")
 
 
 def strip_runners(words: Sequence[ShellWord], names: frozenset[str]) -> Sequence[ShellWord]:
-    """Strip wrappers that only change how a command runs; `names` lists them."""
+    """Strip the wrappers listed in `names`, which only change how a command runs."""
     while words and words[0].text in names and (rest := _find_inner_command(words)):
         words = rest
     return words
 
 
 def _find_inner_command(words: Sequence[ShellWord]) -> Sequence[ShellWord]:
-    """Return the command that a wrapper runs; empty if in doubt. xargs adds words that are not known yet."""
+    """Return the command that a wrapper runs, or nothing if in doubt. For xargs, an unknown word is added."""
     name = words[0].text
     texts = takewhile(lambda text: re.fullmatch(r"\S+", text), (word.text for word in words[1:]))
     match = re.match(build_table_pattern("wrappers", name), "".join(f"{text} " for text in texts))
@@ -39,14 +39,14 @@ def _find_inner_command(words: Sequence[ShellWord]) -> Sequence[ShellWord]:
 
 
 def list_possible_commands(words: Sequence[ShellWord]) -> Iterator[Sequence[ShellWord]]:
-    """Yield a command and all that it may run in turn; better too many than too few, for deny and ask rules."""
+    """Yield a command and every command that it may run; for deny and ask rules, too many is better than too few."""
     yield words
     if is_in_tables(get_program_name(words), "runners"):
         yield from (words[start:] for start in range(1, min(len(words), _MAX_RUNNER_WORDS)))
 
 
 def iterate_nested_commands(line: BashLine, depth: int = 0) -> Iterator[SimpleCommand]:
-    """Yield all simple commands of a line, including those in scripts that a shell gets as text."""
+    """Yield all simple commands in a line, including those in scripts that are passed to a shell as text."""
     for part in line.parts:
         yield part
         yield from _iterate_script_commands(map(find_script, list_possible_commands(part.words)), depth)
@@ -59,7 +59,7 @@ def _iterate_script_commands(scripts: Iterable[str], depth: int) -> Iterator[Sim
 
 
 def find_script(words: Sequence[ShellWord]) -> str:
-    """Return the shell code in the words of a command; a name with a space is itself a line (`env -S`, `ssh`)."""
+    """Return the shell code in a command's words; a name that contains a space is itself a line (`env -S`, `ssh`)."""
     name, rest = get_program_name(words), words[1:]
     if name == "eval":
         return " ".join(word.text for word in rest)
@@ -103,7 +103,7 @@ def runs_unchecked_code(part: SimpleCommand) -> bool:
 
 
 def runs_anything(words: Sequence[ShellWord]) -> bool:
-    """Return whether a command can run anything, so that a rule with a wildcard for it would allow everything."""
+    """Return whether a command can run any program, so that a wildcard rule for it would allow everything."""
     name = get_program_name(words)
     return is_in_tables(name, "shells", "evaluators", "runners") or is_in_tables(
         name.rstrip("0123456789."), "interpreters"
@@ -111,7 +111,7 @@ def runs_anything(words: Sequence[ShellWord]) -> bool:
 
 
 def suggest_rules(part: SimpleCommand) -> tuple[str, ...]:
-    """Suggest a rule that allows a command, with a wildcard if it is clear what that covers."""
+    """Suggest a rule that allows a command, with a wildcard if it is clear what the wildcard covers."""
     words = strip_runners(part.words, TRANSPARENT_RUNNERS)
     if part.assigned or not words or not all(word.is_known and word.pattern is None for word in words):
         return ()

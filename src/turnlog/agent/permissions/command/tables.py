@@ -1,4 +1,4 @@
-"""Knowledge about programs and bash, from `tables.toml`. Anything that is not in it needs permission."""
+"""Knowledge about programs and bash, from `tables.toml`. Anything that is not in the tables requires permission."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 @cache
 def read_table(table: str) -> dict[str, list[str]]:
-    """Return the names in a table with the words for each."""
+    """Return the names in a table, each with its words."""
     words_by_name: dict[str, list[str]] = {}
     for names, words in _load_tables()[table].items():
         for name in names.split():
@@ -24,7 +24,7 @@ def is_in_tables(name: str, *tables: str) -> bool:
 
 @cache
 def build_table_pattern(table: str, name: str) -> str:
-    """Return the words for a name as one pattern, which never matches if there are none."""
+    """Return the words for a name as a single pattern; if there are none, the pattern never matches."""
     return "|".join(read_table(table).get(name, ())) or "(?!)"
 
 

@@ -1,8 +1,8 @@
-"""Checks the variables that a command sets: some make bash evaluate, and so run, their values.
+"""Checks the variables that a command sets: bash evaluates the values of some of them, which can run commands.
 
-Bash evaluates the value of an integer variable, and in `x=a[$(id)]` the index runs a command. A variable may be an
-integer (`RANDOM`, `OPTIND`), become one (`declare -i`), or control other programs (`http_proxy`). So only names that
-are known to be harmless can be set without permission.
+Bash evaluates the value of an integer variable, and evaluating the index in `x=a[$(id)]` runs a command. A variable may
+be an integer (`RANDOM`, `OPTIND`), become one (`declare -i`), or control other programs (`http_proxy`). Therefore, only
+variables that are known to be harmless can be set without permission.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def _is_safe_setting(name: str, value: str) -> bool:
 
 
 def may_compute_value(words: Sequence[ShellWord]) -> bool:
-    """Return whether a builtin sets a variable or gets an array index, so that bash may run what a value contains."""
+    """Return whether a builtin sets a variable or receives an array index, in which case bash may evaluate a value."""
     name = get_program_name(words)
     if is_in_tables(name, "tests"):
         return _tests_variable(words[1:])
@@ -41,7 +41,7 @@ def may_compute_value(words: Sequence[ShellWord]) -> bool:
 
 
 def _tests_variable(words: Sequence[ShellWord]) -> bool:
-    """Return whether a test checks a variable by name, or reads its words as numbers and so as variable names."""
+    """Return whether a test checks a variable by name or treats its words as numbers, and so as variable names."""
     if not any(is_in_tables(word.text, "numeric", "variable_tests") for word in words):
         return False
     return not all(word.is_known and re.fullmatch(r"-?\d+|-[a-zR]{1,2}|\]\]?", word.text) for word in words)

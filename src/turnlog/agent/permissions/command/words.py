@@ -1,4 +1,4 @@
-"""Splits one simple command into words as bash does; anything more than words is rejected."""
+"""Splits one simple command into words as bash does; rejects anything that does not consist only of words."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class ShellWord(NamedTuple):
 
     @property
     def is_plain(self) -> bool:
-        """Whether the shell leaves it unchanged."""
+        """Whether the shell leaves the word unchanged."""
         return self.is_known and self.pattern is None and not self.has_tilde
 
 
@@ -59,23 +59,23 @@ def get_program_name(words: Sequence[ShellWord]) -> str:
 
 
 def join_words(words: Sequence[ShellWord]) -> str:
-    """Join words as rules match them: as written, but the program name without needless quotes."""
+    """Join words in the form that rules match: as written, but without unnecessary quotes around the program name."""
     has_plain_name = bool(words) and len(words[0].text.split()) == 1
     return " ".join([word.raw if at or not has_plain_name else word.text for at, word in enumerate(words)])
 
 
 def are_words_known(words: Sequence[ShellWord]) -> bool:
-    """Return whether all words are known before the shell runs."""
+    """Return whether the value of every word is known before the shell runs."""
     return all(word.is_known for word in words)
 
 
 def has_odd_characters(text: str) -> bool:
-    """Return whether a text contains characters that are not what they seem."""
+    """Return whether the text contains invisible or misleading characters."""
     return _ODD_CHARACTER_PATTERN.search(text) is not None
 
 
 def split_words(text: str) -> list[ShellWord] | None:
-    """Split a simple command; None if it has operators, substitutions, braces, comments or open quotes."""
+    """Split a simple command; None if it has operators, substitutions, braces, comments or unclosed quotes."""
     pieces = list(_WORD_PIECE_PATTERN.finditer(text))
     if sum(len(piece[0]) for piece in pieces) != len(text):
         return None
@@ -87,7 +87,7 @@ def split_words(text: str) -> list[ShellWord] | None:
 
 
 def _build_word(pieces: Sequence[re.Match[str]]) -> ShellWord | None:
-    """Build a word from its pieces; `bare` has a NUL for each quoted piece."""
+    """Build a word from its pieces; `bare` contains a NUL in place of each quoted piece."""
     plain, pattern, bare = "", "", ""
     is_known = True
     for piece in pieces:

@@ -1,12 +1,12 @@
-"""Checks for plugins: whether a card, an exporter or a redaction rule handles anything that transcripts contain.
+"""Checks for plugins: whether a card, an exporter or a redaction rule can handle anything that transcripts contain.
 
     from turnlog.conformance import check_card, check_exporter, check_redaction_rule
 
     def test_the_card_conforms():
         check_card(IssueCard(), [ToolCall("mcp__jira__get_issue", {"key": "ACME-7"}, "answered", "…", "…")])
 
-Each function returns None, or raises `ConformanceFailure` with the problem and the input that caused it. They don't
-need a test framework. turnlog's own cards, formats and rules pass the same checks.
+Each function returns None or raises `ConformanceFailure` with the problem and the input that caused it. The functions
+don't need a test framework. turnlog's own cards, formats and rules pass the same checks.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class ConformanceFailure(AssertionError):
 
 
 def check_card(card: ToolCard, calls: Iterable[ToolCall] = ()) -> None:
-    """Check a card with calls to its tools, and with variants of them that have unexpected values."""
+    """Check a card with calls to its tools and with variants of those calls that have unexpected values."""
     patterns = _run_check("tools", lambda: read_tool_patterns(card))
     samples = [*calls] or [ToolCall(_to_tool_name(pattern), {}, "answered", "", "") for pattern in patterns]
     for sample in samples:
@@ -123,7 +123,7 @@ def _describe_call(call: ToolCall) -> str:
 
 
 def check_exporter(exporter: Exporter, sessions: Iterable[Path] = ()) -> None:
-    """Check an exporter with session files, the demo, a hostile session and an empty one, complete and in part."""
+    """Check an exporter with session files, the demo, a hostile session and an empty one, in full and in part."""
     _run_check("file_ending", lambda: read_file_ending(exporter))
     with TemporaryDirectory(prefix="turnlog-conformance-") as folder:
         hostile, empty = Path(folder) / "hostile.jsonl", Path(folder) / "empty.jsonl"
@@ -154,7 +154,7 @@ def _check_export(exporter: Exporter, path: Path, choice: ExportChoice) -> None:
 
 
 def build_hostile_session() -> bytes:
-    """Build a session that is hard to show: every hostile text in a prompt, an answer, a call and a result."""
+    """Build a session that is hard to render: each hostile text is in a prompt, an answer, a call and a result."""
     lines: list[dict[str, Any]] = []
     for number, text in enumerate(HOSTILE_TEXTS):
         call = {"type": "tool_use", "id": f"call-{number}", "name": "mcp__x__y", "input": {"key": text, text: text}}
@@ -181,7 +181,7 @@ def build_hostile_session() -> bytes:
 
 
 def check_redaction_rule(rule: RedactionRule, examples: Iterable[str] = ()) -> None:
-    """Check a rule with hostile text, and with examples that must each contain a secret."""
+    """Check a rule against hostile text and examples, each of which must contain a secret."""
     if not callable(getattr(rule, "find_secrets", None)):
         raise ConformanceFailure("it has no method find_secrets")
     hints = _run_check("hints", lambda: read_hints(rule))

@@ -1,4 +1,4 @@
-"""The exceptions that turnlog raises, as one tree.
+"""The exceptions that turnlog raises, as a tree.
 
     TurnlogError            a failure with a one-line message for the user; exit status 1
     |-- UsageError          the arguments are wrong; exit status 2
@@ -10,14 +10,14 @@
     |-- BrokenPlugin        a plugin of another package can't be loaded, or failed
     `-- Refused             Claude Code would not resume this session, with its reason
 
-Bad content is never an exception: it is counted and explained (see `entries.entry.Scrap` and `session.check`).
+Malformed content is never an exception: it is counted and explained (see `entries.entry.Scrap` and `session.check`).
 """
 
 from __future__ import annotations
 
 
 class TurnlogError(Exception):
-    """A failure that the user sees as one line."""
+    """A failure that is shown to the user as a single line."""
 
     exit_status = 1
 
@@ -47,11 +47,11 @@ class Changed(TurnlogError):
 
 
 class Busy(TurnlogError):
-    """Another process is in the way: a client has the session open, or another turnlog is writing."""
+    """Another process is in the way: a client has the session open, or a different turnlog process is writing."""
 
 
 class BrokenPlugin(TurnlogError):
-    """A plugin of another package can't be loaded, or failed; it affects the whole run, not one session."""
+    """A plugin from another package can't be loaded or has failed; the whole run is affected, not just one session."""
 
     def __init__(self, message: str, problem: str = "") -> None:
         super().__init__(message)

@@ -1,11 +1,11 @@
-"""Finds plugins in other installed packages by their entry points, and loads them when a command needs them.
+"""Finds plugins in other installed packages through their entry points, and loads them when a command needs them.
 
     turnlog.cards            show the calls to a tool            a broken one is reported and skipped
     turnlog.exporters        formats for `turnlog export`        a broken one is reported and skipped
     turnlog.redaction_rules  secrets that no other rule finds    a broken one stops every command that redacts
 
-An entry point names a class; turnlog creates one instance of it per process. The search reads the metadata of
-every installed package, so only commands that use plugins run it. docs/extending.md describes the interfaces.
+An entry point names a class, and turnlog creates one instance of it per process. The search reads the metadata of every
+installed package, so only commands that use plugins perform it. docs/extending.md describes the interfaces.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _reported: set[object] = set()
 
 
 class InstalledPlugin(NamedTuple):
-    """An entry point of an installed package that is not loaded yet."""
+    """An entry point in an installed package that has not been loaded yet."""
 
     group: str
     name: str
@@ -42,7 +42,7 @@ class InstalledPlugin(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The plugin in messages: its kind, its name and its package."""
+        """The plugin as named in messages: its kind, name and package."""
         return f"{PLUGIN_KINDS[self.group]} {self.name!r} of package {self.package} {self.version}".rstrip()
 
     def create(self) -> Any:
@@ -56,7 +56,7 @@ class InstalledPlugin(NamedTuple):
             raise self.build_failure(f"can't be loaded: {describe_exception(error)}") from error
 
     def build_failure(self, problem: str) -> BrokenPlugin:
-        """Build an error that names the problem and how to get rid of the plugin."""
+        """Build an error that states the problem and how to remove the plugin."""
         blocked = "nothing unredacted was written or sent; " if self.group == RULE_GROUP else ""
         remedy = f"{blocked}update or remove it: pip uninstall {self.package}"
         return BrokenPlugin(f"{self.label} {problem}; {remedy}", problem)
@@ -66,7 +66,7 @@ class InstalledPlugin(NamedTuple):
 
 
 def describe_exception(error: BaseException) -> str:
-    """Describe an exception on one short line."""
+    """Describe an exception in one short line."""
     line = " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")
     return line if len(line) <= _MAX_REASON_CHARS else line[: _MAX_REASON_CHARS - 1] + "…"
 
@@ -97,7 +97,7 @@ def list_plugin_names(group: str) -> list[str]:
 
 
 def report_once(key: object, message: str) -> None:
-    """Log a warning once per key, on standard error unless the calling program configured `logging`."""
+    """Log a warning once per key, on standard error unless the calling program has configured `logging`."""
     if key in _reported:
         return
     _reported.add(key)
@@ -107,5 +107,5 @@ def report_once(key: object, message: str) -> None:
 
 
 def _escape_controls(text: str) -> str:
-    """Escape control characters, so that text from a transcript can't control the terminal."""
+    """Escape control characters so that text from a transcript can't control the terminal."""
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)

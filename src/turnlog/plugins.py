@@ -2,8 +2,8 @@
 
     from turnlog.plugins import CardContents, FieldsSection, ToolCall
 
-docs/extending.md has an example of each; `turnlog.conformance` checks a plugin. These names are stable, and
-nothing else in turnlog is meant for plugins. Modules are imported on first use.
+docs/extending.md has an example of each, and `turnlog.conformance` checks plugins. These names are stable; nothing else
+in turnlog is intended for plugins. Modules are imported on first use.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ class CommandHost(Protocol):
         ...
 
     def resume(self, name: str) -> bool:
-        """Switch to a different session; without a name, the person chooses. Returns False if they don't."""
+        """Switch to a different session; without a name, the person chooses. Returns False if none was chosen."""
         ...
 
     def compact(self, instructions: str) -> bool:

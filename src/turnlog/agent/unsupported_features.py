@@ -1,8 +1,8 @@
-"""Finds Claude Code features that are configured but that turnlog lacks, so that none is dropped silently.
+"""Finds Claude Code features that are configured but that turnlog lacks, so that none is ignored silently.
 
 A hook that can block a call or a prompt is a guard. Without it, a session may do more than its owner wants, so the
-session starts only after the person agrees (`--ignore-hooks`, or the console's question). Every other feature is a
-warning at the start. Permission rules are supported and do not appear here.
+session starts only if the person agrees (`--ignore-hooks`, or the console's question). Every other missing feature
+causes a warning at the start. Permission rules are supported and therefore do not appear here.
 """
 
 from __future__ import annotations
@@ -57,13 +57,13 @@ class UnsupportedFeature(NamedTuple):
 
 
 def find_unsupported(settings: Settings, root: Path, config_dir: Path) -> list[UnsupportedFeature]:
-    """Return everything that is configured for a folder but unsupported, guards first."""
+    """Return everything that is configured for a folder but not supported, guards first."""
     found = [*_find_hooks(settings, config_dir), *_find_settings(settings), *_find_servers(root, config_dir)]
     return sorted(found, key=lambda one: not one.is_guard)
 
 
 def describe_guards(guards: Sequence[UnsupportedFeature]) -> str:
-    """Describe in one line why the session can't start, with the remedy."""
+    """Describe in one line why the session can't start, and what to do about it."""
     more = f" (and {len(guards) - 1} more)" if len(guards) > 1 else ""
     return f"{guards[0]}{more}; {UNSUPPORTED_REMEDY}"
 
@@ -86,7 +86,7 @@ def _find_hooks(settings: Settings, config_dir: Path) -> Iterator[UnsupportedFea
 
 
 def describe_hooks(where: str, hooks: Any) -> Iterator[UnsupportedFeature]:
-    """Describe the hooks of one file: those that guard, and the others."""
+    """Describe the hooks in one file: first the guards, then the others."""
     if not isinstance(hooks, Mapping):
         yield UnsupportedFeature(where, "hooks is not an object, and turnlog runs no hooks", is_guard=True)
         return
@@ -100,7 +100,7 @@ def describe_hooks(where: str, hooks: Any) -> Iterator[UnsupportedFeature]:
 
 
 def _has_hook(matchers: Any) -> bool:
-    """Return whether any hook is set; malformed ones count, since it is unknown what they should block."""
+    """Return whether any hook is set; malformed hooks count, since it is unknown what they are meant to block."""
     if not isinstance(matchers, list):
         return bool(matchers)
     return any(not isinstance(one, Mapping) or bool(one.get("hooks", True)) for one in matchers)
@@ -149,7 +149,7 @@ def _find_settings(settings: Settings) -> Iterator[UnsupportedFeature]:
 
 
 def _needs_sandbox(name: str, layer: SettingsLayer) -> bool:
-    """Return whether Claude Code itself would refuse to start without the sandbox."""
+    """Return whether Claude Code itself would not start without the sandbox."""
     return name == "sandbox" and layer.values[name].get("failIfUnavailable") is True
 
 
@@ -170,7 +170,7 @@ def _find_servers(root: Path, config_dir: Path) -> Iterator[UnsupportedFeature]:
 
 
 def _read_object(path: Path) -> Mapping[str, Any]:
-    """Return the object in a file; empty if it can't be read, which Claude Code reports."""
+    """Return the object in a file; empty if it can't be read, an error that Claude Code reports."""
     try:
         values = decode_settings(read_small_file(path, MAX_CONFIG_BYTES))
     except (OSError, ValueError):

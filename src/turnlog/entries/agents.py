@@ -1,12 +1,12 @@
-"""Finds the files of a session's sub-agents, in every layout that any client has written.
+"""Finds the files of a session's sub-agents in every layout that any client has written.
 
     <slug>/<session>/subagents/agent-<id>.jsonl              2.1.29 on; the newest add agent-<id>.meta.json
     <slug>/<session>/subagents/workflows/<w>/agent-<id>.jsonl
     <slug>/agent-<id>.jsonl                                  2.0.x; *loose*: their entries name the session
     <slug>/subagents/agent-<id>.jsonl                        reported; loose too
 
-Sub-agents from 1.0.x are in the main file itself. The depth is limited and linked folders are not entered, so a
-loop of links can't trap the walk.
+Sub-agents from 1.0.x are recorded in the main file itself. The depth is limited and linked folders are not entered, so
+a loop of links can't trap the walk.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class AgentOwner(NamedTuple):
 
 
 def list_agent_files(session_path: str | Path, loose: AgentsBySession | None = None) -> list[AgentFile]:
-    """List the sub-agent files of one session; for many sessions in one folder, pass its `list_loose_agents`."""
+    """List one session's sub-agent files; for many sessions in a folder, pass the folder's `list_loose_agents`."""
     path = Path(session_path)
     if not is_session_id(path.stem) and path.stem.startswith("agent-"):
         return []  # a sub-agent's own file: the agents that it started belong to the session too
@@ -65,7 +65,7 @@ def list_agent_files(session_path: str | Path, loose: AgentsBySession | None = N
 
 
 def list_agents_by_session(project_dir: Path) -> AgentsBySession:
-    """List the sub-agent files in a whole project folder by session id."""
+    """List the sub-agent files in a whole project folder, by session id."""
     found = {key: list(files) for key, files in list_loose_agents(project_dir).items()}
     for item in sorted(scan_folder(project_dir), key=_get_item_name):
         if is_session_id(item.name) and (nested := _list_nested_agents(Path(item.path))):
@@ -74,7 +74,7 @@ def list_agents_by_session(project_dir: Path) -> AgentsBySession:
 
 
 class StraySession(NamedTuple):
-    """A session that has only sub-agents left, or a sub-agent that doesn't name a session."""
+    """A session of which only sub-agents are left, or a sub-agent that doesn't name a session."""
 
     path: Path
     """The path of the session's own, missing file; the sub-agent's file if no session is named."""
@@ -93,7 +93,7 @@ def list_stray_sessions(project_dir: Path) -> list[StraySession]:
 
 
 def read_last_write_ns(session_path: Path) -> int | None:
-    """Return when a session was last written: its own file, or the newest of its sub-agents if that is missing."""
+    """Return when a session's own file or, if that is missing, its newest sub-agent file was last written."""
     own = _read_mtime_ns(session_path)
     times = [own] if own is not None else [_read_mtime_ns(file.path) for file in list_agent_files(session_path)]
     return max((time for time in times if time is not None), default=None)
@@ -107,7 +107,7 @@ def _read_mtime_ns(path: Path) -> int | None:
 
 
 def list_loose_agents(project_dir: Path) -> AgentsBySession:
-    """List the agent files beside the sessions, reading the start of each to find its session."""
+    """List the agent files that are next to the sessions, reading the start of each to find its session."""
     found: AgentsBySession = {}
     inside = project_dir / "subagents"
     for agent in _list_agents_in_folder(project_dir) + ([] if inside.is_symlink() else _list_agents_in_folder(inside)):
@@ -132,7 +132,7 @@ def read_agent_owner(path: Path) -> AgentOwner:
 
 
 def read_agent_meta(meta_path: Path | None) -> dict[str, Any]:
-    """Read a `.meta.json`; return an empty object if it is missing or broken."""
+    """Read a `.meta.json` file; return an empty object if it is missing or broken."""
     try:
         data = _read_regular_file(meta_path) if meta_path else b""
     except OSError:
@@ -141,7 +141,7 @@ def read_agent_meta(meta_path: Path | None) -> dict[str, Any]:
 
 
 def _read_regular_file(path: Path) -> bytes:
-    """Read a file; raise `OSError` for a pipe, which would never end."""
+    """Read a file; raise `OSError` for a pipe, which might never end."""
     fd, status = open_regular_file(path)
     try:
         return read_at(fd, 0, status.st_size)
@@ -157,7 +157,7 @@ def _list_nested_agents(session_dir: Path) -> list[AgentFile]:
 
 
 def _list_agents_below(folder: Path, depth: int = 0) -> list[AgentFile]:
-    """List the agents in a folder and below it; those in `workflows/<id>` belong to that workflow."""
+    """List the agents in a folder and its subfolders; those in `workflows/<id>` belong to that workflow."""
     found = _list_agents_in_folder(folder, folder.name if folder.parent.name == "workflows" else None)
     for item in sorted(scan_folder(folder), key=_get_item_name) if depth < MAX_AGENT_FOLDER_DEPTH else ():
         if item.is_dir(follow_symlinks=False):

@@ -1,10 +1,10 @@
-"""Changes files as a whole: readers see the old content or the new one, even after a power failure.
+"""Changes files as a whole: readers see either the old content or the new content, even after a power failure.
 
     replace_file   a temporary file in the same folder, flushed to the disk, then renamed over the old one
     create_file    the same for a new file: it appears whole, and never replaces another
 
-Both follow links only within a folder that the caller names. `replace_file` refuses (`Changed`)
-when the file is no longer what the caller read. Session files have their own `writer`, built on this module.
+Both follow links only within a folder that the caller names. `replace_file` raises `Changed` if the file is no longer
+what the caller read. Session files have their own `writer`, which is built on this module.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | NEVER_WAIT_FLAGS
 
 
 class WholeFile(NamedTuple):
-    """A file that was read to its end."""
+    """A file that was read completely."""
 
     data: bytes
     checkpoint: Checkpoint
@@ -53,7 +53,7 @@ def replace_file(
     expected: Checkpoint | None = None,
     mode: int = 0o600,
 ) -> None:
-    """Replace the content of a file in one step; readers see the old content or the new one.
+    """Replace the content of a file in one step; readers see either the old or the new content.
 
     With `expected`, the file must be unchanged since that checkpoint. Without it, a missing file is created with
     `mode`; an existing file keeps its own mode.
@@ -120,7 +120,7 @@ def resolve_inside(path: Path, root: Path) -> Path:
 
 
 def remove_leftover_temporary(path: Path) -> None:
-    """Remove the temporary file that a killed process may have left beside a file it was replacing."""
+    """Remove the temporary file that a killed process may have left next to a file that it was replacing."""
     _name_temporary(path).unlink(missing_ok=True)
 
 
@@ -134,7 +134,7 @@ def lock_file(fd: int) -> None:
 
 
 def flush_folder(folder: Path) -> None:
-    """Make new names in a folder survive a power failure, on systems that can open folders."""
+    """Make new names in a folder survive a power failure, on systems where folders can be opened."""
     with contextlib.suppress(OSError):
         fd = os.open(folder, os.O_RDONLY)
         try:
@@ -145,7 +145,7 @@ def flush_folder(folder: Path) -> None:
 
 @contextlib.contextmanager
 def lock_existing(real: Path) -> Iterator[int | None]:
-    """Open and lock a file that is about to be replaced; yield its descriptor, or None if there is no file."""
+    """Open and lock a file that is about to be replaced; yield its descriptor, or None if the file does not exist."""
     if sys.platform == "win32":  # pragma: no cover - Windows can't replace an open file
         yield None
         return
@@ -162,7 +162,7 @@ def lock_existing(real: Path) -> Iterator[int | None]:
 
 
 def check_unchanged(real: Path, status: os.stat_result, expected: Checkpoint | None) -> None:
-    """Raise `Changed` unless the path is still the same file, with the content that the caller read."""
+    """Raise `Changed` unless the path is still the same file and has the content that the caller read."""
     try:
         now = real.stat()
     except FileNotFoundError:
@@ -175,7 +175,7 @@ def check_unchanged(real: Path, status: os.stat_result, expected: Checkpoint | N
 
 
 def _write_temporary(real: Path, data: bytes | Iterable[bytes]) -> Path:
-    """Write the new content to a file beside the old one, readable by its owner only, and flush it to the disk."""
+    """Write the new content to a file next to the old one, readable only by its owner, and flush it to disk."""
     remove_leftover_temporary(real)
     path = _name_temporary(real)
     try:

@@ -1,4 +1,4 @@
-"""The files that belong to a session: sub-agents, large outputs, copies of files, to-dos, plans.
+"""The files that belong to a session: sub-agents, large outputs, copies of files, to-dos and plans.
 
     projects/<slug>/<session id>/   subagents/ tool-results/ workflows/ custom-title.json resume-head.jsonl
     projects/<slug>/agent-*.jsonl   loose sub-agents; see `agents`
@@ -7,7 +7,7 @@
     tasks/<session id>/, session-env/<session id>/, debug/<session id>.txt, plans/<plan>.md
     history.jsonl                   what the user typed, in all sessions
 
-Linked folders are not entered. Files with the session's id but an unknown name are listed as `other`.
+Linked folders are not entered. Files that have the session's id but an unknown name are listed as `other`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _KNOWN_FOLDERS = {"projects", "file-history", "todos", "tasks", "plans", "sessio
 
 
 class Belongings(NamedTuple):
-    """The paths that belong to one session; all of them existed at the time of listing."""
+    """The paths that belong to one session; all of them existed when they were listed."""
 
     session_dir: Path | None
     """The folder beside the session file."""
@@ -54,7 +54,7 @@ def list_belongings(
     plans: Iterable[str] = (),
     loose: AgentsBySession | None = None,
 ) -> Belongings:
-    """List the files that belong to a session; `plans` are the plan names (`slug`) in its entries."""
+    """List the files that belong to a session; `plans` contains the plan names (`slug`) from its entries."""
     inside = project_dir / session_id
     agents = list_loose_agents(project_dir) if loose is None else loose
     return Belongings(
@@ -76,7 +76,7 @@ def list_belongings(
 
 
 def read_history(config_dir: Path, session_id: str | None = None) -> Iterator[dict[str, Any]]:
-    """Yield the rows of `history.jsonl`, all or those from one session, without broken lines."""
+    """Yield the rows of `history.jsonl`, either all or those from one session, skipping broken lines."""
     try:
         lines = (config_dir / "history.jsonl").open("rb")
     except OSError:
@@ -89,7 +89,7 @@ def read_history(config_dir: Path, session_id: str | None = None) -> Iterator[di
 
 
 def read_custom_title(path: Path | None) -> str | None:
-    """Read the title in a `custom-title.json`."""
+    """Read the title from a `custom-title.json` file."""
     try:
         row = decode_first_object(path.read_bytes()) if path else None
     except OSError:

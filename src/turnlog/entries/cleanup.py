@@ -1,11 +1,11 @@
 """Determines when Claude Code deletes a session.
 
-Measured with 2.1.325 and 2.1.29: some minutes after an interactive start, the client deletes every .jsonl file in
-the project folders that was not written for `cleanupPeriodDays` (in <config>/settings.json; default 30). 2.1.325 also
-deletes the session's folder, however new the files in it are. It deletes large outputs (`tool-results`) from a session
-that is kept by their own age, and in the same way file-history, to-dos, tasks, plans and so on.
-`settings.local.json` in the config folder does not count. If 2.1.325 rejects the settings (not JSON, or a period that
-is 0, a fraction or a string), it deletes nothing.
+Measured with 2.1.325 and 2.1.29: a few minutes after an interactive start, the client deletes every .jsonl file in the
+project folders that has not been written for `cleanupPeriodDays` (in <config>/settings.json; default 30). 2.1.325 also
+deletes the session's folder, however new the files in it are. If a session is kept, its large outputs (`tool-results`)
+are still deleted according to their own age, and so are file-history, to-dos, tasks, plans and so on.
+`settings.local.json` in the config folder has no effect. If 2.1.325 rejects the settings (because they are not JSON, or
+the period is 0, a fraction or a string), it deletes nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MAX_TIME_SECONDS = 253402300800.0
 
 
 def read_cleanup_days(config_dir: Path) -> int | None:
-    """Return after how many days without a write the client deletes a session; None if it never does."""
+    """Return after how many days without a write the client deletes a session; None if it never does so."""
     try:
         settings = msgspec.json.decode((config_dir / "settings.json").read_bytes() or b"{}")
     except OSError:
@@ -33,6 +33,6 @@ def read_cleanup_days(config_dir: Path) -> int | None:
 
 
 def compute_deletion_time(mtime_ns: int, days: int | None) -> float | None:
-    """Return when the client may delete a file, in seconds since 1970; None for never."""
+    """Return when the client may delete a file, in seconds since 1970; None means never."""
     when = _MAX_TIME_SECONDS if days is None else mtime_ns / 1e9 + days * _DAY_SECONDS
     return when if when < _MAX_TIME_SECONDS else None

@@ -1,8 +1,8 @@
-"""The running clients: newer versions register in a file of their own, and remove it when they exit.
+"""The running clients: newer versions register in a file of their own and remove it when they exit.
 
     <config>/sessions/<pid>.json        {pid, procStart, pidDomain, sessionId, status, waitingFor, …}
 
-A killed client leaves its file behind, so the process is checked too. A client on another machine or in another
+A killed client leaves its file behind, so the process is checked too. A client on a different machine or in a different
 container that shares the folder can't be checked.
 """
 
@@ -39,7 +39,7 @@ class Client(NamedTuple):
 
 
 def list_clients(config_dir: Path, here: str | None = None) -> list[Client]:
-    """List the clients registered in a config folder; `here` replaces this machine's own domain."""
+    """List the clients registered in a config folder; `here` overrides this machine's own domain."""
     names = [item.path for item in scan_folder(config_dir / "sessions") if item.name.endswith(".json")]
     ours = here or read_process_domain()
     return [client for name in sorted(names) if (client := _build_client(name, read_client_file(name), ours))]
@@ -81,7 +81,7 @@ def read_process_domain(root: Path = Path("/")) -> str | None:
 
 
 def is_process_alive(pid: int, started: object) -> bool:
-    """Return whether a process is running; one with a different start time is another process with the same number."""
+    """Return whether a process is running; if its start time differs, a different process has reused its number."""
     if sys.platform == "win32":  # pragma: no cover - needs that system
         return _is_alive_on_windows(pid)
     try:
@@ -94,13 +94,13 @@ def is_process_alive(pid: int, started: object) -> bool:
 
 
 def read_process_identity(pid: int) -> dict[str, str]:
-    """Return the start time and domain that distinguish a process from others with the same number; Linux only."""
+    """Return the start time and domain, which distinguish a process from others with the same number; Linux only."""
     identity = {"procStart": _read_process_start(pid), "pidDomain": read_process_domain()}
     return {key: value for key, value in identity.items() if value is not None}
 
 
 def _read_process_start(pid: int) -> str | None:
-    """Read when a process started, in clock ticks since boot."""
+    """Return when a process started, in clock ticks since boot."""
     try:
         return (_PROC_FOLDER / str(pid) / "stat").read_bytes().rsplit(b")", 1)[1].split()[19].decode()
     except (OSError, IndexError):

@@ -1,7 +1,7 @@
-"""Finds what is new in a file: types, fields and values that are not in the registry (`entries.format`).
+"""Finds anything new in a file: types, fields and values that are not in the registry (`entries.format`).
 
 The format grows every few weeks. New data is not an error: everything unknown is kept and shown. This module lists and
-counts it, so that the user can see what this version of turnlog does not know.
+counts it so that the user can see what this version of turnlog does not recognize.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class UnknownItem(msgspec.Struct):
 
 
 class ObjectShape(NamedTuple):
-    """The known fields of one object, arranged for a fast comparison."""
+    """The known fields of one object, arranged for fast comparison."""
 
     names: frozenset[str]
     inner: tuple[tuple[str, FieldFormat], ...]
@@ -59,7 +59,7 @@ class Drift:
         self._place: int | None = None
 
     def add_entry(self, body: dict[str, Any], version: str | None = None, place: int | None = None) -> None:
-        """Check one decoded entry. Without a version, the version of the previous entry counts."""
+        """Check one decoded entry. If the entry has no version, the version of the previous entry is used."""
         self._version = version or self._version
         self._place = place
         name, shape = _name_entry_type(body), self._find_entry_shape(body)
@@ -75,7 +75,7 @@ class Drift:
         return bool(self.unknown)
 
     def _find_entry_shape(self, body: dict[str, Any]) -> ObjectShape | None:
-        """Find the shape of an entry by its type or, for a system entry, its subtype."""
+        """Find the shape of an entry by its type, or, for a system entry, by its subtype."""
         kind, subtype = body.get("type"), body.get("subtype")
         group, tag = ("entries", kind) if kind != "system" or subtype is None else ("system", subtype)
         return self._shapes[group].get(tag) if isinstance(tag, str) else None

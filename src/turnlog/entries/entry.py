@@ -1,8 +1,8 @@
-"""The parts of a session file: entries, and scraps that are not entries.
+"""The parts of a session file: entries, and scraps (anything that is not an entry).
 
-An `Entry` is one JSON object in the file, reduced to the fields that the structure of a session needs. It records
-where its bytes are, so that the whole object can be read at any time (`Transcript.body`); text is not kept. A
-`Scrap` is a run of bytes that is not a JSON object, with the reason.
+An `Entry` is one JSON object in the file, reduced to the fields that are needed for the structure of a session. It
+records where its bytes are so that the whole object can be read at any time (`Transcript.body`); text is not kept. A
+`Scrap` is a run of bytes that is not a JSON object, along with the reason.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class UsageIteration(Struct, gc=False):
 
 
 class LineUsage(Struct, gc=False):
-    """Token counts on one line of the file."""
+    """The token counts on one line of the file."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -105,20 +105,20 @@ class MessageHead(Struct, gc=False):
 
     @property
     def blocks(self) -> list[BlockHead]:
-        """The content blocks; a string counts as one text block."""
+        """The content blocks; a string counts as a single text block."""
         if isinstance(self.content, str):
             return [BlockHead("text")]
         return self.content or []
 
 
 class InnerType(Struct, gc=False):
-    """The `type` inside an attachment or a progress report."""
+    """The `type` inside an attachment or progress report."""
 
     type: str | None = None
 
 
 class EntryOrigin(Struct, gc=False):
-    """The source of a user entry; its values come from outside and may have any type."""
+    """The source of a user entry; its values are external and may have any type."""
 
     kind: Any = None
     sender: Any = field(default=None, name="from")
@@ -138,7 +138,7 @@ def _to_json_name(name: str) -> str:
 class Entry(Struct, gc=False, rename=_to_json_name):
     """One JSON object in a session file.
 
-    The fields are in the order in which the client writes them, because the decoder tries the next one first.
+    The fields are in the order in which the client writes them, because the decoder tries the next field first.
     """
 
     parent_uuid: str | None = None
@@ -175,25 +175,25 @@ class Entry(Struct, gc=False, rename=_to_json_name):
 
     @property
     def name(self) -> str:
-        """The type, with the subtype of a system entry: `system/turn_duration`."""
+        """The type, including the subtype of a system entry: `system/turn_duration`."""
         kind = self.type or "(no type)"
         return f"{kind}/{self.subtype}" if self.subtype else kind
 
     @property
     def is_lost(self) -> bool:
-        """Whether Claude Code itself can't read this entry."""
+        """Whether Claude Code itself is unable to read this entry."""
         return self.flaw in ("behind", "terse")
 
     @property
     def end(self) -> int:
-        """The offset right after its last byte."""
+        """The offset just past the last byte."""
         return self.offset + self.size
 
     lost = OldName("is_lost")
 
 
 class Scrap(NamedTuple):
-    """Bytes of a file that are not part of an entry."""
+    """Bytes in a file that are not part of any entry."""
 
     offset: int
     size: int
@@ -202,7 +202,7 @@ class Scrap(NamedTuple):
 
     @property
     def end(self) -> int:
-        """The offset right after its last byte."""
+        """The offset just past the last byte."""
         return self.offset + self.size
 
 

@@ -1,4 +1,4 @@
-"""The two ends of a file and the lines in them: enough to describe a session without reading all of it."""
+"""The two ends of a file and the lines in them, which are enough to describe a session without reading all of it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK
 
 
 class FileEnds(NamedTuple):
-    """The first and the last part of a file; if the whole file fits, `head` contains it and `tail` is empty."""
+    """The start and end of a file; if the whole file fits, `head` contains it and `tail` is empty."""
 
     head: bytes
     tail: bytes
@@ -57,9 +57,9 @@ def read_at(fd: int, offset: int, size: int) -> bytes:
 
 
 def read_lines(file: BinaryIO) -> Iterator[bytes]:
-    """Yield the lines of a file from its current position; a very long line is in memory only once.
+    """Yield the lines of a file from its current position, with only one copy of a very long line in memory.
 
-    The buffered reader would collect such a line in pieces and then join them, which takes twice its size.
+    The buffered reader would collect such a line in pieces and then join them, which takes twice as much memory.
     """
     for line in iter(partial(file.readline, LONG_LINE), b""):
         if len(line) < LONG_LINE or line.endswith(b"\n"):
@@ -83,7 +83,7 @@ def find_line_end(fd: int, offset: int) -> int:
 
 
 def read_ends(path: str | Path) -> FileEnds:
-    """Read the first and the last 64 KB of a file with a single open."""
+    """Read the first and last 64 KB of a file, opening it only once."""
     fd, status = open_regular_file(path)
     size = status.st_size
     try:
@@ -96,5 +96,5 @@ def read_ends(path: str | Path) -> FileEnds:
 
 
 def split_lines(data: bytes) -> list[bytes]:
-    """Split bytes into lines, each with its newline; several times as fast as `split`."""
+    """Split bytes into lines, each with its newline; several times faster than `split`."""
     return io.BytesIO(data).readlines()

@@ -1,17 +1,17 @@
 """The known format of session files, as data: every type of entry, attachment, progress report and content block.
 
-The data is in `format.json`. Reading a session does not need it; it reveals what is new in a file (`entries.drift`)
-and fills the tables of `docs/format.md`. Each kind is an object:
+The data is in `format.json`. It is not needed to read a session; it reveals what is new in a file (`entries.drift`) and
+fills the tables in `docs/format.md`. Each kind is an object:
 
     about    what it is
     seen     the first and the last version that wrote it; null: the newest client writes it; absent: in no file yet
     base     an object in "objects" whose fields it inherits, listed before its own
     fields   by their name in the file: [type, note, holds, values]
 
-A note explains a field. It may start with versions in brackets: `[2.1.76+]` means that the newest client still
-writes it, `[2.1.11–2.1.81]` that no later version did; without brackets a field is as old as its object. `holds` names
-the object in "objects", or the group of kinds ("blocks", "attachments", "progress"), that the field consists of.
-`values` lists the known values; another value is new, not an error.
+A note explains a field. It may start with versions in brackets: `[2.1.76+]` means that the newest client still writes
+it, and `[2.1.11–2.1.81]` that no later version did; without brackets, a field is as old as its object. `holds` names
+the object in "objects", or the group of kinds ("blocks", "attachments", "progress"), of which the field consists.
+`values` lists the known values; any other value is new, not an error.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class FormatRegistry(Struct, frozen=True, forbid_unknown_fields=True, dict=True)
         return self.conversation | self.metadata | self.records | self.rare
 
     def list_fields(self, kind: ObjectFormat) -> dict[str, FieldFormat]:
-        """Return all fields of an object by name, those of its base first."""
+        """Return all fields of an object by name, with those of its base first."""
         return self.list_fields(self.objects[kind.base]) | kind.fields if kind.base else kind.fields
 
 

@@ -1,4 +1,4 @@
-"""`history.jsonl`: what the user typed, one line each, in all sessions of a config folder."""
+"""`history.jsonl`: everything that the user typed, one line each, in all sessions of a config folder."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from turnlog.entries.line_decoder import decode_first_object
 
 
 class HistorySplit(NamedTuple):
-    """The lines of a history, divided by session; both parts keep their order and their bytes."""
+    """The lines of a history, split by session; both parts keep their order and bytes."""
 
     kept: bytes
     taken: bytes
@@ -30,7 +30,8 @@ def split_history(data: bytes, session_id: str) -> HistorySplit:
 def rejoin_history(old: bytes, current: bytes, session_id: str) -> bytes:
     """Put the lines of a session back into the history that they came from.
 
-    If the history has only grown since, the result is the old history plus the new lines; otherwise they are appended.
+    If the history has only grown since then, the result is the old history plus the new lines; otherwise, the session's
+    lines are appended.
     """
     split = split_history(old, session_id)
     if current.startswith(old) or split_history(current, session_id).taken == split.taken:

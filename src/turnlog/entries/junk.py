@@ -6,8 +6,8 @@
     warm-up         a sub-agent that was only started to warm a cache: 2.0.x
     sidechain-only  entries from sub-agents and none from the main conversation
 
-A file counts as junk only if that is certain: never with a broken line. If its start contains no conversation,
-the whole file is searched for one.
+A file counts as junk only if that is certain, so a file with a broken line never does. If the start of a file contains
+no conversation, the whole file is searched for one.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _SIDECHAIN_SEARCH_BYTES = 120
 
 
 def name_junk_kind(data: bytes) -> str | None:
-    """Return the kind of junk that a file with these bytes is; None if it may be a conversation."""
+    """Return what kind of junk a file with these bytes is; None if it may contain a conversation."""
     lines = split_lines(data)
     return _judge_lines(lines, lines)
 
 
 def name_junk_kind_of_file(path: str | Path) -> str | None:
-    """Return the kind of junk that a large file is; raises only `OSError`."""
+    """Return what kind of junk a large file is; raises only `OSError`."""
     fd, _ = open_regular_file(path)
     with os.fdopen(fd, "rb", _READ_BYTES) as file:
         first = split_lines(file.read(MAX_END_BYTES))
@@ -42,7 +42,7 @@ def name_junk_kind_of_file(path: str | Path) -> str | None:
 
 
 def is_warm_up(lines: Iterable[bytes]) -> bool:
-    """Return whether the first user entry is the prompt of a warm-up sub-agent."""
+    """Return whether the first user entry is the prompt for a warm-up sub-agent."""
     for line in lines:
         row = decode_first_object(line) if b'"user"' in line else None
         if row and row.get("type") == "user":
@@ -51,7 +51,7 @@ def is_warm_up(lines: Iterable[bytes]) -> bool:
 
 
 def read_prompt_content(row: dict[str, Any]) -> object:
-    """Return the content of an entry's message, of any type."""
+    """Return the content of an entry's message, whatever its type."""
     message = row.get("message")
     return message.get("content") if isinstance(message, dict) else None
 

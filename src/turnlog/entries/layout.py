@@ -1,10 +1,10 @@
-"""Locates Claude Code's data, and the session files there.
+"""Locates Claude Code's data and the session files in it.
 
     <config>/projects/<slug>/<session id>.jsonl        one session; see `slug`
     <config>/projects/<slug>/<session id>/             its other files; see `agents` and `belongings`
 
-A listing reads only folders; `peek` decides which of the files to show. A folder that can't be listed
-(no permission, a disconnected network disk) is not a deleted folder: a `Survey` records such folders.
+A listing reads only folders; `peek` decides which of the files to show. A folder that can't be listed (because of
+missing permission or a disconnected network drive) is not a deleted folder: a `Survey` records such folders.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Unlisted(NamedTuple):
 
 
 class Survey:
-    """What a walk over config folders found besides the files that it lists."""
+    """What a walk over config folders found in addition to the files that it lists."""
 
     # Not a dataclass: importing `dataclasses` takes longer than the listing.
     def __init__(self) -> None:
@@ -60,7 +60,7 @@ class Survey:
 
 
 class SessionFile(NamedTuple):
-    """A main session file as the folder listing shows it."""
+    """A main session file as it appears in the folder listing."""
 
     file: str
     """The path as a string: thousands of `Path` objects would cost more than the listing itself."""
@@ -83,7 +83,7 @@ def find_config_dirs(
     platform: str | None = None,
     further: Iterable[str | Path] = (),
 ) -> list[Path]:
-    """Return the folders with Claude Code's data on this machine, each once, including those that can't be read."""
+    """Return the folders with Claude Code's data on this machine, without duplicates but with unreadable ones."""
     found: dict[str, Path] = {}
     for folder in list_config_candidates(environ, home, platform, further):
         if _may_be_dir(folder):
@@ -97,7 +97,7 @@ def list_config_candidates(
     platform: str | None = None,
     further: Iterable[str | Path] = (),
 ) -> list[Path]:
-    """Return the folders that may contain Claude Code's data, whether they exist or not."""
+    """Return the folders that may contain Claude Code's data, whether or not they exist."""
     environ = os.environ if environ is None else environ
     platform = platform or sys.platform
     home = home or _find_home(environ, platform)
@@ -109,7 +109,7 @@ def list_config_candidates(
 
 
 def find_state_file(config_dir: Path) -> Path | None:
-    """Return the client's state file, in a config folder or beside `.claude`; None if there is none."""
+    """Return the client's state file, either in a config folder or next to `.claude`; None if there is none."""
     places = [config_dir, *([config_dir.parent] if config_dir.name == ".claude" else [])]
     return next((path for folder in places if (path := folder / STATE_FILE_NAME).exists()), None)
 
@@ -141,7 +141,7 @@ def _expand_home(name: str, home: Path) -> Path:
 
 
 def list_project_folders(config_dir: Path, survey: Survey | None = None) -> list[Path]:
-    """Return the project folders in a config folder by name, without links to another one."""
+    """Return the project folders in a config folder, sorted by name, without links to other project folders."""
     survey = survey or Survey()
     plain: list[str] = []
     linked: list[str] = []
@@ -188,7 +188,7 @@ def list_project_sessions(
 
 
 def describe_other_file(path: str) -> SessionFile | None:
-    """Describe one of a survey's other files as if its name were a session id; None if it no longer exists."""
+    """Describe one of a survey's other files as if its name were a session id; None if the file no longer exists."""
     place = Path(path)
     try:
         status = place.stat()
@@ -206,7 +206,7 @@ def describe_other_file(path: str) -> SessionFile | None:
 
 
 def scan_folder(folder: str | Path, survey: Survey | None = None) -> list[os.DirEntry[str]]:
-    """List a folder; a missing folder is empty, and so is an unreadable one, which the survey records."""
+    """List a folder; a missing or unreadable folder counts as empty, and the survey records an unreadable one."""
     if survey is not None:
         survey.folders.append(str(folder))
     try:
@@ -229,7 +229,7 @@ def list_unfinished_ids(project_dir: Path) -> list[str]:
 
 
 def list_folder(folder: str | Path) -> list[os.DirEntry[str]]:
-    """List a folder; a missing folder is empty, an unreadable one raises `Unreadable`."""
+    """List a folder; a missing folder counts as empty, and an unreadable one raises `Unreadable`."""
     survey = Survey()
     items = scan_folder(folder, survey)
     if survey.unlisted:
@@ -247,7 +247,7 @@ def is_missing(path: str | Path) -> bool:
 
 
 def is_other(item: os.DirEntry[str]) -> bool:
-    """Return whether a file may contain a conversation although its name is neither a session's nor a sub-agent's."""
+    """Return whether a file may contain a conversation although it is not named like a session or a sub-agent."""
     name = item.name
     if not name.endswith(".jsonl") or name.startswith("agent-") or _SESSION_FILE_NAME.fullmatch(name):
         return False
@@ -263,7 +263,7 @@ def is_session_id(name: str) -> bool:
 
 
 def is_dir(item: os.DirEntry[str], survey: Survey, *, follow_links: bool = True) -> bool:
-    """Return whether an item in a folder is a folder; record one that can't be read in the survey."""
+    """Return whether an item in a folder is itself a folder; if it can't be read, record that in the survey."""
     try:
         return item.is_dir(follow_symlinks=follow_links)
     except OSError as error:
@@ -272,7 +272,7 @@ def is_dir(item: os.DirEntry[str], survey: Survey, *, follow_links: bool = True)
 
 
 def _may_be_dir(path: Path) -> bool:
-    """Return whether a path is a folder or can't be read: an unreadable folder is not a deleted one."""
+    """Return whether a path is a folder or can't be read, since an unreadable folder has not been deleted."""
     try:
         return stat.S_ISDIR(path.stat().st_mode)
     except ValueError:  # a NUL byte

@@ -1,8 +1,8 @@
-"""Decodes one line: fast if it is well-formed, leniently if it is not. Never raises, whatever the bytes.
+"""Decodes one line: quickly if it is well-formed, leniently if not. Never raises, whatever the bytes are.
 
-The real client reads a line as UTF-8 (bad bytes become U+FFFD), takes the first JSON value on it and ignores the
+The real client reads a line as UTF-8 (invalid bytes become U+FFFD), uses the first JSON value in it and ignores the
 rest of the line. Python's decoders are stricter in some ways, so a line that the fast decoder rejects is decoded again
-in the client's way.
+as the client would do it.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ _decode_any = msgspec.json.Decoder().decode
 
 
 class DecodedValue(NamedTuple):
-    """A JSON value and the flaw of its text."""
+    """A JSON value and the flaw in its text."""
 
     value: Any
     flaw: str | None
 
 
 def decode_body(raw: bytes) -> Body:
-    """Decode the whole object in the bytes of an entry."""
+    """Decode the whole object from the bytes of an entry."""
     try:
         value = _decode_any(raw)
     except DECODE_ERRORS:
@@ -55,10 +55,10 @@ def decode_body(raw: bytes) -> Body:
 
 
 def complete_body(body: Body) -> Body | None:
-    """Add the client's own fields to a row in the short form of some tools; None for any other row.
+    """Add the client's own fields to a row in the short form that some tools write; None for any other row.
 
-    Such tools leave out the `type` of answers, write `content` beside `type` without a `message`, or put the
-    `timestamp` into the message.
+    Such tools omit the `type` of answers, write `content` next to `type` without a `message`, or put the `timestamp` in
+    the message.
     """
     kind, message = body.get("type"), body.get("message")
     if isinstance(message, dict):
@@ -75,12 +75,12 @@ def complete_body(body: Body) -> Body | None:
 
 
 def may_be_terse(kind: str | None, message: object, timestamp: str | None) -> bool:
-    """Return whether a row lacks a field that all of the client's prompts and answers have; called for every row."""
+    """Return whether a row lacks a field that every prompt and answer from the client has; called for every row."""
     return (message is None) == (kind in _SPEAKER_TYPES) or (timestamp is None and message is not None)
 
 
 def complete_entry(entry: Entry, raw: bytes) -> Entry:
-    """Return the entry that the bytes of a terse row represent; the same entry if they are not terse."""
+    """Return the entry that the bytes of a terse row represent; the same entry if the row is not terse."""
     if entry.message is not None and b'"timestamp"' not in raw and (entry.type is not None or b'"role"' not in raw):
         return entry  # without decoding a line that may be huge
     completed = _build_entry(DecodedValue(decode_body(raw), None), entry.offset, entry.size)
@@ -95,7 +95,7 @@ def complete_entry(entry: Entry, raw: bytes) -> Entry:
 
 
 def decode_first_object(line: bytes) -> Body | None:
-    """Decode the JSON object at the start of a line and ignore the rest; None if there is none."""
+    """Decode the JSON object at the start of a line, ignoring the rest; None if there is none."""
     try:
         value = _decode_any(line)
     except DECODE_ERRORS:
@@ -162,7 +162,7 @@ def prune_deep_json(text: bytes) -> bytes:
 
 
 def salvage_line(line: bytes, offset: int) -> Iterator[EntryOrScrap]:
-    """Yield the entries and scraps that together make up a line which the fast decoder rejected."""
+    """Yield the entries and scraps that make up a line that the fast decoder rejected."""
     if offset == 0 and line.startswith(BOM):
         yield Scrap(0, len(BOM), "bom", "a byte order mark")
         line, offset = line[len(BOM) :], len(BOM)
@@ -190,7 +190,7 @@ def _split_line(line: bytes, offset: int) -> Iterator[EntryOrScrap]:
 
 
 def _split_glued_line(line: bytes, offset: int) -> Iterator[EntryOrScrap]:
-    """Yield the pieces of a line that contains more than one thing, or something broken."""
+    """Yield the pieces of a line that contains more than one item or something broken."""
     chars = line.decode("latin-1")  # one character per byte: only structure and ASCII matter for the ends
     position = 0
     while position < len(line):
@@ -204,7 +204,7 @@ def _split_glued_line(line: bytes, offset: int) -> Iterator[EntryOrScrap]:
 
 
 def _find_next_object(line: bytes, chars: str, position: int) -> tuple[int, int]:
-    """Return where the next entry on a line starts and ends; the line's end twice if there is none."""
+    """Return where the next entry on a line starts and ends; if there is none, return the line's end twice."""
     if position == 0 and line.lstrip(_JSON_SPACE).startswith(b"{"):
         end = _find_object_end(chars, len(line) - len(line.lstrip(_JSON_SPACE)), line)
         if end is not None:
@@ -217,7 +217,7 @@ def _find_next_object(line: bytes, chars: str, position: int) -> tuple[int, int]
 
 
 def _find_object_end(chars: str, start: int, line: bytes = b"") -> int | None:
-    """Return where an object ends, with trailing white space; an object too deep to decode needs `line`."""
+    """Return where an object ends, including trailing white space; `line` is needed if it is too deep to decode."""
     try:
         _, end = _LENIENT_DECODER.raw_decode(chars, start)
     except RecursionError:
@@ -230,7 +230,7 @@ def _find_object_end(chars: str, start: int, line: bytes = b"") -> int | None:
 
 
 def _find_deep_object_end(line: bytes, start: int) -> int:
-    """Return where an object that is too deep to decode ends; 0 if it is broken."""
+    """Return where an object that is nested too deeply to decode ends; 0 if it is broken."""
     depth = 0
     for token in _JSON_TOKEN.finditer(line, start):
         depth += _DEPTH_STEPS.get(line[token.start()], 0)

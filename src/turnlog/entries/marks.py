@@ -66,7 +66,7 @@ class SeparatedText(NamedTuple):
 
 
 def separate_context(text: str) -> SeparatedText:
-    """Remove the context from the start of a text."""
+    """Remove the context from the start of the text."""
     context, start = [], 0
     while tag := _CONTEXT_TAG.match(text, start):
         context.append((tag[1], tag[2].strip()))
@@ -75,7 +75,7 @@ def separate_context(text: str) -> SeparatedText:
 
 
 def classify_by_mark(text: str) -> str | None:
-    """Return the kind of a text by the mark that the client puts at its start; None without a mark."""
+    """Return the kind of text according to the mark that the client put at its start; None if it has no mark."""
     if not text.startswith(_MARK_STARTS):  # most texts
         return None
     if tag := _OPENING_TAG.match(text):
@@ -85,7 +85,7 @@ def classify_by_mark(text: str) -> str | None:
 
 
 def to_typed_text(text: str) -> str:
-    """Return a slash or `!` command as the user typed it; any other text unchanged."""
+    """Return a slash or `!` command as the user typed it; return any other text unchanged."""
     if line := _BASH_INPUT.match(text):
         return f"!{line[1].strip()}"
     if name := _COMMAND_NAME.search(text) if text.startswith("<command-") else None:

@@ -1,7 +1,7 @@
-"""Replaces the values of some keys of an entry and keeps every other value byte for byte.
+"""Replaces the values of some keys in an entry and preserves every other value byte for byte.
 
-Decoding and encoding an entry keeps its meaning but not its bytes: numbers, escapes and repeated keys change
-their form. This module only splits the line into its top-level values and keeps them as written.
+Decoding and re-encoding an entry preserves its meaning but not its bytes, since numbers, escapes and repeated keys may
+be written differently. This module only splits the line into its top-level values and keeps them as written.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _decode_raw_values = msgspec.json.Decoder(RawValues).decode
 
 
 def encode_json_line(value: object) -> bytes:
-    """Encode a value as JSON on one line; half of a surrogate pair is written as its escape."""
+    """Encode a value as JSON on one line; half of a surrogate pair is written as an escape."""
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
@@ -57,7 +57,7 @@ def join_raw_values(parts: RawValues) -> bytes:
 
 
 def patch_entry(raw: bytes, changes: Mapping[str, Any]) -> bytes:
-    """Replace some values in an entry; new keys come last, and white space around the object is kept."""
+    """Replace some values in an entry; append new keys, and keep the white space around the object."""
     parts = read_raw_values(raw)
     for key, value in changes.items():
         if value is REMOVE_KEY:
@@ -68,19 +68,19 @@ def patch_entry(raw: bytes, changes: Mapping[str, Any]) -> bytes:
 
 
 def get_blank_before(raw: bytes) -> bytes:
-    """Return what comes before the object: white space, a byte order mark."""
+    """Return what precedes the object: white space or a byte order mark."""
     return raw[: raw.find(b"{")]
 
 
 def get_blank_after(raw: bytes) -> bytes:
-    """Return what comes after the object: the end of the line."""
+    """Return what follows the object, which is the end of the line."""
     return raw[len(raw.rstrip(_BLANK_BYTES)) :]
 
 
 def _find_raw_values(raw: bytes) -> RawValues:
-    """Find the values of an undecodable object by its brackets and commas alone; none if it is incomplete.
+    """Find the values in an undecodable object by its brackets and commas alone; none if it is incomplete.
 
-    Errors inside a value are kept. A line that is itself broken must not turn into a different one.
+    Errors inside a value are preserved. A line that is itself broken must not become a different one.
     """
     found: RawValues = {}
     depth, key, start = 0, None, 0

@@ -1,6 +1,6 @@
-"""Encodes file names as text: any name that a disk allows can be restored, and none can lead out of its folder.
+"""Encodes file names as text: any name that a disk allows can be restored, and none can lead outside its folder.
 
-The file lists of archives and packages consist of such names.
+The file lists in archives and packages consist of such names.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def unescape_path(name: str) -> str:
 
 
 def is_safe_path(name: str) -> bool:
-    """Return whether a path can't leave the folder that it is put into."""
+    """Return whether a path can't lead outside the folder in which it is placed."""
     plain = unescape_path(name)
     if "\0" in plain or any(part in ("", ".", "..") for part in plain.split("/")):
         return False

@@ -1,8 +1,8 @@
-"""Describes a session from the two ends of its file: enough for a list of thousands of sessions.
+"""Describes a session from the two ends of its file, which are enough for a list of thousands of sessions.
 
-The first lines contain who, where and the first prompt; the last lines contain when it ended, and the titles, which
-the client repeats at the end. Few lines are decoded: conversation entries start with their parent, and
-entries that describe the session start with their type, so the first bytes are enough.
+The first lines show who ran the session, where, and the first prompt; the last lines show when it ended and the titles,
+which the client repeats at the end. Few lines are decoded: conversation entries start with their parent, and entries
+that describe the session start with their type, so the first bytes are enough to tell them apart.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _CUT_TEXT = re.compile(rb'"(?:content|text)":"((?:[^"\\]|\\[^u]|\\u[0-9a-fA-F]{4
 
 
 class Peek(NamedTuple):
-    """What the two ends of a session file contain; None for what they do not contain."""
+    """What the two ends of a session file contain; None for anything that they do not contain."""
 
     session_id: str | None = None
     """The id in the entries; in a copied file it may differ from the name."""
@@ -106,7 +106,7 @@ def peek_file(path: str | Path) -> Peek:
 
 
 def _add_prompts(titles: SessionTitles, start: _FileStart, lines: Sequence[bytes], *, is_whole: bool) -> None:
-    """Add what the user typed; in a file without a prompt of its own, search again for those of sub-agents."""
+    """Add what the user typed; if a file has no prompt of its own, search again for prompts of sub-agents."""
     if start.prompt is not None and not start.is_sidechain:
         titles.first_prompt, titles.first_command = start.prompt, start.command
     elif is_whole:
@@ -186,7 +186,7 @@ def _fill_fields(fields: dict[str, str], row: dict[str, Any]) -> None:
 
 
 def _find_titles(lines: Sequence[bytes]) -> SessionTitles:
-    """Find the last non-empty entry of each kind of title."""
+    """Find the last non-empty entry for each kind of title."""
     lines_by_kind: dict[str, list[bytes]] = {}
     for line in lines:
         if line.startswith(_PARENT_FIRST):
@@ -203,13 +203,13 @@ def _find_titles(lines: Sequence[bytes]) -> SessionTitles:
 
 
 def _merge_titles(titles: SessionTitles, others: SessionTitles) -> SessionTitles:
-    """Fill in the titles that the end does not contain from the start."""
+    """Take titles that are missing at the end from the start."""
     pairs = ((name, getattr(titles, name) or getattr(others, name)) for _, name in TITLE_FIELDS.values())
     return SessionTitles(**dict(pairs))
 
 
 def _read_title_kind(line: bytes) -> bytes:
-    """Return the type of an entry that another program wrote, if it may be a title."""
+    """Return the type of an entry that a different program wrote, if it may be a title."""
     if b'-title"' in line or b'"last-prompt"' in line or b'"summary"' in line:
         kind = (decode_first_object(line) or {}).get("type")
         return kind.encode("utf-8", "replace") if isinstance(kind, str) else b""
@@ -217,7 +217,7 @@ def _read_title_kind(line: bytes) -> bytes:
 
 
 def _decode_string(text: bytes) -> str:
-    """Decode the inside of a JSON string."""
+    """Decode the content of a JSON string."""
     value = (decode_first_object(b'{"_":"' + text + b'"}') or {}).get("_")
     return to_title(value) or ""
 
@@ -229,7 +229,7 @@ MIN_WHOLE_FILES_PER_PROCESS = 40
 
 
 def peek_safely(path: str) -> Peek:
-    """Read the two ends of a file; return an empty result if it is unreadable."""
+    """Read the two ends of a file; return an empty result if the file is unreadable."""
     try:
         return peek_file(path)
     except OSError:
@@ -237,7 +237,7 @@ def peek_safely(path: str) -> Peek:
 
 
 def peek_files(paths: Sequence[str], processes: int | None = None) -> list[Peek]:
-    """Read the two ends of each file; return them in the order of `paths`."""
+    """Read the two ends of each file; return the results in the order of `paths`."""
     count = processes or max(1, min(count_cores(), len(paths) // MIN_FILES_PER_PROCESS))
     peeks = [Peek()] * len(paths)
     shares = [paths[number::count] for number in range(count)]
@@ -251,7 +251,7 @@ def _peek_share(paths: Sequence[str]) -> list[Peek]:
 
 
 def complete_titles(path: str, ends: Peek) -> SessionTitles:
-    """Return all names of a session, from its ends if they are enough, otherwise from the whole file."""
+    """Return all names of a session, from the two ends of its file if they suffice, otherwise from the whole file."""
     if ends.titles is not None:
         return ends.titles
     try:
@@ -261,12 +261,12 @@ def complete_titles(path: str, ends: Peek) -> SessionTitles:
 
 
 def read_best_title(path: Path) -> str | None:
-    """Return the name to show for the session in a file."""
+    """Return the name to display for the session in a file."""
     return complete_titles(str(path), peek_safely(str(path))).best
 
 
 def complete_all_titles(paths: Sequence[str], processes: int | None = None) -> list[SessionTitles]:
-    """Read all names of each session from the whole files; return them in the order of `paths`."""
+    """Read all names of each session from its whole file; return them in the order of `paths`."""
     count = processes or max(1, min(count_cores(), len(paths) // MIN_WHOLE_FILES_PER_PROCESS))
     titles = [SessionTitles()] * len(paths)
     shares = [paths[number::count] for number in range(count)]

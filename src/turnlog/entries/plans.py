@@ -11,7 +11,7 @@ _SLUG_FIELD = b'"slug":"'
 
 
 def read_plan_names(path: Path) -> list[str]:
-    """Return the plans that the entries of a session file name, each once."""
+    """Return the plans that the entries in a session file name, without duplicates."""
     found: dict[str, None] = {}
     with path.open("rb") as lines:
         for line in lines:
@@ -22,7 +22,7 @@ def read_plan_names(path: Path) -> list[str]:
 
 
 def find_plans_in_use(names: Iterable[str], paths: Iterable[Path]) -> set[str]:
-    """Return the plans that any of the files may name; if a file can't be read, all of them."""
+    """Return the plans that any of the files may name; if a file can't be read, return all plans."""
     wanted = {name.encode("utf-8", "replace"): name for name in names}
     found: set[str] = set()
     for path in paths if wanted else ():

@@ -1,7 +1,7 @@
-"""Reads a session file: every byte of it becomes part of an entry or of a scrap.
+"""Reads a session file: every byte of it becomes part of an entry or a scrap.
 
-`scan_lines` works on any stream of lines and needs memory for the longest line only. `Transcript` keeps the entries
-of one file, can read what was appended later, and returns the bytes or the whole object of any entry.
+`scan_lines` works on any stream of lines and needs only enough memory for the longest line. `Transcript` keeps the
+entries of one file, can read what is appended later, and returns the bytes or the whole object of any entry.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ class TranscriptSource(Protocol):
     """A place from which the bytes of a transcript can be read again."""
 
     def read(self, offset: int, size: int) -> bytes:
-        """Return `size` bytes from `offset`."""
+        """Return `size` bytes starting at `offset`."""
         ...  # pragma: no cover
 
     def read_lines(self, offset: int) -> Iterator[bytes]:
-        """Yield the lines from `offset` on, each with its line end."""
+        """Yield the lines starting at `offset`, each with its line end."""
         ...  # pragma: no cover
 
     def close(self) -> None:
@@ -55,12 +55,12 @@ class TranscriptSource(Protocol):
         ...  # pragma: no cover
 
     def make_checkpoint(self, offset: int) -> Checkpoint | None:
-        """Record the bytes before `offset`, to find out later whether they have changed."""
+        """Record the bytes before `offset` so that changes to them can be detected later."""
         ...  # pragma: no cover
 
 
 class FileSource:
-    """A file that is kept open, so that renaming another file over it does not change what is read."""
+    """A file that is kept open so that renaming a different file over it does not change what is read."""
 
     def __init__(self, path: Path) -> None:
         try:
@@ -124,7 +124,7 @@ class BytesSource:
 
 
 def scan_lines(lines: Iterable[bytes], offset: int = 0) -> Iterator[RawItem]:
-    """Yield the entries and scraps of these lines in order; together they cover every byte."""
+    """Yield the entries and scraps in these lines in order; together, they cover every byte."""
     for line in lines:
         try:
             entry = decode_entry(line)
@@ -176,7 +176,7 @@ class Transcript:
 
     @property
     def items(self) -> list[EntryOrScrap]:
-        """All entries and scraps in the order of the file."""
+        """All entries and scraps in file order."""
         return sorted([*self.entries, *self.scraps], key=lambda item: item.offset)
 
     @property
@@ -196,11 +196,11 @@ class Transcript:
         self.source.close()
 
     def find_stale_reason(self) -> str | None:
-        """Return why the file must be read from the start again (see `tail`); None if it has only grown."""
+        """Return why the file must be read from the start again (see `tail`), or None if it has only grown."""
         return find_stale_reason(self.path, self._mark) if self.path and self._mark else None
 
     def grow(self) -> bool:
-        """Read what was appended since; return whether there was anything new."""
+        """Read what has been appended since then; return whether there was anything new."""
         before = self._forget_unfinished()
         with pause_garbage_collector():
             self._read_on()
@@ -212,7 +212,7 @@ class Transcript:
         return max((item.end for item in last), default=0)
 
     def _forget_unfinished(self) -> int:
-        """Drop what was read from an unfinished last line; return the former end of the file."""
+        """Drop what was read from an unfinished last line; return the previous end of the file."""
         before = self._find_end()
         while self.scraps and self.scraps[-1].offset >= self.complete:
             self.scraps.pop()
@@ -231,8 +231,8 @@ class Transcript:
     def _read_on(self) -> None:
         """Read from the last complete line to the end of the file.
 
-        Half of the time to read a session is spent here, hence one loop over local names. Strings that nearly every
-        entry repeats are stored once, to save memory.
+        Half of the time spent reading a session is spent here, hence the single loop over local names. Strings that
+        nearly every entry repeats are stored only once to save memory.
         """
         decode, entries, place_of, share = decode_entry, self.entries, self.by_uuid, self._pool.setdefault
         append, suspects = entries.append, may_be_terse
@@ -301,7 +301,7 @@ class Transcript:
             entries[index].parent = place_of.get(entries[index].parent_uuid or "", MISSING_PARENT)
 
     def _add_item(self, item: EntryOrScrap) -> None:
-        """Add an item that was salvaged from a line."""
+        """Add an item that was salvaged from a broken line."""
         if isinstance(item, Scrap):
             self.scraps.append(item)
             return

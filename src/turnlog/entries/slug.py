@@ -1,8 +1,8 @@
 """Derives the name of a project's folder from the working directory, as the client does.
 
-The rule works on UTF-16 code units: everything except ASCII letters and digits becomes a dash, so an emoji
-becomes two. A name longer than 200 units is cut and gets a hash of the whole path. The rule can't be
-reversed: the path of a project is the `cwd` of its entries.
+The rule operates on UTF-16 code units: everything except ASCII letters and digits becomes a dash, so an emoji becomes
+two dashes. A name longer than 200 units is shortened and gets a hash of the whole path. The rule can't be reversed: the
+path of a project is the `cwd` of its entries.
 """
 
 from __future__ import annotations

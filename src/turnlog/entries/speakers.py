@@ -1,8 +1,8 @@
-"""Determines the author of user text; no other module does.
+"""Determines the author of user text; no other module does this.
 
-Many entries of type `user` were not typed by a person: messages from other agents, reports from background tasks,
-output of hooks, its own notes. Since 2.1.161 an entry names its origin; then the origin decides, whatever the text
-looks like. Without an origin, only the frame that the client puts at the very start counts: text that
+Many entries of type `user` were not typed by a person: they are messages from other agents, reports from background
+tasks, output from hooks, or the client's own notes. Since 2.1.161, an entry names its origin, which then decides,
+whatever the text looks like. Without an origin, only a frame that the client puts at the very start counts: text that
 merely mentions such a frame is a person's, and text inside a frame can't escape from it.
 """
 
@@ -65,7 +65,7 @@ _NOTE_STARTS = (
 
 
 class Speaker(NamedTuple):
-    """The author of a text."""
+    """The author of user text."""
 
     kind: str = "person"
     """One of SPEAKERS."""
@@ -74,14 +74,14 @@ class Speaker(NamedTuple):
 
 
 class Letter(NamedTuple):
-    """A message from another agent without the client's frame around it."""
+    """A message from another agent, without the client's frame around it."""
 
     sender: str | None
     words: str
 
 
 def read_origin(value: object) -> EntryOrigin | None:
-    """Return the `origin` of an entry or attachment, if it names one."""
+    """Return the `origin` of an entry or attachment, if it has one."""
     if isinstance(value, EntryOrigin):
         return value if isinstance(value.kind, str) else None
     if not isinstance(value, dict) or not isinstance(value.get("kind"), str):
@@ -90,7 +90,7 @@ def read_origin(value: object) -> EntryOrigin | None:
 
 
 def identify_speaker(text: str, origin: object = None, *, is_meta: object = False) -> Speaker:
-    """Find the author of a user entry or queued prompt, by its origin or the frame at its start."""
+    """Find the author of a user entry or queued prompt based on its origin or the frame at its start."""
     declared = read_origin(origin)
     parts = separate_context(text)
     mark = classify_by_mark(parts.rest) if parts.rest else _classify_context(parts.context)
@@ -104,7 +104,7 @@ def identify_speaker(text: str, origin: object = None, *, is_meta: object = Fals
 
 
 def open_letter(text: str) -> Letter:
-    """Remove the client's frame from another agent's message; the message itself is not changed."""
+    """Remove the client's frame from another agent's message; the message itself remains unchanged."""
     body = _drop_note(text.partition("\n")[2]) if text.startswith(PEER_FRAMES) else text
     body = body.strip()
     opening = _ENVELOPE_TAG.match(body)
@@ -123,7 +123,7 @@ def _drop_note(body: str) -> str:
 
 
 def _classify_context(context: tuple[tuple[str, str], ...]) -> str | None:
-    """Classify an entry that contains nothing but what a hook or an editor added."""
+    """Classify an entry that contains only what a hook or an editor added."""
     if not context:
         return None
     return "hook" if any(tag.endswith("-hook") for tag, _ in context) else "meta"

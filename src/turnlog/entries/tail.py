@@ -1,8 +1,8 @@
-"""Reads what was added to a file since the last time, and detects when it is no longer the same file.
+"""Reads what has been added to a file since the previous read, and detects whether it is still the same file.
 
-A `Checkpoint` records how far a file was read and which bytes were there. Only whole lines are returned: a line
-that is still being written is held back until its newline. Reading starts again from the beginning, with a reason and
-the next generation, when the file no longer starts with the bytes that were returned:
+A `Checkpoint` records how far a file has been read and which bytes it contained. Only whole lines are returned: a line
+that is still being written is held back until its newline arrives. Reading starts again from the beginning, with a
+reason and the next generation, if the file no longer starts with the bytes that were returned:
 
     truncated   the file is shorter than what was read
     replaced    another file has the name now, or the file starts differently
@@ -76,9 +76,10 @@ class Tail(NamedTuple):
 
 
 def read_tail(path: str | Path, checkpoint: Checkpoint | None = None, limit: int | None = None) -> Tail:
-    """Return the whole lines that were added since `checkpoint`.
+    """Return the whole lines that have been added since `checkpoint`.
 
-    `limit` is the maximum number of bytes, though one longer line is returned whole: call again until `data` is empty.
+    `limit` is the maximum number of bytes, although a single longer line is returned whole: call again until `data` is
+    empty.
     """
     checkpoint = checkpoint or Checkpoint()
     try:
@@ -102,7 +103,7 @@ def make_checkpoint(fd: int, offset: int) -> Checkpoint:
 
 
 def find_stale_reason(path: str | Path, checkpoint: Checkpoint) -> str | None:
-    """Return why a file must be read from the start again; "missing" if it does not exist; None if it only grew."""
+    """Return why a file must be read from the start again ("missing" if it does not exist); None if it only grew."""
     try:
         fd, status = open_regular_file(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -160,7 +161,7 @@ def _find_reset_reason(status: os.stat_result, checkpoint: Checkpoint, head: byt
 
 
 def _read_whole_lines(fd: int, start: int, end: int, limit: int | None) -> tuple[bytes, int]:
-    """Read whole lines between `start` and `end`; also return up to where there is no further whole line."""
+    """Read the whole lines between `start` and `end`; also return the offset up to which the file has been searched."""
     size = end - start if limit is None else min(max(limit, 1), end - start)
     block = read_at(fd, start, size)
     length = block.rfind(b"\n") + 1
@@ -170,7 +171,7 @@ def _read_whole_lines(fd: int, start: int, end: int, limit: int | None) -> tuple
 
 
 def _read_long_line(fd: int, start: int, end: int, size: int) -> tuple[bytes, int]:
-    """Read a line that is longer than the limit; its end is found first, so that it is in memory only once."""
+    """Read a line that is longer than the limit; find its end first so that only one copy is in memory."""
     line_end = min(find_line_end(fd, start + size), end)
     line = read_at(fd, start, line_end - start)
     return (line, line_end) if line.endswith(b"\n") else (b"", line_end)

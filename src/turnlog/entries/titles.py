@@ -1,7 +1,7 @@
 """Collects the names of a session, entry by entry in file order.
 
-The list of sessions, the index and everything that opens a session must show the same name. They read it in
-different ways, so they share this code: the last title of each kind counts, and the first text that a person typed.
+The list of sessions, the index, and everything else that opens a session must show the same name. They read it in
+different ways, so they share this code: the last title of each kind counts, as does the first text that a person typed.
 """
 
 from __future__ import annotations
@@ -67,16 +67,16 @@ class SessionTitles(Struct):
 
     @property
     def best(self) -> str | None:
-        """The name to show; the `title` column of the index uses the same order."""
+        """The name to display; the `title` column of the index uses the same order."""
         return next((title for name in TITLE_ORDER if (title := getattr(self, name))), None)
 
     @property
     def names(self) -> SessionNames:
-        """All names except the prompt of a sub-agent."""
+        """All names except a sub-agent's prompt."""
         return SessionNames(self.custom, self.ai, self.summary, self.first_prompt, self.first_command, self.last_prompt)
 
     def add_title(self, kind: str, row: dict[str, Any]) -> None:
-        """Add an entry whose type is one of TITLE_FIELDS; ignore one without a name."""
+        """Add an entry whose type is one of TITLE_FIELDS; ignore it if it has no name."""
         field, name = TITLE_FIELDS[kind]
         if title := to_title(row.get(field)):
             setattr(self, name, title)
@@ -115,7 +115,7 @@ class SessionTitles(Struct):
 
 
 def to_title(value: object) -> str | None:
-    """Make text short and printable; return None for anything but text."""
+    """Make text short and printable; return None for anything other than text."""
     if not isinstance(value, str) or not value:
         return None
     text = value[:MAX_LISTED_CHARS]

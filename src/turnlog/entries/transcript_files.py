@@ -1,10 +1,10 @@
-"""Lists every file in a config folder that contains part of a conversation, reading each folder once.
+"""Lists every file in a config folder that contains part of a conversation, reading each folder only once.
 
     session   projects/<slug>/<session id>.jsonl
     agent     projects/<slug>/<session id>/subagents/…/agent-<id>.jsonl, and the loose ones; see `agents`
     output    projects/<slug>/<session id>/tool-results/*       a result too large for the transcript
 
-The list is built often, so it takes one `stat` per file and opens none.
+The list is built often, so it takes only one `stat` per file and opens none of them.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def list_transcripts(config_dir: Path, survey: Survey | None = None) -> Iterator
 
 
 def list_other_transcripts(config_dir: Path, survey: Survey | None = None) -> Iterator[TranscriptFile]:
-    """List the `.jsonl` files whose names are not session ids, as if each were a session of that name."""
+    """List the `.jsonl` files whose names are not session ids, as if each were a session with that name."""
     survey = survey or Survey()
     for project in list_project_folders(config_dir, survey):
         for item in scan_folder(project, survey):
@@ -88,7 +88,7 @@ def _list_agents(folder: str, project: str, session: str, survey: Survey, depth:
 
 
 def is_loose_agent(path: str, project: str) -> bool:
-    """Return whether a sub-agent's file is beside the sessions, so that only its entries name its session."""
+    """Return whether a sub-agent's file is next to the sessions, so that only its entries name its session."""
     folder = os.path.dirname(path)  # noqa: PTH120 - thousands of them
     return folder in (project, os.path.join(project, "subagents"))  # noqa: PTH118
 

@@ -12,7 +12,7 @@ MAX_LISTED_CHARS = 1000
 
 
 def read_typed_text(row: dict[str, Any]) -> str | None:
-    """Return what a person typed in a user entry, without an editor's context; None if nobody typed it."""
+    """Return what a person typed in a user entry, without an editor's context; None if a person did not type it."""
     texts = [text for text in _list_texts(row) if text]
     if row.get("isCompactSummary") is True or not _is_typed(row, texts):
         return None
@@ -23,7 +23,7 @@ def read_typed_text(row: dict[str, Any]) -> str | None:
 
 
 def read_typed_command(row: dict[str, Any]) -> str | None:
-    """Return the slash or `!` command of a user entry as it was typed."""
+    """Return the slash or `!` command in a user entry as it was typed."""
     texts = [text for text in _list_texts(row) if text]
     text = texts[0] if texts else ""
     if classify_by_mark(text) not in ("command", "bash") or not _is_typed(row, texts):

@@ -1,7 +1,7 @@
 """Distributes work on many files over several processes.
 
-It forks only where that is safe and takes a millisecond: on Linux, in a program with one thread. Elsewhere one
-process does everything. If a helper process fails, the caller does its share again.
+It forks only where that is safe and takes about a millisecond: on Linux, in a program with a single thread. Elsewhere,
+a single process does everything. If a helper process fails, the caller repeats its share of the work.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def count_cores() -> int:
 
 
 def spread_work(work: Callable[[Sequence[S]], T], gives: type[T], shares: Sequence[Sequence[S]]) -> Iterator[T]:
-    """Yield the result of `work` for each share; this process does the first share, helpers the others."""
+    """Yield the result of `work` for each share; this process does the first share, and helpers do the others."""
     helpers = [_start_helper(work, share) for share in shares[1:]] if count_cores() > 1 else []
     for share in shares[:1] if helpers else shares:
         yield work(share)
@@ -77,7 +77,7 @@ def group_by_size(paths: Iterable[Path], count: int) -> list[list[Path]]:
 
 
 def read_file_size(path: Path) -> int:
-    """Return the size of a file; 0 if it does not exist."""
+    """Return the size of a file; 0 if the file does not exist."""
     try:
         return path.stat().st_size
     except OSError:
@@ -85,7 +85,7 @@ def read_file_size(path: Path) -> int:
 
 
 def produce_ahead(make: Callable[[], Iterable[T]], gives: Any) -> Iterator[T]:
-    """Yield the items of `make`, produced by another process ahead of their use; `gives` is their type.
+    """Yield the items from `make`, which another process produces ahead of time; `gives` is the item type.
 
     Raise `ChildProcessError` if that process ends too early.
     """
@@ -108,7 +108,7 @@ def produce_ahead(make: Callable[[], Iterable[T]], gives: Any) -> Iterator[T]:
 
 
 def _widen_pipe(pipe: int) -> None:
-    """Let a pipe buffer more than the usual 64 KB, so that both sides can work at the same time."""
+    """Let a pipe buffer more than the usual 64 KB so that both sides can work at the same time."""
     import fcntl
 
     with suppress(OSError):

@@ -5,9 +5,9 @@
     create_session_file    creates a new file that appears whole and never replaces another
     place_session_file     does the same with content that was written beside its place before
 
-turnlog processes lock each other out while they append or replace. The client does not use locks, so nothing locks it
-out: `append_lines` waits for a write that the client has started. An import contract (pyproject.toml) lists the modules
-that may import this one; all other files are written with `atomic_file`.
+turnlog processes lock each other out while they are appending or replacing. The client does not use locks and so can't
+be locked out: `append_lines` waits for a write that the client has started. An import contract (pyproject.toml) lists
+the modules that may import this one; all other files are written with `atomic_file`.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ def append_lines(
     expected: Checkpoint | None = None,
     flush: bool = True,
 ) -> int:
-    """Append whole lines to an existing file in one write; return the offset at which they start.
+    """Append whole lines to an existing file in a single write; return the offset at which they start.
 
-    A last line without a line end gets one first, so that nothing is glued to it; without `mend` the call is refused
-    instead, because another program may still be writing that line. Without `flush` the lines survive the end of the
-    process, but perhaps not a power failure.
+    A last line without a line end gets one first so that the new lines are not joined to it; without `mend`, the call
+    is refused instead, because another program may still be writing that line. Without `flush`, the lines survive the
+    end of the process but perhaps not a power failure.
     """
     real = resolve_inside(path, root)
     fd = os.open(real, _APPEND_FLAGS)
@@ -70,7 +70,8 @@ def append_lines(
 def _has_complete_end(fd: int) -> bool:
     """Return whether the last line of a file is complete.
 
-    Another program's write may be visible in parts: a line counts as torn only if the file does not change for a while.
+    A write by another program may be only partly visible: a line counts as torn only if the file does not change for a
+    while.
     """
     last_size, pauses = -1, iter(_LOOK_AGAIN_SECONDS)
     while (size := os.fstat(fd).st_size) and read_at(fd, size - 1, 1) != b"\n":
@@ -84,9 +85,10 @@ def _has_complete_end(fd: int) -> bool:
 
 
 def _wait_for_writes(fd: int) -> None:
-    """Wait for a write in progress where the system allows it: on a busy machine it may pause for a long time.
+    """Wait for a write in progress where the system supports that: on a busy machine, the write may pause for long.
 
-    Linux searches a local file for holes only while nobody writes to it. `fd` appends, so its position does not matter.
+    Linux searches a local file for holes only while nobody is writing to it. `fd` is opened for appending, so its
+    position does not matter.
     """
     if hasattr(os, "SEEK_HOLE"):  # pragma: no branch
         with contextlib.suppress(OSError):
@@ -94,7 +96,7 @@ def _wait_for_writes(fd: int) -> None:
 
 
 def _write_at_end(fd: int, data: bytes, path: Path) -> int:
-    """Write to the end, all or nothing; return the new end."""
+    """Write everything to the end of the file or nothing at all; return the new end."""
     written = os.write(fd, data)
     end = os.lseek(fd, 0, os.SEEK_CUR)
     if written < len(data):
@@ -110,7 +112,7 @@ def create_session_file(path: Path, data: bytes | Iterable[bytes], *, root: Path
 
 
 def place_session_file(temporary: Path, path: Path, *, may_replace: bool = False) -> None:
-    """Rename a file that was written beside its place; raise `FileExistsError` if the name is taken."""
+    """Rename a file that was written next to its final path; raise `FileExistsError` if the name is taken."""
     if may_replace:
         temporary.replace(path)
     else:
@@ -133,6 +135,6 @@ def replace_session_file(
 
 
 def _carry_over_appended(fd: int, size: int, real: Path) -> None:
-    """Append to the new file what was appended to the old one after the check."""
+    """Append to the new file whatever was appended to the old file after the check."""
     if late := read_at(fd, size, max(os.fstat(fd).st_size - size, 0)):
         append_lines(real, late, root=real.parent)

@@ -1,4 +1,4 @@
-"""The sub-agents of a session: which call started each one, and where their entries are."""
+"""The sub-agents of a session: which call started each one, and where its entries are."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class EchoData(Struct, rename="camel"):
 
 
 class EchoCarrier(Struct):
-    """A progress entry that repeats a line of a sub-agent."""
+    """A progress entry that repeats a line from a sub-agent."""
 
     data: EchoData
     parent_tool_use_id: str | None = msgspec.field(default=None, name="parentToolUseID")
 
 
 class EchoedAgent(Struct):
-    """The lines of one sub-agent that the session's progress entries repeat."""
+    """The lines of one sub-agent that are repeated in the session's progress entries."""
 
     agent_id: str
     call_id: str | None
@@ -43,7 +43,7 @@ _decode_carrier = msgspec.json.Decoder(EchoCarrier).decode
 
 
 def list_echoed_agents(file: Transcript, carriers: Iterable[Entry]) -> dict[str, EchoedAgent]:
-    """Map the ids of the sub-agents that progress entries mention to the lines they repeat."""
+    """Map the id of each sub-agent that progress entries mention to the lines that they repeat."""
     found: dict[str, EchoedAgent] = {}
     for carrier in carriers:
         raw = file.read_raw(carrier)
@@ -59,7 +59,7 @@ def list_echoed_agents(file: Transcript, carriers: Iterable[Entry]) -> dict[str,
 
 
 def _read_lines(carrier: Entry, raw: bytes, message: bytes) -> Iterator[Entry]:
-    """Yield the line inside a progress entry, with added fields that only the enclosing entry has."""
+    """Yield the line inside a progress entry, adding fields that only the enclosing entry has."""
     if not message.startswith(b"{"):
         return
     pieces = scan_lines([message], carrier.offset + raw.find(message))
@@ -92,7 +92,7 @@ class SubAgent(Struct):
 
 
 def list_sub_agents(file: Transcript, calls: Iterable[Call], carriers: Iterable[Entry]) -> list[SubAgent]:
-    """List the sub-agents of a session with the calls that started them; `carriers` repeat lines from sub-agents."""
+    """List a session's sub-agents with the calls that started them; `carriers` are entries that repeat their lines."""
     started = [call for call in calls if call.name in AGENT_TOOLS]
     found = [_from_file(item) for item in list_agent_files(file.path)] if file.path else []
     found += _list_inline_agents(file)
@@ -137,7 +137,7 @@ def _list_inline_agents(file: Transcript) -> list[SubAgent]:
 def _link_calls(
     file: Transcript, found: list[SubAgent], started: list[Call], echoed: Mapping[str, EchoedAgent]
 ) -> None:
-    """Link agents and calls, using the references in both directions."""
+    """Link agents to calls, using references in both directions."""
     unlinked = {agent.agent_id: agent for agent in found if agent.call_id is None}
     for call in started:
         call.agent_id = read_started_agent_id(file, call)
@@ -161,7 +161,7 @@ def _read_call_input(file: Transcript, call: Call) -> dict[str, Any]:
 
 
 def _find_same_prompt(file: Transcript, found: list[SubAgent], arguments: dict[str, Any]) -> SubAgent | None:
-    """Find the sidechain inside the file that starts with the prompt of a call."""
+    """Find the sidechain in the file that starts with the prompt of a call."""
     prompt = _to_text(arguments.get("prompt"))
     for agent in found:
         if agent.inside and agent.call_id is None and prompt:

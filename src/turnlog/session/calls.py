@@ -1,4 +1,4 @@
-"""Tool calls, each with its result, in whatever order the file has them."""
+"""Tool calls, each paired with its result, regardless of their order in the file."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def find_tool_family(name: str) -> str:
 
 
 class Call(Struct, gc=False):
-    """A tool call, with the lines of its request and its result."""
+    """A tool call with the lines of its request and its result."""
 
     id: str
     name: str
@@ -66,7 +66,7 @@ class Call(Struct, gc=False):
 
     @property
     def ended_at(self) -> str | None:
-        """The timestamp of the result; None without one."""
+        """The timestamp of the result; None if there is no result."""
         return self.result.timestamp if self.result else None
 
     started = OldName("started_at")
@@ -74,7 +74,7 @@ class Call(Struct, gc=False):
 
 
 class SessionCalls(NamedTuple):
-    """All calls in a session, and the results without a call."""
+    """All calls in a session, and any results without a call."""
 
     all: list[Call]
     orphans: list[Entry]
@@ -90,7 +90,7 @@ class SessionCalls(NamedTuple):
 
 @pause_garbage_collector()
 def pair_calls(entries: Iterable[Entry], file: EntryBodies) -> SessionCalls:
-    """Pair calls and results by id. A call that is written twice counts once, and its first result counts."""
+    """Pair calls and results by id. A call that is written twice is counted once, with its first result."""
     calls: dict[str, Call] = {}
     early: list[tuple[str | None, bool | None, Entry]] = []
     for entry in entries:
@@ -155,13 +155,13 @@ def read_call_detail(file: Transcript, call: Call) -> CallDetail:
 
 
 def read_call_inputs(file: Transcript, calls: Iterable[Call]) -> Iterator[Any]:
-    """Yield the input of each call; None where it has none."""
+    """Yield the input of each call, or None if it has none."""
     for call in calls:
         yield next((block.get("input") for block in _read_blocks(file, call.line) if block.get("id") == call.id), None)
 
 
 def judge_call_outcome(body: dict[str, Any], text: str, *, is_error: bool) -> str:
-    """Determine how an answered call ended, from the entry with its result and the result's text (see `CallDetail`)."""
+    """Determine how an answered call ended, from the entry that contains its result and the result's text."""
     structured = body.get("toolUseResult")
     fields = structured if isinstance(structured, dict) else {}
     if body.get("toolDenialKind") or text.startswith(_REJECTION_TEXTS):
@@ -191,7 +191,7 @@ def _read_blocks(file: Transcript, entry: Entry) -> list[dict[str, Any]]:
 
 
 def read_started_agent_id(file: Transcript, call: Call) -> str | None:
-    """Return the id of the sub-agent that the result of a call names."""
+    """Return the id of the sub-agent that is named in the result of a call."""
     if call.result is None:
         return None
     structured = file.read_body(call.result).get("toolUseResult")

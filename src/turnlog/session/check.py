@@ -1,4 +1,4 @@
-"""Reports what is wrong with a session, or new in its format, as findings with places."""
+"""Reports anything that is wrong with a session or new in its format, as findings with their places."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class FindingPlace(Struct, frozen=True):
 
 
 class Finding(Struct):
-    """A problem or oddity in a session file, with the places where it occurs."""
+    """A problem or oddity in a session file and the places where it occurs."""
 
     kind: str
     severity: Severity
@@ -45,7 +45,7 @@ class Finding(Struct):
     """The item that is not in the registry, for a finding of kind `drift`."""
 
     def add_place(self, place: FindingPlace) -> None:
-        """Count one more place, and list it while there is room."""
+        """Count one more place, and list it if there is room."""
         self.count += 1
         if len(self.places) < MAX_NAMED_PLACES:
             self.places.append(place)
@@ -54,14 +54,14 @@ class Finding(Struct):
 
 
 class Findings:
-    """Collected findings by kind and text, each with its places."""
+    """Findings collected by kind and text, each with its places."""
 
     def __init__(self, file: Transcript) -> None:
         self._found: dict[tuple[str, str], Finding] = {}
         self._lines = map_line_numbers(file)
 
     def add(self, kind: str, severity: Severity, text: str, items: Iterable[EntryOrScrap]) -> None:
-        """Report something about entries or scraps."""
+        """Report a finding about entries or scraps."""
         for item in items:
             finding = self._found.setdefault((kind, text), Finding(kind, severity, text))
             uuid = item.uuid if isinstance(item, Entry) else None
@@ -70,12 +70,12 @@ class Findings:
     def note(
         self, kind: str, severity: Severity, text: str, count: int = 1, places: Iterable[FindingPlace] = ()
     ) -> Finding:
-        """Report something about the whole session."""
+        """Report a finding about the whole session."""
         finding = self._found[kind, text] = Finding(kind, severity, text, count, list(places))
         return finding
 
     def find_line_number(self, offset: int) -> int:
-        """Return the number of the line that starts at an offset; 0 if none does."""
+        """Return the number of the line that starts at an offset; 0 if no line starts there."""
         return self._lines.get(offset, 0)
 
     def list_findings(self) -> list[Finding]:
@@ -166,7 +166,7 @@ def _check_calls(session: Session, found: Findings) -> None:
 
 
 def _check_resume(session: Session, found: Findings) -> None:
-    """Report a session that the client would refuse to resume, except a sub-agent's file or one with only titles."""
+    """Report a session that the client would not resume; that is an error only if it has a conversation of its own."""
     talks = any(entry.type in ("user", "assistant") and not entry.is_sidechain for entry in session.file.entries)
     try:
         session.build_thread()
@@ -175,7 +175,7 @@ def _check_resume(session: Session, found: Findings) -> None:
 
 
 def _check_content(session: Session, found: Findings) -> None:
-    """Report what is only visible in the full JSON of each entry: repeated keys, and unknown parts of the format."""
+    """Report what is visible only in the full JSON of each entry: repeated keys and unknown parts of the format."""
     drift = Drift()
     for entry in session.file.entries:
         drift.add_entry(session.read_body(entry), entry.version, entry.offset)
@@ -195,7 +195,7 @@ def _check_content(session: Session, found: Findings) -> None:
 
 
 def find_repeated_keys(raw: bytes) -> list[str]:
-    """List the keys that occur more than once in an object of a JSON text."""
+    """List the keys that occur more than once in any object in the JSON text."""
     found: list[str] = []
 
     def note(pairs: list[tuple[str, Any]]) -> None:
@@ -228,7 +228,7 @@ def _check_requests(session: Session, found: Findings) -> None:
 
 
 def prove_session_requests(session: Session) -> RequestProof:
-    """Look for the recorded messages of the session's requests in the reconstruction."""
+    """Look for the messages in the session's recorded requests in the reconstruction."""
     return prove_requests(session.file, session.messages, session.calls)
 
 

@@ -53,7 +53,7 @@ def to_epoch_milliseconds(text: object) -> float | None:
 
 
 def to_iso_time(time: datetime | None) -> str | None:
-    """Format a time as the client does: UTC with milliseconds and Z."""
+    """Format a time as the client does: in UTC, with milliseconds and `Z`."""
     return None if time is None else time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
@@ -64,7 +64,7 @@ def _parse_hour(text: str) -> int | None:
 
 
 def to_epoch_seconds(text: str | None) -> int:
-    """Convert a timestamp to whole seconds since 1970, fast; 0 if it is not a time."""
+    """Convert a timestamp to whole seconds since 1970, quickly; 0 if it is not a time."""
     if text is None:
         return 0
     if (

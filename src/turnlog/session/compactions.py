@@ -49,7 +49,7 @@ def _build_compaction(file: Transcript, graph: Graph, boundary: Entry) -> Compac
 
 
 def _find_summary(file: Transcript, graph: Graph, boundary: Entry) -> Entry | None:
-    """Find the first summary below a boundary; the newest clients put attachments between the two."""
+    """Find the first summary below a boundary; the newest clients put attachments between them."""
     todo = [boundary.index]
     for index in todo:
         row = file.entries[index]
@@ -61,7 +61,7 @@ def _find_summary(file: Transcript, graph: Graph, boundary: Entry) -> Entry | No
 
 
 def _list_rows_before(graph: Graph, uuid: str) -> tuple[Entry, ...]:
-    """List the rows between the previous compaction and a row."""
+    """List the rows from the previous compaction up to a given row."""
     rows = []
     for row in graph.walk_up(uuid):
         if is_boundary(row):

@@ -1,8 +1,8 @@
-"""Decides whether a call failed: by `is_error` on its result, or else by the text that the client writes for failures.
+"""Decides whether a call failed: by `is_error` on its result or, if that is missing, by the client's text for failures.
 
-Exporters and older recorders drop `is_error` but keep the client's text: `Exit code N` on the first line of a failed
+Exporters and older recorders drop `is_error` but keep the client's text: `Exit code N` on the first line for a failed
 command, or the whole text inside `<tool_use_error>`. A command that succeeded can print the same text, so the client's
-own record (`toolUseResult`) also counts: the client stores an object or a list only for a success.
+own record (`toolUseResult`) is also considered: the client stores an object or a list only for a success.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _FAILURE_MARKS = (b"Exit code ", b"tool_use_error")
 
 
 class EntryBodies(Protocol):
-    """Access to the bytes and the decoded body of entries."""
+    """Access to the bytes and decoded bodies of entries."""
 
     def read_raw(self, item: Entry) -> bytes:
         """Return the bytes of an entry."""
@@ -28,7 +28,7 @@ class EntryBodies(Protocol):
 
 
 def has_failed(stated: object, text: str, record: object) -> bool:
-    """Return whether a result is a failure: `stated` is its `is_error`, `record` the entry's `toolUseResult`."""
+    """Return whether a result is a failure, given its `is_error` (`stated`) and its `toolUseResult` (`record`)."""
     if stated is not None:
         return bool(stated)
     if text.startswith(_ERROR_TAG):
@@ -39,7 +39,7 @@ def has_failed(stated: object, text: str, record: object) -> bool:
 
 
 def has_failed_entry(file: EntryBodies, entry: Entry, call_id: str | None, stated: bool | None) -> bool:
-    """Check an entry without its text; decode it again only if it may contain a failure."""
+    """Return whether an entry contains a failure, decoding it only if its bytes suggest one."""
     if stated is not None:
         return stated
     raw = file.read_raw(entry)
@@ -54,7 +54,7 @@ def has_failed_entry(file: EntryBodies, entry: Entry, call_id: str | None, state
 
 
 def to_result_text(content: object) -> str:
-    """Join the text blocks of a result, with `[type]` for each other block."""
+    """Join the text blocks of a result, with `[type]` in place of each other block."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):

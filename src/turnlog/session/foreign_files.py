@@ -1,4 +1,4 @@
-"""Files that are not Claude Code sessions but may look like one: other agents write JSON lines too."""
+"""Files that are not Claude Code sessions but may look like sessions, since other agents write JSON lines too."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _KNOWN_FORMATS: tuple[tuple[frozenset[str], str], ...] = (
 
 
 def explain_foreign_file(file: Transcript) -> str | None:
-    """Explain in plain words why a file is not a Claude Code session; None if it is one, or empty."""
+    """Explain in plain words why a file is not a Claude Code session; None if it is one or is empty."""
     known = load_format().entries
     if any(entry.type in known for entry in file.entries):
         return _explain_streamed_output(file.read_body(file.entries[0]))
@@ -31,7 +31,7 @@ def explain_foreign_file(file: Transcript) -> str | None:
 
 
 def _explain_streamed_output(first: Body) -> str | None:
-    """Recognise the output of a headless run: it has the same types, but not the parents and session ids of a file."""
+    """Recognize the output of a headless run, which has the same types but lacks parents and session ids."""
     if first.get("type") == "system" and first.get("subtype") == "init" and "sessionId" not in first:
         return "it is the output of `claude -p --output-format stream-json`, not the session file of that run"
     return None

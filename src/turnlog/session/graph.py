@@ -1,6 +1,6 @@
-"""The graph of a session: parents, roots, leaves, branches, and their defects.
+"""The graph of a session: parents, roots, leaves, branches, and defects in them.
 
-It covers the whole file with all branches at once. `resume` decides which part the client would resume.
+It covers the whole file, with all branches at once. `resume` decides which part the client would resume.
 """
 
 from __future__ import annotations
@@ -65,12 +65,12 @@ class Graph:
                     todo.append(child)
 
     def find_previous(self, row: Entry) -> Entry | None:
-        """Return the row that was written just before a row."""
+        """Return the row that was written just before a given row."""
         place = bisect_left(self.rows, row.index, key=lambda other: other.index)
         return self.rows[place - 1] if place > 0 else None
 
     def walk_up(self, uuid: str) -> Iterator[Entry]:
-        """Yield a row, its parent and so on; terminates on any graph."""
+        """Yield a row, then its parent and so on; terminates on any graph."""
         index, seen = self._at.get(uuid, NO_PARENT), set()
         while index >= 0 and index not in seen:
             seen.add(index)
@@ -93,7 +93,7 @@ class Graph:
 
     @cached_property
     def cycles(self) -> list[list[Entry]]:
-        """Rows that are their own ancestors, one list per cycle."""
+        """Rows that are their own ancestors, as one list per cycle."""
         if self._file.is_in_order:
             return []
         finished: set[int] = set()
@@ -112,7 +112,7 @@ class Graph:
 
     @cached_property
     def branches(self) -> list[Branch]:
-        """Rows where two or more different continuations start, not counting parallel calls and side leaves."""
+        """Rows at which two or more different continuations start, not counting parallel calls and side leaves."""
         first, following = self._links
         forks = {self._entries[index].parent for index, sibling in enumerate(following) if sibling >= 0}
         found = []
@@ -126,13 +126,13 @@ class Graph:
         return found
 
     def _has_continuation(self, start: Entry, message: str | None) -> bool:
-        """Return whether a row or a descendant is a prompt, or an answer other than `message`."""
+        """Return whether a row or one of its descendants is a prompt, or is an answer other than `message`."""
         below = (self._entries[index] for index in self.list_descendants(start.index))
         return any(is_said(row) and (message is None or get_message_id(row) != message) for row in below)
 
     @cached_property
     def leaves(self) -> list[Entry]:
-        """The last row of each continuation with a message in it, in file order."""
+        """The last row of each continuation that contains a message, in file order."""
         start_of = self._find_starts()
         tips: dict[int, int] = {}
         spoken = set()
@@ -150,7 +150,7 @@ class Graph:
         return [self._entries[tip] for tip in sorted(joined.values())]
 
     def _find_starts(self) -> list[int]:
-        """For each index, find the row where its continuation starts; NO_PARENT for rows without a root."""
+        """For each index, find the row at which its continuation starts; NO_PARENT for rows without a root."""
         branch_starts = {row.index for branch in self.branches for row in branch.starts[1:]}
         found = [NO_PARENT] * len(self._entries)
         if self._file.is_in_order:
@@ -173,7 +173,7 @@ class Graph:
         return found
 
     def find_continued_row(self, boundary: Entry) -> Entry | None:
-        """Find the row that a compaction continues: the one it names or, if that is missing, the one before it."""
+        """Find the row that a compaction continues: the row that it names or, if that is missing, the previous row."""
         named = self._file.read_body(boundary).get("logicalParentUuid")
         place = self._at.get(named) if isinstance(named, str) else None
         return self.find_previous(boundary) if place is None else self._entries[place]
@@ -187,7 +187,7 @@ def _find_first_start(start: int, continued: Mapping[int, int]) -> int:
 
 
 class Branch:
-    """A row where different continuations start."""
+    """A row at which different continuations start."""
 
     def __init__(self, fork: Entry, starts: list[Entry]) -> None:
         self.fork = fork
@@ -205,7 +205,7 @@ def holds_result(row: Entry) -> bool:
 
 
 def is_said(row: Entry) -> bool:
-    """Return whether a row is an answer, or user input that is neither a result nor added by the client."""
+    """Return whether a row is an answer, or is user input that is neither a result nor added by the client."""
     return row.type == "assistant" or (row.type == "user" and not row.is_meta and not holds_result(row))
 
 

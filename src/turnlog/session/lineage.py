@@ -1,7 +1,7 @@
-"""The lineage of an entry: everything that was said before it, across compactions.
+"""The lineage of an entry: the conversation that led to it, across compactions.
 
-The client's own walk (`resume`) ends at a compaction, because the summary replaces what came before. For people, what
-came before still belongs to the same conversation.
+The client's own walk (`resume`) ends at a compaction, because the summary replaces the earlier messages. For people,
+the earlier messages still belong to the same conversation.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from turnlog.session.turns import Turn
 
 
 def find_lineage(session: Session, uuid: str) -> set[str]:
-    """Return the uuids of an entry and of all its ancestors."""
+    """Return the uuids of an entry and all its ancestors."""
     graph = session.graph
     before = {item.boundary.uuid: item.summarised[-1].uuid for item in session.compactions if item.summarised}
     found: set[str] = set()
@@ -31,19 +31,19 @@ def find_lineage(session: Session, uuid: str) -> set[str]:
 
 
 def _find_written_before(graph: Graph, top: Entry) -> str | None:
-    """Return the row written just before a row whose parent, or continued row, is not in the file."""
+    """Return the row written just before `top` if the parent of `top`, or the row it continues, is not in the file."""
     previous = graph.find_previous(top) if graph.get_parent(top) == MISSING_PARENT or is_boundary(top) else None
     return previous.uuid if previous else None
 
 
 def list_turns_to(session: Session, uuid: str) -> list[Turn]:
-    """List the turns that lead to an entry, including those whose place is unknown."""
+    """List the turns that lead to an entry, including turns whose position is unknown."""
     line = find_lineage(session, uuid)
     return [turn for turn in session.turns if turn.start.uuid is None or turn.start.uuid in line]
 
 
 def find_current_leaf_uuid(session: Session) -> str | None:
-    """Return the entry where the newest client would continue; None if it refuses."""
+    """Return the entry from which the newest client would continue; None if it would not."""
     try:
         return session.find_leaf().uuid
     except Refused:
@@ -51,7 +51,7 @@ def find_current_leaf_uuid(session: Session) -> str | None:
 
 
 class Descent:
-    """The lineages of a whole session: answers `list_turns_to` for many leaves."""
+    """The lineages of a whole session, for calling `list_turns_to` with many leaves."""
 
     def __init__(self, session: Session) -> None:
         self._graph = session.graph
@@ -73,7 +73,7 @@ class Descent:
         return sorted([*found.values(), *self._loose], key=lambda turn: turn.index)
 
     def map_first_leaves(self, leaves: Iterable[str]) -> dict[int, str]:
-        """Map each ancestor of a leaf to the first such leaf."""
+        """Map each leaf and ancestor to the first leaf that it leads to."""
         found: dict[int, str] = {}
         for leaf in leaves:
             place = self._at.get(leaf, NO_PARENT)

@@ -1,4 +1,4 @@
-"""Counts the tokens and cost of many messages, each message once."""
+"""Counts the tokens and cost of many messages, each message only once."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _USUAL_TERMS = PriceTerms(None, None, None)
 
 
 class Usage(Struct):
-    """The tokens and cost of some messages."""
+    """The tokens and cost of a set of messages."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -46,12 +46,12 @@ class Usage(Struct):
 
     @property
     def cost_usd(self) -> float:
-        """The cost in US dollars, without unpriced tokens."""
+        """The cost in US dollars, excluding unpriced tokens."""
         return self._pico / PICO_PER_DOLLAR
 
 
 class BilledRequest(NamedTuple):
-    """One billed request behind a message."""
+    """One billed request that is part of a message."""
 
     kind: str
     """`message`, or the type that the list of requests gives: `advisor_message`, `compaction` …"""
@@ -60,13 +60,13 @@ class BilledRequest(NamedTuple):
     terms: PriceTerms
 
     def compute_cost(self, at: str | None) -> Cost:
-        """Compute its cost; `at` is the time when it was sent."""
+        """Compute the cost of the request, which was sent at `at`."""
         speed, tier, geo = self.terms
         return compute_cost(self.model, self.tokens, speed=speed, service_tier=tier, geo=geo, at=at)
 
 
 def list_billed_requests(message: Message) -> Iterator[BilledRequest]:
-    """Yield the requests behind a message: first those of its own model, then others such as an advisor's."""
+    """Yield the requests that make up a message: first those of its own model, then others such as an advisor's."""
     if message.tokens is not None:
         yield from _list_own_requests(message, message.tokens)
         yield from list_separate_requests(message)
@@ -88,7 +88,7 @@ def list_separate_requests(message: Message) -> Iterator[BilledRequest]:
 
 @pause_garbage_collector()
 def sum_usage(messages: Iterable[Message]) -> Usage:
-    """Sum the usage of some messages; repeated messages count once, synthetic ones not at all."""
+    """Sum the usage of messages; repeated messages are counted once, and synthetic ones are not counted."""
     quality: dict[str, int] = dict.fromkeys(QUALITIES, 0)
     billed: dict[PicoRates | None, list[PricedTokens]] = {}
     seen: set[str] = set()
@@ -124,7 +124,7 @@ def _sum_tokens(tokens: Iterable[PricedTokens]) -> PricedTokens:
 
 
 def compute_message_cost(message: Message) -> Cost:
-    """Compute the cost of all requests behind a message; unpriced if the model of one has no known price."""
+    """Compute the cost of all requests for a message; unpriced if any of their models has no known price."""
     return _sum_costs(
         [
             compute_own_cost(message),
@@ -158,7 +158,7 @@ def sum_context_tokens(tokens: PricedTokens) -> int:
 
 
 def count_context_tokens(message: Message) -> int:
-    """Return how many tokens of the context window the last request of a message filled; 0 if unknown."""
+    """Return how many tokens of the context window a message's last request filled; 0 if unknown."""
     if message.tokens is None or message.is_synthetic:
         return 0
     # A sum over several requests would count the same prompt several times.

@@ -1,7 +1,7 @@
-"""Assistant messages: all lines with one `message.id` joined, with the usage counted once.
+"""Assistant messages: all lines that share a `message.id` are joined, and their usage is counted once.
 
-The client writes one line for each content block and repeats the message's id and usage on every line, so neither
-lines nor usage may be added up. Which numbers are final depends on the client's version; see `quality`.
+The client writes one line for each content block and repeats the message's id and usage on every line, so neither lines
+nor usage may be summed. Which numbers are final depends on the client's version; see `quality`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FILLER_TEXT = "No response requested."
 
 
 class PriceTerms(NamedTuple):
-    """The conditions that change the price of a request."""
+    """The conditions that affect the price of a request."""
 
     speed: str | None
     service_tier: str | None
@@ -65,17 +65,17 @@ class Message(Struct, gc=False):
 
     @property
     def is_synthetic(self) -> bool:
-        """Whether the client wrote it without a model."""
+        """Whether the client wrote the message without a model."""
         return self.model == SYNTHETIC_MODEL
 
     @property
     def started_at(self) -> str | None:
-        """The timestamp of its first line."""
+        """The timestamp of the first line."""
         return self.lines[0].timestamp
 
     @property
     def ended_at(self) -> str | None:
-        """The timestamp of its last line."""
+        """The timestamp of the last line."""
         return self.lines[-1].timestamp
 
     started = OldName("started_at")
@@ -84,7 +84,7 @@ class Message(Struct, gc=False):
 
 @pause_garbage_collector()
 def join_messages(entries: Iterable[Entry]) -> list[Message]:
-    """Join entries into assistant messages, in the order of their first lines."""
+    """Join entries into assistant messages, ordered by their first lines."""
     found: dict[str, Message] = {}
     for entry in entries:
         if entry.type != "assistant" or (head := entry.message) is None:
@@ -107,7 +107,7 @@ def join_messages(entries: Iterable[Entry]) -> list[Message]:
 
 
 def _count_tokens(message: Message) -> None:
-    """Take the largest value of each field over the lines, and determine how reliable it is."""
+    """Take the largest value of each field across the lines, and determine how reliable the counts are."""
     last: LineUsage | None = None
     prompt = output = read = written = long = searches = 0
     lowest = inf
@@ -149,7 +149,7 @@ def _count_tokens(message: Message) -> None:
 
 
 def _take_iterations(message: Message, usage: LineUsage) -> Iterations:
-    """Store the requests that one line lists; a separate request keeps the largest value of each field."""
+    """Store the requests that one line lists; for a separate request, keep the largest value of each field."""
     found = split_iterations(usage, message.model)
     if len(found.own) > 1:
         message.own_requests = found.own
@@ -163,7 +163,7 @@ def _take_iterations(message: Message, usage: LineUsage) -> Iterations:
 
 
 def read_message_content(file: Transcript, message: Message) -> list[dict[str, Any]]:
-    """Read the blocks of a message in their true order, without those that a line repeats from an earlier line."""
+    """Read the blocks of a message in their true order, without blocks repeated from an earlier line."""
     blocks: list[dict[str, Any]] = []
     places: dict[str, object] = {}
     for line in message.lines:
@@ -191,7 +191,7 @@ def is_filler(file: Transcript, message: Message) -> bool:
 def _is_repeated_block(
     block: dict[str, Any], earlier: list[dict[str, Any]], places: dict[str, object], place: object
 ) -> bool:
-    """Return whether an earlier line of the message has the same block."""
+    """Return whether an earlier line of the message contains the same block."""
     for other in earlier:
         if block.get("type") == "tool_use":
             same = other.get("type") == "tool_use" and other.get("id") == block.get("id")

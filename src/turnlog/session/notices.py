@@ -30,7 +30,7 @@ def parse_notice(text: str) -> Notice:
 
 
 def _list_tag_fields(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the text between tags, in linear time even for hostile text that consists only of opening tags."""
+    """Yield the text between tags in linear time, even if hostile text consists only of opening tags."""
     place, endless = 0, set[str]()
     while opened := _OPENING_TAG.search(text, place):
         name, place = opened[1], opened.end()
@@ -43,7 +43,7 @@ def _list_tag_fields(text: str) -> Iterator[tuple[str, str]]:
 
 
 def list_notices(file: Transcript, entries: Iterable[Entry]) -> Iterator[Notice]:
-    """Yield what background tasks reported, in prompts of their own or while the model was working."""
+    """Yield what background tasks reported, either in prompts of their own or while the model was working."""
     for entry in entries:
         if entry.type == "user":
             prompt = parse_user_entry(file, entry)

@@ -1,4 +1,4 @@
-"""Opens sessions by name: the entry point of the Python interface."""
+"""Opens sessions by name: the entry point to the Python interface."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from turnlog.entries.titles import TITLE_FIELDS, SessionTitles
 
 
 class SessionEvent(NamedTuple):
-    """A value that an entry states, with its time."""
+    """A value that an entry contains, with its time."""
 
     time: str | None
     value: Any
@@ -24,7 +24,7 @@ def list_distinct(values: Iterable[str | None]) -> list[str]:
 
 
 def find_time_span(entries: Iterable[Entry]) -> tuple[str | None, str | None]:
-    """Return the first and last time of any entry, ignoring when turnlog made a copy."""
+    """Return the first and last time of any entry, ignoring entries that turnlog added to a copy."""
     times = [entry.timestamp for entry in entries if entry.timestamp and entry.type != "turnlog"]
     return (min(times), max(times)) if times else (None, None)
 
@@ -57,7 +57,7 @@ def read_session_titles(file: Transcript, entries: Sequence[Entry]) -> SessionTi
 
 
 def list_permission_modes(file: Transcript, entries: Iterable[Entry]) -> list[SessionEvent]:
-    """List the changes of permission mode; an entry without a time gets the time of the entry before it."""
+    """List the changes of permission mode; an entry without a time gets the time of the previous entry."""
     found: list[SessionEvent] = []
     now: str | None = None
     for entry in entries:
@@ -70,7 +70,7 @@ def list_permission_modes(file: Transcript, entries: Iterable[Entry]) -> list[Se
 
 
 def list_pull_requests(file: Transcript, entries: Iterable[Entry]) -> list[str]:
-    """List the URLs of pull requests that the session is linked to."""
+    """List the URLs of pull requests that are linked to the session."""
     return list_distinct(_to_text(file.read_body(entry).get("prUrl")) for entry in entries if entry.type == "pr-link")
 
 

@@ -1,4 +1,4 @@
-"""Token counts of images and documents by the API's published rule: image pixels, PDF pages."""
+"""Token counts of images and documents according to the API's published rule: by image pixels and PDF pages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _JPEG_SIZE_MARKERS = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 
 
 def estimate_picture_tokens(block: Json) -> int:
-    """Estimate how many tokens an `image` or `document` block takes."""
+    """Estimate how many tokens an `image` or `document` block uses."""
     source = block.get("source")
     data = source.get("data") if isinstance(source, dict) else None
     if block.get("type") == "document":

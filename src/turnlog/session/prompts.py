@@ -1,4 +1,4 @@
-"""Classifies user entries: many entries of type `user` were not typed by anyone."""
+"""Classifies user entries: many entries of type `user` were not typed by a person."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Prompt(NamedTuple):
 
     @property
     def is_typed(self) -> bool:
-        """Whether it is a prompt from a person, from the command line, or from the agent that started a sub-agent."""
+        """Whether this is a prompt from a person, from the command line, or from the agent that started a sub-agent."""
         return self.kind in ("prompt", *_COMMAND_KINDS)
 
 
@@ -70,7 +70,7 @@ def parse_user_entry(file: Transcript, entry: Entry) -> Prompt:
 
 
 def parse_user_body(body: Body) -> Prompt:
-    """Classify the body of a user entry without results, and extract its text."""
+    """Classify the body of a user entry that has no results, and extract its text."""
     message = body.get("message")
     content = message.get("content") if isinstance(message, dict) else None
     blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
@@ -80,7 +80,7 @@ def parse_user_body(body: Body) -> Prompt:
 
 
 def parse_queued_prompt(attachment: Body) -> Prompt:
-    """Classify a `queued_command`: something that was typed, or arrived, while the model was working."""
+    """Classify a `queued_command`: something that was typed or that arrived while the model was working."""
     origin, is_meta = attachment.get("origin"), attachment.get("isMeta")
     if read_origin(origin) is not None:
         is_meta = False
@@ -90,7 +90,7 @@ def parse_queued_prompt(attachment: Body) -> Prompt:
 
 
 def holds_typed_text(kind: str | None, body: Body) -> bool:
-    """Return whether an entry without results contains a typed prompt, including one queued while the model worked."""
+    """Return whether an entry without results contains a typed prompt, even one queued while the model was working."""
     if kind == "user":
         return parse_user_body(body).is_typed
     attachment = body.get("attachment")
@@ -116,7 +116,7 @@ def _build_prompt(texts: list[str], images: int, origin: object, is_meta: object
 
 
 def _classify_text(speaker: str, text: str, images: int, is_meta: object) -> str:
-    """Choose the kind of an entry by its speaker and by the mark at the start of its text."""
+    """Choose the kind of an entry based on its speaker and the mark at the start of its text."""
     if speaker == "task" or speaker in SENDING_SPEAKERS:
         return "notification" if speaker == "task" else speaker
     if is_meta:

@@ -36,7 +36,7 @@ from turnlog.session.turns import RESUME_GAP, Turn, TurnIndex, find_round_type
 
 
 class Session:
-    """One session and its meaning. Every view is a function of its entries; this object only caches the views."""
+    """One session and its meaning. Every view is a function of the entries; this object only caches the views."""
 
     def __init__(self, file: Transcript, entries: Sequence[Entry] | None = None, gap: timedelta = RESUME_GAP) -> None:
         self.file = file
@@ -64,19 +64,19 @@ class Session:
         self.close()
 
     def close(self) -> None:
-        """Close the file and those of the sub-agents."""
+        """Close the session's file and the files of its sub-agents."""
         self.close_agents()
         self.file.close()
 
     def close_agents(self) -> None:
-        """Close the files of the sub-agents; they reopen on demand."""
+        """Close the files of the sub-agents; they are reopened on demand."""
         for inner in self._agent_sessions.values():
             if inner.file is not self.file:
                 inner.close()
         self._agent_sessions.clear()
 
     def refresh(self) -> bool:
-        """Read what was written since, and return whether there was anything; read a replaced file again."""
+        """Read what has been written since, or all of a replaced file; return whether there was anything new."""
         if (self.file.find_stale_reason() or "missing") != "missing":
             self.file.close()
             self.file = Transcript.open(self.file.path or Path())
@@ -98,7 +98,7 @@ class Session:
 
     @cached_property
     def session_id(self) -> str | None:
-        """The session id: the file's name if it is a uuid, otherwise the id that most entries state."""
+        """The session id: the file's name if it is a uuid; otherwise, the id that appears in most entries."""
         if self.path is not None and len(self.path.stem) == 36 and self.path.stem.count("-") == 4:
             return self.path.stem
         ids = Counter(entry.session_id for entry in self.entries if entry.session_id)
@@ -115,7 +115,7 @@ class Session:
 
     @property
     def is_part(self) -> bool:
-        """Whether it is a sub-agent inside a main file, and so only part of the file."""
+        """Whether this is a sub-agent inside a main file, and so only part of the file."""
         return self._part_entries is not None
 
     def read_body(self, entry: Entry) -> dict[str, Any]:
@@ -131,7 +131,7 @@ class Session:
 
     @cached_property
     def messages(self) -> list[Message]:
-        """The assistant messages of all branches, joined by message id."""
+        """The assistant messages in all branches, joined by message id."""
         return messages_view.join_messages(self.entries)
 
     @cached_property
@@ -140,12 +140,12 @@ class Session:
 
     @property
     def orphans(self) -> list[Entry]:
-        """Entries with results that have no call."""
+        """Entries that contain results without a call."""
         return self._calls.orphans
 
     @cached_property
     def calls(self) -> list[Call]:
-        """The tool calls of all branches."""
+        """The tool calls in all branches."""
         _ = self.agents  # linking the sub-agents sets the agent ids of the calls
         return self._calls.all
 
@@ -155,7 +155,7 @@ class Session:
 
     @property
     def turns(self) -> list[Turn]:
-        """The turns of all branches, in file order."""
+        """The turns in all branches, in file order."""
         return self._turns.all
 
     def find_turn(self, entry: Entry) -> Turn | None:
@@ -180,7 +180,7 @@ class Session:
         return {}
 
     def open_agent_session(self, agent: SubAgent) -> Session:
-        """Return the session of a sub-agent, opened once."""
+        """Return the session of a sub-agent, which is opened only once."""
         key = str(agent.path or agent.agent_id)
         if key not in self._agent_sessions:
             inner = (
@@ -192,7 +192,7 @@ class Session:
         return self._agent_sessions[key]
 
     def find_parents_elsewhere(self) -> dict[str, Path]:
-        """Map parents that are missing here to the sub-agent's file that has them."""
+        """Map each parent that is missing here to the sub-agent's file that contains it."""
         wanted = {row.parent_uuid for row in self.graph.rows_missing_parent}
         found: dict[str, Path] = {}
         for agent in self.agents if wanted else []:
@@ -203,11 +203,11 @@ class Session:
 
     @cached_property
     def usage(self) -> Usage:
-        """The tokens and cost of the session with its sub-agents, with each message counted once."""
+        """The tokens and cost of the session and its sub-agents, with each message counted once."""
         return sum_usage(self.list_all_messages())
 
     def list_all_messages(self) -> Iterator[Message]:
-        """Yield the assistant messages of the session and of its sub-agents."""
+        """Yield the assistant messages of the session and its sub-agents."""
         yield from self.messages
         for agent in self.agents:
             yield from self.open_agent_session(agent).messages
@@ -217,7 +217,7 @@ class Session:
         return build_resume_thread(self.file, leaf)
 
     def find_leaf(self) -> Entry:
-        """Return the entry where the newest client would continue."""
+        """Return the entry from which the newest client would continue."""
         return find_current_leaf(ResumeRows(self.file))
 
     def conversation(self, leaf: str | None = None, *, as_sent: bool = False) -> Conversation:
@@ -233,7 +233,7 @@ class Session:
 
     @cached_property
     def notices(self) -> list[Notice]:
-        """The reports of background tasks."""
+        """The reports from background tasks."""
         return list(list_notices(self.file, self.entries))
 
     def find_report(self, call: Call) -> Notice | None:
@@ -242,7 +242,7 @@ class Session:
         return next((n for n in reversed(self.notices) if n.call_id == call.id or n.task_id in names), None)
 
     def find_round_type(self, entry: Entry) -> str:
-        """Return how a user entry follows what came before it: new_session, new_round, resume or continue."""
+        """Return how a user entry relates to what came before: new_session, new_round, resume or continue."""
         return find_round_type(entry, self._turns)
 
     # -- overview
@@ -256,12 +256,12 @@ class Session:
 
     @property
     def title(self) -> str | None:
-        """The title to show."""
+        """The title to display."""
         return self.titles.best
 
     @cached_property
     def prompts(self) -> int:
-        """The number of entries in the main conversation that contain what a person typed."""
+        """The number of entries in the main conversation that contain text typed by a person."""
         main = [entry for entry in self.entries if not entry.is_sidechain]
         users = sum(parse_user_entry(self.file, entry).is_typed for entry in main if entry.type == "user")
         queued = (entry for entry in main if entry.kind == "queued_command")
@@ -269,12 +269,12 @@ class Session:
 
     @cached_property
     def span(self) -> tuple[str | None, str | None]:
-        """The times when it started and ended."""
+        """The times at which the session started and ended."""
         return overview.find_time_span(self.entries)
 
     @cached_property
     def versions(self) -> list[str]:
-        """The client versions that wrote it."""
+        """The client versions that wrote the session."""
         return overview.list_distinct(entry.version for entry in self.entries)
 
     @cached_property
@@ -292,7 +292,7 @@ class Session:
 
     @cached_property
     def files(self) -> list[TouchedFile]:
-        """The files that its calls read and wrote, without those of sub-agents."""
+        """The files that the session's own calls read and wrote, excluding those of sub-agents."""
         return list_touched_files(self.file, self.calls)
 
     @cached_property
@@ -302,7 +302,7 @@ class Session:
 
     @cached_property
     def pull_requests(self) -> list[str]:
-        """The pull requests that it is linked to."""
+        """The pull requests that are linked to the session."""
         return overview.list_pull_requests(self.file, self.entries)
 
     @cached_property

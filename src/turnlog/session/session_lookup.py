@@ -25,7 +25,7 @@ KnownTitles = Callable[[Sequence[SessionFile]], Mapping[str, SessionTitles]]
 
 
 class SessionFileList(NamedTuple):
-    """The session files of some config folders, or those of the demo."""
+    """The session files in the given config folders, or those of the demo."""
 
     files: list[SessionFile]
     is_demo: bool
@@ -35,7 +35,7 @@ class SessionFileList(NamedTuple):
 
 
 class PeekedSession(NamedTuple):
-    """A session file with the information at its two ends."""
+    """A session file with the information from its two ends."""
 
     file: SessionFile
     ends: Peek
@@ -43,13 +43,13 @@ class PeekedSession(NamedTuple):
 
     @property
     def names(self) -> set[str]:
-        """The folded titles it can be found by; none for junk files, which have titles of other sessions."""
+        """The case-folded titles by which it can be found; none for junk files, which have other sessions' titles."""
         titles = (self.titles.custom, self.titles.ai, self.titles.summary, self.titles.best)
         return set() if self.ends.junk else {_fold_text(title) for title in titles if title}
 
 
 def list_sessions_or_demo(config_dirs: Iterable[Path]) -> SessionFileList:
-    """List the session files of some config folders, or those of the demo if there are none."""
+    """List the session files in the given config folders, or those of the demo if there are none."""
     survey = Survey()
     files = [item for folder in config_dirs for item in list_session_files(folder, survey)]
     is_demo = not files and not survey.unlisted and not survey.others
@@ -59,7 +59,7 @@ def list_sessions_or_demo(config_dirs: Iterable[Path]) -> SessionFileList:
 def read_all_titles(
     files: Sequence[SessionFile], ends: Sequence[Peek], known: KnownTitles | None = None
 ) -> list[SessionTitles]:
-    """Return all titles of some sessions; read the files where neither their ends nor an index has them."""
+    """Return all titles of the given sessions; read a file only if neither its ends nor an index has them."""
     unsure = [item for item, peek in zip(files, ends, strict=True) if peek.titles is None]
     found = dict(known(unsure)) if known and unsure else {}
     left = [item.file for item in unsure if item.file not in found]
@@ -91,7 +91,7 @@ def _expand_user(name: str) -> Path:
 
 
 def _is_path(name: str, path: Path) -> bool:
-    """Return whether a name is the path of an existing file; raise for a folder."""
+    """Return whether a name is the path of an existing file; raise NotFound for a folder."""
     # The methods of Path would raise when a title is too long for a file name.
     if os.path.isfile(path):  # noqa: PTH113
         return True
@@ -107,7 +107,7 @@ def _looks_like_path(name: str, path: Path) -> bool:
 
 
 def _filter_by_id(name: str, files: list[SessionFile]) -> list[SessionFile]:
-    """List the sessions whose id starts with a name."""
+    """List the sessions whose ids start with a name."""
     start = name.lower()
     return [item for item in files if start and item.session_id.lower().startswith(start)]
 
@@ -115,7 +115,7 @@ def _filter_by_id(name: str, files: list[SessionFile]) -> list[SessionFile]:
 def _find_by_path_title(name: str, files: list[SessionFile], known: KnownTitles | None) -> SessionFile:
     """Find the session whose title looks like a path, such as `/clear`.
 
-    Part of a title is not enough: a mistyped path must not match a session that merely mentions it.
+    A partial match is not enough: a mistyped path must not match a session that merely mentions it.
     """
     peeked, whole = _peek_sessions(files, known), _fold_text(name)
     found = [item for item in peeked if whole in item.names]
@@ -127,7 +127,7 @@ def _find_by_path_title(name: str, files: list[SessionFile], known: KnownTitles 
 
 
 def _find_by_title(name: str, files: list[SessionFile], survey: Survey, known: KnownTitles | None) -> SessionFile:
-    """Find the session with this title, or else the one whose title contains it."""
+    """Find the session with this title or, if there is none, the one whose title contains it."""
     peeked, whole, part = _peek_sessions(files, known), _fold_text(name), _fold_text(name.removesuffix(_CUT_MARK))
     found = [item for item in peeked if whole in item.names]
     if not found and part:
@@ -173,7 +173,7 @@ def _describe_candidates(found: list[SessionFile]) -> str:
 
 
 def _find_last(files: list[SessionFile]) -> Path:
-    """Return the newest session that is not junk, reading only files that can be the newest."""
+    """Return the newest session that is not junk, reading only files that may be the newest."""
     best: tuple[float, Path] | None = None
     for item in sorted(files, key=lambda item: -item.mtime_ns):
         if best is not None and item.mtime_ns / 1e9 < best[0]:
@@ -191,7 +191,7 @@ def _find_last_of_demo(files: list[SessionFile]) -> Path:
 
 
 def compute_recency(item: SessionFile, ends: Peek, *, is_demo: bool = False) -> float:
-    """Return when a session was last active, in seconds since 1970; never later than the file was written."""
+    """Return when a session was last active, in seconds since 1970, but never later than its file was written."""
     ended, written = parse_timestamp(ends.ended), item.mtime_ns / 1e9
     if is_demo:  # these files date from the installation of the package
         return ended.timestamp() if ended else 0
@@ -199,7 +199,7 @@ def compute_recency(item: SessionFile, ends: Peek, *, is_demo: bool = False) -> 
 
 
 def _describe_closest(name: str, peeked: list[PeekedSession]) -> str:
-    """List the sessions whose id or title is most similar to a name that matches none."""
+    """List the sessions whose id or title is most similar to a name that matches no session."""
     import difflib
 
     by_text = {item.file.session_id[: len(name)].lower(): item for item in peeked}

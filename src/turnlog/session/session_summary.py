@@ -22,7 +22,7 @@ from turnlog.session.turns import Turn
 
 
 class EntryCounts(Struct, frozen=True):
-    """What the file is made of."""
+    """What the file consists of."""
 
     total: int
     by_type: dict[str, int]
@@ -70,7 +70,7 @@ class TurnOverview(Struct, frozen=True):
 
 
 class CallTotals(Struct, frozen=True):
-    """The number of calls, by outcome."""
+    """The number of calls by outcome."""
 
     total: int
     answered: int
@@ -232,7 +232,7 @@ def _count_entries(session: Session) -> EntryCounts:
 
 
 def _list_turns(session: Session) -> list[TurnOverview]:
-    """List the turns of all branches, with later reports about calls that continued in the background."""
+    """List the turns in all branches, with later reports about calls that continued in the background."""
     ends = {key: item.status for item in session.notices for key in (item.call_id, item.task_id) if key}
     return [_to_turn_overview(item, ends) for item in session.turns]
 

@@ -1,7 +1,7 @@
-"""Calls by tool: how many, how they ended, how long they took, and the size of their inputs and results.
+"""Calls by tool: how many there were, how they ended, how long they took, and the size of their inputs and results.
 
-The duration of a call is the time from its line to its result. It includes any wait for a person (a question, a plan, a
-permission), which can't be separated from the work.
+The duration of a call is the time between its line and its result. It includes any time spent waiting for a person (a
+question, a plan, a permission), which can't be separated from the work.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _MAX_MESSAGE_CHARS = 200
 
 
 class ToolTally(Struct):
-    """The calls to one tool, or to one MCP server."""
+    """The calls to one tool or one MCP server."""
 
     name: str
     calls: int = 0
@@ -93,7 +93,7 @@ class SessionCall(NamedTuple):
 
 
 def list_all_calls(session: Session) -> Iterator[SessionCall]:
-    """Yield the calls in a session and its sub-agents, each id once."""
+    """Yield the calls in a session and its sub-agents, each id only once."""
     seen: set[str] = set()
     for holder in (session, *(session.open_agent_session(agent) for agent in session.agents)):
         for call in holder.calls:
@@ -124,7 +124,7 @@ def _count_call(item: ToolTally, call: Call, detail: CallDetail) -> None:
 
 
 def count_letters(value: object) -> int:
-    """Count the characters of the strings in a value, joined by line breaks."""
+    """Count the characters in all strings in a value, joined by line breaks."""
     return len(value) if isinstance(value, str) else len("\n".join(list_readable_strings(value)))
 
 
@@ -189,7 +189,7 @@ def count_failure_messages(session: Session) -> list[FailureMessage]:
 
 
 def normalise_error_text(text: str) -> str:
-    """Return the first line of a message without what differs between calls; an exit code includes the next line."""
+    """Return the first line of a message (two after an exit code) without the parts that vary between calls."""
     lines = [line.strip() for line in _ERROR_TAG.sub("", text[:4000]).split("\n")]
     lines = [line for line in lines if line]
     if lines and _EXIT_CODE.fullmatch(lines[0]):

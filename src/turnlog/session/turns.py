@@ -1,8 +1,9 @@
 """Turns: what a person started, and everything that followed from it.
 
-A turn starts with what a person typed: a prompt, a slash command or skill that reaches the model, or a `!` command.
-Work triggered by a background task's notification or another agent's message is a turn of its own kind. Every other
-entry belongs to the turn it descends from; text typed while a turn was running is a further prompt of that turn.
+A turn starts with what a person typed: a prompt, a slash command or skill that is sent to the model, or a `!` command.
+Work triggered by a background task's notification or another agent's message forms a turn with a kind of its own. Every
+other entry belongs to the turn from which it descends; text typed while a turn was running is a further prompt in that
+turn.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ class Turn(Struct, gc=False):
 
     @property
     def number(self) -> int:
-        """The number for people, starting at 1 (`turnlog show --turn`)."""
+        """The number shown to people, starting at 1 (`turnlog show --turn`)."""
         return self.index + 1
 
     @property
@@ -89,7 +90,7 @@ class Turn(Struct, gc=False):
 
     @property
     def round(self) -> RoundType:
-        """How it follows what came before it."""
+        """How the turn relates to what came before."""
         if self.index == 0:
             return "new_session"
         then, now = parse_timestamp(self.previous_ended), parse_timestamp(self.started_at)
@@ -97,12 +98,12 @@ class Turn(Struct, gc=False):
 
     @property
     def started_at(self) -> str | None:
-        """The timestamp of its first entry."""
+        """The timestamp of the first entry."""
         return self.start.timestamp
 
     @property
     def ended_at(self) -> str | None:
-        """The timestamp of its last entry."""
+        """The timestamp of the last entry."""
         return self.last.timestamp
 
     started = OldName("started_at")
@@ -142,7 +143,7 @@ class TurnIndex:
         return self.all[place] if place != NO_TURN else None
 
     def _assign_turns(self, entries: Iterable[Entry]) -> None:
-        """Assign each entry to the turn of its parent, or else to the turn that was running just before."""
+        """Assign each entry to its parent's turn or, if there is none, to the turn that was running just before."""
         of, turns = self._of, self.all
         first = self._file.by_uuid if self._file.repeated else {}
         for entry in entries:
@@ -210,7 +211,7 @@ class TurnIndex:
             turn.further.append(prompt.text)
 
     def _absorb_queued_text(self, turn: Turn, entry: Entry) -> None:
-        """Add such text as older clients record it: queued, and dequeued without becoming an entry."""
+        """Add text typed during the turn as older clients record it: queued, then dequeued without an entry."""
         body = self._file.read_body(entry)
         operation, prompt = body.get("operation"), parse_user_body({"message": {"content": body.get("content")}})
         if operation == "enqueue":
@@ -237,7 +238,7 @@ class TurnIndex:
                 turns[place].calls.append(call)
 
     def _drop_idle_turns(self) -> None:
-        """Remove turns of commands and notifications that triggered no work."""
+        """Remove turns for commands and notifications that did not trigger any work."""
         remaining = [
             turn for turn in self.all if turn.kind not in KINDS_NEEDING_WORK or turn.expanded or _has_worked(turn)
         ]
@@ -250,7 +251,7 @@ class TurnIndex:
 
 
 def _is_filler(entry: Entry) -> bool:
-    """Return whether an answer is the placeholder that the client writes when it continues without one."""
+    """Return whether an answer is the placeholder that the client writes when it continues without an answer."""
     return entry.message is not None and entry.message.model == SYNTHETIC_MODEL and not entry.is_api_error_message
 
 
@@ -274,6 +275,6 @@ def _judge_outcome(turn: Turn, *, is_last: bool) -> TurnOutcome:
 
 
 def find_round_type(entry: Entry, turns: TurnIndex) -> str:
-    """Return how a user entry follows what came before it (new_session, continue, new_round, resume)."""
+    """Return how a user entry relates to what came before (new_session, continue, new_round or resume)."""
     turn = turns.find_turn(entry)
     return turn.round if turn is not None and turn.start is entry else "continue"

@@ -1,4 +1,4 @@
-"""A substitute for ripgrep if it is not installed: the options that Grep and Glob use, with the same output.
+"""A substitute for ripgrep where it is not installed: has the options that Grep and Glob use, and the same output.
 
 It runs as a separate program so that a slow pattern can be stopped, and it uses only the standard library. Like
 ripgrep, it skips files listed in .gitignore, .ignore, .rgignore and .git/info/exclude, but it does not read the ignore

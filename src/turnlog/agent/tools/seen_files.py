@@ -55,7 +55,7 @@ class SeenFiles:
         self._note_sight(path, FileSight(status.st_mtime_ns, status.st_size, text, is_written))
 
     def recall_seen(self, path: Path, moment: datetime, text: str | None) -> None:
-        """Record a file from an earlier run: unchanged if it was not written since, or its text is the same."""
+        """Record a file from an earlier run: unchanged if not written since then, or if its text is the same."""
         try:
             status = path.stat()
         except OSError:

@@ -1,4 +1,4 @@
-"""Task: let a sub-agent do a part of the work in its own conversation."""
+"""Task: lets a sub-agent do part of the work in its own conversation."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class AgentType(Struct, frozen=True):
 
 
 class Task(DescribedTool):
-    """Hands work to sub-agents, which run in parallel; each of their calls is checked on its own."""
+    """Hands work to sub-agents, which run in parallel; each of their calls is checked separately."""
 
     only_reads = True
 
@@ -36,7 +36,7 @@ class Task(DescribedTool):
 
     @property
     def description(self) -> str:
-        """The description for the model, with the available sub-agents."""
+        """The description for the model, including the available sub-agents."""
         return super().description + "".join(f"\n- {name}: {kind.description}" for name, kind in self._agents.items())
 
     def run(self, arguments: Object, context: CallContext) -> CallResult:

@@ -36,7 +36,7 @@ _SYSTEM_PATH_PATTERN = re.compile(r"/dev/|/proc/(self|thread-self|\d+)(/|$)")
 
 
 class TextSplice(NamedTuple):
-    """A replacement of a part of a text."""
+    """A replacement for part of the text."""
 
     start: int
     end: int
@@ -57,12 +57,12 @@ class TextFile(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The text with plain line ends, including a byte-order mark."""
+        """The text with plain line ends, including the byte-order mark, if any."""
         return self.written.replace("\r\n", "\n")
 
     @property
     def shown_text(self) -> str:
-        """The text for the model."""
+        """The text as shown to the model."""
         return self.text.removeprefix(_BYTE_ORDER_MARK)
 
     @property
@@ -77,12 +77,12 @@ class TextFile(NamedTuple):
             raise kind(f"File {self.flaw} {_WRITE_REFUSAL}")
 
     def replace_text(self, text: str) -> str:
-        """Return a new text with the same byte-order mark."""
+        """Return the new text with the file's byte-order mark."""
         marked = self.written.startswith(_BYTE_ORDER_MARK) and not text.startswith(_BYTE_ORDER_MARK)
         return _BYTE_ORDER_MARK + text if marked else text
 
     def apply_splices(self, splices: Sequence[TextSplice]) -> str:
-        """Return the text with parts replaced (positions in `text`); all other lines keep their ends."""
+        """Return the text with parts replaced (positions in `text`); all other lines keep their line ends."""
         pairs = [found.start() - at for at, found in enumerate(re.finditer("\r\n", self.written))]
         parts, copied = [], 0
         for splice in splices:
@@ -93,7 +93,7 @@ class TextFile(NamedTuple):
 
 
 def load_text_file(path: Path) -> TextFile:
-    """Read a file; raises MissingFile if it does not exist."""
+    """Read a file; raise MissingFile if it does not exist."""
     real = Path(os.path.realpath(path))
     status = stat_regular_file(real)
     if status.st_size > MAX_TEXT_FILE_BYTES:
@@ -103,7 +103,7 @@ def load_text_file(path: Path) -> TextFile:
 
 
 def stat_regular_file(path: Path) -> os.stat_result:
-    """Return the status of a regular file; raises for a folder, device or pipe."""
+    """Return the status of a regular file; raise ToolError for a folder, device or pipe."""
     with word_system_errors("open", path):
         status = path.stat()
     if stat.S_ISDIR(status.st_mode):
@@ -132,7 +132,7 @@ def decode_text_file(path: Path, status: os.stat_result, raw: bytes) -> TextFile
 
 
 def describe_flaw(flaw: str) -> str:
-    """Describe the problem with a file for the model."""
+    """Describe the problem with a file to the model."""
     hint = " Its undecodable bytes show above as U+FFFD." if flaw == _ENCODING_FLAW else ""
     return (
         f"\n\n[This file {flaw}{hint} Edit and Write will refuse it: change it with a shell command that keeps its"
@@ -141,7 +141,7 @@ def describe_flaw(flaw: str) -> str:
 
 
 def store_text_file(path: Path, text: str, before: TextFile | None) -> os.stat_result:
-    """Write a file atomically; links are followed, and the mode is kept."""
+    """Write a file atomically; follow links and preserve the mode."""
     real = Path(os.path.realpath(path))
     raw = _replace_lone_surrogates(text).encode(before.encoding if before else "utf-8")
     temporary = real.with_name(f".turnlog-{os.urandom(6).hex()}.tmp")
@@ -163,7 +163,7 @@ def store_text_file(path: Path, text: str, before: TextFile | None) -> os.stat_r
 
 
 def _check_unchanged(real: Path, before: TextFile | None) -> None:
-    """Raise if a file changed since it was read."""
+    """Raise if a file has changed since it was read."""
     now = real.stat() if real.exists() else None
     then = before.status if before else None
     if (now and (now.st_mtime_ns, now.st_size, now.st_ino)) != (then and (then.st_mtime_ns, then.st_size, then.st_ino)):
@@ -171,5 +171,5 @@ def _check_unchanged(real: Path, before: TextFile | None) -> None:
 
 
 def _replace_lone_surrogates(text: str) -> str:
-    """Replace halves of surrogate pairs, which JSON can contain but a file can't."""
+    """Replace lone halves of surrogate pairs, which JSON can contain but a file can't."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

@@ -1,4 +1,4 @@
-"""TodoWrite: update the model's task list."""
+"""TodoWrite: updates the model's task list."""
 
 from __future__ import annotations
 

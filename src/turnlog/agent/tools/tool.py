@@ -26,10 +26,10 @@ class Question(NamedTuple):
 
 
 class ToolHost(Protocol):
-    """The services of the loop for tools."""
+    """The loop's services for tools."""
 
     def ask(self, question: Question) -> Object | None:
-        """Ask the person; None if nobody answers. Raises RequestCancelled if they end the turn."""
+        """Ask the person a question; None if nobody answers. Raises RequestCancelled if they end the turn."""
         ...
 
     def delegate(self, call: str, arguments: Object, cancel: Cancel, progress: Callable[[Object], None]) -> CallResult:
@@ -37,7 +37,7 @@ class ToolHost(Protocol):
         ...
 
     def consult(self, system: str, prompt: str, cancel: Cancel, tools: Sequence[Object] = ()) -> Sequence[Object]:
-        """Ask the small model outside the conversation (WebFetch, WebSearch); return the blocks of its answer."""
+        """Ask the small model a question outside the conversation (WebFetch, WebSearch); return the answer's blocks."""
         ...
 
 
@@ -71,7 +71,7 @@ class Tool(Protocol):
 
     @property
     def name(self) -> str:
-        """Claude Code's name of the tool."""
+        """The name of the tool in Claude Code."""
         ...
 
     @property
@@ -81,11 +81,11 @@ class Tool(Protocol):
 
     @property
     def schema(self) -> Object:
-        """The JSON schema of its input."""
+        """The JSON schema of the input."""
         ...
 
     def is_safe(self, arguments: Object) -> bool:
-        """Return whether a call changes nothing, so that it may run in parallel with others."""
+        """Return whether a call changes nothing and so may run in parallel with others."""
         ...
 
     def run(self, arguments: Object, context: CallContext) -> CallResult:

@@ -1,4 +1,4 @@
-"""WebFetch: fetch a page, convert it to text, and let the small model answer a question about it."""
+"""WebFetch: fetches a page, converts it to text, and has the small model answer a question about it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,6 @@ class FetchedPage(NamedTuple):
     """The address on another host to which it redirects; not followed."""
 
     def decode_text(self) -> str:
-        """Return the body as text."""
         match = _META_CHARSET_PATTERN.search(self.body[:2048]) if self.kind == "text/html" else None
         name = self.charset or (match[1].decode() if match else "utf-8")
         try:
@@ -62,7 +61,7 @@ class FetchedPage(NamedTuple):
 
 
 def parse_fetch_url(url: str) -> SplitResult:
-    """Parse an address that may be fetched, using https instead of http; ToolError if it is not one."""
+    """Parse an address, replacing http with https; raise ToolError if the address can't be fetched."""
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname or "", parts.port
@@ -84,7 +83,7 @@ def parse_fetch_url(url: str) -> SplitResult:
 
 
 def fetch_page(url: str, cancel: Cancel) -> FetchedPage:
-    """Fetch a page; redirects are followed only on the same host."""
+    """Fetch a page; follow redirects only on the same host."""
     parts, until = parse_fetch_url(url), time.monotonic() + MAX_FETCH_SECONDS
     for _ in range(MAX_REDIRECTS + 1):
         page = _request_page(parts, cancel, until)
@@ -239,7 +238,7 @@ def _answer_question(cached: _CachedPage, arguments: Object, context: CallContex
 
 
 def _ask_about_text(text: str, start: int, question: str, context: CallContext) -> str:
-    """Let the small model answer a question about a part of a page."""
+    """Have the small model answer a question about part of a page."""
     end, total = min(start + MAX_READ_CHARS, len(text)), len(text)
     if start and start >= total:
         return f"Nothing left to read from offset {start}: this page's text is {total} characters long."

@@ -1,4 +1,4 @@
-"""WebSearch: use the API's own search in a separate request."""
+"""WebSearch: uses the API's own search in a separate request."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _build_server_tool(arguments: Object) -> dict[str, Any]:
 
 
 def _collect_results(blocks: Iterable[Object]) -> Iterable[str | dict[str, Any]]:
-    """Yield the search results and the text between them; adjacent text is joined."""
+    """Yield the search results and the text between them; adjacent pieces of text are joined."""
     text = ""
     for block in blocks:
         if block.get("type") == "text":

@@ -1,4 +1,4 @@
-"""Write: create or replace a whole file."""
+"""Write: creates or replaces a whole file."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ class Write(DescribedTool):
 
 
 def trim_line_ends(text: str, path: Path) -> str:
-    """Strip spaces at line ends, except in Markdown, where they have a meaning."""
+    """Strip spaces at line ends, except in Markdown, where they are significant."""
     return text if path.suffix.lower() in (".md", ".mdx") else _TRAILING_SPACE_PATTERN.sub("", text)
 
 
 def preview_write(before: TextFile | None, arguments: Object, path: Path) -> str:
-    """Return the text that a call would leave in a file."""
+    """Return the text that the file would have after a call."""
     content = trim_line_ends(arguments["content"], path)
     return before.replace_text(content) if before else content
 
 
 def load_existing_file(path: Path) -> TextFile | None:
-    """Read a file; None if it does not exist."""
+    """Read a file; return None if it does not exist."""
     try:
         return load_text_file(path)
     except MissingFile:

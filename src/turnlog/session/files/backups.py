@@ -1,7 +1,8 @@
-"""The copies that the client makes of files before it changes them, and when it took each one.
+"""The copies of files that the client makes before it changes them, and when it made each one.
 
-The client copies every file that the session has changed so far and that differs from its last copy when a prompt
-starts, and any file just before its first change. So each copy shows a file as it was before a turn changed it.
+When a prompt starts, the client copies every file that the session has changed so far and that differs from its latest
+copy; it also copies any file just before its first change. Therefore, each copy shows a file as it was before a turn
+changed it.
 
     <config>/file-history/<session id>/<hash of the path>@v<n>
 
@@ -46,7 +47,7 @@ class FileBackup(Struct):
     """The folders that may contain the copy."""
 
     def read(self) -> bytes | None:
-        """Read the copy; None if it does not exist."""
+        """Read the copy; return None if it does not exist."""
         name = self.name or ""
         copies = (
             (_read_plain_file(folder / name) for folder in self.folders) if _BACKUP_NAME.fullmatch(name) else iter(())
@@ -55,7 +56,7 @@ class FileBackup(Struct):
 
 
 def list_file_backups(session: Session) -> list[FileBackup]:
-    """List all copies that a session mentions, each version of a file once, in chronological order."""
+    """List all copies that a session mentions, each version of a file only once, in chronological order."""
     folders = tuple(_list_folders(session))
     found: dict[tuple[str, str | None, str], FileBackup] = {}
     latest, cwd = 0.0, next((entry.cwd for entry in session.entries if entry.cwd), None)
@@ -75,7 +76,7 @@ def list_file_backups(session: Session) -> list[FileBackup]:
 
 
 def _list_named_backups(body: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the copies that one entry names, with their paths."""
+    """Yield the copies that an entry names, each with the path of its file."""
     snapshot = body.get("snapshot")
     tracked = snapshot.get("trackedFileBackups") if isinstance(snapshot, dict) else None
     pairs = list(tracked.items()) if isinstance(tracked, dict) else []
@@ -85,7 +86,7 @@ def _list_named_backups(body: dict[str, Any]) -> Iterator[tuple[str, dict[str, A
 
 
 def _find_turn(session: Session, body: dict[str, Any]) -> Turn | None:
-    """Return the turn of the prompt that a copy belongs to."""
+    """Return the turn whose prompt a copy belongs to."""
     snapshot = body.get("snapshot")
     uuid = body.get("snapshotMessageId") or (snapshot.get("messageId") if isinstance(snapshot, dict) else None)
     place = session.file.by_uuid.get(uuid) if isinstance(uuid, str) else None
@@ -93,7 +94,7 @@ def _find_turn(session: Session, body: dict[str, Any]) -> Turn | None:
 
 
 def _list_folders(session: Session) -> Iterator[Path]:
-    """Yield the folders of a session's copies: those of its id, and of other ids in entries copied from elsewhere."""
+    """Yield the folders of a session's copies: for its own id, and for the ids in entries copied from elsewhere."""
     if session.path is None or session.path.parent.parent.name != "projects":
         return
     ids = dict.fromkeys([session.session_id, *(entry.session_id for entry in session.entries)])
@@ -102,7 +103,7 @@ def _list_folders(session: Session) -> Iterator[Path]:
 
 
 def _read_plain_file(path: Path) -> bytes | None:
-    """Read a regular file; a symbolic link could lead elsewhere."""
+    """Read a regular file but not a symbolic link, which could lead elsewhere."""
     try:
         if path.parent.is_symlink() or not stat.S_ISREG(os.lstat(path).st_mode):
             return None

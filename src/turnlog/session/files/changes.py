@@ -1,7 +1,7 @@
 """What one call changed in a file: the text before, the text after, and the difference.
 
-The client records a patch for display, in which leading tabs are spaces; often the file before the change; and the
-strings that were replaced, as they were found. None of them is always present, so each is used where it fits.
+The client records a patch for display, in which leading tabs are replaced with spaces; often the file before the
+change; and the replaced strings as they were found. None of these is always present, so each is used where it fits.
 """
 
 from __future__ import annotations
@@ -64,10 +64,10 @@ def build_write_change(arguments: Any, structured: Any, known: FileContent | Non
 
 
 def _restore_line_ends(text: str, original: str) -> str:
-    """Return text with the line ends that it was written with.
+    """Return the text with the line ends that it was written with.
 
-    Clients that record a file with its `\\r` (such as 2.1.29) also give these line ends to a text that replaces the
-    file, even if it already has them; newer ones record and write texts unchanged.
+    Clients that record a file with its `\\r` (such as 2.1.29) also give these line ends to any text that replaces the
+    file, even if the text already has them; newer clients record and write text unchanged.
     """
     crlf = original.count("\r\n")
     return text.replace("\n", "\r\n") if crlf > original.count("\n") - crlf else text
@@ -99,7 +99,7 @@ def build_edit_change(arguments: Any, structured: Any, known: FileContent | None
 def _find_text_before(
     original: str | None, known: FileContent | None, hunks: tuple[Hunk, ...] | None
 ) -> FileContent | None:
-    """Return the text before a change: from the result, or else the known one if the recorded patch fits it."""
+    """Return the text before a change: from the result or, if the recorded patch fits it, the known text."""
     if original is not None:
         return restore_file_form(original, known)
     is_stale = known is not None and hunks and apply_hunks(_expand_tabs(known.text), hunks) is None
@@ -141,7 +141,7 @@ def _creates_file(replacements: list[Replacement], before: FileContent | None, a
 
 
 def _list_replacements(fields: Json) -> list[Replacement]:
-    """List the replaced strings of a result or an input."""
+    """List the replaced strings in a result or an input."""
     edits = fields.get("edits")
     found = [_read_replacement(item) for item in (edits if isinstance(edits, list) else [fields])]
     return [item for item in found if item is not None]
@@ -159,7 +159,7 @@ def _read_replacement(item: Any) -> Replacement | None:
 
 
 def _apply_replacements(text: str, replacements: Iterable[Replacement]) -> str | None:
-    """Replace strings in a text as the client does; None if one of them is missing."""
+    """Replace strings as the client does; return None if one of them is missing."""
     has_changed = False
     for old, new, everywhere in replacements:
         if not old or old not in text:
@@ -172,14 +172,14 @@ def _apply_replacements(text: str, replacements: Iterable[Replacement]) -> str |
 
 
 def _choose_text_after(text: str | None, patched: str | None) -> str | None:
-    """Choose the text after an edit from the replaced strings and from the patch, either of which may not fit."""
+    """Choose the text after an edit from the results of the replacements and the patch, either of which may not fit."""
     if text is None or patched is None:
         return patched if text is None else text
     return text if _expand_tabs(text) == _expand_tabs(patched) else patched
 
 
 def _build_patch_change(hunks: tuple[Hunk, ...], replacements: list[Replacement]) -> FileChange:
-    """Build the change to an unknown file from its recorded patch."""
+    """Build the change to a file of unknown content from its recorded patch."""
     tabbed = {_expand_tabs(line): line for item in replacements for line in f"{item.old}\n{item.new}".split("\n")}
     if all(spaced == line for spaced, line in tabbed.items()):
         return FileChange(None, None, hunks, "patch")
@@ -193,7 +193,7 @@ def _restore_tabs(line: str, tabbed: dict[str, str]) -> str:
 
 
 def _expand_tabs(text: str) -> str:
-    """Convert leading tabs as the client's patch does."""
+    """Convert leading tabs as in the client's patches."""
     return _LEADING_TABS.sub(lambda tabs: "  " * len(tabs[0]), text)
 
 

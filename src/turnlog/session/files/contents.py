@@ -1,7 +1,7 @@
-"""The content of a file: its text, and the form of the text in the file.
+"""The content of a file: its text, and the form that the text has in the file.
 
-The client shows and records text with `\\n` line ends and often without a byte order mark, whatever the file has. So
-text and form are separate: the form found in a copy of the file applies to the later text.
+The client shows and records text with `\\n` line ends and often without a byte order mark, whatever the file contains.
+Therefore, text and form are separate: the form found in a copy of the file applies to later text.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class FileContent(NamedTuple):
 
     @property
     def file_text(self) -> str:
-        """The text with the line ends and byte order mark of the file."""
+        """The text with the line ends and byte order mark that the file has."""
         text = self.text.replace("\n", "\r\n") if self.form.crlf else self.text
         return _BYTE_ORDER_MARK + text if self.form.mark else text
 
@@ -44,7 +44,7 @@ class FileContent(NamedTuple):
 
 
 def to_file_content(text: str) -> FileContent:
-    """Separate a text from its form."""
+    """Separate text from its form."""
     mark = text.startswith(_BYTE_ORDER_MARK)
     text = text.removeprefix(_BYTE_ORDER_MARK)
     crlf = "\r\n" in text and text.count("\r\n") == text.count("\n")
@@ -52,7 +52,7 @@ def to_file_content(text: str) -> FileContent:
 
 
 def decode_file_content(data: bytes) -> FileContent | None:
-    """Decode a file; None if it is not text that encodes to the same bytes again."""
+    """Decode a file; return None if it is not text that can be encoded to the same bytes again."""
     encoding = _UTF16 if data.startswith(codecs.BOM_UTF16_LE) else "utf-8"
     try:
         content = to_file_content(data.decode(encoding))
@@ -62,7 +62,7 @@ def decode_file_content(data: bytes) -> FileContent | None:
 
 
 def restore_file_form(text: str, like: FileContent | None) -> FileContent:
-    """Give recorded text the last known form of the file."""
+    """Give recorded text the latest known form of the file."""
     content = to_file_content(text)
     if like is None:
         return content
@@ -72,7 +72,7 @@ def restore_file_form(text: str, like: FileContent | None) -> FileContent:
 
 
 def encode_file_text(text: str, encoding: str = "utf-8") -> bytes:
-    """Encode a text; a lone surrogate becomes U+FFFD, as in the client."""
+    """Encode text; a lone surrogate becomes U+FFFD, as in the client."""
     try:
         return text.encode(encoding)
     except UnicodeEncodeError:
@@ -80,10 +80,10 @@ def encode_file_text(text: str, encoding: str = "utf-8") -> bytes:
 
 
 def is_damaged_text(text: str) -> bool:
-    """Return whether text seems to contain bytes that the client could not decode."""
+    """Return whether the text seems to come from bytes that the client could not decode."""
     return "\ufffd" in text or "\0" in text
 
 
 def strip_file_form(text: str) -> str:
-    """Remove what the client may omit when it shows a file."""
+    """Remove everything that the client may omit when it shows a file."""
     return text.removeprefix(_BYTE_ORDER_MARK).replace("\r", "")

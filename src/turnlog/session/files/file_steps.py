@@ -1,7 +1,7 @@
 """Follows a session's files step by step: what each touch and each copy reveals about a file's content.
 
-One chronological walk tracks the known content of every file. Later information corrects it: the file that an edit
-found, a copy, another read. An unrecorded change by a command or a person is only detected then.
+One chronological walk tracks the known content of every file. Later information corrects it: the file as an edit found
+it, a copy, or another read. A change by a command or a person that was not recorded is detected only then.
 """
 
 from __future__ import annotations
@@ -85,12 +85,12 @@ class FileStep(Struct):
 
     @property
     def changes_file(self) -> bool:
-        """Whether it changes the file."""
+        """Whether the step changes the file."""
         return self.action in ("write", "edit", "change")
 
 
 def list_file_steps(session: Session, wanted: Callable[[str], bool] = bool) -> Iterator[FileStep]:
-    """Yield what a session reveals about the files whose path is wanted, in chronological order."""
+    """Yield what a session reveals about the files whose paths are wanted, in chronological order."""
     events: list[Touch | FileBackup] = [item for item in list_file_backups(session) if wanted(item.path)]
     events += [item for item in list_touches(session) if item.outcome == "done" and wanted(item.path)]
     known_files = _KnownFiles()
@@ -110,7 +110,7 @@ class _KnownFiles:
         """Files of unknown encoding."""
 
     def add_backup(self, copy: FileBackup) -> FileStep:
-        """Build the step for a copy that the client took."""
+        """Build the step for a copy that the client made."""
         step = FileStep(copy.path, "copy", COPY_SOURCE, copy.place, copy.time, copy.turn)
         if copy.name is None:
             step.absent, step.sure = True, "exact"
@@ -195,7 +195,7 @@ class _KnownFiles:
         self._learn_content(step.path, change.after)
 
     def _note_odd_text(self, step: FileStep, text: str) -> None:
-        """Mark a step whose text is incomplete."""
+        """Mark a step as having incomplete text."""
         step.sure, step.note = "partial", DAMAGED_NOTE
         if "\0" in text:  # most likely UTF-16 decoded as UTF-8
             self._strange.add(step.path)

@@ -1,6 +1,6 @@
-"""Differences between two texts as hunks of a unified diff, recorded by the client or computed here.
+"""Differences between two versions of a text as hunks of a unified diff, recorded by the client or computed here.
 
-Only `\\n` ends a line: texts contain form feeds and other characters at which Python would split.
+Only `\\n` ends a line: text can contain form feeds and other characters at which Python would split lines.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _MAX_LINE_NUMBER = 1 << 40
 
 
 class Hunk(NamedTuple):
-    """A section where two texts differ."""
+    """A section in which two versions of a text differ."""
 
     old_start: int
     """The first line, starting at 1; without lines, the line before the place."""
@@ -28,12 +28,12 @@ class Hunk(NamedTuple):
 
     @property
     def old_count(self) -> int:
-        """The number of its lines in the old text."""
+        """The number of the hunk's lines in the old text."""
         return sum(line[0] in " -" for line in self.lines)
 
     @property
     def new_count(self) -> int:
-        """The number of its lines in the new text."""
+        """The number of the hunk's lines in the new text."""
         return sum(line[0] in " +" for line in self.lines)
 
     @property
@@ -76,7 +76,7 @@ def _to_line_number(value: object) -> int:
 
 
 def apply_hunks(text: str, hunks: Iterable[Hunk]) -> str | None:
-    """Apply hunks to a text; None if they don't fit."""
+    """Apply hunks to the text; return None if they don't fit."""
     lines = split_text_lines(text)
     output: list[str] = []
     at = 0
@@ -92,7 +92,7 @@ def apply_hunks(text: str, hunks: Iterable[Hunk]) -> str | None:
 
 
 def _split_sides(hunk: Hunk) -> tuple[list[str], list[str]]:
-    """Return the old and the new lines of a hunk."""
+    """Return the old lines and the new lines of a hunk."""
     old: list[str] = []
     new: list[str] = []
     for line, after in zip(hunk.lines, (*hunk.lines[1:], ""), strict=True):
@@ -108,14 +108,14 @@ def _split_sides(hunk: Hunk) -> tuple[list[str], list[str]]:
 
 
 def split_text_lines(text: str) -> list[str]:
-    """Split a text into lines with their ends; the last one may have none."""
+    """Split text into lines with their line ends; the last line may have none."""
     lines = [line + "\n" for line in text.split("\n")]
     last = lines.pop()[:-1]
     return [*lines, last] if last else lines
 
 
 def compare_texts(before: str, after: str) -> tuple[Hunk, ...]:
-    """Compute the hunks that turn one text into another."""
+    """Compute the hunks that turn one text into the other."""
     old, new = split_text_lines(before), split_text_lines(after)
     head = _count_common_lines(old, new)
     tail = _count_common_lines(old[head:][::-1], new[head:][::-1])
@@ -139,7 +139,7 @@ def build_hunks(
 
 
 def _count_common_lines(old: list[str], new: list[str]) -> int:
-    """Count the lines that two lists have in common at their start."""
+    """Count the lines that two lists have in common at the start."""
     return next((at for at, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
 
 
@@ -152,7 +152,7 @@ def _find_changes(old: list[str], new: list[str], head: int, tail: int) -> list[
 
 
 def _group_changes(changes: Iterable[ChangedLines], context: int) -> Iterator[list[ChangedLines]]:
-    """Group changes that are close enough to share their context."""
+    """Group changes that are close enough to share context lines."""
     group: list[ChangedLines] = []
     for change in changes:
         if group and change.old - group[-1].old_end > 2 * context:
@@ -189,7 +189,7 @@ def _sign_lines(sign: str, lines: list[str]) -> Iterator[str]:
 
 
 def format_unified_diff(path: str, hunks: Iterable[Hunk], *, created: bool = False) -> Iterator[str]:
-    """Yield the lines of a unified diff of one file, as `patch` and `git apply` accept it."""
+    """Yield the lines of a unified diff of one file, in the form that `patch` and `git apply` accept."""
     yield "--- /dev/null" if created else f"--- {_quote_path('a/' + path)}"
     yield f"+++ {_quote_path('b/' + path)}"
     for hunk in hunks:
@@ -198,7 +198,7 @@ def format_unified_diff(path: str, hunks: Iterable[Hunk], *, created: bool = Fal
 
 
 def _quote_path(path: str) -> str:
-    """Write a path as git does in a diff: one that could be misread is quoted."""
+    """Write a path as git does in a diff: quoted if it could be misread."""
     if path.isprintable() and not set(path) & {'"', "\\"}:
         return path + "\t" * (" " in path)  # without the tab, the name would end at the space
     data = path.encode("utf-8", "surrogatepass")

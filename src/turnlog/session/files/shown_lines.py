@@ -15,7 +15,7 @@ _MAX_READ_LINES = 2000
 
 
 class ShownLines(NamedTuple):
-    """A range of lines of a file."""
+    """A range of lines in a file."""
 
     text: str
     first: int
@@ -30,7 +30,7 @@ class ShownLines(NamedTuple):
 
 
 def parse_read_call(detail: CallDetail) -> ShownLines | None:
-    """Parse what a Read call showed; None if it was not text."""
+    """Parse what a Read call showed; return None if it was not text."""
     if isinstance(detail.structured, dict):
         return parse_shown_file(detail.structured)
     limited = isinstance(detail.input, dict) and not {"offset", "limit"}.isdisjoint(detail.input)
@@ -38,7 +38,7 @@ def parse_read_call(detail: CallDetail) -> ShownLines | None:
 
 
 def parse_shown_file(result: Any, *, truncated: bool = False) -> ShownLines | None:
-    """Parse the part of a file in a structured result from Read, or in the content of an attachment."""
+    """Parse the part of a file that is in a structured result from Read or in the content of an attachment."""
     file = result.get("file") if isinstance(result, dict) and result.get("type") == "text" else None
     if not isinstance(file, dict) or not isinstance(text := file.get("content"), str):
         return None
@@ -54,7 +54,7 @@ def _to_number(value: object) -> int | None:
 
 
 def _parse_numbered_lines(text: str, *, limited: bool) -> ShownLines | None:
-    """Parse numbered lines as the model sees them, without what the client added after them."""
+    """Parse numbered lines as shown to the model, without anything that the client added after them."""
     lines: list[str] = []
     first = 1
     for line in text.split("\n"):

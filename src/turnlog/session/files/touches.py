@@ -1,6 +1,6 @@
-"""Every time a session touched a file (by a call, an attachment, or a command that changed it), in order of time.
+"""Every time a session touched a file (by a call, an attachment, or a command that changed it), in chronological order.
 
-Sub-agents are included: their touches belong to the turn that started them. Each call id counts once.
+Sub-agents are included: their touches belong to the turn that started them. Each call id is counted once.
 """
 
 from __future__ import annotations
@@ -69,12 +69,12 @@ class Touch(Struct):
 
     @property
     def time(self) -> str | None:
-        """When it took effect, according to the entry."""
+        """When the touch took effect, according to the entry."""
         return self.entry.timestamp
 
 
 def list_touches(session: Session) -> list[Touch]:
-    """List all touches of a session and its sub-agents, in order of time."""
+    """List all touches by a session and its sub-agents, in chronological order."""
     seen: set[str] = set()
     found = list(_list_own_touches(session, seen))
     for touch in found:
@@ -98,7 +98,7 @@ class AgentTurns:
         self._calls = {call.id: call for call in session.calls}
 
     def find_turn(self, agent: SubAgent) -> Turn | None:
-        """Return the turn; None if no known call started it."""
+        """Return the turn; None if the sub-agent was not started by a known call."""
         for _ in range(_MAX_AGENT_DEPTH):
             if call := self._calls.get(agent.call_id or ""):
                 return self._session.find_turn(call.line)
@@ -110,7 +110,7 @@ class AgentTurns:
 
 
 def find_turn_at(session: Session, time: float) -> Turn | None:
-    """Return the turn that was running at a time: the last one that had started."""
+    """Return the turn that was running at a given time, which is the latest one that had started."""
     started = [
         turn
         for turn in session.turns
@@ -120,7 +120,7 @@ def find_turn_at(session: Session, time: float) -> Turn | None:
 
 
 def _list_own_touches(session: Session, seen: set[str]) -> Iterator[Touch]:
-    """Yield the touches in one file, each with its time."""
+    """Yield the touches in one session file, each with its time."""
     found = [*_list_call_touches(session, seen), *_list_attachment_touches(session)]
     latest = 0.0
     for touch in sorted(found, key=lambda touch: touch.entry.index):
@@ -154,7 +154,7 @@ def _judge_outcome(session: Session, call: Call) -> TouchOutcome:
 
 
 def _list_command_touches(session: Session, seen: set[str]) -> Iterator[Touch]:
-    """Yield the files that commands changed, where the client observed it."""
+    """Yield the files that commands changed, if the client observed the change."""
     for call in session.calls:
         if call.name in _SHELL_TOOLS and call.result is not None and call.id not in seen:
             if b'"bashEditDiff"' not in session.file.read_raw(call.result):
@@ -165,7 +165,7 @@ def _list_command_touches(session: Session, seen: set[str]) -> Iterator[Touch]:
 
 
 def read_changed_files(body: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Map the files that a command changed to what the client recorded about each."""
+    """Map each file that a command changed to what the client recorded about it."""
     structured = body.get("toolUseResult")
     diff = structured.get("bashEditDiff") if isinstance(structured, dict) else None
     fields = diff if isinstance(diff, dict) else {}
@@ -212,12 +212,12 @@ class FileTouches(Struct):
 
     @property
     def failures(self) -> list[Touch]:
-        """Touches that failed, were denied or interrupted, or were never answered."""
+        """The touches that failed, were denied or interrupted, or were never answered."""
         return [touch for touch in self.touches if touch.outcome != "done"]
 
 
 def group_touches_by_file(touches: Iterable[Touch]) -> list[FileTouches]:
-    """Group touches by file, in order of the first one."""
+    """Group touches by file, in order of their first touch."""
     files: dict[str, FileTouches] = {}
     for touch in touches:
         files.setdefault(touch.path, FileTouches(touch.path, [])).touches.append(touch)

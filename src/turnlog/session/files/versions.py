@@ -1,7 +1,7 @@
-"""The known versions of one file in a session, and which of them existed after a turn.
+"""The known versions of one file in a session, and which of them was current after a turn.
 
-Versions contain no content, so that a file of megabytes with a thousand changes can be listed; `recreate_version` walks
-the session again and returns the bytes of one.
+Versions do not contain the content, so that a multi-megabyte file with a thousand changes can be listed;
+`recreate_version` walks through the session again and returns the bytes of one version.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MAX_LISTED_PATHS = 8
 
 
 class FileVersion(Struct):
-    """The content of a file from some moment on."""
+    """The content of a file from a certain moment on."""
 
     number: int
     """Its position among the versions of the file, starting at 1."""
@@ -52,17 +52,17 @@ class FileVersion(Struct):
 
     @property
     def is_change(self) -> bool:
-        """Whether a call, a command or a person made it, as opposed to a version that was only seen."""
+        """Whether a call, a command or a person created this version, rather than it only being seen."""
         return self.action in ("write", "edit", "change")
 
     @property
     def is_whole(self) -> bool:
-        """Whether all of the file is known, or its absence."""
+        """Whether the whole file is known, or is known to be absent."""
         return self.absent or self.sure in ("exact", "text", "rebuilt")
 
 
 class ChosenVersion(NamedTuple):
-    """A version, and whether it was already known at that point."""
+    """A version, and whether it was already known at the time."""
 
     version: FileVersion
     later: bool
@@ -76,7 +76,7 @@ def list_file_paths(session: Session) -> list[str]:
 
 
 def find_file_path(session: Session, name: str, others: Sequence[str] = ()) -> str:
-    """Find the one file that a name refers to: a path, the end of one, or a file name; `others` are other spellings."""
+    """Find the one file that a name refers to, by its path, the end of its path, or other spellings (`others`)."""
     known = list_file_paths(session)
     for wanted in (name, *others):
         if wanted in known:
@@ -94,7 +94,7 @@ def find_file_path(session: Session, name: str, others: Sequence[str] = ()) -> s
 
 
 def list_file_versions(session: Session, path: str) -> list[FileVersion]:
-    """List the versions of a file in order of time, without reads that showed nothing new."""
+    """List the versions of a file in chronological order, without reads that showed nothing new."""
     found: list[FileVersion] = []
     for version, _ in _list_all_versions(session, path):
         last = next((item for item in reversed(found) if item.is_whole or item.is_change), None)
@@ -130,7 +130,7 @@ class _VersionData(NamedTuple):
 
 
 def _list_all_versions(session: Session, path: str) -> Iterator[_VersionData]:
-    """Yield what every step reveals, with the bytes."""
+    """Yield what every step reveals, along with the bytes."""
     current: bytes | None = None
     for step in list_file_steps(session, path.__eq__):
         before = step.before.data if step.before else None
@@ -143,7 +143,7 @@ def _list_all_versions(session: Session, path: str) -> Iterator[_VersionData]:
 
 
 def _read_step_data(step: FileStep) -> bytes | None:
-    """Return the content of the file that a step reveals."""
+    """Return the file content that a step reveals."""
     if step.data is not None:
         return step.data
     if step.part is not None:
@@ -152,7 +152,7 @@ def _read_step_data(step: FileStep) -> bytes | None:
 
 
 def _build_found_version(step: FileStep, data: bytes) -> FileVersion:
-    """Build the version that an edit found."""
+    """Build the version that a write or an edit found."""
     damaged = step.before is not None and is_damaged_text(step.before.text)
     version = _build_version(step, FOUND_ACTION, "partial" if damaged else "text", data)
     version.note = DAMAGED_NOTE if damaged else None

@@ -1,6 +1,6 @@
-"""Adds what the newest client adds to a conversation when it resumes one (`turnlog messages --as-sent`).
+"""Adds what the newest client adds to a conversation when it resumes it (`turnlog messages --as-sent`).
 
-The wording is that of Claude Code 2.1.325. Whatever depends on the machine, the day or the available tools (the
+The wording is that of Claude Code 2.1.325. Anything that depends on the machine, the day or the available tools (the
 environment, the date, the list of tools) can only come from the file: the newest clients record the text that they
 rendered for an attachment.
 """
@@ -23,11 +23,11 @@ _REMINDER_START, _REMINDER_END = "<system-reminder>\n", "\n</system-reminder>"
 
 
 class AddedBlock(Json):
-    """A block that the client puts before what a person said."""
+    """A block that the client puts before a person's message."""
 
 
 def read_rendered_attachment(body: Body) -> tuple[str, list[Json]]:
-    """Return the role and blocks that an attachment was sent as, if the file records them."""
+    """Return the role and blocks with which an attachment was sent, if the file records them."""
     rendered = body.get("rendered")
     role = "system" if body.get("renderedRole") == "system" else "user"
     texts = [text for item in rendered if (text := _read_text(item))] if isinstance(rendered, list) else []
@@ -42,6 +42,6 @@ def _read_text(item: object) -> str | None:
 
 
 def make_up_result(call: Json, *, at_end: bool) -> Json:
-    """Build the result that the client invents for a call without one."""
+    """Build the result that the client makes up for a call without one."""
     text = INTERRUPTED_RESULT_TEXT if at_end else MISSING_RESULT_TEXT
     return {"type": "tool_result", "tool_use_id": call.get("id"), "content": text, "is_error": True}

@@ -30,7 +30,7 @@ class Breach(NamedTuple):
 
 
 def find_breaches(messages: list[Json]) -> list[Breach]:
-    """List what the API would reject, in message order; system messages are ignored."""
+    """List anything that the API would reject, in message order; system messages are ignored."""
     spoken = [(number, message) for number, message in enumerate(messages) if message["role"] != "system"]
     found: list[Breach] = []
     if spoken and spoken[0][1]["role"] != "user":
@@ -58,7 +58,7 @@ def _check_pair(before: Json | None, message: Json) -> Iterator[str]:
 
 
 def _check_message(message: Json) -> Iterator[str]:
-    """Yield the rules that a message breaks by itself."""
+    """Yield the rules that a single message breaks."""
     kinds = [block["type"] for block in message["content"]]
     if not kinds or any(kind == "text" and not _read_text(block) for kind, block in _pair_with_kinds(kinds, message)):
         yield "api-empty"
@@ -80,6 +80,6 @@ def _read_text(block: Json) -> str:
 
 
 def _list_ids(message: Json, kind: str) -> list[str]:
-    """List the ids of a message's calls, or of the calls that its results answer."""
+    """List the ids of the calls in a message, or of the calls that its results answer."""
     key = "id" if kind == "tool_use" else "tool_use_id"
     return [str(block.get(key)) for block in message["content"] if block["type"] == kind]

@@ -1,7 +1,7 @@
 """The conversation of a session as Messages API messages: what would be sent if a leaf were resumed now.
 
-It comes from the file alone, with thinking but without reminders, fillers or invented results; `as_sent` adds what the
-client would add. The numbers in brackets are the rules of docs/format.md, "How a session is resumed".
+The messages come from the file alone, with thinking but without reminders, fillers or made-up results; `as_sent` adds
+what the client would add. The numbers in brackets refer to the rules in docs/format.md, "How a session is resumed".
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SERVER_CALL_TYPES = ("server_tool_use", "mcp_tool_use")
 
 
 class Conversation(NamedTuple):
-    """Messages in the shape of the Messages API, and the entry that they end with."""
+    """Messages in the shape of the Messages API, and the entry with which they end."""
 
     messages: list[Json]
     leaf: Entry
@@ -32,14 +32,14 @@ class Conversation(NamedTuple):
 def build_conversation(
     file: Transcript, leaf: str | None = None, *, as_sent: bool = False, without: Container[str | None] = ()
 ) -> Conversation:
-    """Build what the newest client would send if this leaf were resumed now, `without` some kinds of attachments."""
+    """Build what the newest client would send if this leaf were resumed now, `without` certain kinds of attachments."""
     return build_thread_conversation(file, build_resume_thread(file, leaf), as_sent=as_sent, without=without)
 
 
 def build_thread_conversation(
     file: Transcript, thread: ResumeThread, *, as_sent: bool = False, without: Container[str | None] = ()
 ) -> Conversation:
-    """Build the same for a resume thread that is already known."""
+    """Build the conversation from a resume thread that is already known."""
     rows = [row for row in thread.rows if row.type != "attachment" or row.kind not in without]
     parts = [
         part for row in rows if (part := build_message_part(row, file.read_body(row), as_sent=as_sent)) and part.blocks
@@ -53,13 +53,13 @@ def build_thread_conversation(
 
 
 def _collect_ids(part: MessagePart | None, kind: str) -> set[Any]:
-    """Collect the ids of a message's calls, or of the calls that its results answer."""
+    """Collect the ids of the calls in a message, or of the calls that its results answer."""
     key = "id" if kind == "tool_use" else "tool_use_id"
     return {_get_comparable_id(block, key) for block in part.blocks if block["type"] == kind} if part else set()
 
 
 def _get_comparable_id(block: Json, key: str) -> object:
-    """Return an id as the client compares it: an object or array equals only itself."""
+    """Return an id as the client compares it: an object or array is equal only to itself."""
     value = block.get(key)
     return id(value) if isinstance(value, dict | list) else value
 
@@ -109,7 +109,7 @@ def _join_parts(parts: list[MessagePart]) -> list[MessagePart]:
 
 
 def _join_user_part(out: list[MessagePart], part: MessagePart) -> None:
-    """Add to the current user message, followed by system text [22]."""
+    """Add a part to the current user message, which precedes any system text [22]."""
     start = next((at + 1 for at in reversed(range(len(out))) if out[at].role == "assistant"), 0)
     for earlier in out[start:]:
         if earlier.role == part.role:
@@ -119,12 +119,12 @@ def _join_user_part(out: list[MessagePart], part: MessagePart) -> None:
 
 
 def _get_block_order(block: Json) -> int:
-    """Sort a user message: results first, then what the client adds."""
+    """Return the sort order within a user message: results first, then what the client adds, then the rest."""
     return 0 if block["type"] == "tool_result" else 1 if isinstance(block, AddedBlock) else 2
 
 
 def _join_assistant_part(out: list[MessagePart], part: MessagePart) -> None:
-    """Add to the message with the same id, unless a prompt comes in between [23]."""
+    """Add a part to the message with the same id, unless a prompt comes in between [23]."""
     for earlier in reversed(out):
         if earlier.role == "user" and not _collect_ids(earlier, "tool_result"):
             break
@@ -135,7 +135,7 @@ def _join_assistant_part(out: list[MessagePart], part: MessagePart) -> None:
 
 
 def extend_answer(blocks: Sequence[Json], more: Sequence[Json]) -> list[Json]:
-    """Join an answer with more of it; calls come last, unless that would make separate thoughts adjacent [24]."""
+    """Append to an answer; calls come last, unless that would make separate thoughts adjacent [24]."""
     repeated = {_get_comparable_id(block, "id") for block in more if block["type"] == "tool_use"}
     whole = [
         block for block in blocks if block["type"] != "tool_use" or _get_comparable_id(block, "id") not in repeated
@@ -160,9 +160,9 @@ def drop_open_server_calls(blocks: Sequence[Json]) -> list[Json]:
 
 
 def _drop_unpaired_results(messages: list[MessagePart], instead: str | None) -> list[MessagePart]:
-    """Drop results whose call is not in the message just before, and second results of a call.
+    """Drop results whose call is not in the preceding message, and any second result for a call.
 
-    The client sends the text `instead` if nothing else is left of a message.
+    If nothing else is left of a message, the client sends the text `instead`.
     """
     out: list[MessagePart] = []
     calls: set[Any] = set()
@@ -191,7 +191,7 @@ def _keep_first_results(blocks: list[Json], calls: set[Any]) -> list[Json]:
 
 
 def _complete_messages(messages: list[MessagePart]) -> list[MessagePart]:
-    """Add invented results for open calls, and an answer if the session ends without one."""
+    """Add made-up results for open calls, and an answer if the session ends without one."""
     out: list[MessagePart] = []
     for number, part in enumerate(messages):
         following = messages[number + 1] if number + 1 < len(messages) else None

@@ -1,7 +1,7 @@
 """The frames that the newest client puts around messages that are not a person's prompt.
 
-The client wraps what arrived while the model was working, and what a background task or a schedule started, in text
-that says who it is from. The wording is what Claude Code 2.1.325 sends for each origin.
+If a message arrived while the model was working, or was started by a background task or a schedule, the client wraps it
+in text that states who it is from. The wording is what Claude Code 2.1.325 sends for each origin.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ _ANSWER_TEXTS = {
 
 
 def frame_entry(blocks: list[Json], body: Body) -> list[Json]:
-    """Return the blocks of a user entry as they are sent: framed if a task or a schedule started it."""
+    """Return the blocks of a user entry as they are sent: framed if a task or a schedule started the entry."""
     origin = _read_origin(body)
     if origin.get("kind") != "task-notification":
         return blocks
@@ -116,7 +116,7 @@ def frame_entry(blocks: list[Json], body: Body) -> list[Json]:
 
 
 def frame_queued(blocks: list[Json], attachment: Body) -> list[Json]:
-    """Return the blocks of a `queued_command` as they are sent: its text joined, in the frame for its origin."""
+    """Return the blocks of a `queued_command` as they are sent: their text is joined and framed by origin."""
     texts = [block["text"] for block in blocks if block["type"] == "text"]
     if not texts:
         return blocks
@@ -130,7 +130,7 @@ def frame_queued(blocks: list[Json], attachment: Body) -> list[Json]:
 
 
 def is_human_turn(attachment: Body) -> bool:
-    """Return whether a person's own text is sent as such, and not as a reminder."""
+    """Return whether a person's own text is sent unchanged rather than as a reminder."""
     return bool(attachment.get("humanTurn")) and _read_origin(attachment).get("kind") == "human"
 
 
@@ -190,7 +190,7 @@ def _is_scheduled(origin: Body) -> bool:
 
 
 def _read_origin(source: Body) -> Body:
-    """Return the origin of an entry or attachment; a queued notification of older clients has only its mode."""
+    """Return an entry's or attachment's origin; queued notifications from older clients have only a mode."""
     origin = source.get("origin")
     if isinstance(origin, dict):
         return origin

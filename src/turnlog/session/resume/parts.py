@@ -1,6 +1,6 @@
-"""The part of the conversation that each row of a resumed session contributes.
+"""The part that each row of a resumed session contributes to the conversation.
 
-The numbers in brackets are the rules of docs/format.md, "How a session is resumed".
+The numbers in brackets refer to the rules in docs/format.md, "How a session is resumed".
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class MessagePart(NamedTuple):
 
 
 def build_message_part(row: Entry, body: Body, *, as_sent: bool) -> MessagePart | None:
-    """Build the part of a row, or None if it contributes nothing [18-20]."""
+    """Build the part that a row contributes, or None if it contributes nothing [18-20]."""
     if row.type == "attachment":
         return _build_attachment_part(body, as_sent)
     if row.type == "system":
@@ -55,7 +55,7 @@ def build_message_part(row: Entry, body: Body, *, as_sent: bool) -> MessagePart 
 
 
 def _build_attachment_part(body: Body, as_sent: bool) -> MessagePart | None:
-    """Build the part of a prompt or notification that arrived while the model worked; others are reminders [19]."""
+    """Build the part for a prompt or notification that arrived mid-turn; other attachments are reminders [19]."""
     attachment = body.get("attachment")
     if not isinstance(attachment, dict):
         return None
@@ -73,7 +73,7 @@ def _to_text_blocks(content: object) -> list[Json]:
 
 
 def _to_blocks(content: object) -> list[Json]:
-    """List the content blocks, without empty or blank text [20]."""
+    """List the content blocks, without empty or blank text blocks [20]."""
     if not isinstance(content, list):
         return _to_text_blocks(content)
     blocks = [
@@ -83,7 +83,7 @@ def _to_blocks(content: object) -> list[Json]:
 
 
 def _to_client_result(block: Json) -> Json:
-    """Return a result as the newest client sends it: for an error only the joined text, unknown blocks as JSON."""
+    """Return a result as the newest client sends it: an error has only the joined text; unknown content is JSON."""
     content = block.get("content")
     if block["type"] != "tool_result" or content is None or isinstance(content, str):
         return block
@@ -114,7 +114,7 @@ def _to_client_call(block: Json) -> Json:
 
 
 def to_client_json(value: Any, depth: int = 0) -> Any:
-    """Return a JSON value as the client re-encodes it: numbers are doubles, lone surrogates become U+FFFD."""
+    """Return a JSON value as the client re-encodes it: numbers become doubles, and lone surrogates U+FFFD."""
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if not isinstance(value, dict | list):

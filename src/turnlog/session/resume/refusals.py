@@ -1,4 +1,4 @@
-"""Finds what the Messages API rejects in a block: thinking without a signature, unreadable images, bad tool names."""
+"""Finds blocks that the Messages API rejects: thinking without a signature, unreadable images, invalid tool names."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ THINKING_TYPES = ("thinking", "redacted_thinking")
 
 
 def find_thinking_fault(block: Json) -> str | None:
-    """Return what is wrong with a thinking block. The newest models leave its text empty, but never its signature."""
+    """Return what is wrong with a thinking block. The newest models leave its text empty but never its signature."""
     if block.get("type") == "redacted_thinking":
         data = block.get("data")
         return None if isinstance(data, str) and data else "redacted thinking without its data"

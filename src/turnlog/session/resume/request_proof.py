@@ -1,8 +1,8 @@
 """Verifies the reconstruction against the file itself: the newest clients record a hash of every message they send.
 
-An `api-request` entry lists the messages of a request by hash: it keeps the first ones of an earlier request (`base`,
-`keep`) and adds its `tail`. A message that can't be assembled from other entries follows as an `api-request-blob`. So
-each hash of a tail must belong to our reconstruction or to a blob.
+An `api-request` entry lists the messages in a request by hash: it keeps the first messages of an earlier request
+(`base`, `keep`) and adds its own `tail`. A message that can't be assembled from other entries follows as an
+`api-request-blob`. Therefore, each hash in a tail must belong to our reconstruction or to a blob.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from turnlog.session.resume.parts import to_client_json
 
 
 class RequestProof(NamedTuple):
-    """The outcome of looking up the recorded messages of a session's requests."""
+    """The result of looking up the messages recorded for a session's requests."""
 
     requests: int
     rebuilt: int
@@ -47,7 +47,7 @@ class RequestProof(NamedTuple):
 
 
 def prove_requests(file: Transcript, messages: list[Message], calls: list[Call]) -> RequestProof:
-    """Look up every recorded message of a session's requests in the reconstruction."""
+    """Look up every message recorded for a session's requests in the reconstruction."""
     known = {hash_message(message) for message in _rebuild_messages(file, messages, calls)}
     blobs = dict(_list_blobs(file))
     requests = [file.read_body(entry) for entry in file.entries if entry.type == "api-request"]
@@ -66,7 +66,7 @@ def prove_requests(file: Transcript, messages: list[Message], calls: list[Call])
 
 
 def _list_blobs(file: Transcript) -> Iterator[tuple[str, bool]]:
-    """Yield the hashes of messages recorded in full, and whether their text still matches."""
+    """Yield the hash of each message that is recorded in full, and whether its text still matches."""
     for entry in file.entries:
         if entry.type == "api-request-blob":
             body = file.read_body(entry)
@@ -80,7 +80,7 @@ def _list_tail_hashes(request: dict[str, Any]) -> list[str]:
 
 
 def _rebuild_messages(file: Transcript, messages: list[Message], calls: list[Call]) -> Iterator[dict[str, Any]]:
-    """Yield the messages as they were sent: answers, prompts, and the results of each answer as they arrived."""
+    """Yield the messages as they were sent: answers, prompts, and the results for each answer as they arrived."""
     for message in messages:
         yield {"role": "assistant", "content": read_message_content(file, message)}
     with suppress(Refused):  # adjacent user entries form one message, such as an image and its origin

@@ -1,7 +1,7 @@
 """Where the newest client continues when it resumes a session: the leaf, and the rows that lead to it.
 
-It follows Claude Code 2.1.325 (docs/format.md, "How a session is resumed") and is tested against recordings of the real
-client (docs/interop.md). Other views in the package show more than the client would resume.
+The rules are those of Claude Code 2.1.325 (docs/format.md, "How a session is resumed") and are tested against
+recordings of the real client (docs/interop.md). Other views in the package show more than the client would resume.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ NO_CONVERSATION_TEXT = "the client finds no conversation in it: "
 
 
 class ResumeThread(NamedTuple):
-    """The rows of a resumed session and the leaf they end with."""
+    """The rows of a resumed session and the leaf with which they end."""
 
     leaf: Entry
     rows: list[Entry]
 
 
 def build_resume_thread(file: Transcript, leaf: str | None = None) -> ResumeThread:
-    """List the rows that the client would resume, from the first to the leaf, including those beside the chain."""
+    """List the rows that the client would resume, from the first to the leaf, including those outside the chain."""
     rows = ResumeRows(file)
     end = find_current_leaf(rows) if leaf is None else _find_given_leaf(rows, leaf)
     chain = add_side_rows(rows, rows.build_chain(end.uuid))
@@ -51,7 +51,7 @@ def _find_given_leaf(rows: ResumeRows, uuid: str) -> Entry:
 
 
 def find_current_leaf(rows: ResumeRows) -> Entry:
-    """Return the row where the client continues; raise Refused if there is none [4]."""
+    """Return the row from which the client continues; raise Refused if there is none [4]."""
     leaf = _find_named_leaf(rows) or _find_last_leaf(rows)
     if leaf is None or leaf.is_sidechain:
         raise Refused(NO_CONVERSATION_TEXT + "no entry outside sidechains to continue from")
@@ -68,7 +68,7 @@ def _list_spoken_rows(rows: ResumeRows, leaf: Entry) -> Iterator[Entry]:
 
 
 def _find_named_leaf(rows: ResumeRows) -> Entry | None:
-    """Find the row named by the last `last-prompt` entry since a compaction, or the last later row below it [11]."""
+    """Find the row named by the last `last-prompt` since a compaction, or the last later row below it [11]."""
     since = max((row.index for row in rows.rows.values() if is_boundary(row)), default=-1)
     later = rows.file.entries[since + 1 :]
     prompts = (entry for entry in reversed(later) if entry.type == "last-prompt" and not entry.is_lost)
@@ -89,7 +89,7 @@ def _list_same_message(rows: ResumeRows, row: Entry) -> list[RowKey]:
 
 
 def _find_last_leaf(rows: ResumeRows) -> Entry | None:
-    """Find the last row at or below a conversation or, if it has children, the newest row without any [12]."""
+    """Find the last row in or below the conversation or, if it has children, the newest row without any [12]."""
     main = [rows.rows[key] for key in rows.up if not rows.rows[key].is_sidechain]
     talk = rows.find_descendants(row.uuid for row in main if row.type in ("user", "assistant"))
     last = next((row for row in reversed(main) if row.uuid in talk), main[-1] if main else None)

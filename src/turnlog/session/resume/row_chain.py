@@ -1,4 +1,4 @@
-"""Restores the rows beside the chain of a resumed session: parallel calls, their results, and notes.
+"""Restores the rows outside the chain of a resumed session: parallel calls, their results, and notes.
 
 A chain of parents passes through only one of several parallel results. The client restores the other rows of the same
 messages, the results of their calls, and side branches that contain only notes (docs/format.md, rules 16 and 17).
@@ -14,7 +14,7 @@ from turnlog.session.resume.rows import ResumeRows, RowKey
 
 
 def add_side_rows(rows: ResumeRows, chain: list[Entry]) -> list[Entry]:
-    """Return the chain with all rows that belong to its messages."""
+    """Return the chain together with all rows that belong to its messages."""
     row_chain = RowChain(rows, chain)
     for row in row_chain.find_missing_parts():
         row_chain.insert_row(row, row_chain.find_message_id(row))
@@ -67,7 +67,7 @@ class RowChain:
         return [row for row in rest if self.find_message_id(row) in self._groups]
 
     def insert_row(self, row: Entry, identity: str | None) -> None:
-        """Insert a row after the last row of its group that is earlier in the file, or else after the first."""
+        """Insert a row after the last row in its group that is earlier in the file or, if none is, after the first."""
         group, place = self._groups[identity or ""], self._all.place
         earlier = 1
         while earlier < len(group) and place[group[earlier].uuid] < place[row.uuid]:
@@ -77,7 +77,7 @@ class RowChain:
         self._next[row.uuid], self._next[before.uuid] = self._next[before.uuid], row
 
     def find_notes(self) -> list[tuple[Entry, str]]:
-        """List side branches below calls and results that contain only notes, with the message they belong to [17]."""
+        """List side branches below calls and results that contain only notes, with the message of each [17]."""
         found = []
         for row, identity in self._list_anchors():
             for key in self._all.children.get(row.uuid, []):

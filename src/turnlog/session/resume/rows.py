@@ -1,6 +1,6 @@
-"""The graph rows of a file as the newest client loads them on resuming: one per uuid, linked upwards.
+"""A file's graph rows as the newest client loads them when it resumes: one per uuid, linked upwards.
 
-It follows Claude Code 2.1.325 rule by rule; the numbers in brackets are those of docs/format.md, "How a session is
+The code follows Claude Code 2.1.325 rule by rule; the numbers in brackets refer to docs/format.md, "How a session is
 resumed".
 """
 
@@ -57,7 +57,7 @@ class ResumeRows:
         return found
 
     def find_descendants(self, keys: Iterable[RowKey]) -> set[RowKey]:
-        """Return these rows and all their descendants."""
+        """Return the given rows and all their descendants."""
         found: set[RowKey] = set()
         todo = list(keys)
         while todo:
@@ -68,7 +68,7 @@ class ResumeRows:
         return found
 
     def build_chain(self, key: RowKey) -> list[Entry]:
-        """List the rows from the top down to one; the chain starts after a compaction [6]."""
+        """List the rows from the top down to the given one; the chain starts after a compaction [6]."""
         rows = []
         for above in self._walk_up(key):
             row = self.rows[above]
@@ -84,7 +84,7 @@ class ResumeRows:
         )
 
     def _walk_up(self, key: RowKey) -> Iterator[RowKey]:
-        """Yield a row, its parent and so on; a cycle ends at the first repeated row [14]."""
+        """Yield a row, then its parent and so on; a cycle ends at the first repeated row [14]."""
         seen: set[RowKey] = set()
         while key in self.up and key not in seen:
             yield key
@@ -109,7 +109,7 @@ class ResumeRows:
         return None
 
     def _apply_compaction(self) -> None:
-        """Move the rows that the last compaction preserved after its anchor, and drop the rest before it [6-9]."""
+        """Move the rows that the last compaction preserved after its anchor, and drop the others before it [6-9]."""
         boundary = next((row for row in reversed(self.rows.values()) if is_boundary(row)), None)
         if boundary is None:
             return
@@ -145,13 +145,13 @@ class ResumeRows:
 
     @cached_property
     def _rows_by_time(self) -> list[tuple[float, int, RowKey]]:
-        """The rows that others may be attached to, oldest first; equal times are in reverse file order."""
+        """The rows to which others may be attached, oldest first; those with equal times are in reverse file order."""
         real = ((key, row) for key, row in self.rows.items() if key in self.up and not row.is_sidechain)
         timed = [(time, -self.place[key], key) for key, row in real if (time := self.read_time_ms(row)) is not None]
         return sorted(timed, key=lambda item: item[:2])
 
     def _find_nearest(self, row: Entry, seen: set[RowKey]) -> RowKey:
-        """Find the row that an orphaned row is attached to: the newest one, at most a few seconds older [15]."""
+        """Find the row to which an orphaned row is attached: the newest that is at most a few seconds older [15]."""
         own = self.read_time_ms(row)
         if own is None:
             return None

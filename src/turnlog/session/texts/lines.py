@@ -1,7 +1,8 @@
-"""The lines of a session file with their text, for code that reads everything once and keeps little.
+"""The lines of a session file with their text, for code that reads everything once and keeps little of it.
 
-An `Entry` has no text, and a body has everything. A `TextLine` is in between: what an index needs from a user or
-assistant entry, decoded in one step. For other entries it has the envelope; their body is decoded on demand.
+An `Entry` has no text, whereas a body has everything. A `TextLine` is in between: it has what an index needs from a
+user or assistant entry, decoded in one step. For other entries, it has only the envelope; their bodies are decoded on
+demand.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ class TextLine(Struct, gc=False, rename="camel"):
 
     @property
     def asides(self) -> list[Any]:
-        """Fields outside the message that may contain text; empty if none does."""
+        """Fields outside the message that may contain text; empty if there are none."""
         if self.todos or self.plan_content or self.user_feedback or self.mcp_meta or self.error_details:
             return [self.todos, self.plan_content, self.user_feedback, self.mcp_meta, self.error_details]
         return []
@@ -103,7 +104,7 @@ _decode_line = msgspec.json.Decoder(TextLine).decode
 
 
 def read_text_lines(raw: Iterable[bytes], offset: int = 0) -> Iterator[PlacedLine | None]:
-    """Yield the entries on some lines of a file, and None for each line or part that should be an entry but is not."""
+    """Yield the entries in the given lines, and None for each line or part that should be an entry but is not."""
     for line in raw:
         try:
             decoded = _decode_line(line)
@@ -124,7 +125,7 @@ def read_text_lines(raw: Iterable[bytes], offset: int = 0) -> Iterator[PlacedLin
 
 
 def replace_lone_surrogates(value: Any) -> Any:
-    """Replace lone surrogates in the strings of a JSON value with U+FFFD, so that they can be encoded."""
+    """Replace lone surrogates in the strings of a JSON value with U+FFFD so that they can be encoded."""
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, dict):

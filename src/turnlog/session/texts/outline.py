@@ -1,6 +1,6 @@
 """The topic and facts of a session file, folded line by line.
 
-Folding a tail onto an earlier outline gives the same result as folding the whole file.
+Folding the rest of a file into an earlier outline gives the same result as folding the whole file.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class TranscriptOutline(SessionTitles):
             self._take_note(placed)
 
     def find_move(self, line: TextLine) -> str | None:
-        """Return the folder or branch that the work moved to, if it changed."""
+        """Return the folder or branch to which the work moved, if it changed."""
         if line.cwd == self.last_cwd and line.git_branch == self.git_branch:
             return None
         pairs = (line.cwd, self.last_cwd), (line.git_branch, self.git_branch)

@@ -1,8 +1,8 @@
-"""The searchable texts of an entry, by kind.
+"""The searchable text of an entry, by kind.
 
 Everything that a person, the model or a tool wrote is included. Ids, hashes, signatures and encoded files (images) are
-not, nor is text that the same entry repeats: the client stores a tool's result twice, as the model saw it and in its
-own structure (`toolUseResult`).
+excluded, and so is text that the same entry repeats: the client stores a tool's result twice, once as the model saw it
+and once in its own structure (`toolUseResult`).
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ _MAX_RULER_LETTERS = 6
 
 
 class ShownEarlier(NamedTuple):
-    """What earlier entries of a transcript have shown; results repeat much of it."""
+    """What earlier entries in a transcript have shown, much of which is repeated in results."""
 
     calls: Container[str] = ()
     """The ids of earlier calls."""
@@ -85,7 +85,7 @@ class ShownEarlier(NamedTuple):
 
 
 class SearchText(Struct, gc=False):
-    """One text of an entry."""
+    """One piece of text from an entry."""
 
     kind: str
     """One of TEXT_KINDS."""
@@ -106,7 +106,7 @@ _NOTHING_SHOWN = ShownEarlier()
 
 
 def list_search_texts(placed: PlacedLine, familiar: ShownEarlier = _NOTHING_SHOWN) -> list[SearchText]:
-    """List the texts of an entry, without those that its structured result repeats from earlier entries."""
+    """List the text in an entry, without what its structured result repeats from earlier entries."""
     line = placed.line
     kind, message = line.type, line.message
     if message is None or kind not in ("user", "assistant"):
@@ -149,7 +149,7 @@ def _build_text(line: TextLine, text: str) -> SearchText:
 
 
 def _assign_to_peer(found: list[SearchText]) -> None:
-    """Turn prompts into `peer` texts: text after another agent's message in the same entry is not a person's."""
+    """Change prompts to `peer`: text after another agent's message in the same entry is not a person's."""
     for text in found:
         if text.kind == "prompt":
             text.kind = "peer"
@@ -160,7 +160,7 @@ def _classify_speaker(speaker: str) -> str:
 
 
 def _read_block_text(line: TextLine, block: LineBlock) -> SearchText | None:
-    """Return the text of a block; None if the block needs a full decode."""
+    """Return the text of a block; None if the block must be decoded in full."""
     if block.type == "text" and block.text is not None:
         return _build_text(
             line, "\n".join([block.text, *list_readable_strings(block.citations)]) if block.citations else block.text
@@ -180,7 +180,7 @@ def _read_block_text(line: TextLine, block: LineBlock) -> SearchText | None:
 
 
 def _list_unusual_texts(line: TextLine, body: Body) -> Iterator[SearchText]:
-    """Yield the texts of blocks other than the usual ones."""
+    """Yield the text of blocks other than the usual ones."""
     message = body.get("message")
     content = message.get("content") if isinstance(message, dict) else None
     for block in content if isinstance(content, list) else []:
@@ -218,7 +218,7 @@ def _list_document_texts(block: Body) -> Iterator[str]:
 
 
 def _replace_numbered_text(result: Body, texts: list[SearchText]) -> None:
-    """Replace the numbered lines of a file with its plain text, so that phrases can span line ends."""
+    """Replace the numbered lines of a file with its plain text so that phrases can span line ends."""
     read = result["file"]
     content = read.get("content") if isinstance(read, dict) else None
     if not texts or not isinstance(read, dict) or not isinstance(content, str):
@@ -230,7 +230,7 @@ def _replace_numbered_text(result: Body, texts: list[SearchText]) -> None:
 
 
 def _find_end_of_file(read: Body, content: str, shown_text: str) -> int | None:
-    """Find where the numbered lines of a file end in what the model saw; the client's additions may follow."""
+    """Find where a file's numbered lines end in what the model saw; text added by the client may follow."""
     start = read.get("startLine")
     if not isinstance(start, int):
         return None
@@ -275,7 +275,7 @@ def _list_additional_texts(result: Body, shown_text: str, repeated: Container[st
 
 
 def _list_repeated_fields(result: Body, call: str | None, familiar: ShownEarlier) -> Container[str]:
-    """List the fields of a structured result that repeat the call, or a file that was shown before."""
+    """List the fields of a structured result that repeat the call or a file that was shown before."""
     input_fields = _NO_OPAQUE_FIELDS
     if call is not None and call in familiar.calls and not result.get("userModified"):
         input_fields = _REPEATED_FIELDS if result.get("type") not in _WRITE_RESULT_TYPES else _REPEATED_WRITE_FIELDS
@@ -290,7 +290,7 @@ def _list_repeated_fields(result: Body, call: str | None, familiar: ShownEarlier
 
 
 def find_whole_file_path(result: Any) -> str | None:
-    """Return the path of the file that a structured result (`toolUseResult`) contains in full, before or after."""
+    """Return the path of the file whose whole content, before or after, is in a structured result (`toolUseResult`)."""
     if not isinstance(result, dict):
         return None
     path, read = result.get("filePath"), result.get("file")
@@ -304,7 +304,7 @@ def find_whole_file_path(result: Any) -> str | None:
 
 
 def _list_file_texts(value: Body, shown_text: str) -> list[str]:
-    """List the text from a file read that the model did not see; it saw the same content with numbered lines."""
+    """List text from a file read that the model did not see; the content itself was shown with numbered lines."""
     values = [inner for key, inner in value.items() if key != "content" and key not in _OPAQUE_FIELDS]
     content = value.get("content")
     if not (isinstance(content, str) and _is_shown_numbered(content, shown_text)):
@@ -313,7 +313,7 @@ def _list_file_texts(value: Body, shown_text: str) -> list[str]:
 
 
 def _is_shown_numbered(content: str, shown_text: str) -> bool:
-    """Return whether a text was shown with numbered lines, judged by a sample of its lines."""
+    """Return whether content was shown with numbered lines, judging by a sample of its lines."""
     if len(content) > len(shown_text):
         return False
     if shown_text.startswith(content):
@@ -333,7 +333,7 @@ def _list_paths(fields: Any) -> tuple[str, ...]:
 
 
 def _list_other_texts(kind: str, body: Body) -> list[SearchText]:
-    """List the texts of an entry that is not a message."""
+    """List the text in an entry that is not a message."""
     if field := _TITLE_FIELDS.get(kind):
         title = body.get(field)
         return [SearchText("title", title)] if isinstance(title, str) and title else []
@@ -352,7 +352,7 @@ def _list_other_texts(kind: str, body: Body) -> list[SearchText]:
 
 
 def _read_queued_text(attachment: Body) -> SearchText | None:
-    """Return what was typed, or arrived, while the model was working; the client attaches it to the running turn."""
+    """Return what was typed or arrived while the model was working; the client attaches it to the running turn."""
     if attachment.get("type") != "queued_command":
         return None
     text = "\n".join(list_readable_strings(attachment.get("prompt")))
@@ -360,14 +360,14 @@ def _read_queued_text(attachment: Body) -> SearchText | None:
 
 
 def _list_tracked_files(body: Body) -> tuple[str, ...]:
-    """List the files in a snapshot of the file history: their names are keys."""
+    """List the files in a snapshot of the file history, in which their names are keys."""
     snapshot = body.get("snapshot")
     files = snapshot.get("trackedFileBackups") if isinstance(snapshot, dict) else None
     return tuple(files) if isinstance(files, dict) else ()
 
 
 def list_readable_strings(value: Any, opaque: frozenset[str] = _OPAQUE_FIELDS) -> list[str]:
-    """List the texts inside a JSON value in order, without opaque fields and encoded files."""
+    """List the strings inside a JSON value in order, without opaque fields and encoded files."""
     found: list[str] = []
     waiting = [iter((value,))]
     while waiting:
@@ -391,7 +391,7 @@ def list_readable_strings(value: Any, opaque: frozenset[str] = _OPAQUE_FIELDS) -
 
 
 def _is_encoded(text: str) -> bool:
-    """Return whether a text starts like a base64 file: with a word longer than any in real text."""
+    """Return whether the text starts like a base64 file, with a word longer than any in real text."""
     return (
         len(text) > _MIN_ENCODED_CHARS
         and _ENCODED_START.match(text) is not None

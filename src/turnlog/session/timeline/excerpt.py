@@ -29,7 +29,7 @@ class Excerpt:
 
     @classmethod
     def read(cls, source: TranscriptSource, items: Iterable[TimelineItem]) -> Excerpt:
-        """Read the lines of some timeline items, and those with the results of their calls."""
+        """Read the lines of the given timeline items, and those that contain the results of their calls."""
         wanted = sorted({LinePlace(*place) for item in items for place in (*item.lines, *item.results)})
         starts, places, data = [], [], bytearray()
         for offset, size in wanted:
@@ -44,10 +44,10 @@ class Excerpt:
         return self._places[place] + item.offset - self._starts[place]
 
     def find_item_at(self, offset: int) -> Entry | Scrap | None:
-        """Return the entry or scrap at an offset of the file."""
+        """Return the entry or scrap at an offset in the file."""
         return self._at.get(offset)
 
     def find_entry(self, place: LinePlace) -> Entry | None:
-        """Return the entry at a place of a timeline; None for a broken line."""
+        """Return the entry at a place in a timeline; None for a broken line."""
         item = self._at.get(place[0])
         return item if isinstance(item, Entry) else None

@@ -28,7 +28,7 @@ _MESSAGE_ATTACHMENTS = ("queued_command", "teammate_mailbox")
 
 
 def classify_entry(file: Transcript, entry: Entry, waiting: list[str]) -> ItemKind:
-    """Return the kind of an entry; remove its text from `waiting`, which lists what was typed while its turn ran."""
+    """Return the kind of an entry, and remove its text from `waiting`, the text typed while its turn was running."""
     match entry.type:
         case "user":
             return _classify_user_entry(file, entry)
@@ -137,7 +137,7 @@ class ItemSequence:
         return iter(order)
 
     def _list_lines(self) -> list[Entry | Scrap]:
-        """List the entries of the session and the broken lines of its file, in file order."""
+        """List the session's entries and the broken lines in its file, in file order."""
         scraps = [] if self.session.is_part else self.session.file.scraps
         return sorted([*self.session.entries, *scraps], key=lambda item: item.offset)
 
@@ -164,7 +164,7 @@ class ItemSequence:
                 self._add_other(entry, place, number, waiting)
 
     def _add_answer(self, message: Message, entry: Entry, place: LinePlace, turn: int) -> None:
-        """Add a line of a message; all its lines form one item, at the place of the first."""
+        """Add a line of a message; all lines of a message form one item, at the position of the first."""
         if item := self.answers.get(message.key):
             item.lines.append(place)
         else:
@@ -181,7 +181,7 @@ class ItemSequence:
         return uuid if uuid and first else f"@{entry.offset}"
 
     def _add_summary(self, compaction: Compaction, place: LinePlace) -> None:
-        """Add a summary to the item of its boundary, wherever the two are."""
+        """Add a summary to its boundary's item, wherever the two are."""
         key = self._make_key(compaction.boundary)
         item = next((item for item in reversed(self.items) if item.key == key), None)
         if item is not None:
@@ -199,7 +199,7 @@ class ItemSequence:
             item.lines.append(late)
 
     def _add_meta(self, entry: Entry | Scrap, place: LinePlace, turn: int) -> None:
-        """Add bookkeeping, joined with bookkeeping directly before it."""
+        """Add bookkeeping, joining it with any bookkeeping directly before it."""
         last = self.items[-1] if self.items else None
         if last is not None and last.kind == "meta" and len(self.items) > self._chapter_start:
             last.lines.append(place)
@@ -231,5 +231,5 @@ def _build_chapter(turn: Turn, first: int, count: int) -> Chapter:
 
 
 def shorten_title(text: str) -> str:
-    """Return the start of a text on one line."""
+    """Return the start of the text on one line."""
     return " ".join(text[: 4 * MAX_TITLE_CHARS].split())[:MAX_TITLE_CHARS]

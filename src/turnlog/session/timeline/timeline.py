@@ -1,9 +1,9 @@
-"""The timeline of a session: the items to show, their order, and where they are in the file.
+"""The timeline of a session: the items to show, their order, and their places in the file.
 
-A timeline contains no text except the first words of prompts. So even that of a 200 MB session is small enough to
-keep, and any part of the session can be read without the rest (`excerpt`).
+A timeline contains no text except the first words of prompts. Therefore, even the timeline of a 200 MB session is small
+enough to keep, and any part of the session can be read without the rest (`excerpt`).
 
-Every entry of a session is in an item, either as one of its lines or as the result of one of its calls.
+Every entry in a session is part of an item, either as one of its lines or as the result of one of its calls.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class LinePlace(NamedTuple):
 
 
 class TimelineItem(Struct, array_like=True, gc=False):
-    """One item of a timeline, shown as a unit."""
+    """One item in a timeline, shown as a unit."""
 
     key: str
     """The uuid of its first line, or `@` and the line's offset."""
@@ -40,7 +40,7 @@ class TimelineItem(Struct, array_like=True, gc=False):
 
 
 class Chapter(Struct, array_like=True, gc=False):
-    """A turn, or what is between two turns, as a run of consecutive items."""
+    """A run of consecutive items: a turn, or whatever is between two turns."""
 
     turn: int
     """The number of the turn; 0 if it has none."""
@@ -89,7 +89,7 @@ class ForkPath(Struct, array_like=True, gc=False):
 
 
 class Fork(Struct, array_like=True, gc=False):
-    """A point where a conversation has several continuations."""
+    """A point at which a conversation has several continuations."""
 
     after: str
     """The uuid of the entry after which it forks."""

@@ -27,7 +27,7 @@ from turnlog.session.turns import Turn
 
 
 def build_timeline(session: Session) -> Timeline:
-    """Build the timeline of all branches of a session."""
+    """Build the timeline of a session, with all its branches."""
     sequence = ItemSequence(session)
     chapters = list(sequence.build_chapters())
     places = {item.key: number for number, item in enumerate(sequence.items)}
@@ -67,7 +67,7 @@ def _build_head(session: Session, chapters: list[Chapter], items: int) -> Timeli
 
 
 def _list_branches(session: Session, chapters: list[Chapter]) -> list[TimelineBranch]:
-    """List the lineages that end in a leaf of their own, current one first."""
+    """List the lineages that end in a leaf of their own, with the current one first."""
     current = find_current_leaf_uuid(session)
     if not session.graph.branches:
         return [TimelineBranch(current or "", list(range(len(chapters))), is_current=True)]

@@ -1,8 +1,9 @@
-"""The requests behind one message (`usage.iterations`), and what the top-level sums omit.
+"""The requests that make up one message (`usage.iterations`), and what the top-level sums omit.
 
-The API may need several requests for one message. Those of the message's own model add up to the token counts at the
-top level. Others are billed in addition: an advisor's answer, a compaction on the server, an abandoned attempt of
-another model. Each request has its own price, because tiers depend on the size of one prompt.
+The API may need several requests for one message. The token counts at the top level are the sum of the requests to the
+message's own model. Other requests are billed in addition: an advisor's answer, a compaction on the server, or an
+abandoned attempt by a different model. Each request has its own price, because price tiers depend on the size of a
+single prompt.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class SeparateRequest(NamedTuple):
 
 
 class Iterations(NamedTuple):
-    """The requests behind one message; both fields are empty if there was only one."""
+    """The requests that make up one message; both fields are empty if there was only one."""
 
     own: tuple[PricedTokens, ...]
     """The requests that the message's sums consist of."""
@@ -42,7 +43,7 @@ NO_ITERATIONS = Iterations((), ())
 
 
 def split_iterations(usage: LineUsage, model: str | None) -> Iterations:
-    """Separate the requests of a message; `model` is the one that answered."""
+    """Separate the requests that make up a message; `model` is the model that answered."""
     iterations = usage.iterations
     if not iterations or (len(iterations) == 1 and not _is_separate(iterations[0], model)):
         return NO_ITERATIONS
@@ -58,7 +59,7 @@ def split_iterations(usage: LineUsage, model: str | None) -> Iterations:
 
 
 def find_cache_writes(usage: LineUsage, iterations: Iterations) -> CacheWrites | None:
-    """Return cache writes by lifetime; the split at the top level covers only the first request."""
+    """Return cache writes by lifetime; the breakdown at the top level covers only the first request."""
     own = iterations.own
     if not own:
         return usage.cache_creation
@@ -92,14 +93,14 @@ def _to_count(value: int | None) -> int:
 
 
 def take_largest_counts(one: PricedTokens, other: PricedTokens) -> PricedTokens:
-    """Take the larger value of each field; cache writes are compared in total, then the one-hour ones."""
+    """Take the larger value of each field; cache writes are compared by total, then by one-hour writes."""
     prompt, output, read, _, long, searches = map(max, one, other)
     written = max(tokens.cache_write_5m + tokens.cache_write_1h for tokens in (one, other))
     return PricedTokens(prompt, output, read, written - long, long, searches)
 
 
 def divide_tokens(tokens: PricedTokens, own: Iterable[PricedTokens]) -> list[PricedTokens]:
-    """Divide a message's tokens by request; the last one gets what the requests don't account for."""
+    """Divide a message's tokens by request; the last request gets any tokens that the requests don't account for."""
     requests = list(own)
     if not requests:
         return [tokens]
@@ -115,5 +116,5 @@ def write_requests(own: Iterable[PricedTokens]) -> str:
 
 
 def read_requests(text: str | None) -> list[PricedTokens]:
-    """Parse what `write_requests` wrote."""
+    """Parse the output of `write_requests`."""
     return [PricedTokens(*map(int, part.split(","))) for part in text.split(";")] if text else []

@@ -1,8 +1,8 @@
 """Usage of assistant messages, counted line by line: the largest value of each field, and how reliable it is.
 
-The lines of a message repeat its usage and its id, in one file and in the copies that forks and branches make. One
+The lines of a message repeat its usage and id, both within one file and in the copies that forks and branches make. A
 `MessageCounts` is what one file records about a message; `merge_counts` joins several. A request that is billed in
-addition to the message, such as an advisor's, counts like a message of its own, with the key `<message
+addition to the message, such as an advisor's, is counted like a separate message, with the key `<message
 key>#<position>`.
 """
 
@@ -51,7 +51,7 @@ class CountedMessage(Protocol):
 
     @property
     def stop_reason(self) -> str | None:
-        """Why the answer ended; None while unknown."""
+        """Why the answer ended; None if not yet known."""
 
     @property
     def usage(self) -> LineUsage | None:
@@ -59,11 +59,11 @@ class CountedMessage(Protocol):
 
 
 class CountedLine(Protocol):
-    """The fields of a line that are needed for counting: an `Entry` or another decoded form."""
+    """The fields of a line that are needed for counting, from an `Entry` or another decoded form."""
 
     @property
     def type(self) -> str | None:
-        """`assistant` for a line that counts."""
+        """`assistant` for a line that is counted."""
 
     @property
     def uuid(self) -> str | None:
@@ -71,7 +71,7 @@ class CountedLine(Protocol):
 
     @property
     def timestamp(self) -> str | None:
-        """When it was written."""
+        """When the line was written."""
 
     @property
     def version(self) -> str | None:
@@ -79,11 +79,11 @@ class CountedLine(Protocol):
 
     @property
     def is_sidechain(self) -> bool | None:
-        """Whether a sub-agent wrote it."""
+        """Whether a sub-agent wrote the line."""
 
     @property
     def message(self) -> CountedMessage | None:
-        """The message that it is part of."""
+        """The message of which the line is a part."""
 
 
 class CountedHead(Struct, gc=False):
@@ -96,7 +96,7 @@ class CountedHead(Struct, gc=False):
 
 
 class EchoLine(Struct, gc=False):
-    """A line of a sub-agent, as a progress entry of the session repeats it in `data.message`."""
+    """A sub-agent's line as repeated in `data.message` of a progress entry in the session."""
 
     type: str | None = None
     timestamp: str | None = None
@@ -155,11 +155,12 @@ class MessageCounts(Struct, gc=False, array_like=True):
 
 
 def judge_usage_quality(*, stopped: bool, grew: bool, version: str | None, sidechain: bool) -> Quality:
-    """Determine how reliable the output tokens of a message are, by the client version (docs/format.md).
+    """Determine how reliable a message's output tokens are, based on the client version (docs/format.md).
 
-    A stop reason is only written once the counts are final. Without one, clients up to 2.1.7 often have the true count
+    A stop reason is written only once the counts are final. Without one, clients up to 2.1.7 often have the true count
     on the last line; 2.1.8 to 2.1.29 have the placeholder from the start of the stream on every line; 2.1.30 to 2.1.62
-    sometimes have growing counts; newer clients omit it only for an interrupted answer or in a sub-agent's file.
+    sometimes have growing counts; newer clients omit the stop reason only for an interrupted answer or in a sub-agent's
+    file.
     """
     if stopped:
         return "final"
@@ -173,7 +174,7 @@ def judge_usage_quality(*, stopped: bool, grew: bool, version: str | None, sidec
 
 @lru_cache(maxsize=1024)
 def parse_version(version: str | None) -> tuple[int, ...]:
-    """Parse a client version for comparison; an unknown one sorts last."""
+    """Parse a client version for comparison; an unknown version sorts last."""
     parts = (version or "").split(".")
     return tuple(map(int, parts)) if all(part.isdecimal() and len(part) < 10 for part in parts) else (999,)
 
@@ -198,7 +199,7 @@ def count_echo(found: dict[str, MessageCounts], entry: Body, name: str, offset: 
 
 
 def _count_letters(content: object) -> int:
-    """Count the characters of the text, thinking and inputs in the content of a message."""
+    """Count the characters in the text, thinking and inputs of a message's content."""
     blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
     return sum(_count_chars(block.get(key)) for block in blocks for key in ("text", "thinking", "input"))
 
@@ -212,10 +213,10 @@ def _count_chars(value: object) -> int:
 def count_line(
     found: dict[str, MessageCounts], line: CountedLine, name: str, offset: int, side: int = 0
 ) -> MessageCounts | None:
-    """Add one line to the messages of its file; `name` is the file's, `offset` the position of the line in it.
+    """Add one line to the messages of its file; `name` is the file's name, and `offset` is the line's position.
 
-    Returns the message, or None for a line that is not a model's answer. `side` is ECHO_SIDE for a line that a progress
-    entry repeats.
+    Returns the message, or None if the line is not part of a model's answer. `side` is ECHO_SIDE for a line that a
+    progress entry repeats.
     """
     message = line.message
     if line.type != "assistant" or message is None or message.model == SYNTHETIC_MODEL:
@@ -263,7 +264,7 @@ def _count_separate(
 
 
 def _raise_counts(best: MessageCounts, usage: LineUsage, writes: CacheWrites | None) -> None:
-    """Raise the counts to those on one line."""
+    """Raise the counts to those on a line if they are larger."""
     if (value := usage.input_tokens) and best.input_tokens < value <= MAX_MESSAGE_TOKENS:
         best.input_tokens = value
     value = usage.output_tokens or 0
@@ -298,11 +299,11 @@ def _describe_unusual_terms(*terms: str | None) -> str | None:
 
 
 def merge_counts(parts: Sequence[MessageCounts]) -> MessageCounts:
-    """Merge what several files record about one message: time and client from the first, the largest of the numbers.
+    """Merge what several files record about a message: its time and client from the first, and the largest numbers.
 
-    An echo comes first only if there is nothing else; among copies with the same time, the first argument does. The
-    lines of all files together decide the quality, but the first file provides the client version: a copy keeps the
-    numbers of an old client and may carry the version of a new one.
+    An echo counts as the first only if there is nothing else; among copies with the same time, the first argument does.
+    The lines in all files together determine the quality, but the first file provides the client version: a copy keeps
+    the numbers from an old client and may have the version of a new one.
     """
     leader = find_leading_copy(parts)
     merged = copy(leader)
@@ -313,7 +314,7 @@ def merge_counts(parts: Sequence[MessageCounts]) -> MessageCounts:
 
 
 def find_leading_copy(parts: Sequence[MessageCounts]) -> MessageCounts:
-    """Return the copy that has the message first."""
+    """Return the copy that recorded the message first."""
     return min(parts, key=lambda best: (best.sidechain == ECHO_SIDE, best.first or "~"))
 
 

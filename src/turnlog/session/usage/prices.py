@@ -1,13 +1,13 @@
-"""Computes what tokens cost, with an offline, dated price table and exact arithmetic.
+"""Computes the cost of tokens with an offline, dated price table and exact arithmetic.
 
-`scripts/update_prices.py` writes the table, `prices.json`, from published packages, and `docs/prices.md` says where
-each figure comes from. A price is the vendor's list price in US dollars per million tokens.
+`scripts/update_prices.py` writes the table, `prices.json`, from published packages, and `docs/prices.md` states the
+source of each figure. A price is the vendor's list price in US dollars per million tokens.
 
-A model that is not in the table is *unpriced*: its cost is None, never 0. The same applies to a known model used in a
-way that has no published price (fast mode on a model without one).
+A model that is not in the table is *unpriced*: its cost is None, never 0. The same applies to a known model that is
+used in a way that has no published price (fast mode on a model without a price for it).
 
-Money is counted in pico-dollars (10^-12 USD). Every rate is a whole number of them per token, so a sum over any number
-of messages is exact and does not depend on their order.
+Money is counted in pico-dollars (10^-12 USD). Every rate is a whole number of pico-dollars per token, so a sum over any
+number of messages is exact and does not depend on their order.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MILLION_TOKEN_WINDOW = 1_000_000
 
 
 class PricedTokens(NamedTuple):
-    """Tokens of one request grouped by price; cache writes of unknown lifetime count as 5-minute writes."""
+    """One request's tokens grouped by price; cache writes with an unknown lifetime count as 5-minute writes."""
 
     input: int = 0
     output: int = 0
@@ -54,7 +54,7 @@ class CostParts(NamedTuple):
 
 
 class Cost(NamedTuple):
-    """The cost of some tokens; `pico` is None if they are unpriced."""
+    """The cost of tokens; `pico` is None if they are unpriced."""
 
     pico: int | None
     parts: CostParts = CostParts()
@@ -80,7 +80,7 @@ class Rates(NamedTuple):
 
 
 class LongContext(NamedTuple):
-    """The rates of a whole request whose prompt has more than `above` tokens, for requests before `until`."""
+    """The rates for a whole request whose prompt has more than `above` tokens, if it was sent before `until`."""
 
     above: int
     until: str | None
@@ -88,7 +88,7 @@ class LongContext(NamedTuple):
 
 
 class PriceSource(NamedTuple):
-    """A published table that figures come from; `sha256` is that of the table when it was read."""
+    """A published table that is the source of figures; `sha256` is its hash at the time when it was read."""
 
     name: str
     version: str
@@ -97,7 +97,7 @@ class PriceSource(NamedTuple):
 
 
 class Price(NamedTuple):
-    """One model's prices, limits and provenance; a multiplier that is None has no published value."""
+    """One model's prices, limits and provenance; None means that a multiplier has no published value."""
 
     model: str
     vendor: str
@@ -132,7 +132,7 @@ class PriceTable(NamedTuple):
 
 
 class ModelName(NamedTuple):
-    """A parsed model id: the table's key, and what the id says about how the model was reached."""
+    """A parsed model id: the table's key, and what the id reveals about how the model was accessed."""
 
     key: str
     region: str | None = None
@@ -150,7 +150,7 @@ _POINT_ZERO = re.compile(r"^(claude-[a-z]+-\d+)-0$")
 
 @lru_cache(maxsize=4096)
 def parse_model_name(model: str) -> ModelName:
-    """Parse a model id as spelled by any provider."""
+    """Parse a model id in any provider's spelling."""
     text = model.strip().lower()
     tag = _MODEL_TAG.search(text)
     if tag:
@@ -167,7 +167,7 @@ def parse_model_name(model: str) -> ModelName:
 
 
 def _find_claude_key(text: str) -> tuple[str, bool]:
-    """Return the table's key for a Claude model without its host, and whether the name selects fast mode."""
+    """Return the table's key for a Claude model, without its host, and whether the name selects fast mode."""
     text = text.partition("@")[0].partition(":")[0].replace(".", "-")
     fast = text.endswith("-fast")
     text = text.removesuffix("-fast")
@@ -233,7 +233,7 @@ def find_price(model: str | None) -> Price | None:
 
 
 def find_context_window(model: str | None, prompt: int = 0) -> int | None:
-    """Return the context window of a model; the larger of two if the prompt does not fit the smaller."""
+    """Return a model's context window; if it has two sizes, the larger if the prompt does not fit in the smaller."""
     if model and parse_model_name(model).million:
         return MILLION_TOKEN_WINDOW
     price = find_price(model)
@@ -281,7 +281,7 @@ def find_pico_rates(
     geo: str | None,
     at: str | None,
 ) -> PicoRates | None:
-    """Return the rates at which one request is billed; None if they are unknown."""
+    """Return the rates at which a request is billed; None if they are unknown."""
     tariff = _find_tariff(model, speed, service_tier, geo)
     if tariff is None or (tokens.web_searches and not tariff.has_search):
         return None

@@ -1,12 +1,12 @@
-"""Counts usage over many files without an index: each message once, as fast as the files can be read.
+"""Counts usage across many files without an index: each message once, as fast as the files can be read.
 
 Only the lines of answers are decoded, and only their counted fields. The numbers equal those that
-`messages.join_messages` computes over all entries of all files. A message in several files counts once, as the first
-file records it.
+`messages.join_messages` computes for all entries in all files. A message that appears in several files is counted once,
+as recorded in the first file.
 
-From 2.1.11 to 2.1.81 the client also echoed what a sub-agent said into the session's file (`agent_progress`). An echo
-is a copy like any other: it has the message's id, so it adds nothing if the sub-agent's file exists, and is all that
-is left if it does not.
+From 2.1.11 to 2.1.81, the client also echoed a sub-agent's messages into the session's file (`agent_progress`). An echo
+is a copy like any other: it has the message's id, so it adds nothing if the sub-agent's file exists, and it is all that
+is left if the file does not exist.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class DayAndModel(NamedTuple):
 
 
 def sum_by_day_and_model(found: Mapping[str, MessageCounts], zone: tzinfo = UTC) -> dict[DayAndModel, list[int]]:
-    """Sum input, output, cache writes, cache reads and number of messages by the day on which each message ended."""
+    """Sum input, output, cache writes, cache reads and the number of messages by the day on which a message ended."""
     rows: dict[DayAndModel, list[int]] = {}
     for best in found.values():
         row = rows.setdefault(DayAndModel(_find_day(best.last, zone), best.model or ""), [0] * 5)
@@ -99,12 +99,12 @@ CountsByFile = dict[str, dict[str, MessageCounts]]
 
 
 def count_usage(paths: Iterable[Path], processes: int | None = None) -> dict[str, MessageCounts]:
-    """Count the usage of every message in some files by message id; files that no longer exist are skipped."""
+    """Count the usage of every message in the given files by message id; skip files that no longer exist."""
     return merge_copies(count_usage_by_file(paths, processes))
 
 
 def count_usage_by_file(paths: Iterable[Path], processes: int | None = None) -> CountsByFile:
-    """Count the messages of each file; files that no longer exist are skipped."""
+    """Count the messages in each file; skip files that no longer exist."""
     found: CountsByFile = {}
     files = list(paths)
     count = processes or max(1, min(count_cores(), sum(map(read_file_size, files)) // MIN_BYTES_PER_PROCESS))
@@ -114,7 +114,7 @@ def count_usage_by_file(paths: Iterable[Path], processes: int | None = None) -> 
 
 
 def merge_copies(files: CountsByFile) -> dict[str, MessageCounts]:
-    """Merge the messages of all files, so that each occurs once."""
+    """Merge the messages from all files so that each occurs only once."""
     found: dict[str, MessageCounts] = {}
     copies: dict[str, list[MessageCounts]] = {}
     for _, more in sorted(files.items()):
@@ -143,7 +143,7 @@ FoundLines = Iterator[tuple[bytes, int]]
 
 
 def _choose_finder() -> Callable[[BufferedReader[FileIO]], FoundLines]:
-    """Choose the fastest installed way to find lines with the marker."""
+    """Choose the fastest installed way to find lines that contain the marker."""
     try:
         find = import_module("stringzilla").find
     except ImportError:
@@ -162,7 +162,7 @@ def _find_by_line(file: BufferedReader[FileIO]) -> FoundLines:
 def _find_by_jumps(
     file: BufferedReader[FileIO], find: Callable[[bytes, bytes, int], int], size: int = READ_BUFFER_BYTES
 ) -> FoundLines:
-    """Split only the lines that contain the marker, which needs a faster search than Python's own."""
+    """Split only the lines that contain the marker, which requires a faster search than Python's own."""
     offset, rest = 0, b""
     while chunk := file.raw.read(size):
         head = chunk.find(b"\n") + 1
@@ -186,7 +186,7 @@ _decode_line = msgspec.json.Decoder(_UsageLine).decode
 
 
 def _count_lines(lines: FoundLines, name: str) -> dict[str, MessageCounts]:
-    """Count the messages of one file."""
+    """Count the messages in one file."""
     found: dict[str, MessageCounts] = {}
     for raw, offset in lines:
         try:
@@ -208,7 +208,7 @@ def _count_lines(lines: FoundLines, name: str) -> dict[str, MessageCounts]:
 
 
 def _complete_line(raw: bytes) -> _UsageLine:
-    """Decode the line of a row that has no type or time of its own."""
+    """Decode a line that has no type or time of its own."""
     return fit_struct(_UsageLine, decode_body(raw))
 
 

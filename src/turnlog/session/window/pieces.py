@@ -1,7 +1,7 @@
 """The pieces of a conversation: each block that would be sent, with its group and size.
 
-A piece is a block of a message. Images in results are pieces of their own. Sizes are bytes of UTF-8 text, because a
-token has about as many of them in any script. Pieces contain no text: `read_piece_text` reads it again.
+A piece is a block in a message. Images in results are separate pieces. Sizes are in bytes of UTF-8 text, because the
+number of bytes per token is similar in every script. Pieces do not contain text; `read_piece_text` reads it again.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _SIGNATURE_OVERHEAD_BYTES = 174
 
 
 class ContextPiece(Struct, gc=False):
-    """One block of a conversation."""
+    """One block in a conversation."""
 
     row: Entry
     at: int
@@ -95,7 +95,7 @@ def build_context_pieces(session: Session, leaf: str | None = None) -> ContextPi
 
 
 def _find_thread(session: Session, leaf: str | None) -> tuple[ResumeThread, str | None]:
-    """Return what would be resumed, or everything up to the end of a sub-agent's file, which can't be resumed."""
+    """Return what would be resumed or, for a sub-agent's file, which can't be resumed, everything up to its end."""
     try:
         return session.build_thread(leaf), leaf
     except Refused:
@@ -108,7 +108,7 @@ def _find_thread(session: Session, leaf: str | None) -> tuple[ResumeThread, str 
 def list_pieces_of_rows(
     session: Session, rows: Iterable[Entry], sent: Counter[Any] | None = None
 ) -> Iterator[ContextPiece]:
-    """Yield the pieces of some rows; with `sent`, only as many of each block as are sent."""
+    """Yield the pieces of the given rows; with `sent`, only as many copies of each block as are sent."""
     rows = list(rows)
     model = next((row.message.model for row in reversed(rows) if _is_answer(row) and row.message), None)
     calls: dict[str, ContextPiece] = {}
@@ -131,13 +131,13 @@ def _is_answer(row: Entry) -> bool:
 
 
 def _is_foreign_thinking(block: Json, row: Entry, model: str | None) -> bool:
-    """Return whether a block is signed thinking of another model, which is not sent [28]."""
+    """Return whether a block is thinking signed by a different model, which is not sent [28]."""
     signed = block["type"] == "thinking" and bool(block.get("signature"))
     return signed and row.message is not None and row.message.model != model
 
 
 def _make_block_key(block: Json) -> Any:
-    """Return what distinguishes a block from others in a conversation."""
+    """Return what distinguishes a block from the others in a conversation."""
     value = block.get("id") or block.get("tool_use_id") or block.get("text") or block.get("thinking")
     return block["type"], value if isinstance(value, str) else None
 
@@ -145,7 +145,7 @@ def _make_block_key(block: Json) -> Any:
 def _build_pieces(
     row: Entry, body: Body, block: Json, piece: ContextPiece, calls: dict[str, ContextPiece]
 ) -> Iterator[ContextPiece]:
-    """Yield the piece of a block, and those of the images inside it."""
+    """Yield the piece for a block, and those for any images inside it."""
     match block["type"]:
         case "tool_use":
             yield _fill_call(block, piece, calls)
@@ -165,7 +165,7 @@ def _build_pieces(
 
 
 def _classify_text(row: Entry, body: Body) -> tuple[str, str]:
-    """Return the group and kind of a text."""
+    """Return the group and kind of a text block."""
     if row.type == "assistant":
         return "answers", ""
     if row.type == "attachment":
@@ -230,7 +230,7 @@ def _fill_result(
 
 
 def _fill_thinking(block: Json, piece: ContextPiece) -> ContextPiece:
-    """Fill in a thinking piece; the newest clients keep only a thought's signature, which shows its length."""
+    """Fill in a thinking piece; the newest clients keep only a thought's signature, which indicates its length."""
     text, signature = block.get("thinking"), block.get("signature") or block.get("data")
     signature_size = len(signature) if isinstance(signature, str) else 0
     piece.group = "thinking"
@@ -259,7 +259,7 @@ def count_text_bytes(text: str) -> int:
 
 
 def estimate_json_bytes(value: Any) -> int:
-    """Estimate the bytes of a JSON value, however deeply nested."""
+    """Estimate the size of a JSON value in bytes, however deeply nested it is."""
     total, todo = 0, [value]
     while todo:
         item = todo.pop()
@@ -285,7 +285,7 @@ def _list_strings(value: Any) -> Iterator[str]:
 
 
 def read_piece_text(session: Session, piece: ContextPiece) -> str:
-    """Read the text of a piece or of its result; empty for a call or an image."""
+    """Read the text of a piece, or of its result; empty for a call or an image."""
     part = build_message_part(piece.row, session.read_body(piece.row), as_sent=piece.row.type == "attachment")
     block = part.blocks[piece.at] if part else {}
     if piece.group == "results":

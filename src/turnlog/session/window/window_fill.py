@@ -1,8 +1,8 @@
 """What fills the context window of the conversation that would be resumed now.
 
-How full the window was is measured: every answer records how many tokens its request had. What filled it is estimated
-from the sizes of the pieces and fitted to the measurement (docs/context.md). The two are kept separate: each number is
-labelled as either measured or estimated.
+How full the window was is measured: every answer records how many tokens its request contained. What filled the window
+is estimated from the sizes of the pieces and fitted to the measurement (docs/context.md). The two are kept separate:
+each number is labelled as either measured or estimated.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ UNSEEN_GROUP = "system"
 
 
 class MeasuredRequest(NamedTuple):
-    """An answer of the conversation, and the size of its request."""
+    """An answer in the conversation, and the size of its request."""
 
     before: int
     """The number of pieces in the request."""
@@ -47,7 +47,7 @@ class MeasuredRequest(NamedTuple):
 
 
 class FillPart(NamedTuple):
-    """The estimated tokens of some pieces together."""
+    """The estimated total tokens of a set of pieces."""
 
     group: str
     kind: str
@@ -74,7 +74,7 @@ class HeavyPiece(NamedTuple):
 
 @dataclass(frozen=True)
 class WindowFill:
-    """The share of the context window that each part of a conversation takes."""
+    """How much of the context window each part of a conversation occupies."""
 
     pieces: Sequence[ContextPiece]
     requests: Sequence[MeasuredRequest]
@@ -91,17 +91,17 @@ class WindowFill:
 
     @property
     def model(self) -> str | None:
-        """The model that answered last."""
+        """The model that wrote the latest answer."""
         return self.requests[-1].model if self.requests else None
 
     @property
     def measured_tokens(self) -> int | None:
-        """The tokens of the last request."""
+        """The number of tokens in the last request."""
         return self.requests[-1].tokens if self.requests else None
 
     @property
     def estimate(self) -> int:
-        """The tokens of the next request without a new prompt: the sum of all parts."""
+        """The number of tokens in the next request, without a new prompt: the sum of all parts."""
         return self.unseen + self.later + sum(map(self.estimate_tokens, self.pieces))
 
     @property
@@ -148,7 +148,7 @@ class WindowFill:
         return [HeavyPiece(piece, tokens) for tokens, _, piece in found]
 
     def list_turn_fills(self) -> list[TurnFill]:
-        """List what each turn of the conversation measured and added."""
+        """List the size measured in each turn of the conversation, and what the turn added."""
         added: dict[int, Counter[str]] = {}
         for piece in self.pieces:
             if piece.turn:
@@ -170,12 +170,12 @@ def _get_token_order(item: tuple[int, int, ContextPiece]) -> tuple[int, int]:
 
 
 def estimate_text_tokens(size: int, rate: float) -> int:
-    """Estimate the tokens of a text from its bytes."""
+    """Estimate the number of tokens in text from its size in bytes."""
     return int(size * rate)
 
 
 def compute_window_fill(session: Session, leaf: str | None = None) -> WindowFill:
-    """Compute what fills the window of the conversation that would be resumed now, or that ends at another leaf."""
+    """Compute what fills the window of the conversation that would be resumed now, or that ends at a different leaf."""
     context = build_context_pieces(session, leaf)
     pieces = context.all
     requests = _list_requests(session, pieces)
@@ -196,7 +196,7 @@ def compute_window_fill(session: Session, leaf: str | None = None) -> WindowFill
 
 
 def _list_requests(session: Session, pieces: Sequence[ContextPiece]) -> list[MeasuredRequest]:
-    """List the answers that record the size of their request, without those from before the last compaction."""
+    """List the answers that record the size of their request, excluding those before the last compaction."""
     messages = {line.index: message for message in session.messages for line in message.lines}
     start = max((piece.row.index for piece in pieces if piece.group == "summary"), default=-1)
     requests: list[MeasuredRequest] = []
@@ -212,7 +212,7 @@ def _list_requests(session: Session, pieces: Sequence[ContextPiece]) -> list[Mea
 
 
 def _measure_rate(pieces: Sequence[ContextPiece], requests: Sequence[MeasuredRequest]) -> tuple[float, int]:
-    """Measure tokens per byte: the median over the steps from request to request, weighted by bytes."""
+    """Measure tokens per byte as the median over the steps from request to request, weighted by bytes."""
     steps: list[tuple[float, int]] = []
     for one, other in pairwise(requests):
         between = pieces[one.before : other.before]
@@ -231,7 +231,7 @@ def _measure_rate(pieces: Sequence[ContextPiece], requests: Sequence[MeasuredReq
 
 
 def _fit_rate(pieces: Sequence[ContextPiece], measured: int, rate: float) -> float:
-    """Return the rate, lowered within reason until the pieces of a request don't exceed the measurement."""
+    """Return the rate, lowered within limits so that the pieces of a request don't exceed the measurement."""
     size, fixed = sum(piece.size for piece in pieces), sum(piece.fixed for piece in pieces)
     return min(rate, max(MIN_FITTED_TOKENS_PER_BYTE, (measured - fixed) / size)) if size else rate
 
@@ -239,7 +239,7 @@ def _fit_rate(pieces: Sequence[ContextPiece], measured: int, rate: float) -> flo
 def _estimate_unseen(
     session: Session, pieces: Sequence[ContextPiece], requests: Sequence[MeasuredRequest], rate: float
 ) -> tuple[int, int]:
-    """Estimate what was measured but is not in the file: at the first request, and the growth since."""
+    """Estimate what was measured but is not in the file: at the first request, and its growth since then."""
     if not requests:
         return _estimate_unseen_at_start(session, rate), 0
     first, last = (
@@ -249,7 +249,7 @@ def _estimate_unseen(
 
 
 def _estimate_unseen_at_start(session: Session, rate: float) -> int:
-    """Estimate it from the first request of the whole session, if no answer follows the last compaction yet."""
+    """Estimate this from the session's first request if no answer follows the last compaction yet."""
     first = next((message for message in session.messages if count_context_tokens(message)), None)
     if first is None:
         return 0

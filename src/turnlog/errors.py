@@ -7,8 +7,8 @@
     |-- Unreadable          a file that can't be opened or is not a session
     |-- Changed             a file changed while turnlog was using it
     |-- Busy                another process is using the session
-    |-- BrokenPlugin        a plugin of another package can't be loaded, or failed
-    `-- Refused             Claude Code would not resume this session, with its reason
+    |-- BrokenPlugin        a plugin from another package can't be loaded or has failed
+    `-- Refused             Claude Code would not resume this session; includes the reason
 
 Malformed content is never an exception: it is counted and explained (see `entries.entry.Scrap` and `session.check`).
 """

@@ -1,8 +1,8 @@
 """Finds plugins in other installed packages through their entry points, and loads them when a command needs them.
 
-    turnlog.cards            show the calls to a tool            a broken one is reported and skipped
-    turnlog.exporters        formats for `turnlog export`        a broken one is reported and skipped
-    turnlog.redaction_rules  secrets that no other rule finds    a broken one stops every command that redacts
+    turnlog.cards            show the calls to a tool            a broken card is reported and skipped
+    turnlog.exporters        formats for `turnlog export`        a broken exporter is reported and skipped
+    turnlog.redaction_rules  secrets that no other rule finds    a broken rule stops every command that redacts
 
 An entry point names a class, and turnlog creates one instance of it per process. The search reads the metadata of every
 installed package, so only commands that use plugins perform it. docs/extending.md describes the interfaces.

@@ -3,9 +3,9 @@
 A command runs as the same user as the client, so three routes to the key must be closed before the first command
 starts:
 
-    /proc/<pid>/environ, cmdline    the kernel shows the start arguments and variables: that memory is overwritten
+    /proc/<pid>/environ, cmdline    shows the initial arguments and variables: that memory is overwritten
     /proc/<pid>/mem, ptrace         the process becomes non-dumpable, which only CAP_SYS_PTRACE overrides
-    CAP_SYS_PTRACE                  root has it: children can no longer get it, but this process keeps it
+    CAP_SYS_PTRACE                  root has it: children can no longer acquire it, but this process keeps it
 
 Each step is independent: if the system rejects one, the others still apply. docs/permissions.md describes the limits.
 """

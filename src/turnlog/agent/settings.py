@@ -1,7 +1,9 @@
 """Claude Code's settings, layer by layer: managed > flags > local > project > user.
 
-    managed   set by the machine's administrator     flags     from the command line
-    local     .claude/settings.local.json        project   .claude/settings.json
+    managed   set by the machine's administrator
+    flags     from the command line
+    local     .claude/settings.local.json
+    project   .claude/settings.json
     user      <config>/settings.json
 
 Lists from all layers are joined; for other values, the highest layer takes precedence. If a file, or its deny or ask

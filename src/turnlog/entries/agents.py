@@ -1,9 +1,9 @@
 """Finds the files of a session's sub-agents in every layout that any client has written.
 
-    <slug>/<session>/subagents/agent-<id>.jsonl              2.1.29 on; the newest add agent-<id>.meta.json
+    <slug>/<session>/subagents/agent-<id>.jsonl              since 2.1.29; the newest clients add agent-<id>.meta.json
     <slug>/<session>/subagents/workflows/<w>/agent-<id>.jsonl
     <slug>/agent-<id>.jsonl                                  2.0.x; *loose*: their entries name the session
-    <slug>/subagents/agent-<id>.jsonl                        reported; loose too
+    <slug>/subagents/agent-<id>.jsonl                        only reported; also loose
 
 Sub-agents from 1.0.x are recorded in the main file itself. The depth is limited and linked folders are not entered, so
 a loop of links can't trap the walk.

@@ -1,7 +1,7 @@
 """Changes files as a whole: readers see either the old content or the new content, even after a power failure.
 
-    replace_file   a temporary file in the same folder, flushed to the disk, then renamed over the old one
-    create_file    the same for a new file: it appears whole, and never replaces another
+    replace_file   writes a temporary file in the same folder, flushes it to disk, and renames it over the old one
+    create_file    does the same for a new file, which appears whole and never replaces another file
 
 Both follow links only within a folder that the caller names. `replace_file` raises `Changed` if the file is no longer
 what the caller read. Session files have their own `writer`, which is built on this module.

@@ -2,10 +2,10 @@
 
     projects/<slug>/<session id>/   subagents/ tool-results/ workflows/ custom-title.json resume-head.jsonl
     projects/<slug>/agent-*.jsonl   loose sub-agents; see `agents`
-    file-history/<session id>/      copies of files before they were changed
+    file-history/<session id>/      copies of files from before they were changed
     todos/<session id>.json, todos/<session id>-agent-<id>.json
     tasks/<session id>/, session-env/<session id>/, debug/<session id>.txt, plans/<plan>.md
-    history.jsonl                   what the user typed, in all sessions
+    history.jsonl                   everything that the user typed, in all sessions
 
 Linked folders are not entered. Files that have the session's id but an unknown name are listed as `other`.
 """

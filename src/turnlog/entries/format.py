@@ -4,9 +4,9 @@ The data is in `format.json`. It is not needed to read a session; it reveals wha
 fills the tables in `docs/format.md`. Each kind is an object:
 
     about    what it is
-    seen     the first and the last version that wrote it; null: the newest client writes it; absent: in no file yet
+    seen     the first and last versions that wrote it; null: the newest client writes it; absent: not seen yet
     base     an object in "objects" whose fields it inherits, listed before its own
-    fields   by their name in the file: [type, note, holds, values]
+    fields   by name in the file: [type, note, holds, values]
 
 A note explains a field. It may start with versions in brackets: `[2.1.76+]` means that the newest client still writes
 it, and `[2.1.11–2.1.81]` that no later version did; without brackets, a field is as old as its object. `holds` names

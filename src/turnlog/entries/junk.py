@@ -1,10 +1,10 @@
-"""Files that the client leaves behind and that contain no conversation.
+"""Files that the client leaves behind and that do not contain a conversation.
 
-    empty           nothing at all: 2.0.x writes one for every resumed session
-    summary-only    titles of other sessions: 1.0.x
+    empty           nothing at all (2.0.x writes an empty file for every resumed session)
+    summary-only    titles of other sessions (1.0.x)
     metadata-only   no user or assistant entry
-    warm-up         a sub-agent that was only started to warm a cache: 2.0.x
-    sidechain-only  entries from sub-agents and none from the main conversation
+    warm-up         a sub-agent that was started only to warm a cache (2.0.x)
+    sidechain-only  entries from sub-agents but none from the main conversation
 
 A file counts as junk only if that is certain, so a file with a broken line never does. If the start of a file contains
 no conversation, the whole file is searched for one.

@@ -4,7 +4,7 @@
     <config>/projects/<slug>/<session id>/             its other files; see `agents` and `belongings`
 
 A listing reads only folders; `peek` decides which of the files to show. A folder that can't be listed (because of
-missing permission or a disconnected network drive) is not a deleted folder: a `Survey` records such folders.
+missing permission or a disconnected network drive) is not the same as a deleted folder: a `Survey` records it.
 """
 
 from __future__ import annotations

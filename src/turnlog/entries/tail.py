@@ -4,8 +4,8 @@ A `Checkpoint` records how far a file has been read and which bytes it contained
 that is still being written is held back until its newline arrives. Reading starts again from the beginning, with a
 reason and the next generation, if the file no longer starts with the bytes that were returned:
 
-    truncated   the file is shorter than what was read
-    replaced    another file has the name now, or the file starts differently
+    truncated   the file is shorter than the part that was read
+    replaced    a different file now has this name, or the file starts differently
     rewritten   the last bytes that were read have changed
 
 A change in the middle that leaves both ends unchanged is not detected.

@@ -1,9 +1,9 @@
 """The only module that writes session files: transcripts and the prompt history, which clients extend at any time.
 
-    append_lines           appends whole lines in one write, as the client does, so that no line is torn
-    replace_session_file   replaces the content in one step, keeping what was appended at the last moment
-    create_session_file    creates a new file that appears whole and never replaces another
-    place_session_file     does the same with content that was written beside its place before
+    append_lines           appends whole lines in a single write, as the client does, so that no line is torn
+    replace_session_file   replaces the content in one step, keeping lines that were appended at the last moment
+    create_session_file    creates a new file, which appears whole and never replaces another file
+    place_session_file     does the same with content that was already written next to its final path
 
 turnlog processes lock each other out while they are appending or replacing. The client does not use locks and so can't
 be locked out: `append_lines` waits for a write that the client has started. An import contract (pyproject.toml) lists

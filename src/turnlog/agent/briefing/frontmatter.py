@@ -1,8 +1,8 @@
 """Parse the frontmatter of a Markdown file: `---`, fields, `---`. Supports only the YAML that such files use.
 
 name: reviewer              text, with or without quotation marks
-tools: [Read, Grep]         a list; also `Read, Grep`, or items below with `- `
-description: >              text over several lines (`|` keeps the line breaks)
+tools: [Read, Grep]         a list; also `Read, Grep`, or items on lines that start with `- `
+description: >              text that spans several lines (`|` keeps the line breaks)
 """
 
 from __future__ import annotations

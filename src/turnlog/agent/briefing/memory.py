@@ -1,7 +1,7 @@
-"""Project memory: the instructions in `CLAUDE.md` files, found and sent as Claude Code does.
+"""Project memory: the instructions in `CLAUDE.md` files, found and sent as in Claude Code.
 
-    <config>/CLAUDE.md                      the person's, for all projects
-    from the top of the tree to the working folder, in each:
+    <config>/CLAUDE.md                      the person's instructions for all projects
+    in each folder from the top of the tree to the working folder:
         CLAUDE.md, .claude/CLAUDE.md, .claude/rules/**/*.md, CLAUDE.local.md
 
 `@path` in a file imports the file at that path after the importing file, up to five levels deep and each file only

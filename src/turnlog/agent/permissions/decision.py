@@ -2,8 +2,8 @@
 
 default            asks for calls that no rule allows
 acceptEdits        allows changes in the working folders (see `file_access`)
-plan               changes nothing
-bypassPermissions  asks only if a rule requires it, or a disk would be removed; deny rules apply
+plan               denies anything that changes something
+bypassPermissions  asks only if a rule requires it or a disk would be removed; deny rules still apply
 dontAsk            denies instead of asking
 """
 

@@ -1,10 +1,10 @@
 """Rules: `Tool` or `Tool(spec)`, as in the settings; deny rules take precedence over ask rules, and ask over allow.
 
-Bash(npm run test:*)    a command with any further words; same as `npm run test *`; `*` matches any text
-Read(./secret/**)       a gitignore pattern: `//` from the root, `~/` from home, `/` from the project, else from the
-                        start folder; `Edit` covers all tools that write, `Read` all that read
+Bash(npm run test:*)    a command followed by any words; the same as `npm run test *`; `*` matches any text
+Read(./secret/**)       a gitignore pattern: `//` from the root, `~/` from home, `/` from the project, otherwise from
+                        the start folder; `Edit` covers all tools that write, and `Read` all that read
 WebFetch(domain:x.y)    one host; `*.x.y` covers its subdomains
-Task(name) Skill(name)  one agent, one skill; `mcp__server` covers all tools of a server
+Task(name) Skill(name)  one agent or one skill; `mcp__server` covers all tools of a server
 """
 
 from __future__ import annotations

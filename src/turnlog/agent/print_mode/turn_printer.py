@@ -1,8 +1,8 @@
 """Print mode: prints a turn to standard output in Claude Code's formats.
 
-    text          the model's last text
+    text          the last text from the model
     json          one object when the turn ends: the result, its cost, and the calls that were denied
-    stream-json   a line for every event, and that object at the end
+    stream-json   a line for every event, and the same object at the end
 
 The keys are those that both Claude Code and turnlog can provide; keys for features that turnlog lacks are omitted.
 """

@@ -1,10 +1,10 @@
 """Prevents concurrent writers: one process owns a session, and other processes can see which one.
 
-    lock          a file in turnlog's data folder, locked while the process runs: two turnlogs never write at once
+    lock          a file in turnlog's data folder that the process keeps locked: two turnlogs never write at once
     registration  `<config>/sessions/<pid>.json`, as newer clients write it: they and `turnlog ls` see the owner
-    signs         traces of a client process that has the session open (`edit.open_signs`): turnlog refuses to start
+    signs         traces of a client process that has the session open (`edit.open_signs`): turnlog does not start
 
-Clients don't check for locks, and some leave no sign. The next write detects anything that they add to a file
+Clients don't check for locks, and some leave no signs. The next write detects anything that they add to a file
 (`appender`).
 """
 

@@ -1,8 +1,8 @@
 """Resumes a session: reads its conversation and state, and continues it.
 
-    load_resumable_session  reads a session and changes nothing
-    continue_in_place       continues it in the same file
-    continue_in_fork        continues it in a new file, which starts with copies of its lines (`--fork-session`)
+    load_resumable_session  reads a session without changing anything
+    continue_in_place       continues the session in the same file
+    continue_in_fork        continues it in a new file that starts with copies of its lines (`--fork-session`)
 
 Missing results and answers at the end are written before the first new line, in Claude Code's words, so that the file
 matches the messages that are sent.

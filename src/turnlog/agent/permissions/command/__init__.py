@@ -7,5 +7,5 @@ tables     what programs do, and which options make them do more
 variables  which variables a command sets, and whether bash evaluates their values
 effects    which files a simple command reads and changes, according to the tables
 exposure   whether a command may print files that it does not name
-folders    which folders a line changes to, and which files its words then mean
+folders    which folders a line changes to, and which files its words refer to as a result
 """

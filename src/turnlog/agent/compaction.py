@@ -144,7 +144,7 @@ class Compactor(NamedTuple):
                     raise
 
     def ask_with_more_room(self, ask: Callable[[], ModelAnswer], cancel: Cancel) -> ModelAnswer:
-        """Repeat a request that was too long after clearing old results or, if that is not enough, summarizing."""
+        """After a request was too long, clear old results or, if that is not enough, summarize; then repeat it."""
         if self.clear_old_results():
             try:
                 return ask()

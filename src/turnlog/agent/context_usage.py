@@ -1,4 +1,4 @@
-"""Measures what fills the context window: parts by size, scaled to the total that the API counted."""
+"""Measures what fills the context window: the size of each part, scaled to the total that the API counted."""
 
 from __future__ import annotations
 

@@ -232,7 +232,7 @@ class AgentLoop:
         return answer
 
     def _write_answer(self, answer: ModelAnswer) -> None:
-        """Record an answer; after a pause, add to the previous answer, as both clients do in requests.
+        """Record an answer; one that follows a pause is part of the previous answer, as in both clients' requests.
 
         Calls to the server's own tools without a result are held back, because the session could not be continued from
         them.

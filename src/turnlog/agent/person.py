@@ -30,7 +30,7 @@ class Person(Protocol):
         ...
 
     def answer(self, question: Question) -> Mapping[str, Any] | None:
-        """Ask a question, or ask for approval of a plan; None if the person declines."""
+        """Ask a question, or ask for approval of a plan; return None if the person declines."""
         ...
 
 

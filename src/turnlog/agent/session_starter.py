@@ -136,7 +136,7 @@ class SessionStarter:
         return StartedSession(loop, owner, warnings, found)
 
     def find_missing_guards(self, options: StartOptions) -> list[UnsupportedFeature]:
-        """Return guards that can't run; `begin_session` does not start unless the options ignore them."""
+        """Return guards that can't run; `begin_session` does not start a session unless the options ignore them."""
         return [
             one for one in find_unsupported(self._load_settings(options), self.cwd, self.config_dir) if one.is_guard
         ]

@@ -196,7 +196,7 @@ def _read_layer_file(name: str, path: Path, root: Path) -> SettingsLayer | None:
 
 
 def _read_values(read: Callable[[], bytes]) -> Mapping[str, Any] | str | None:
-    """Parse settings, or return a description of what is wrong with them; None if the file does not exist."""
+    """Return the parsed settings, a description of what is wrong with them, or None if the file does not exist."""
     try:
         values = decode_settings(read())
     except (FileNotFoundError, NotADirectoryError):

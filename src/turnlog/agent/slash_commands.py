@@ -53,7 +53,7 @@ class SlashCommand(NamedTuple):
 
 
 def run_slash_command(host: CommandHost, text: str) -> list[str] | None:
-    """Run a command, record it in the session and return its lines; None if the command is unknown."""
+    """Run a command, record it in the session and return its lines, or None if the command is unknown."""
     name, arguments = _split_command(text)
     if name not in SLASH_COMMANDS:
         return None
@@ -96,7 +96,7 @@ class PrintCommandHost(NamedTuple):
 
 
 def run_printed_command(loop: AgentLoop, text: str, cancel: Cancel) -> tuple[str, str] | None:
-    """Run a command in print mode and return its name and output; None if the text is a prompt.
+    """Run a command in print mode and return its name and output, or None if the text is a prompt.
 
     An unknown command raises UsageError, since a model would treat it as a prompt.
     """

@@ -27,7 +27,7 @@ _SIDECHAIN_SEARCH_BYTES = 120
 
 
 def name_junk_kind(data: bytes) -> str | None:
-    """Return what kind of junk a file with these bytes is; None if it may contain a conversation."""
+    """Return what kind of junk a file with these bytes is, or None if it may contain a conversation."""
     lines = split_lines(data)
     return _judge_lines(lines, lines)
 

@@ -109,7 +109,7 @@ def list_config_candidates(
 
 
 def find_state_file(config_dir: Path) -> Path | None:
-    """Return the client's state file, either in a config folder or next to `.claude`; None if there is none."""
+    """Return the client's state file, either in a config folder or next to `.claude`, or None if there is none."""
     places = [config_dir, *([config_dir.parent] if config_dir.name == ".claude" else [])]
     return next((path for folder in places if (path := folder / STATE_FILE_NAME).exists()), None)
 
@@ -188,7 +188,7 @@ def list_project_sessions(
 
 
 def describe_other_file(path: str) -> SessionFile | None:
-    """Describe one of a survey's other files as if its name were a session id; None if the file no longer exists."""
+    """Describe one of a survey's other files as if its name were a session id; return None if it no longer exists."""
     place = Path(path)
     try:
         status = place.stat()

@@ -55,7 +55,7 @@ def decode_body(raw: bytes) -> Body:
 
 
 def complete_body(body: Body) -> Body | None:
-    """Add the client's own fields to a row in the short form that some tools write; None for any other row.
+    """Add the client's own fields to a row in the short form that some tools write; return None for any other row.
 
     Such tools omit the `type` of answers, write `content` next to `type` without a `message`, or put the `timestamp` in
     the message.
@@ -80,7 +80,7 @@ def may_be_terse(kind: str | None, message: object, timestamp: str | None) -> bo
 
 
 def complete_entry(entry: Entry, raw: bytes) -> Entry:
-    """Return the entry that the bytes of a terse row represent; the same entry if the row is not terse."""
+    """Return the entry that the bytes of a terse row represent, or the same entry if the row is not terse."""
     if entry.message is not None and b'"timestamp"' not in raw and (entry.type is not None or b'"role"' not in raw):
         return entry  # without decoding a line that may be huge
     completed = _build_entry(DecodedValue(decode_body(raw), None), entry.offset, entry.size)
@@ -95,7 +95,7 @@ def complete_entry(entry: Entry, raw: bytes) -> Entry:
 
 
 def decode_first_object(line: bytes) -> Body | None:
-    """Decode the JSON object at the start of a line, ignoring the rest; None if there is none."""
+    """Decode the JSON object at the start of a line, ignoring the rest; return None if there is none."""
     try:
         value = _decode_any(line)
     except DECODE_ERRORS:
@@ -107,7 +107,7 @@ def decode_first_object(line: bytes) -> Body | None:
 
 
 def decode_patiently(text: bytes) -> DecodedValue | None:
-    """Decode a JSON value as the real client does; None if that fails."""
+    """Decode a JSON value as the real client does; return None if that fails."""
     try:
         return DecodedValue(_decode_any(text), None)
     except RecursionError:
@@ -230,7 +230,7 @@ def _find_object_end(chars: str, start: int, line: bytes = b"") -> int | None:
 
 
 def _find_deep_object_end(line: bytes, start: int) -> int:
-    """Return where an object that is nested too deeply to decode ends; 0 if it is broken."""
+    """Return where an object that is nested too deeply to decode ends, or 0 if it is broken."""
     depth = 0
     for token in _JSON_TOKEN.finditer(line, start):
         depth += _DEPTH_STEPS.get(line[token.start()], 0)

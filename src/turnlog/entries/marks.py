@@ -75,7 +75,7 @@ def separate_context(text: str) -> SeparatedText:
 
 
 def classify_by_mark(text: str) -> str | None:
-    """Return the kind of text according to the mark that the client put at its start; None if it has no mark."""
+    """Return the kind of text according to the mark that the client put at its start, or None if it has no mark."""
     if not text.startswith(_MARK_STARTS):  # most texts
         return None
     if tag := _OPENING_TAG.match(text):

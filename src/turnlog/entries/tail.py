@@ -103,7 +103,7 @@ def make_checkpoint(fd: int, offset: int) -> Checkpoint:
 
 
 def find_stale_reason(path: str | Path, checkpoint: Checkpoint) -> str | None:
-    """Return why a file must be read from the start again ("missing" if it does not exist); None if it only grew."""
+    """Return why a file must be read from the start again ("missing" if there is none), or None if it only grew."""
     try:
         fd, status = open_regular_file(path)
     except (FileNotFoundError, NotADirectoryError):

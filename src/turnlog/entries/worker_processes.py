@@ -58,7 +58,7 @@ def _start_helper(work: Callable[[Sequence[S]], T], share: Sequence[S]) -> _Help
 
 
 def _fetch_result(helper: _HelperProcess) -> bytes | None:
-    """Return the bytes that a helper sent; None if it failed."""
+    """Return the bytes that a helper sent, or None if it failed."""
     with os.fdopen(helper.pipe, "rb") as pipe:
         data = pipe.read()
     _, status = os.waitpid(helper.pid, 0)
@@ -77,7 +77,7 @@ def group_by_size(paths: Iterable[Path], count: int) -> list[list[Path]]:
 
 
 def read_file_size(path: Path) -> int:
-    """Return the size of a file; 0 if the file does not exist."""
+    """Return the size of a file, or 0 if the file does not exist."""
     try:
         return path.stat().st_size
     except OSError:

@@ -66,7 +66,7 @@ class Call(Struct, gc=False):
 
     @property
     def ended_at(self) -> str | None:
-        """The timestamp of the result; None if there is no result."""
+        """The timestamp of the result, or None if there is no result."""
         return self.result.timestamp if self.result else None
 
     started = OldName("started_at")

@@ -75,7 +75,7 @@ class Findings:
         return finding
 
     def find_line_number(self, offset: int) -> int:
-        """Return the number of the line that starts at an offset; 0 if no line starts there."""
+        """Return the number of the line that starts at an offset, or 0 if no line starts there."""
         return self._lines.get(offset, 0)
 
     def list_findings(self) -> list[Finding]:
@@ -228,7 +228,7 @@ def _check_requests(session: Session, found: Findings) -> None:
 
 
 def prove_session_requests(session: Session) -> RequestProof:
-    """Look for the messages in the session's recorded requests in the reconstruction."""
+    """Look up the messages of the session's recorded requests in the reconstruction."""
     return prove_requests(session.file, session.messages, session.calls)
 
 

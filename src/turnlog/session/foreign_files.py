@@ -17,7 +17,7 @@ _KNOWN_FORMATS: tuple[tuple[frozenset[str], str], ...] = (
 
 
 def explain_foreign_file(file: Transcript) -> str | None:
-    """Explain in plain words why a file is not a Claude Code session; None if it is one or is empty."""
+    """Explain in plain words why a file is not a Claude Code session; return None if it is one or is empty."""
     known = load_format().entries
     if any(entry.type in known for entry in file.entries):
         return _explain_streamed_output(file.read_body(file.entries[0]))

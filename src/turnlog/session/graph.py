@@ -36,7 +36,7 @@ class Graph:
 
     @cached_property
     def _links(self) -> tuple[list[int], list[int]]:
-        """For each index, its first child and its next sibling; NO_PARENT at the ends."""
+        """For each index, its first child and its next sibling, with NO_PARENT at the ends."""
         first = [NO_PARENT] * len(self._entries)
         following = [NO_PARENT] * len(self._entries)
         for row in reversed(self.rows):
@@ -150,7 +150,7 @@ class Graph:
         return [self._entries[tip] for tip in sorted(joined.values())]
 
     def _find_starts(self) -> list[int]:
-        """For each index, find the row at which its continuation starts; NO_PARENT for rows without a root."""
+        """For each index, find the row at which its continuation starts, or NO_PARENT for rows without a root."""
         branch_starts = {row.index for branch in self.branches for row in branch.starts[1:]}
         found = [NO_PARENT] * len(self._entries)
         if self._file.is_in_order:

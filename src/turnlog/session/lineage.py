@@ -43,7 +43,7 @@ def list_turns_to(session: Session, uuid: str) -> list[Turn]:
 
 
 def find_current_leaf_uuid(session: Session) -> str | None:
-    """Return the entry from which the newest client would continue; None if it would not."""
+    """Return the entry from which the newest client would continue, or None if it would not continue."""
     try:
         return session.find_leaf().uuid
     except Refused:

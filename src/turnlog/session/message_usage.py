@@ -60,7 +60,7 @@ class BilledRequest(NamedTuple):
     terms: PriceTerms
 
     def compute_cost(self, at: str | None) -> Cost:
-        """Compute the cost of the request, which was sent at `at`."""
+        """Compute the cost of the request, given the time at which it was sent (`at`)."""
         speed, tier, geo = self.terms
         return compute_cost(self.model, self.tokens, speed=speed, service_tier=tier, geo=geo, at=at)
 
@@ -124,7 +124,7 @@ def _sum_tokens(tokens: Iterable[PricedTokens]) -> PricedTokens:
 
 
 def compute_message_cost(message: Message) -> Cost:
-    """Compute the cost of all requests for a message; unpriced if any of their models has no known price."""
+    """Compute the cost of all requests for a message, which is unpriced if any of the models has no known price."""
     return _sum_costs(
         [
             compute_own_cost(message),
@@ -158,7 +158,7 @@ def sum_context_tokens(tokens: PricedTokens) -> int:
 
 
 def count_context_tokens(message: Message) -> int:
-    """Return how many tokens of the context window a message's last request filled; 0 if unknown."""
+    """Return how many tokens of the context window a message's last request filled, or 0 if unknown."""
     if message.tokens is None or message.is_synthetic:
         return 0
     # A sum over several requests would count the same prompt several times.

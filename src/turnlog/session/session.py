@@ -93,7 +93,7 @@ class Session:
 
     @property
     def path(self) -> Path | None:
-        """The session file; None for a session in memory."""
+        """The session file, or None for a session in memory."""
         return self.file.path
 
     @cached_property

@@ -43,7 +43,7 @@ class PeekedSession(NamedTuple):
 
     @property
     def names(self) -> set[str]:
-        """The case-folded titles by which it can be found; none for junk files, which have other sessions' titles."""
+        """The case-folded titles by which it can be found; junk files, which have other sessions' titles, have none."""
         titles = (self.titles.custom, self.titles.ai, self.titles.summary, self.titles.best)
         return set() if self.ends.junk else {_fold_text(title) for title in titles if title}
 

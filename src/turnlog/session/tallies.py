@@ -138,7 +138,7 @@ def sum_tallies_by_server(tools: Iterable[ToolTally]) -> list[ToolTally]:
 
 
 def parse_mcp_server(tool: str) -> str | None:
-    """Return the MCP server of a tool; None for other tools."""
+    """Return the MCP server of a tool, or None for other tools."""
     return tool[5:].split("__", 1)[0] or None if tool.startswith("mcp__") else None
 
 

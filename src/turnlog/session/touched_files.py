@@ -54,6 +54,6 @@ def list_touched_files(file: Transcript, calls: Iterable[Call]) -> list[TouchedF
 
 
 def find_named_path(arguments: Any, tool: str) -> str | None:
-    """Return the path that a call's input names; None if it names none."""
+    """Return the path that a call's input names, if any."""
     path = arguments.get(PATH_FIELDS[tool]) if isinstance(arguments, dict) else None
     return path if isinstance(path, str) and path else None

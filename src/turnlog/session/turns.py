@@ -80,7 +80,7 @@ class Turn(Struct, gc=False):
 
     @property
     def speaker(self) -> Speaker:
-        """Who started it."""
+        """Who started the turn."""
         return self.prompt.speaker
 
     @property

@@ -89,14 +89,14 @@ def _list_agent_files(folder: Path, root: Path | None, warn: Callable[[str], obj
 
 
 def _list_project_folders(cwd: Path) -> list[Path]:
-    """Return the folders from the top of the repository to `cwd`; only `cwd` if there is no repository."""
+    """Return the folders from the top of the repository to `cwd`, or only `cwd` if there is no repository."""
     folders = [cwd, *cwd.parents]
     top = next((at for at, folder in enumerate(folders) if (folder / ".git").exists()), 0)
     return folders[top::-1]
 
 
 def _read_agent_type(path: Path, ignores_hooks: bool) -> AgentType | str:
-    """Return the sub-agent type in a file, or the reason to skip it; empty if it has no frontmatter."""
+    """Return the sub-agent type in a file or the reason to skip it, which is empty if there is no frontmatter."""
     from turnlog.agent.briefing import frontmatter  # most sessions have no such files
 
     try:

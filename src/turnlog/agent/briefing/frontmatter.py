@@ -25,7 +25,7 @@ class FrontmatterDocument(NamedTuple):
         return value if isinstance(value, str) else ", ".join(value)
 
     def get_items(self, name: str) -> list[str] | None:
-        """Return a field as a list; None if it is missing."""
+        """Return a field as a list, or None if it is missing."""
         value = self.fields.get(name)
         parts = value.split(",") if isinstance(value, str) else value
         return None if parts is None else [part.strip() for part in parts if part.strip()]

@@ -81,7 +81,7 @@ def load_memory_files(
 
 
 def render_memory_reminder(files: list[MemoryFile]) -> str:
-    """Render the reminder for the model; empty if there are no instructions."""
+    """Render the reminder for the model, or an empty string if there are no instructions."""
     if not files:
         return ""
     texts = [
@@ -185,7 +185,7 @@ def _path_exists(path: Path) -> bool:
 
 
 def _read_text(path: Path) -> str | None:
-    """Return the text of a file; None if it is missing or binary."""
+    """Return the text of a file, or None if it is missing or binary."""
     if path.suffix.lower() in _BINARY_SUFFIXES:
         return None
     try:

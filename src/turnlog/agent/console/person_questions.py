@@ -115,7 +115,7 @@ def ask_permission(decision: Decision, ask: Ask) -> PermissionAnswer:
 
 
 def _ask_consent(ask: Ask, question: str, letters: str) -> tuple[str, str] | None:
-    """Return the letter of the answer, plus the person's text if the letter is `n`; None if they cancel.
+    """Return the letter of the answer (with the person's text if it is `n`), or None if they cancel.
 
     Only the bare word counts as a yes, since additional words may change the meaning.
     """
@@ -137,7 +137,7 @@ def _ask_consent(ask: Ask, question: str, letters: str) -> tuple[str, str] | Non
 
 
 def ask_questions(arguments: Object, ask: Ask, say: Callable[..., None], look: Look) -> Object | None:
-    """Ask the model's questions and return the answers by question; None if the person cancels."""
+    """Ask the model's questions and return the answers by question, or None if the person cancels."""
     answers: dict[str, str] = {}
     questions = arguments.get("questions")
     for question in questions if isinstance(questions, list) else []:
@@ -180,7 +180,7 @@ def _parse_choice(answer: str, options: list[Object], *, many: bool) -> list[str
 
 
 def ask_plan_approval(arguments: Object, ask: Ask, say: Callable[..., None], look: Look) -> Object | None:
-    """Ask the person to approve a plan and choose how to proceed; None if they cancel."""
+    """Ask the person to approve a plan and choose how to proceed; return None if they cancel."""
     room = max((look.width or _MAX_LINE_CELLS) - _BAR_CELLS, _BAR_CELLS)
     say(look.paint("The plan:", "yellow"), *add_side_bar(_wrap_visible_text(str(arguments.get("plan") or ""), room)))
     say("  y  go ahead, and ask before each change", "  a  go ahead, and change files without asking")

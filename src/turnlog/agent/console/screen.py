@@ -56,7 +56,7 @@ class ProseWrapper:
         return self._place_held_word()
 
     def begin_text(self) -> None:
-        """Start a new text."""
+        """Start a new piece of text."""
         self._is_code = False
         self._reset_line()
 

@@ -20,7 +20,7 @@ _MAX_TEXT_CHARS = 200
 
 
 def choose_session(starter: SessionStarter, ask: Callable[[str], str | None], screen: ConsoleScreen) -> str | None:
-    """Let a person choose a session from the folder, or from all folders if it has none; None if they cancel."""
+    """Let a person choose a session from the folder, or from all if it has none; return None if they cancel."""
     folders = find_config_dirs(starter.environ)
     choices = list_resumable_sessions(folders, starter.cwd) or list_resumable_sessions(folders, None, limit=200)
     if not choices:
@@ -33,7 +33,7 @@ def choose_session(starter: SessionStarter, ask: Callable[[str], str | None], sc
 def pick_from_list(
     known: Sequence[ResumeChoice], ask: Callable[[str], str | None], say: Callable[..., None], look: Look
 ) -> ResumeChoice | None:
-    """Let a person choose one of `known`; None if they cancel."""
+    """Let a person choose one of `known`; return None if they cancel."""
     choices = list(known)
     while True:
         say(*_render_choices(choices, look))

@@ -81,7 +81,7 @@ class FileAccess(Struct):
         return ALLOW_DECISION if name in HARMLESS_DEVICES else self.decide_write(name, base, "")
 
     def decide_write_within(self, name: str, base: Path) -> Decision:
-        """Decide whether an allowed command may write a file; within the working folders, it may."""
+        """Decide whether an allowed command may write a file, as if changes in the working folders were accepted."""
         return replace(self, mode="acceptEdits").decide_write_by_command(name, base)
 
     def decide_removal(self, name: str, base: Path) -> Decision:

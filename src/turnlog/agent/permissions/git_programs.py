@@ -115,7 +115,7 @@ def _read_text(file: Path) -> str:
 
 
 def _read_bytes(file: Path, limit: int) -> bytes:
-    """Return a file's content, empty if it is missing; an unreadable file raises, which requires permission."""
+    """Return a file's content, or nothing if it is missing; an unreadable file raises, so permission is required."""
     try:
         return read_small_file(file, limit)
     except (FileNotFoundError, NotADirectoryError):

@@ -97,7 +97,7 @@ def _list_program_folders(path: str) -> tuple[frozenset[Path], frozenset[Path]]:
 
 
 def fold_file_name(name: str) -> str:
-    """Fold a name as a file system may do it: ignoring case, letter variants and zero-width characters."""
+    """Fold a name as a file system might, ignoring case, letter variants and zero-width characters."""
     folded = unicodedata.normalize("NFKC", name).casefold()
     return "".join(char for char in folded if unicodedata.category(char) != "Cf")
 

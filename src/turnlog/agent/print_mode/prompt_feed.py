@@ -70,7 +70,7 @@ class PromptFeed:
         threading.Thread(target=self._read_lines, name="feed", daemon=True).start()
 
     def next_message(self) -> FeedMessage | None:
-        """Wait for the next message; None when there are no more."""
+        """Wait for the next message; return None when there are no more."""
         message = self._waiting.get()
         if isinstance(message, TurnlogError):
             raise message

@@ -118,7 +118,7 @@ def build_boundary_line(trigger: str, before: int, milliseconds: int) -> LineBod
 
 
 def build_progress_line(call: str, number: int, data: Object) -> LineBody:
-    """Build a progress line of a call."""
+    """Build a progress line for a call."""
     kind = str(data.get("type") or "tool_progress").replace("_", "-")
     return {"type": "progress", "data": {**data}, "toolUseID": f"{kind}-{number}", "parentToolUseID": call}
 

@@ -33,7 +33,7 @@ class ResumeChoice(NamedTuple):
 def list_resumable_sessions(
     config_dirs: Iterable[Path], cwd: Path | None, *, limit: int | None = None
 ) -> list[ResumeChoice]:
-    """Return the sessions with a conversation, newest first, in one folder or (without `cwd`) in all."""
+    """Return the sessions with a conversation, newest first, from one folder or, without `cwd`, from all folders."""
     files = sorted(_list_session_files(config_dirs, cwd), key=lambda file: file.mtime_ns, reverse=True)
     choices: list[ResumeChoice] = []
     step = limit or max(1, len(files))

@@ -57,7 +57,7 @@ def _clean_block(block: Json) -> Json | None:
 
 
 def _clean_result(block: Json) -> Json:
-    """Return a result without tool references and empty text; an error result is given text if none is left."""
+    """Return a result without tool references or empty text; an error result is given text if none is left."""
     content = block.get("content")
     if isinstance(content, list):
         remaining = [inner for inner in content if not _is_tool_reference(inner) and not _is_blank_text(inner)]

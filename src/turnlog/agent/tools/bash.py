@@ -38,7 +38,7 @@ _COMMAND_JOINTS = frozenset({";", "&&", "||", "|", "|&", "&"})
 
 
 def explain_exit_code(command: str, code: int) -> str | None:
-    """Explain an exit status of 1 that does not mean an error; None if the command failed or succeeded."""
+    """Explain an exit status of 1 that does not mean an error; return None in all other cases."""
     parts = _split_simple_commands(command)
     if code != 1 or not parts:
         return None

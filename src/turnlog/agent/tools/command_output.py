@@ -24,7 +24,7 @@ def trim_output(text: str) -> str:
 
 
 def read_output_head(path: Path, characters: int = MAX_INLINE_CHARS) -> str:
-    """Return the first characters of a file, plus one more to show that the file is longer."""
+    """Return the first characters of a file, plus one more if the file is longer."""
     with path.open("rb") as file:
         return file.read((characters + 1) * _MAX_BYTES_PER_CHAR).decode("utf-8", "replace")[: characters + 1]
 
@@ -39,7 +39,7 @@ def read_output_tail(path: Path, characters: int) -> str:
 
 
 def read_inline_output(path: Path) -> str | None:
-    """Return the complete output for the model; None if it is too large."""
+    """Return the complete output for the model, or None if it is too large."""
     text = trim_output(read_output_head(path, 2 * MAX_INLINE_CHARS))
     return (
         text

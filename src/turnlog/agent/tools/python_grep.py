@@ -1,4 +1,4 @@
-"""A substitute for ripgrep where it is not installed: has the options that Grep and Glob use, and the same output.
+"""A substitute for ripgrep where it is not installed, with the same output for the options that Grep and Glob use.
 
 It runs as a separate program so that a slow pattern can be stopped, and it uses only the standard library. Like
 ripgrep, it skips files listed in .gitignore, .ignore, .rgignore and .git/info/exclude, but it does not read the ignore
@@ -190,7 +190,7 @@ def _find_line_range(text: str, first: int, end: int) -> range:
 
 
 def _read_text(path: str, is_named: bool) -> str:
-    """Return the text of a file; empty if the file is binary, unless the call named it explicitly."""
+    """Return the text of a file, or an empty string if the file is binary and the call did not name it."""
     try:
         raw = Path(path).read_bytes()
     except OSError as error:

@@ -25,7 +25,7 @@ _MAX_OUTPUT_BYTES = 20 * 1024 * 1024
 def run_ripgrep(
     arguments: Sequence[str], folder: Path, context: CallContext, seconds: float = SEARCH_TIMEOUT_SECONDS
 ) -> str:
-    """Run a search in a folder and return its output; it can be cancelled and has a time limit."""
+    """Run a search in a folder and return its output; the search can be cancelled and has a time limit."""
     with tempfile.TemporaryFile() as errors:
         process = _start_search(
             [*find_search_program(context.environ.get("PATH")), *arguments], folder, context, errors

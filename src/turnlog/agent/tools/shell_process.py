@@ -65,7 +65,7 @@ class ShellProcess:
 
     @property
     def exit_code(self) -> int | None:
-        """The exit status by shell convention (128 + n for signal n); None while the command is running."""
+        """The exit status by shell convention (128 + n for signal n), or None while the command is running."""
         code = self._process.returncode
         return 128 - code if code is not None and code < 0 else code
 

@@ -29,7 +29,7 @@ class ToolHost(Protocol):
     """The loop's services for tools."""
 
     def ask(self, question: Question) -> Object | None:
-        """Ask the person a question; None if nobody answers. Raises RequestCancelled if they end the turn."""
+        """Ask the person a question; return None if nobody answers. Raises RequestCancelled if they end the turn."""
         ...
 
     def delegate(self, call: str, arguments: Object, cancel: Cancel, progress: Callable[[Object], None]) -> CallResult:

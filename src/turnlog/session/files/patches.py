@@ -51,7 +51,7 @@ def _format_range(start: int, count: int) -> str:
 
 
 def read_recorded_hunks(patch: object) -> tuple[Hunk, ...] | None:
-    """Read the hunks of a `structuredPatch`; None if it is not a list of hunks."""
+    """Read the hunks of a `structuredPatch`; return None if it is not a list of hunks."""
     if not isinstance(patch, list):
         return None
     hunks = [_read_recorded_hunk(item) for item in patch]

@@ -98,7 +98,7 @@ class AgentTurns:
         self._calls = {call.id: call for call in session.calls}
 
     def find_turn(self, agent: SubAgent) -> Turn | None:
-        """Return the turn; None if the sub-agent was not started by a known call."""
+        """Return the turn, or None if the sub-agent was not started by a known call."""
         for _ in range(_MAX_AGENT_DEPTH):
             if call := self._calls.get(agent.call_id or ""):
                 return self._session.find_turn(call.line)

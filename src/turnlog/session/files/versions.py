@@ -52,7 +52,7 @@ class FileVersion(Struct):
 
     @property
     def is_change(self) -> bool:
-        """Whether a call, a command or a person created this version, rather than it only being seen."""
+        """Whether this version was created by a call, a command or a person rather than only seen."""
         return self.action in ("write", "edit", "change")
 
     @property
@@ -179,7 +179,7 @@ def _build_version(step: FileStep, action: str, sure: Sureness, data: bytes | No
 
 
 def find_version_after_turn(known: Sequence[FileVersion], turn: int) -> ChosenVersion | None:
-    """Find the version after a turn; None if nothing is known about it."""
+    """Find the version after a turn; return None if nothing is known about it."""
     return _choose_version(known, [item for item in known if (item.turn or 0) <= turn])
 
 

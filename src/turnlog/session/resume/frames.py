@@ -1,6 +1,6 @@
 """The frames that the newest client puts around messages that are not a person's prompt.
 
-If a message arrived while the model was working, or was started by a background task or a schedule, the client wraps it
+If a message arrived while the model was working, or comes from a background task or a schedule, the client wraps it
 in text that states who it is from. The wording is what Claude Code 2.1.325 sends for each origin.
 """
 

@@ -76,7 +76,7 @@ class TextLine(Struct, gc=False, rename="camel"):
 
     @property
     def asides(self) -> list[Any]:
-        """Fields outside the message that may contain text; empty if there are none."""
+        """Fields outside the message that may contain text."""
         if self.todos or self.plan_content or self.user_feedback or self.mcp_meta or self.error_details:
             return [self.todos, self.plan_content, self.user_feedback, self.mcp_meta, self.error_details]
         return []

@@ -160,7 +160,7 @@ def _classify_speaker(speaker: str) -> str:
 
 
 def _read_block_text(line: TextLine, block: LineBlock) -> SearchText | None:
-    """Return the text of a block; None if the block must be decoded in full."""
+    """Return the text of a block, or None if the block must be decoded in full."""
     if block.type == "text" and block.text is not None:
         return _build_text(
             line, "\n".join([block.text, *list_readable_strings(block.citations)]) if block.citations else block.text

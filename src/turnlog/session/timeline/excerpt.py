@@ -48,6 +48,6 @@ class Excerpt:
         return self._at.get(offset)
 
     def find_entry(self, place: LinePlace) -> Entry | None:
-        """Return the entry at a place in a timeline; None for a broken line."""
+        """Return the entry at a place in a timeline, or None for a broken line."""
         item = self._at.get(place[0])
         return item if isinstance(item, Entry) else None

@@ -32,7 +32,7 @@ class SeparateRequest(NamedTuple):
 
 
 class Iterations(NamedTuple):
-    """The requests that make up one message; both fields are empty if there was only one."""
+    """The requests that make up one message; both fields are empty if there was only one request."""
 
     own: tuple[PricedTokens, ...]
     """The requests that the message's sums consist of."""

@@ -51,7 +51,7 @@ class CountedMessage(Protocol):
 
     @property
     def stop_reason(self) -> str | None:
-        """Why the answer ended; None if not yet known."""
+        """Why the answer ended, or None if not yet known."""
 
     @property
     def usage(self) -> LineUsage | None:
@@ -75,7 +75,7 @@ class CountedLine(Protocol):
 
     @property
     def version(self) -> str | None:
-        """The version of the client that wrote it."""
+        """The version of the client that wrote the line."""
 
     @property
     def is_sidechain(self) -> bool | None:
@@ -180,7 +180,7 @@ def parse_version(version: str | None) -> tuple[int, ...]:
 
 
 def count_echo(found: dict[str, MessageCounts], entry: Body, name: str, offset: int) -> MessageCounts | None:
-    """Add the sub-agent's line that a progress entry repeats, with its letters; ignore other entries."""
+    """Add the sub-agent's line that a progress entry repeats, and count its characters; ignore other entries."""
     data = entry.get("data")
     inner = data.get("message") if isinstance(data, dict) else None
     if not isinstance(inner, dict):
@@ -301,9 +301,9 @@ def _describe_unusual_terms(*terms: str | None) -> str | None:
 def merge_counts(parts: Sequence[MessageCounts]) -> MessageCounts:
     """Merge what several files record about a message: its time and client from the first, and the largest numbers.
 
-    An echo counts as the first only if there is nothing else; among copies with the same time, the first argument does.
-    The lines in all files together determine the quality, but the first file provides the client version: a copy keeps
-    the numbers from an old client and may have the version of a new one.
+    An echo counts as the first only if there is nothing else; among copies with the same time, the first argument is
+    first. The lines in all files together determine the quality, but the first file provides the client version: a copy
+    keeps the numbers from an old client and may have the version of a new one.
     """
     leader = find_leading_copy(parts)
     merged = copy(leader)

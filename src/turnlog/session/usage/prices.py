@@ -61,7 +61,7 @@ class Cost(NamedTuple):
 
     @property
     def usd(self) -> float | None:
-        """The cost in US dollars; None if unpriced."""
+        """The cost in US dollars, or None if unpriced."""
         return None if self.pico is None else self.pico / PICO_PER_DOLLAR
 
 
@@ -221,7 +221,7 @@ def _build_rates(entry: Mapping[str, Any]) -> Rates:
 
 
 def find_price(model: str | None) -> Price | None:
-    """Find the price of a model under any of its names; None if it is not in the table."""
+    """Find the price of a model under any of its names; return None if it is not in the table."""
     if not model:
         return None
     key = parse_model_name(model).key
@@ -233,7 +233,7 @@ def find_price(model: str | None) -> Price | None:
 
 
 def find_context_window(model: str | None, prompt: int = 0) -> int | None:
-    """Return a model's context window; if it has two sizes, the larger if the prompt does not fit in the smaller."""
+    """Return a model's context window; of two sizes, return the larger if the prompt does not fit in the smaller."""
     if model and parse_model_name(model).million:
         return MILLION_TOKEN_WINDOW
     price = find_price(model)
@@ -281,7 +281,7 @@ def find_pico_rates(
     geo: str | None,
     at: str | None,
 ) -> PicoRates | None:
-    """Return the rates at which a request is billed; None if they are unknown."""
+    """Return the rates at which a request is billed, or None if they are unknown."""
     tariff = _find_tariff(model, speed, service_tier, geo)
     if tariff is None or (tokens.web_searches and not tariff.has_search):
         return None
@@ -314,7 +314,7 @@ def _find_tariff(model: str | None, speed: str | None, service_tier: str | None,
 def _compute_factor(
     model: ModelName, price: Price, speed: str | None, service_tier: str | None, geo: str | None
 ) -> Decimal | None:
-    """Multiply all factors that apply to the tokens; None if one of them has no published value."""
+    """Multiply all factors that apply to the tokens; return None if one of them has no published value."""
     factor: Decimal | None = Decimal(1)
     for applies, value in (
         (speed == "fast" or model.fast, price.fast),

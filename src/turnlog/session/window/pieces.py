@@ -285,7 +285,7 @@ def _list_strings(value: Any) -> Iterator[str]:
 
 
 def read_piece_text(session: Session, piece: ContextPiece) -> str:
-    """Read the text of a piece, or of its result; empty for a call or an image."""
+    """Read the text of a piece or its result; return an empty string for a call or an image."""
     part = build_message_part(piece.row, session.read_body(piece.row), as_sent=piece.row.type == "attachment")
     block = part.blocks[piece.at] if part else {}
     if piece.group == "results":

@@ -1,8 +1,8 @@
 """What fills the context window of the conversation that would be resumed now.
 
-How full the window was is measured: every answer records how many tokens its request contained. What filled the window
-is estimated from the sizes of the pieces and fitted to the measurement (docs/context.md). The two are kept separate:
-each number is labelled as either measured or estimated.
+The fill level is measured: every answer records how many tokens its request contained. The contents are estimated from
+the sizes of the pieces and fitted to the measurement (docs/context.md). The two are kept separate: each number is
+labelled as either measured or estimated.
 """
 
 from __future__ import annotations
@@ -249,7 +249,7 @@ def _estimate_unseen(
 
 
 def _estimate_unseen_at_start(session: Session, rate: float) -> int:
-    """Estimate this from the session's first request if no answer follows the last compaction yet."""
+    """Estimate the same from the session's first request if no answer follows the last compaction yet."""
     first = next((message for message in session.messages if count_context_tokens(message)), None)
     if first is None:
         return 0

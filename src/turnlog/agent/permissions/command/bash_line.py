@@ -48,7 +48,7 @@ class SimpleCommand(NamedTuple):
 
     @property
     def name(self) -> str | None:
-        """The program; None if it is unknown or if nothing runs."""
+        """The program, or None if it is unknown or nothing runs."""
         return self.words[0].text if self.words and self.words[0].is_plain else None
 
 

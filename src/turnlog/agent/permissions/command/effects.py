@@ -68,7 +68,7 @@ def touches_files(name: ShellWord) -> bool:
 
 
 def find_read_only_use(words: Sequence[ShellWord]) -> FileUse | None:
-    """Return the files that a command reads; None if it may do anything else."""
+    """Return the files that a command reads, or None if it may do anything else."""
     name, rest = words[0].text, words[1:]
     if name == "echo":
         is_harmless = all(word.is_known or is_in_tables(word.raw.strip('"'), "public_variables") for word in rest)
@@ -180,7 +180,7 @@ def _in_history(words: Sequence[ShellWord]) -> tuple[ShellWord, ...]:
 
 
 def find_change_use(words: Sequence[ShellWord]) -> FileUse | None:
-    """Return the files that a command changes; None if it may do anything other than change files that it names."""
+    """Return the files that a command changes, or None if it may do anything other than change files that it names."""
     name, rest = words[0].text, words[1:]
     if not all(word.is_known and word.pattern is None for word in rest):  # a file name may look like an option
         return None

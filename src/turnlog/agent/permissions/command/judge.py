@@ -163,7 +163,7 @@ class CommandJudge:
         return ALLOW_DECISION
 
     def _find_doubt(self) -> str | None:
-        """Return how one command in a line may change the meaning of another."""
+        """Return how one command in a line may change the meaning of another, if at all."""
         parts, moves = self.line.parts, self.folders.move_count
         programs = [get_program_name(strip_runners(part.words, TRANSPARENT_RUNNERS | TIMING_RUNNERS)) for part in parts]
         writes = {part: name for part, name in zip(parts, programs, strict=True) if changes_files(part)}

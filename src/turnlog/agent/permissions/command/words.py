@@ -75,7 +75,7 @@ def has_odd_characters(text: str) -> bool:
 
 
 def split_words(text: str) -> list[ShellWord] | None:
-    """Split a simple command; None if it has operators, substitutions, braces, comments or unclosed quotes."""
+    """Split a simple command; return None if it has operators, substitutions, braces, comments or unclosed quotes."""
     pieces = list(_WORD_PIECE_PATTERN.finditer(text))
     if sum(len(piece[0]) for piece in pieces) != len(text):
         return None

@@ -28,9 +28,9 @@ DEFAULT_WINDOW_TOKENS = 200_000
 _MIN_KEPT_RESULTS = 5
 """The number of newest results that are never cleared."""
 _MIN_FREED_SHARE = 0.1
-"""The share of the window that clearing must free; below it, a summary is better."""
+"""The minimum share of the window that clearing must free; otherwise, a summary is better."""
 _CHARS_PER_TOKEN = 4
-"""Approximate."""
+"""An approximation."""
 _CHARS_PER_PICTURE = 6000
 """The estimated size of a picture."""
 _TOO_LONG_PATTERN = re.compile(

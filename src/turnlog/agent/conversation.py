@@ -33,7 +33,7 @@ class AgentConversation:
     ) -> None:
         self.preface = list(preface)
         self._thought_by = dict(thought_by or {})
-        """The model that wrote each thinking block, by signature: other models reject it."""
+        """The model that wrote each thinking block, by signature; other models reject the block."""
         self._messages: list[MessageBlock] = []
         self._settled: list[MessageBlock] = []
         """The oldest messages in the form in which they are sent, up to the first cache mark; append-only."""
@@ -41,7 +41,7 @@ class AgentConversation:
         self.cleared: set[str] = set()
         """Ids of calls whose results are no longer sent."""
         self.used = 0
-        """Tokens of the last request and its answer: how full the window is."""
+        """The tokens in the last request and its answer, which show how full the window is."""
         for message in messages:
             self._append_content(str(message["role"]), to_blocks(message["content"]))
 

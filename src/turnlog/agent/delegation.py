@@ -21,14 +21,14 @@ from turnlog.model.cancel import Cancel
 from turnlog.model.failures import RequestCancelled
 
 TOOLS_DENIED_TO_AGENTS = frozenset({"Task", "AskUserQuestion", "ExitPlanMode", "TodoWrite"})
-"""Tools that a sub-agent does not get: it can't start others or ask the person."""
+"""Tools that a sub-agent does not get, since it can't start other sub-agents or ask the person."""
 
 
 class InnerLoop(Protocol):
     """The loop of a sub-agent."""
 
     usage: Object
-    """The usage of its last answer."""
+    """The usage of the last answer."""
 
     def run_to_rest(self, cancel: Cancel) -> TurnEnded:
         """Run until the sub-agent has produced its report."""

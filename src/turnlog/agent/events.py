@@ -21,7 +21,7 @@ class AnswerStreamed(Struct, frozen=True):
 
     event: ModelEvent
     agent: str | None = None
-    """The call that started the sub-agent it belongs to; None for the session itself."""
+    """The call that started the sub-agent to which the event belongs, or None for the session itself."""
 
 
 class EntryWritten(Struct, frozen=True):
@@ -89,9 +89,9 @@ class TurnEnded(Struct, frozen=True):
     """The turn ended, whether or not it was completed."""
 
     reason: str
-    """`finished`, `interrupted`, `max_turns`, `budget`, `error`."""
+    """`finished`, `interrupted`, `max_turns`, `budget` or `error`."""
     text: str
-    """The model's last text, or the error."""
+    """The last text from the model, or the error."""
     milliseconds: int
     turns: int
     """The number of requests."""

@@ -52,7 +52,7 @@ CONTINUE_INSTRUCTION = (
 INTERLEAVED_THINKING_BETA = "interleaved-thinking-2025-05-14"
 """The beta that lets a model think between tool calls."""
 PAUSED_STOP_REASON = "pause_turn"
-"""The stop reason of an answer that the server continues when it gets it back, for its long-running tools."""
+"""The stop reason of an answer that the server continues once it is sent back, used by long-running tools."""
 _MAX_CONTINUATIONS = 3
 """How many times to continue an answer that hit its token limit."""
 _MAX_PAUSES = 10
@@ -85,7 +85,7 @@ class AgentLoop:
         self.usage: Object = {}
         """The usage of the last answer."""
         self._paused: ModelAnswer | None = None
-        """A paused answer, with the blocks that are not yet written."""
+        """A paused answer, with the blocks that have not been written yet."""
         self._person = person
         self._agent = agent
         self._tools = dict(tools if tools is not None else setup.tools)

@@ -46,10 +46,10 @@ class SettingsLayer(NamedTuple):
     name: str
     """managed, flags, local, project or user."""
     where: str
-    """The file, or the command-line option."""
+    """The file or the command-line option."""
     values: Mapping[str, Any]
     root: Path
-    """The folder that `/` means in its path rules."""
+    """The folder that `/` stands for in the layer's path rules."""
 
 
 class WrittenRule(NamedTuple):

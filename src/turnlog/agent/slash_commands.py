@@ -215,6 +215,6 @@ SLASH_COMMANDS: dict[str, SlashCommand] = {
     "exit": SlashCommand("exit turnlog", _run_exit),
 }
 PRINTABLE_COMMANDS = ("compact", "context", "cost", "help", "model")
-"""Commands that work in print mode, where nobody waits for the next prompt."""
+"""Commands that work in print mode, where nobody is waiting for the next prompt."""
 UNRECORDED_COMMANDS = frozenset({"clear", "resume", "exit", "model", "compact"})
-"""Commands without a remark in the session: they write their own entries, or are not about the session."""
+"""Commands without a remark in the session: they write their own entries or are not about the session."""

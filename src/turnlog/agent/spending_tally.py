@@ -37,7 +37,7 @@ class SpendingTally:
         self.milliseconds = 0.0
         """Time spent waiting for the model."""
         self._above = above
-        """The session's tally, which also counts what a sub-agent uses: they share one budget."""
+        """The session's tally, which includes the usage of sub-agents, since they share one budget."""
         self._unpriced: str | None = None
         self._lock = threading.Lock()
 

@@ -47,10 +47,10 @@ class UnsupportedFeature(NamedTuple):
     """A configured feature that turnlog lacks."""
 
     where: str
-    """The file, or the command-line option."""
+    """The file or the command-line option."""
     what: str
     is_guard: bool = False
-    """Whether a session without it may do what its owner wants to prevent."""
+    """Whether a session without this feature may do what its owner wants to prevent."""
 
     def __str__(self) -> str:
         return f"{self.where}: {self.what}"

@@ -43,7 +43,7 @@ class AgentFile(NamedTuple):
     kind: str
     """subagent, workflow, warm-up, or the client's own side work: compact, prompt_suggestion, …"""
     meta_path: Path | None
-    """The file beside it that names the agent's type and the call that started it."""
+    """The file next to it that names the agent's type and the call that started it."""
     workflow_id: str | None
     is_symlink: bool
 

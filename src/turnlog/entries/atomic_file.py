@@ -32,7 +32,7 @@ class WholeFile(NamedTuple):
 
     data: bytes
     checkpoint: Checkpoint
-    """Pass it when writing: the write is refused if the file has changed since."""
+    """Pass this when writing: the write is refused if the file has changed since then."""
 
 
 def read_whole_file(path: str | Path) -> WholeFile:

@@ -29,7 +29,7 @@ class Belongings(NamedTuple):
     """The paths that belong to one session; all of them existed when they were listed."""
 
     session_dir: Path | None
-    """The folder beside the session file."""
+    """The folder next to the session file."""
     subagents: tuple[Path, ...]
     """Every file below `subagents`: transcripts, their meta files, workflow journals."""
     loose_agents: tuple[Path, ...]

@@ -31,11 +31,11 @@ class Client(NamedTuple):
     path: str
     """The file in which it registered."""
     is_here: bool
-    """Whether its process was found; False for a client on another machine or in another container."""
+    """Whether its process was found; False for a client on a different machine or in a different container."""
     status: str | None = None
     """One of CLIENT_STATES; None if the client does not report one."""
     waiting_for: str | None = None
-    """What it waits for, in the client's own words."""
+    """What the client is waiting for, in its own words."""
 
 
 def list_clients(config_dir: Path, here: str | None = None) -> list[Client]:

@@ -39,7 +39,7 @@ SCRAP_DESCRIPTIONS = {
 NO_PARENT = -1
 """The `parent` of an entry without a parent."""
 MISSING_PARENT = -2
-"""The `parent` of an entry that names a parent which is not in the file."""
+"""The `parent` of an entry that names a parent that is not in the file."""
 
 
 class CacheWrites(Struct, gc=False):
@@ -66,7 +66,7 @@ class UsageIteration(Struct, gc=False):
     cache_creation: CacheWrites | None = None
     type: str | None = None
     model: str | None = None
-    """Set if it may differ from the message's model: for an advisor, or if another model answered instead."""
+    """Set if this may differ from the message's model: for an advisor, or if a different model answered."""
 
 
 class LineUsage(Struct, gc=False):

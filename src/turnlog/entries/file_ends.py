@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 LONG_LINE = 2 << 20
-"""Longer lines, in bytes, are read in a way that keeps them in memory only once."""
+"""Lines longer than this, in bytes, are read in a way that keeps only one copy in memory."""
 _BLOCK = 1 << 20
 MAX_END_BYTES = 64 * 1024
 """How many bytes at each end are read."""

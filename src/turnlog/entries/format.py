@@ -57,7 +57,7 @@ class FormatRegistry(Struct, frozen=True, forbid_unknown_fields=True, dict=True)
     records: dict[str, ObjectFormat]
     """The entry types that record events: the queue, copies of files, requests to the API."""
     rare: dict[str, ObjectFormat]
-    """The entry types that appear in the client's code, but in no file seen so far."""
+    """The entry types that appear in the client's code but have not been seen in any file so far."""
     system: dict[str, ObjectFormat]
     """System entries by subtype."""
     attachments: dict[str, ObjectFormat]

@@ -24,7 +24,7 @@ STATE_FILE_NAME = ".claude.json"
 MAKING_NOTE_PREFIX = ".turnlog-making-"
 """The prefix of the note that turnlog leaves while it creates a session; the session's id follows."""
 _MISSING = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EINVAL}
-"""The system errors that mean that a path does not exist; after any other error it may exist."""
+"""The system errors that mean that a path does not exist; after any other error, it may exist."""
 _SESSION_FILE_NAME = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl", re.IGNORECASE)
 
 

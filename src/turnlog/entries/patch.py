@@ -22,7 +22,7 @@ class _RemoveKey(Enum):
 
 
 REMOVE_KEY: Final = _RemoveKey.GONE
-"""Given instead of a value, removes the key."""
+"""Passed instead of a value, this removes the key."""
 
 _BLANK_BYTES = b" \t\r\n"
 _JSON_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[\]{},:]', re.DOTALL)

@@ -35,7 +35,7 @@ class Peek(NamedTuple):
     """What the two ends of a session file contain; None for anything that they do not contain."""
 
     session_id: str | None = None
-    """The id in the entries; in a copied file it may differ from the name."""
+    """The id in the entries; in a copied file, it may differ from the name."""
     cwd: str | None = None
     last_cwd: str | None = None
     version: str | None = None
@@ -50,7 +50,7 @@ class Peek(NamedTuple):
     custom_title: str | None = None
     ai_title: str | None = None
     summary: str | None = None
-    """The title that clients up to 2.1.22 wrote; one before the first prompt may be another session's."""
+    """The title that clients up to 2.1.22 wrote; a title before the first prompt may be another session's."""
     last_prompt: str | None = None
     first_prompt: str | None = None
     first_command: str | None = None
@@ -60,7 +60,7 @@ class Peek(NamedTuple):
     junk: str | None = None
     """The kind of junk; see `entries.junk`."""
     titles: SessionTitles | None = None
-    """All names of the session if the ends are enough to choose the one to show; otherwise the file must be read."""
+    """All names of the session if the ends suffice to choose the displayed name; otherwise, the file must be read."""
 
 
 class _FileStart(NamedTuple):

@@ -152,7 +152,7 @@ class Transcript:
         self.repeated: dict[str, list[int]] = {}
         """The indexes of further entries with the same uuid."""
         self.complete = 0
-        """The offset up to which the file was read in whole lines."""
+        """The offset up to which the file has been read in whole lines."""
         self._pool: dict[str | None, str | None] = {}
         self._forward: list[int] = []
         """Indexes of entries whose parent does not come before them."""

@@ -24,7 +24,7 @@ SPEAKERS = {
     "client": "written by Claude Code itself",
     "other": "from anything else that is not the person: a channel, a plugin, a voice call, an unknown origin",
 }
-"""The possible authors of a text."""
+"""The possible authors of user text."""
 TYPING_SPEAKERS = frozenset({"person", "cli"})
 """Speakers whose text is a prompt."""
 SENDING_SPEAKERS = frozenset({"peer", "teammate", "other"})

@@ -36,7 +36,7 @@ class Checkpoint(NamedTuple):
     inode: int = 0
     """0 on systems without inode numbers."""
     size: int = 0
-    """How far the file was examined; from `offset` to here there was no whole line."""
+    """How far the file has been examined; there was no whole line between `offset` and here."""
     mtime_ns: int = 0
     """When the file last changed; 0 if that was too recent to rely on."""
     head_hash: str = ""
@@ -72,7 +72,7 @@ class Tail(NamedTuple):
     checkpoint: Checkpoint
     """The checkpoint to pass in next time."""
     reset: str | None
-    """Why reading started again; "missing" if there is no file; otherwise None."""
+    """Why reading started again ("missing" if there is no file), or None if it did not."""
 
 
 def read_tail(path: str | Path, checkpoint: Checkpoint | None = None, limit: int | None = None) -> Tail:

@@ -30,7 +30,7 @@ class TranscriptFile(NamedTuple):
     project: str
     """The project's folder."""
     session: str
-    """The session's id; "" for a loose agent, whose entries name it."""
+    """The session's id, or "" for a loose agent, whose entries name it."""
     agent: str | None
     size: int
     mtime_ns: int

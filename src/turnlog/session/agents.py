@@ -75,7 +75,7 @@ def _read_lines(carrier: Entry, raw: bytes, message: bytes) -> Iterator[Entry]:
 class SubAgent(Struct):
     agent_id: str
     path: Path | None
-    """Its file; None if its entries are in the session's own file."""
+    """Its file, or None if its entries are in the session's own file."""
     kind: str = "subagent"
     """subagent, workflow, inline, warm-up, or an internal task of the client (compact, prompt_suggestion, …)."""
     type: str | None = None
@@ -88,7 +88,7 @@ class SubAgent(Struct):
     inside: tuple[Entry, ...] = ()
     """Its entries, if they are in the session's file."""
     is_incomplete: bool = False
-    """Whether its own file is missing, so that `inside` has only what the session's progress entries repeat."""
+    """Whether its own file is missing, so that `inside` contains only what the session's progress entries repeat."""
 
 
 def list_sub_agents(file: Transcript, calls: Iterable[Call], carriers: Iterable[Entry]) -> list[SubAgent]:

@@ -130,7 +130,7 @@ class CallDetail(NamedTuple):
     outcome: str
     """answered, error, denied, interrupted, launched (continues in the background) or unanswered."""
     persisted: str | None
-    """The path of the file with a result that was too large for the transcript."""
+    """The path of the file that contains a result that was too large for the transcript."""
     background_id: str | None
     """The background task that the call started."""
 

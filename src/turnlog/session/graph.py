@@ -26,7 +26,7 @@ class Graph:
         self._at = at = file.by_uuid
         rows = [entry for entry in entries if entry.uuid is not None]
         self.duplicates = [row for row in rows if at[row.uuid or ""] != row.index] if file.repeated else []
-        """Rows that repeat an earlier uuid; nothing else in the graph includes them."""
+        """Rows that repeat an earlier uuid, which are not included anywhere else in the graph."""
         self.rows = [row for row in rows if at[row.uuid or ""] == row.index] if file.repeated else rows
         self._tops = [row for row in self.rows if row.parent < 0]
 

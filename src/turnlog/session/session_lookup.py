@@ -29,7 +29,7 @@ class SessionFileList(NamedTuple):
 
     files: list[SessionFile]
     is_demo: bool
-    """Whether these are the sample sessions of the package, because the machine has none."""
+    """Whether these are the package's sample sessions, because the machine has no sessions."""
     survey: Survey
     """The other contents of the folders, and the folders that can't be listed."""
 

@@ -88,7 +88,7 @@ class GraphCounts(Struct, frozen=True):
     missing_parents: int
     compactions: int
     leaf: str | None
-    """The entry that the client would continue from; None if it refuses."""
+    """The entry from which the client would continue, or None if it would not continue."""
     leaf_uuids: list[str | None]
 
 

@@ -32,7 +32,7 @@ KINDS_NEEDING_WORK = frozenset({"command", "notification", "teammate", "peer", "
 """Kinds that start a turn only if the model responded to them."""
 TurnOutcome = Literal["finished", "interrupted", "error", "waiting", "open"]
 RoundType = Literal["new_session", "new_round", "resume"]
-"""How a turn follows what came before it; a mere call result would be `continue`."""
+"""How a turn relates to what came before; a mere call result would be `continue`."""
 
 RESUME_GAP = timedelta(minutes=5)
 NO_TURN = -1
@@ -64,7 +64,7 @@ class Turn(Struct, gc=False):
     """The minimum pause before a turn that counts as a resumption."""
     interrupted: bool = False
     answered: bool = False
-    """Whether it ends with an answer, not with a result or prompt that waits for one."""
+    """Whether the turn ends with an answer rather than a result or prompt that is waiting for one."""
     expanded: bool = False
     """Whether the client added the text of a command or skill to the prompt."""
 

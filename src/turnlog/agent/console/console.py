@@ -58,7 +58,7 @@ class Console:
         """Cancels the request for a title; None until the request starts."""
         self._plan_mode = PlanModeTracker(self.loop)
         self._modes = tuple(dict.fromkeys((*MODES_BY_KEY, self.loop.setup.guard.mode)))
-        """The modes that Shift-Tab cycles through: the usual ones and the one the session started with."""
+        """The modes that Shift-Tab cycles through: the usual ones and the one with which the session started."""
         self._show_greeting(self._session)
 
     # -- the conversation

@@ -127,7 +127,7 @@ class ConsoleScreen:
     ) -> None:
         self._look = look
         self._measure = measure
-        """Measures the current width: windows change their size."""
+        """Measures the current width, since windows can be resized."""
         self._prose = ProseWrapper(lambda: self.look)
         self._is_dumb = is_dumb
         """Whether the terminal does not support escape sequences."""
@@ -136,7 +136,7 @@ class ConsoleScreen:
         self._is_open = False
         """Whether the bottom line has text that is still growing."""
         self._held = ""
-        """Streamed text that is not yet written."""
+        """Streamed text that has not been written yet."""
         self._is_typed = False
         self._below = ""
         """The person's input while output appears above it."""
@@ -144,7 +144,7 @@ class ConsoleScreen:
         self._waiting = ""
         """The start of an output line that will appear above the input."""
         self._progress = ""
-        """Progress text in the place of the next line."""
+        """Progress text shown where the next line will appear."""
 
     @property
     def look(self) -> terminal.TerminalScreen:

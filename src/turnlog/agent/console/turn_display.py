@@ -31,7 +31,7 @@ from turnlog.session.files.patches import read_recorded_hunks
 Object = Mapping[str, Any]
 
 MAX_RESULT_LINES = 5
-"""The number of lines to show of a result."""
+"""The number of lines of a result to show."""
 _MAX_LINE_CHARS = 400
 _TODO_MARKS = {"completed": "[x]", "in_progress": "[>]"}
 _ASKING_TOOLS = frozenset({"AskUserQuestion", "ExitPlanMode"})
@@ -51,7 +51,7 @@ class TurnDisplay:
         self._agents: dict[str, str] = {}
         """The tasks of running sub-agents, by call id."""
         self._noticed: set[str] = set()
-        """Notices of finished background commands that were already shown."""
+        """Notices of finished background commands that have already been shown."""
 
     @property
     def _look(self) -> Look:

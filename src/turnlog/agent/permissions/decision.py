@@ -26,11 +26,11 @@ class Decision(NamedTuple):
     reason: str = ""
     """For people, and for the model after a denial: the rule, the mode, or the part of the call."""
     suggested: tuple[str, ...] = ()
-    """Rules that would allow it in future (`Bash(npm test:*)`), written by "always"."""
+    """Rules that would allow the call in the future (`Bash(npm test:*)`), written if the answer is "always"."""
     is_firm: bool = False
     """Whether to ask in any mode."""
     changes: bool = False
-    """Whether plan mode forbids it."""
+    """Whether plan mode forbids the call."""
 
 
 ALLOW_DECISION = Decision("allow")

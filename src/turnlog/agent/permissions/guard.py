@@ -25,7 +25,7 @@ from turnlog.errors import UsageError
 _FREE_TOOLS = frozenset(
     "TodoWrite Task AskUserQuestion ExitPlanMode EnterPlanMode BashOutput KillShell TaskOutput TaskStop".split()
 )
-"""Tools that change nothing, or ask by themselves; each call by a sub-agent is decided on its own."""
+"""Tools that change nothing or that ask the person; each call by a sub-agent is decided separately."""
 _PATH_FIELDS = {
     **dict.fromkeys(("Glob", "Grep", "LS"), "path"),
     **dict.fromkeys(("NotebookEdit", "NotebookRead"), "notebook_path"),

@@ -26,9 +26,9 @@ class Repository(NamedTuple):
     """A repository that git would find."""
 
     git_folder: Path
-    """The folder of its settings, with links resolved."""
+    """The folder that contains the settings, with links resolved."""
     is_bare: bool = False
-    """Whether it has no `.git`, so that any folder of a checkout may be one."""
+    """Whether it has no `.git`, so that any folder in a checkout may be such a repository."""
 
 
 def find_repository(folder: Path) -> Repository | None:

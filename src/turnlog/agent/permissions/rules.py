@@ -37,7 +37,7 @@ class PermissionRule(NamedTuple):
     text: str
     layer: str
     root: Path
-    """The folder that `/` means."""
+    """The folder that `/` stands for."""
 
     def __str__(self) -> str:
         where = "command line" if self.layer == "flags" else f"{self.layer} settings"

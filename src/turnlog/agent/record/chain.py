@@ -23,7 +23,7 @@ from turnlog.agent.record.line_bodies import LineBody, Object
 
 ENTRYPOINT = "turnlog"
 RECORD_VERSION = f"{ENTRYPOINT}/{__version__}"
-"""The writer of a line. All clients list and resume sessions with this in place of their own version."""
+"""The writer of a line. All clients list and resume sessions that have this in place of a client version."""
 CLOCK_TICK = timedelta(milliseconds=1)
 
 
@@ -49,11 +49,11 @@ class EntryChain:
         self.slug: str | None = None
         """The name of the session's plan, if it has one."""
         self.last = last
-        """The uuid of the last entry of the chain."""
+        """The uuid of the last entry in the chain."""
         self.watch: Callable[[Object], None] = lambda _: None
-        """Receives every entry of the chain after it is written."""
+        """Receives every entry in the chain after it has been written."""
         self.titles: list[LineBody] = []
-        """The lines that name the session, repeated after every turn, where lists of sessions look."""
+        """The lines that name the session, repeated after every turn, where lists of sessions look for them."""
         self.before: Callable[[], object] | None = None
         """Runs before the first write, so that a session that is only viewed is not changed."""
         self._ledger = ledger

@@ -42,7 +42,7 @@ class PromptParts(NamedTuple):
 
     before: Sequence[Object]
     own: LineContent
-    """The main line: the first text."""
+    """The main line, which contains the first text."""
     behind: Sequence[Object]
 
 

@@ -116,7 +116,7 @@ class SessionHolder:
     def __init__(self, path: Path, lock: SessionLock, registration: Path | None, said: dict[str, Any]) -> None:
         self.path = path
         self.warnings: tuple[str, ...] = ()
-        """Uncertain signs: a client on another machine that can't be checked."""
+        """Uncertain signs, such as a client on a different machine that can't be checked."""
         self._lock = lock
         self._registration = registration
         self._registered = said

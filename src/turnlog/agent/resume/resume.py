@@ -51,10 +51,10 @@ class ResumableSession(NamedTuple):
 
     path: Path
     messages: list[Json]
-    """The messages to send before the next prompt, with all thinking; each model accepts only its own."""
+    """The messages to send before the next prompt, with all thinking; each model accepts only its own thinking."""
     leaf: str
     model: str | None
-    """The model of the last answer."""
+    """The model that wrote the last answer."""
     cwd: Path | None
     mode: str | None
     """The last permission mode; the person, not the transcript, decides whether it applies again."""
@@ -66,18 +66,18 @@ class ResumableSession(NamedTuple):
     is_unanswered: bool
     """Whether the last message has no answer."""
     size: int
-    """The size up to which the file was read."""
+    """The size up to which the file has been read."""
     since: datetime | None
-    """The newest time in it; new lines must be newer."""
+    """The newest time in the session; new lines must be newer."""
     is_branch: bool
-    """Whether it continues from a different point than a client would."""
+    """Whether the session continues from a different point than in a client."""
     last_prompt: str
     titles: tuple[Json, ...]
     slug: str | None
     thought_by: Mapping[str, str]
     """The model of each thinking block, by signature."""
     used: int
-    """Tokens of its last request and answer: how full the window is."""
+    """The tokens in the last request and its answer, which show how full the window is."""
 
     @property
     def session_id(self) -> str:

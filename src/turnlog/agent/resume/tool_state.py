@@ -21,7 +21,7 @@ class SeenFile(NamedTuple):
     path: str
     time: datetime
     is_whole: bool
-    """Whether one call showed all of it; as in Claude Code, an edit does not count."""
+    """Whether a single call showed the whole file; as in Claude Code, an edit does not count."""
 
 
 def _list_call_inputs(session: Session, calls: Sequence[Call], names: Container[str]) -> list[tuple[Call, Json]]:

@@ -19,7 +19,7 @@ class DescribedTool(Tool):
     """A tool whose description is in `offered.json` under its class name."""
 
     only_reads = False
-    """Whether no call changes anything."""
+    """Whether the tool never changes anything."""
 
     @property
     def name(self) -> str:

@@ -28,7 +28,7 @@ class GrepPage(NamedTuple):
     shown: Sequence[str]
     total: int
     limit: int | None
-    """The limit, if it cut the results."""
+    """The limit, if it shortened the results."""
     offset: int | None
 
     @property

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from turnlog.agent.tools.call_result import CallResult, Object, RejectedCall
 
 _InputPath = tuple[str | int, ...]
-"""The path to a part of an input: names, and list positions."""
+"""The path to a part of an input: names and list positions."""
 _NUMBER_PATTERN = re.compile(r"-?\d+(\.\d+)?")
 _URI_PATTERN = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:\S")
 _CAPITAL_PATTERN = re.compile("([A-Z])")

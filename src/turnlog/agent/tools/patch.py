@@ -12,7 +12,7 @@ from typing import Any
 from turnlog.session.files.patches import CONTEXT_LINES, ChangedLines, Hunk, build_hunks, split_text_lines
 
 _MAX_DIFF_EFFORT = 600
-"""Texts that differ in more lines become one block: the search is quadratic."""
+"""If more lines differ, the difference becomes a single block, since the search is quadratic."""
 
 _LineRun = tuple[str, int, Any]
 """The type of a run of lines (kept ` `, removed `-`, added `+`), its length, and the run before it."""

@@ -23,7 +23,7 @@ MAX_UNLIMITED_BYTES = 256 * 1024
 """The largest file to read without a limit on lines."""
 MAX_READ_TOKENS = 25_000
 _CHARS_PER_TOKEN = 4
-"""Approximate."""
+"""An approximation."""
 _PAGE_CHARS = MAX_READ_TOKENS * _CHARS_PER_TOKEN * 85 // 100
 _MAX_LINE_BYTES = 1 << 20
 _PARTIAL_READ_ADVICE = (
@@ -45,7 +45,7 @@ class FilePart(NamedTuple):
     text: str
     start: int
     total: int
-    """The number of lines of the whole file."""
+    """The number of lines in the whole file."""
     flaw: str | None
 
 

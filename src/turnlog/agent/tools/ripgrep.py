@@ -19,7 +19,7 @@ from turnlog.agent.tools.tool import CallContext
 
 SEARCH_TIMEOUT_SECONDS = 20.0
 _MAX_OUTPUT_BYTES = 20 * 1024 * 1024
-"""The most output to read."""
+"""The maximum amount of output to read."""
 
 
 def run_ripgrep(

@@ -38,9 +38,9 @@ class FileSight(NamedTuple):
     mtime_ns: int
     size: int
     text: str | None
-    """None if the model saw only a part."""
+    """None if the model saw only part of the file."""
     is_written: bool = False
-    """Whether the model wrote it, and so is told when someone else changes it."""
+    """Whether the model wrote the file, and so is told when someone else changes it."""
 
 
 class SeenFiles:

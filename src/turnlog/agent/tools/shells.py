@@ -41,13 +41,13 @@ class Shell:
         """The id of the call that started it."""
         self.description = description
         self.path = folder / f"{self.id}.output"
-        """The file with its output."""
+        """The file that contains the output."""
         self.cwd_path = folder / f"{self.id}.cwd"
-        """The file in which it records its last folder."""
+        """The file in which the command records its last folder."""
         self.shown = 0
         """The number of bytes that the model has seen."""
         self.stopped = ""
-        """Why it was stopped: `model`, `limit`, `client`; empty if it was not."""
+        """Why the command was stopped: `model`, `limit` or `client`; empty if it was not stopped."""
         self.process: ShellProcess
 
     @property

@@ -50,10 +50,10 @@ class TextFile(NamedTuple):
     """The path with links resolved."""
     status: os.stat_result
     written: str
-    """The text exactly as in the file, with byte-order mark and line ends."""
+    """The text exactly as in the file, with its byte-order mark and line ends."""
     encoding: str
     flaw: str | None
-    """Why it can't be written back without damage, if so."""
+    """Why the file can't be written back without damage, if that is the case."""
 
     @property
     def text(self) -> str:

@@ -51,19 +51,19 @@ class CallContext(Struct):
     """The session's folder, for sub-agents and results too large for the transcript (`tool-results/`)."""
     session_id: str
     files: SeenFiles
-    """The files that the model has seen, and their state."""
+    """The files that the model has seen, with their state."""
     shells: Shells
     """The background commands."""
     desk: ToolHost
     cancel: Cancel
     environ: Mapping[str, str]
-    """Variables of the client, including its keys; use `build_child_environment` for a child process."""
+    """The client's variables, including its keys; for a child process, use `build_child_environment`."""
     progress: Callable[[Object], None] = lambda _: None
     """Receives the progress of a long call: the `data` of a progress entry."""
     todos: list[Object] = []
-    """The task list; one list for the session, changed in place."""
+    """The task list, which is shared by the whole session and changed in place."""
     is_unreadable: Callable[[Path], bool] = lambda _: False
-    """Whether a rule forbids reading a file, so that a search must not show it."""
+    """Whether a rule forbids reading a file, which a search must then omit."""
 
 
 class Tool(Protocol):

@@ -49,7 +49,7 @@ class FetchedPage(NamedTuple):
     body: bytes
     charset: str
     elsewhere: str | None = None
-    """The address on another host to which it redirects; not followed."""
+    """The address on a different host to which the page redirects, which is not followed."""
 
     def decode_text(self) -> str:
         match = _META_CHARSET_PATTERN.search(self.body[:2048]) if self.kind == "text/html" else None
@@ -162,7 +162,7 @@ def _read_body(answer: http.client.HTTPResponse, until: float) -> bytes:
 PAGE_CACHE_SECONDS = 15 * 60.0
 """How long a page is cached."""
 MAX_READ_CHARS = 100_000
-"""The number of characters to read of a page in one call."""
+"""The number of characters of a page to read in one call."""
 _MAX_CACHED_PAGES = 32
 _TEXT_TYPE_PATTERN = re.compile(
     r"text/.*|application/(?:[a-z.+-]*(?:json|xml|javascript|yaml|toml|graphql)|xhtml\+xml)"

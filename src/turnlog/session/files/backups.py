@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from turnlog.session.session import Session
 
 _BACKUP_NAME = re.compile(r"[0-9A-Za-z_-]{1,80}@v[0-9]{1,9}")
-"""Names come from a transcript, so they must not lead to another folder."""
+"""Names come from a transcript, so they must not lead to a different folder."""
 
 
 class FileBackup(Struct):
@@ -39,10 +39,10 @@ class FileBackup(Struct):
     name: str | None
     """None if the file did not exist."""
     turn: Turn | None
-    """The turn before whose changes it was taken."""
+    """The turn whose changes the copy precedes."""
     time: str | None
     place: float
-    """When it was taken, in milliseconds since 1970."""
+    """When the copy was made, in milliseconds since 1970."""
     folders: tuple[Path, ...]
     """The folders that may contain the copy."""
 

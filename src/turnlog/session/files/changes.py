@@ -30,7 +30,7 @@ class FileChange(NamedTuple):
     """The change that a call made to a file."""
 
     before: FileContent | None
-    """None if it is unknown, or if there was no file."""
+    """None if the content is unknown or there was no file."""
     after: FileContent | None
     hunks: tuple[Hunk, ...] | None
     """None if they can't be rebuilt."""

@@ -65,7 +65,7 @@ class FileStep(Struct):
     before: FileContent | None = None
     """The content that a write or an edit found."""
     after: FileContent | None = None
-    """The content of the file after it, if all of it is known."""
+    """The content of the file after the step, if all of it is known."""
     data: bytes | None = None
     """The bytes of a copy."""
     part: ShownLines | None = None
@@ -104,7 +104,7 @@ class _KnownFiles:
     def __init__(self) -> None:
         self._known: dict[str, FileContent] = {}
         self._form: dict[str, FileContent] = {}
-        """The last content, even if outdated: line ends and encoding stay the same."""
+        """The latest content, even if outdated, since line ends and encoding remain the same."""
         self._absent: set[str] = set()
         self._strange: set[str] = set()
         """Files of unknown encoding."""

@@ -13,7 +13,7 @@ CONTEXT_LINES = 3
 NO_NEWLINE_MARK = "\\ No newline at end of file"
 _LINE_SIGNS = frozenset({" ", "-", "+", "\\"})
 _MAX_COMPARED_PAIRS = 1_000_000
-"""How many pairs of lines to compare at most; a larger change becomes one block, which is still correct."""
+"""The maximum number of line pairs to compare; a larger change becomes a single block, which is still correct."""
 _MAX_LINE_NUMBER = 1 << 40
 
 
@@ -21,7 +21,7 @@ class Hunk(NamedTuple):
     """A section in which two versions of a text differ."""
 
     old_start: int
-    """The first line, starting at 1; without lines, the line before the place."""
+    """The number of the first line, starting at 1; without lines, the number of the line before the hunk."""
     new_start: int
     lines: tuple[str, ...]
     """Each line with its sign: a space, `-`, `+`, or NO_NEWLINE_MARK."""

@@ -16,7 +16,7 @@ from turnlog.session.clock import to_epoch_milliseconds
 from turnlog.session.graph import GRAPH_TYPES, is_boundary
 
 MAX_ATTACH_GAP_MS = 5000
-"""How much younger a row may be than the row it is attached to when its parent is missing [15]."""
+"""How much newer a row may be than the row to which it is attached if its parent is missing [15]."""
 LARGE_FILE_BYTES = 5 << 20
 """In a larger file, the client reads only the preserved rows from before the last compaction [9]."""
 

@@ -38,7 +38,7 @@ TEXT_KINDS = {
 }
 """The kinds of text, with what each contains."""
 SAID_KINDS = ("title", "prompt", "answer", "peer", "summary")
-"""What people usually remember about a session; the other kinds are what was done."""
+"""What people usually remember about a session; the other kinds describe what was done."""
 
 _TITLE_FIELDS = {
     "summary": "summary",
@@ -95,7 +95,7 @@ class SearchText(Struct, gc=False):
     tool: str | None = None
     """The tool of a call."""
     call: str | None = None
-    """The id of the call that it is or answers."""
+    """The id of the call that the text is or answers."""
     failed: bool = False
     """Whether it is the result of a failed call, or an API error."""
     seen: int | None = None

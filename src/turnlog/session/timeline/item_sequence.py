@@ -24,7 +24,7 @@ _FAILED_HOOKS = frozenset(
 
 _SILENT_KINDS = ("meta", "empty")
 _MESSAGE_ATTACHMENTS = ("queued_command", "teammate_mailbox")
-"""Attachments with what somebody said while the model was working."""
+"""Attachments with messages that arrived while the model was working."""
 
 
 def classify_entry(file: Transcript, entry: Entry, waiting: list[str]) -> ItemKind:

@@ -153,7 +153,7 @@ class TimelineHead(Struct, array_like=True):
     items: int
     chapters: list[Chapter]
     branches: list[TimelineBranch]
-    """The branches, current one first; a session without a fork has one."""
+    """The branches, with the current one first; a session without a fork has only one."""
     forks: list[Fork]
     agents: list[TimelineAgent]
     compactions: list[TimelineCompaction]

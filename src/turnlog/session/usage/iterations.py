@@ -15,7 +15,7 @@ from turnlog.entries.entry import CacheWrites, LineUsage, UsageIteration
 from turnlog.session.usage.prices import PricedTokens, parse_model_name
 
 MAX_REQUEST_TOKENS = 10_000_000
-"""The maximum tokens of a kind in one request: a larger number can't be right, and would distort every sum."""
+"""The maximum tokens of a kind in one request; a larger number can't be correct and would distort every sum."""
 _SEPARATE_TYPES = frozenset({"advisor_message", "compaction"})
 _ATTEMPT_TYPES = frozenset({"message", "fallback_message"})
 """The API does not bill an attempt that ended before the model produced output."""
@@ -35,7 +35,7 @@ class Iterations(NamedTuple):
     """The requests that make up one message; both fields are empty if there was only one request."""
 
     own: tuple[PricedTokens, ...]
-    """The requests that the message's sums consist of."""
+    """The requests that make up the message's sums."""
     separate: tuple[SeparateRequest, ...]
 
 

@@ -112,7 +112,7 @@ class MessageCounts(Struct, gc=False, array_like=True):
 
     model: str | None
     first: str
-    """The timestamp of its first line in the first file that has it."""
+    """The timestamp of its first line in the first file that contains it."""
     last: str
     """The latest timestamp of its lines in that file."""
     input_tokens: int = 0
@@ -122,11 +122,11 @@ class MessageCounts(Struct, gc=False, array_like=True):
     cache_creation_1h: int = 0
     web_searches: int = 0
     lowest: int = -1
-    """The smallest output count on any line; -1 while none states any usage."""
+    """The smallest output count on any line, or -1 if no line states any usage yet."""
     stopped: bool = False
     """Whether a line states a stop reason."""
     sidechain: int = 0
-    """1 if a sub-agent wrote it, ECHO_SIDE if the file only has echoes of it."""
+    """1 if a sub-agent wrote it, or ECHO_SIDE if the file contains only echoes of it."""
     version: str | None = None
     """The version of the client that wrote its last line."""
     terms: str | None = None

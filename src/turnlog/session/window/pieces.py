@@ -65,7 +65,7 @@ class ContextPiece(Struct, gc=False):
     fixed: int = 0
     """Tokens that do not depend on text, such as those of an image."""
     stored: int = 0
-    """The bytes it takes in the file, including the client's own copies."""
+    """The bytes that it occupies in the file, including the client's own copies."""
     call: str = ""
     """The id of the call that it is or belongs to."""
     texts: tuple[tuple[int, int], ...] = ()

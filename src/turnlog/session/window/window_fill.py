@@ -20,11 +20,11 @@ from turnlog.session.usage.prices import find_context_window, find_price
 from turnlog.session.window.pieces import PIECE_GROUPS, ContextPiece, build_context_pieces, list_pieces_of_rows
 
 USUAL_TOKENS_PER_BYTE = 0.4
-"""The rate without a measurement: the middle of what sessions of the current models show."""
+"""The rate without a measurement: the middle of the range seen in sessions with the current models."""
 MIN_TOKENS_PER_BYTE, MAX_TOKENS_PER_BYTE = 0.2, 0.6
 """The plausible range of the rate: genuine sessions with ten steps or more show 0.30 to 0.49."""
 MIN_FITTED_TOKENS_PER_BYTE = 0.1
-"""A request with fewer tokens than its text has at this rate did not contain it, or its count is wrong."""
+"""A request with fewer tokens than its text has at this rate did not contain the text, or its count is wrong."""
 MAX_HEAVIEST_PIECES = 20
 _MIN_STEP_BYTES = 400
 """Smaller growth in known text can't be used to measure the rate: what is not in the file outweighs it."""

@@ -39,7 +39,7 @@ class SimpleCommand(NamedTuple):
     """One simple command."""
 
     text: str
-    """The text in the line, without assignments before it and without redirects."""
+    """The text in the line, without preceding assignments and without redirects."""
     words: tuple[ShellWord, ...]
     """Empty if the line only sets variables or redirects."""
     assigned: tuple[tuple[str, str], ...] = ()
@@ -60,7 +60,7 @@ class BashLine(NamedTuple):
     doubts: tuple[str, ...]
     """Why the line can't be checked; empty if it can."""
     is_opaque: bool = False
-    """Whether it may contain hidden commands, so that the parts are not everything it runs."""
+    """Whether the line may contain hidden commands, so that it may run more than its parts."""
     has_loop: bool = False
 
 

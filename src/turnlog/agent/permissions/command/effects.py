@@ -32,7 +32,7 @@ _SAFE_JQ_PATTERN = re.compile(
     r"(?!.*\b(?:env|ENV|import|include|input|inputs|input_filename|modulemeta|debug|stderr)\b)[^$@]*", re.DOTALL
 )
 _IN_PLACE_OPTION = "-i" if sys.platform != "darwin" else "(?!)"
-"""On macOS, `sed -i` takes the next word, and the script is the one after it."""
+"""On macOS, `sed -i` takes the next word, and the script is the word after that."""
 _MAX_OPTION_CHARS = 40
 
 
@@ -42,7 +42,7 @@ class FileUse(NamedTuple):
     reads: tuple[ShellWord, ...] = ()
     writes: tuple[ShellWord, ...] = ()
     is_recursive: bool = False
-    """Whether it also covers everything below a folder, or in the history."""
+    """Whether this also covers everything below a folder or in the history."""
 
 
 def iterate_file_uses(part: SimpleCommand) -> Iterator[FileUse]:

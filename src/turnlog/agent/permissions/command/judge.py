@@ -42,7 +42,7 @@ class CommandJudge:
         self.command, self.access, self.rules = command, access, access.rules
         self.line = parse_bash_line(command)
         self.parts = list(runners.iterate_nested_commands(self.line))
-        """Everything it runs, beyond the parts of the line, which are what must be allowed."""
+        """Everything that the line runs, even nested commands; only the parts of the line must be allowed."""
         if self.line.is_opaque:  # stands for whatever may be hidden in it
             self.parts.append(SimpleCommand(command, (ShellWord(command, is_known=False),)))
         self.folders = LineFolders(self.parts, access.place.cwd, access.home)

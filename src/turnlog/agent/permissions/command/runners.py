@@ -13,7 +13,7 @@ from turnlog.agent.permissions.command.words import ShellWord, are_words_known, 
 
 _MAX_SCRIPT_NESTING = 5
 _MAX_RUNNER_WORDS = 100
-"""More words before a command count as an attempt to hide it."""
+"""More words than this before a command count as an attempt to hide it."""
 TIMING_RUNNERS = frozenset({"timeout", "command", "builtin"})
 TRANSPARENT_RUNNERS = frozenset({"timeout", "time", "nice", "nohup", "stdbuf", "xargs", "command", "builtin"})
 _UNSEEN_WORD = ShellWord("…", is_known=False, raw="…")

@@ -1,8 +1,9 @@
 """Sub-agent types: built in, or defined by a person or project in `.claude/agents/*.md`.
 
 A definition has frontmatter (`name`, `description`, `tools`, `disallowedTools`, `model`) and a body, which is the
-system prompt of the sub-agent. If names collide, the project's definition wins over the person's, and the person's over
-the built-in one. A definition with hooks that guard its calls is skipped, since turnlog would not run them.
+system prompt of the sub-agent. If names collide, the project's definition takes precedence over the person's, and the
+person's over the built-in one. A definition with hooks that guard its calls is skipped, since turnlog would not run
+them.
 """
 
 from __future__ import annotations

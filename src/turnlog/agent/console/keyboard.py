@@ -213,7 +213,7 @@ class Keyboard:
                 os.write(self._waker[1], b".")
 
     def wait_for_keys(self, over: threading.Event | None = None) -> list[Key]:
-        """Wait for keys and return them; return [] after `wake_waiter`. Raises EOFError if the terminal is gone."""
+        """Wait for keys and return them; return [] after `wake_waiter`. Raises EOFError if the terminal was closed."""
         if self._waker is None:  # this terminal can't deliver single keys
             (over or threading.Event()).wait(_POLL_SECONDS)
             return []

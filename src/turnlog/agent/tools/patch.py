@@ -1,7 +1,7 @@
 """Computes the difference between two versions of a text as hunks with three lines of context (`structuredPatch`).
 
-The edit path is a shortest one according to Myers; among equally short paths, it is the one that jsdiff, which Claude
-Code uses, would choose. Therefore, the hunks are the same as Claude Code's.
+The edit path is one of the shortest, found with Myers' algorithm; among equally short paths, it is the one that jsdiff,
+which Claude Code uses, would choose. Therefore, the hunks are the same as Claude Code's.
 """
 
 from __future__ import annotations

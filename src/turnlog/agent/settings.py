@@ -8,7 +8,7 @@
 
 Lists from all layers are joined; for other values, the highest layer takes precedence. If a file, or its deny or ask
 rules, can't be read, turnlog does not start, so that no prohibition is lost (Claude Code continues without the file).
-Other malformed values are ignored with a warning; unknown keys are ignored silently. The project's own files (local and
+Other malformed values are ignored with a warning; unknown settings are ignored. The project's own files (local and
 project) come with a checkout: until the folder is trusted, they can forbid actions but not allow them, and their other
 values have no effect.
 """

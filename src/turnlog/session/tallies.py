@@ -189,7 +189,7 @@ def count_failure_messages(session: Session) -> list[FailureMessage]:
 
 
 def normalise_error_text(text: str) -> str:
-    """Return the first line of a message (two after an exit code) without the parts that vary between calls."""
+    """Return a message's first line (and the next, after an exit code) without the parts that vary between calls."""
     lines = [line.strip() for line in _ERROR_TAG.sub("", text[:4000]).split("\n")]
     lines = [line for line in lines if line]
     if lines and _EXIT_CODE.fullmatch(lines[0]):

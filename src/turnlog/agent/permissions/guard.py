@@ -93,7 +93,7 @@ class SettingsGuard:
         self.rules = PermissionRules(self.settings.with_flags(layer, place.root))
 
     def is_hidden(self, name: str) -> bool:
-        """Return whether a rule denies the whole tool, either by its name or by a pattern that covers it."""
+        """Return whether a rule denies the whole tool by its name, by its kind or by a pattern."""
         return self.rules.find_bare_rule("deny", name) is not None
 
     def build_unreadable_check(self, place: Workspace) -> Callable[[Path], bool]:

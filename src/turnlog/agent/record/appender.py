@@ -60,7 +60,7 @@ class SessionAppender:
         self._size, self._inode = len(data), self.path.stat().st_ino
 
     def _check_unchanged(self) -> None:
-        """Check that other processes have added only lines outside the chain."""
+        """Check that the file is unchanged except for added lines outside the chain."""
         status = self.path.stat()
         known = self._size or 0
         if status.st_ino != self._inode or status.st_size < known:

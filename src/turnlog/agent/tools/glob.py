@@ -56,7 +56,7 @@ def _find_search_folder(arguments: Object, context: CallContext) -> Path:
 
 
 def _split_start_folder(pattern: str, folder: Path) -> tuple[Path, str]:
-    """Return the folder to search and the rest of the pattern, which may be an absolute path."""
+    """Return the folder to search and the rest of the pattern; the pattern may be an absolute path."""
     if not Path(pattern).is_absolute():
         return folder, pattern
     special = _GLOB_CHARACTER_PATTERN.search(pattern)

@@ -130,7 +130,7 @@ def frame_queued(blocks: list[Json], attachment: Body) -> list[Json]:
 
 
 def is_human_turn(attachment: Body) -> bool:
-    """Return whether a person's own text is sent unchanged rather than as a reminder."""
+    """Return whether text is sent as a person's own rather than as a reminder."""
     return bool(attachment.get("humanTurn")) and _read_origin(attachment).get("kind") == "human"
 
 

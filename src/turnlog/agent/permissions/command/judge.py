@@ -147,7 +147,7 @@ class CommandJudge:
         return pick_strictest(map(self._decide_part, line.parts))
 
     def _decide_allowed_line(self) -> Decision:
-        """Decide on a line when a rule allows all commands: check for background commands and hidden ones."""
+        """Decide on a line if a rule allows all commands: check hidden and background commands and protected files."""
         if self._has_rules("Bash") and (self.line.is_opaque or any(map(runners.is_opaque_command, self.parts))):
             return _ask_decision(_UNKNOWN_RULE_REASON)
         if BACKGROUND_REASON in self.line.doubts:

@@ -1,1 +1,1 @@
-"""Edits to sessions on disk: one verb per file or folder, each with a way back."""
+"""Edits to sessions on disk: each command has its own file or folder, and each edit can be reversed."""

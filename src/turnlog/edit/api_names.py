@@ -1,4 +1,4 @@
-"""Maps call ids and tool names to characters that an API accepts, the same way for a call and its result."""
+"""Converts call ids and tool names to characters that an API accepts, consistently for a call and its result."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _MAX_ID_CHARS = 64
 
 
 class ApiNames:
-    """A mapping from call ids and tool names to valid ones; two different names never map to the same one."""
+    """A mapping from call ids and tool names to valid ones; two different names never map to the same valid name."""
 
     def __init__(self, max_tool_chars: int) -> None:
         self._max_tool_chars = max_tool_chars
@@ -18,7 +18,7 @@ class ApiNames:
         self._tools: dict[str, str] = {}
 
     def reserve_id(self, identity: object) -> None:
-        """Reserve an id that is already valid, so that no other id is changed into it."""
+        """Reserve an id that is already valid, so that no other id is converted to it."""
         if isinstance(identity, str) and identity == _fit_characters(identity, _MAX_ID_CHARS):
             self._ids.setdefault(identity, identity)
 

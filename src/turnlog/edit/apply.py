@@ -1,11 +1,11 @@
-"""How edits write session files: they create a session with all its files, append to one, or replace one.
+"""Writes session files for edits: creates a session with all its files, appends to a transcript, or replaces one.
 
-    write_new_session      writes other files first and the transcript last: a session exists whole or not at all
+    write_new_session      writes other files first and the transcript last, so a session exists completely or not at all
     append_to_transcript   appends whole lines in one write
     replace_transcript     keeps the original bytes for `turnlog undo`; refuses a session that is open elsewhere
 
-A process that is killed while it creates a session leaves files under an id that nothing refers to, and a note
-(`unfinished_sessions`). The next edit that creates a session in that folder finds the note and removes the files.
+If a process is killed while it is creating a session, it leaves behind files under an id that nothing refers to, and a
+note (`unfinished_sessions`). The next edit that creates a session in that folder finds the note and removes the files.
 """
 
 from __future__ import annotations
@@ -35,8 +35,6 @@ LineSource = Callable[[], Iterable[bytes]]
 
 
 class NewSession(NamedTuple):
-    """A session to be written."""
-
     path: Path
     """The path of its transcript, which must not exist yet."""
     root: Path
@@ -50,11 +48,11 @@ class NewSession(NamedTuple):
 
 
 class _IdRenewalIncomplete(Exception):
-    """A pass over all lines kept or renewed an id by mistake, so another pass is needed."""
+    """A pass over all lines kept or renewed an id by mistake, so a second pass is needed."""
 
 
 def write_new_session(new: NewSession) -> int:
-    """Write a new session and return the size of its transcript in bytes; on failure, remove all its files."""
+    """Write a new session and return the size of its transcript in bytes; if this fails, remove all of its files."""
     with _keep_note_while_writing(new):
         try:
             _try_to_write(new, new.identity)
@@ -137,7 +135,7 @@ def _read_carried_content(file: CarriedFile, new: NewSession) -> Iterable[bytes]
 
 
 def _read_pieces(path: Path) -> Iterator[bytes]:
-    """Read a transcript or JSON file line by line, any other file in blocks."""
+    """Read a transcript or JSON file line by line, and any other file in blocks."""
     fd, _ = open_regular_file(path)
     with os.fdopen(fd, "rb") as source:
         if path.suffix in (".jsonl", ".json"):
@@ -147,19 +145,19 @@ def _read_pieces(path: Path) -> Iterator[bytes]:
 
 
 def refuse_busy_session(target: SessionTarget, *, force: bool = False) -> None:
-    """Refuse to change a session in place while it is open elsewhere; `force` overrides mere suspicions."""
+    """Refuse to change a session in place while it is open elsewhere; `force` overrides signs that are not certain."""
     signs = select_blocking_signs(find_open_signs(target), force=force)
     if signs:
         raise Busy(f"{target.session_id}: {signs[0].words}; {signs[0].remedy}, or work on a clone")
 
 
 def create_transcript(path: Path, lines: Iterable[bytes], *, root: Path) -> None:
-    """Write a new transcript without any other files; raises `FileExistsError` if the path is taken."""
+    """Write a new transcript without any other files; raise `FileExistsError` if the path is taken."""
     writer.create_session_file(path, lines, root=root)
 
 
 def append_to_transcript(target: SessionTarget, lines: bytes, *, mend: bool) -> None:
-    """Append whole lines to a session, even one that is open elsewhere; without `mend`, only after a complete line."""
+    """Append whole lines to a session, even if it is open elsewhere; without `mend`, its last line must be complete."""
     writer.append_lines(target.path, lines, root=target.root, mend=mend)
 
 

@@ -1,10 +1,10 @@
-"""The files that belong to a session and are copied when a new session is made from it.
+"""Finds the files that belong to a session and are copied when a new session is made from it.
 
-    copied        sub-agents and their meta files, large outputs, workflows, file copies, to-dos, tasks
-    not copied    the title file (the new session has its own), caches, logs, shell snapshots; plans are shared by name
+    copied        sub-agents and their meta files, large outputs, workflows, file copies, to-dos and tasks
+    not copied    the title file (the new session has its own), caches, logs, shell snapshots, and plans (shared by name)
 
-Loose sub-agents of old clients are copied into the new session's own folder: in the project's folder, their names would
-belong to two sessions.
+Loose sub-agents of old clients are copied into the new session's own folder; in the project's folder, their names would
+make them part of both sessions.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from turnlog.entries.belongings import list_belongings
 
 
 class CarriedFile(NamedTuple):
-    """One file of the source session, and the path of its copy."""
+    """A file of the source session and the path of its copy."""
 
     source: Path
     goal: Path
@@ -28,7 +28,7 @@ class CarriedFile(NamedTuple):
 
 
 def list_carried_files(target: SessionTarget, new_id: str, project_dir: Path | None = None) -> list[CarriedFile]:
-    """List the files of a session to copy into a new one, without links (`list_left_out_links`)."""
+    """List the files of a session to copy into a new one, except links (see `list_left_out_links`)."""
     if target.config_dir is None:
         return []
     belongings = list_belongings(target.config_dir, target.path.parent, target.session_id)
@@ -53,7 +53,7 @@ def list_carried_files(target: SessionTarget, new_id: str, project_dir: Path | N
 
 
 def list_left_out_links(target: SessionTarget) -> list[Path]:
-    """List the links among a session's files. They are not followed, so their targets are not copied."""
+    """List the symbolic links among a session's files. Links are not followed, so their targets are not copied."""
     if target.config_dir is None:
         return []
     session_id = target.session_id

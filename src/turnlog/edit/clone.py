@@ -1,7 +1,7 @@
-"""Make a new session from another: new ids for everything, and copies of all files that belong to it.
+"""Makes a new session from an existing one, with new ids for everything and copies of all files that belong to it.
 
-Without edits, the transcript is streamed: at most one line is in memory, whatever its size. With edits (`draft`), the
-result is checked before anything is written, and refused if it would resume worse than its source.
+Without edits, the transcript is streamed, so that at most one line is in memory at a time. With edits (`draft`), the
+result is checked before anything is written, and is refused if less of it could be resumed than of its source.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from turnlog.session.session import Session
 
 
 class ClonedSession(NamedTuple):
-    """A session made from another, and what was copied into it."""
+    """A session made from another, and counts of what was copied into it."""
 
     source: SessionTarget
     path: Path
@@ -55,9 +55,10 @@ def clone_session(
     read: Callable[[Path], Iterable[bytes]] | None = None,
     apart_from: Collection[str] = (),
 ) -> ClonedSession:
-    """Make a new session from another, unchanged or as edited in `draft`.
+    """Make a new session from an existing one, unchanged or as edited in `draft`.
 
-    `read` reads the files that belong to it; `apart_from` names what the edit is meant to change (see `check_resumes`).
+    `read` reads the files that belong to the session; `apart_from` names what the edit is meant to change (see
+    `check_resumes`).
     """
     target = find_target(path)
     check_is_session(target)
@@ -111,7 +112,7 @@ def _build_lines(
 
 
 def _stream_lines(path: Path, identity: IdRenewer, torn_bytes: list[int]) -> Iterator[bytes]:
-    """Yield the lines of a file up to its present size, with new ids; raise `Changed` if it is rewritten meanwhile.
+    """Yield the lines of a file up to its current size, with new ids; raise `Changed` if the file is rewritten.
 
     An incomplete last line is left out, and its length is recorded in `torn_bytes`.
     """

@@ -1,7 +1,8 @@
-"""The entries that turnlog adds to a session it makes: its origin, its title, and the entry to continue from.
+"""Builds the entries that turnlog adds to a session it creates: its origin, its title, and the entry to continue from.
 
-The first line is turnlog's own (`"type":"turnlog"`); no client reads it, but `turnlog tree` and `turnlog usage` do.
-Titles and the leaf are the client's own entries, at the end of the file, where its list of sessions looks for them.
+The first line has turnlog's own type (`"type":"turnlog"`); no client reads it, but `turnlog tree` and `turnlog usage`
+do. Titles and the leaf use the client's own entry types and are at the end of the file, where its session list looks
+for them.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def build_lineage_entry(verb: str, source: str, new: str) -> Body:
 
 
 def build_title_entries(title: str, session_id: str) -> list[Body]:
-    """Build the entries that give a session its title, as the client's `/rename` writes them."""
+    """Build the entries that give a session its title, in the form that the client's `/rename` writes."""
     return [
         {"type": "custom-title", "customTitle": title, "sessionId": session_id},
         {"type": "agent-name", "agentName": title, "sessionId": session_id},
@@ -34,13 +35,13 @@ def build_title_entries(title: str, session_id: str) -> list[Body]:
 
 
 def build_leaf_entry(leaf: str, prompt: str | None, session_id: str) -> Body:
-    """Build the entry that names the row where the newest client continues."""
+    """Build the entry that names the row from which the newest client continues."""
     entry: Body = {"type": "last-prompt", "leafUuid": leaf, "sessionId": session_id}
     return {"type": "last-prompt", "lastPrompt": prompt, **entry} if prompt else entry
 
 
 def find_last_prompt(session: Session, leaf: str | None) -> str | None:
-    """Return the last prompt before an entry, formatted as in the client's list of sessions."""
+    """Return the last prompt before an entry, formatted as in the client's session list."""
     typed = [turn.text for turn in list_turns_to(session, leaf or "") if turn.prompt.is_typed and turn.text.strip()]
     text = " ".join(typed[-1].split()) if typed else ""
     return (text if len(text) <= _MAX_PROMPT_CHARS else text[:_MAX_PROMPT_CHARS].rstrip() + "…") or None

@@ -1,9 +1,9 @@
-"""A session file while it is being edited: a value that edits take and return.
+"""A session file while it is being edited: an immutable value; each edit returns a new one.
 
 A row is a line of the file, or a line that an edit created. A changed row stores only its changed top-level values;
-everything else is written byte for byte as in the file, including what turnlog does not understand. When a row is
-removed, references to it are redirected to its nearest remaining ancestor, never to the line before it, which would
-join two branches.
+everything else is written byte for byte as in the file, even if turnlog can't interpret it. When a row is removed,
+references to it are redirected to its nearest remaining ancestor, never to the line before it, which would join two
+branches.
 """
 
 from __future__ import annotations
@@ -45,8 +45,6 @@ RowChanges = Mapping[int, Mapping[str, Any]]
 
 
 class DraftRow(NamedTuple):
-    """One line of a session while it is being edited."""
-
     item: EntryOrScrap | None = None
     """The line in the file; None for a line that an edit created."""
     changed: Mapping[str, Any] = _NO_CHANGES
@@ -54,7 +52,7 @@ class DraftRow(NamedTuple):
 
     @property
     def entry(self) -> Entry | None:
-        """The entry in the file; None for scraps and lines that an edit created."""
+        """The entry in the file, or None for scraps and for lines that an edit created."""
         return self.item if isinstance(self.item, Entry) else None
 
 
@@ -72,7 +70,7 @@ class Draft(NamedTuple):
     # -- the current values of a row
 
     def get_value(self, row: DraftRow, key: str) -> Any:
-        """Return one top-level value of a row, or None if it has none."""
+        """Return a top-level value of a row, or None if the row doesn't have it."""
         if key in row.changed:
             value = row.changed[key]
             return None if value is REMOVE_KEY else value
@@ -83,7 +81,7 @@ class Draft(NamedTuple):
         return self.file.read_body(entry).get(key)
 
     def get_body(self, row: DraftRow) -> Body:
-        """Return the whole object of a row as a new dict; empty for a scrap."""
+        """Return a row's whole object as a new dict, which is empty for a scrap."""
         whole = self.file.read_body(row.entry) if row.entry is not None else {}
         return {key: value for key, value in {**whole, **row.changed}.items() if value is not REMOVE_KEY}
 
@@ -102,7 +100,7 @@ class Draft(NamedTuple):
     # -- edits
 
     def with_changes(self, changes: RowChanges) -> Draft:
-        """Return the draft with new values in some rows, by their position."""
+        """Return the draft with new values in some rows, given by position."""
         rows = list(self.rows)
         for at, values in changes.items():
             rows[at] = rows[at]._replace(changed={**rows[at].changed, **values})
@@ -121,11 +119,11 @@ class Draft(NamedTuple):
 
     @property
     def torn_bytes(self) -> int:
-        """The length of an incomplete last line; 0 if there is none."""
+        """The length of an incomplete last line, or 0 if there is none."""
         return 0 if (torn := self._torn_line()) is None else torn.size
 
     def without_torn_end(self) -> Draft:
-        """Return the draft without an incomplete last line, which nothing would ever complete in a new file."""
+        """Return the draft without an incomplete last line, which would never be completed in a new file."""
         torn = self._torn_line()
         return self if torn is None else self._replace(rows=tuple(row for row in self.rows if row.item is not torn))
 
@@ -138,7 +136,7 @@ class Draft(NamedTuple):
     # -- the result
 
     def iterate_lines(self, finish: Callable[[bytes], bytes] | None = None) -> Iterator[bytes]:
-        """Yield all lines as they would be written; `finish` can change each line last."""
+        """Yield all lines as they would be written, after passing each through `finish` if it is given."""
         end = max((item.end for item, _ in self.rows if item is not None), default=0)
         read = _ReadWindow(self.file.source, end).read
         for at, (item, changed) in enumerate(self.rows):
@@ -157,7 +155,7 @@ class Draft(NamedTuple):
             yield raw
 
     def _continues_line(self, at: int) -> bool:
-        """Return whether the next row is on the same line in the file, and so must be on the same line here."""
+        """Return whether the next row is on the same line in the file, and so must also share a line here."""
         item, following = self.rows[at].item, self.rows[at + 1].item if at + 1 < len(self.rows) else None
         return (
             item is not None
@@ -167,7 +165,7 @@ class Draft(NamedTuple):
         )
 
     def to_transcript(self) -> Transcript:
-        """Read the result as a transcript, for views and checks."""
+        """Read the result as a transcript, to be viewed or checked."""
         result = Transcript.from_bytes(b"".join(self.iterate_lines()))
         result.path = self.file.path  # for now it shares the id and the sub-agents of its source
         return result
@@ -179,7 +177,7 @@ def is_torn_line(item: EntryOrScrap) -> bool:
 
 
 class _ReadWindow:
-    """A buffered reader for a file that is read from start to end."""
+    """A buffered reader for a file that is read from beginning to end."""
 
     def __init__(self, source: TranscriptSource, end: int) -> None:
         self._source, self._end = source, end
@@ -201,7 +199,7 @@ def _is_mid_line(draft: Draft, item: Entry | Scrap) -> bool:
 
 
 def _relink_rows(draft: Draft, removed: frozenset[int]) -> dict[int, dict[str, Any]]:
-    """Return new values for all references to removed rows, by the position of the row that refers."""
+    """Return new values for all references to removed rows, by the position of the referring row."""
     parents = {
         uuid: draft.get_parent_uuid(draft.rows[at]) for at in removed if (uuid := draft.get_uuid(draft.rows[at]))
     }
@@ -247,7 +245,7 @@ def _relink_row(draft: Draft, row: DraftRow, parents: Container[str], follow: _L
 
 
 def _relink_preserved(draft: Draft, facts: Body, removed: Container[str], follow: _LinkFollower) -> Body:
-    """Remove rows from what a compaction preserved: if a listed row is missing, the client drops them all."""
+    """Remove rows from a compaction's list of preserved rows: if one is missing, the client drops all of them."""
     messages, segment = facts.get("preservedMessages"), facts.get("preservedSegment")
     if isinstance(messages, dict):
         lists = {
@@ -278,7 +276,7 @@ def _relink_preserved(draft: Draft, facts: Body, removed: Container[str], follow
 
 
 def _list_segment_uuids(draft: Draft, segment: Body) -> list[str]:
-    """List the uuids from the head of a preserved segment to its tail; empty if they are not connected."""
+    """List the uuids from the head of a preserved segment to its tail; return none if the two are not connected."""
     parents = {draft.get_uuid(row): draft.get_parent_uuid(row) for row in draft.rows}
     head, at = segment.get("headUuid"), segment.get("tailUuid")
     uuids: list[str] = []
@@ -291,13 +289,13 @@ def _list_segment_uuids(draft: Draft, segment: Body) -> list[str]:
 
 
 def _may_have_references(draft: Draft, row: DraftRow) -> bool:
-    """Return whether a row can refer to anything but its parent, without decoding most lines."""
+    """Return whether a row may refer to anything other than its parent, without decoding most lines."""
     kind = draft.get_value(row, "type")
     return kind not in ("assistant", "progress", "attachment")
 
 
 def _relink_value(value: Any, parents: Container[str], follow: _LinkFollower) -> Any:
-    """Replace all uuids in a value with their new targets; uuids without a target are dropped from lists."""
+    """Replace all uuids in a value with their new targets; drop uuids without a target from lists."""
     if isinstance(value, str):
         return follow(value) if value in parents else value
     if isinstance(value, list):

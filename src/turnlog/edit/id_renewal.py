@@ -1,8 +1,9 @@
-"""Gives a session new ids: its own id and that of every entry, with all references to them.
+"""Gives a session new ids: its own id, the id of every entry, and all references to them.
 
-Otherwise a session and its copy could not be told apart: the client counts a message once by its uuid, and an entry
-that refers to another must find the one in its own file. What people and models said is not changed, even where
-it contains an id. Nor are signatures and the ids of messages, requests and calls, which are the API's.
+Otherwise a session and its copy could not be distinguished: the client counts each message once by its uuid, and an
+entry that refers to another must find the one in its own file. Text written by people and models is not changed, even
+if it contains an id. Signatures and the ids of messages, requests and calls belong to the API and are not changed
+either.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ _split_list = msgspec.json.Decoder(list[Raw]).decode
 
 
 class IdRenewer:
-    """Replaces every id in a session and its sub-agents with a new one, the same wherever the id occurs."""
+    """Replaces every id in a session and its sub-agents with a new one, consistently wherever the id occurs."""
 
     def __init__(self, old: str, new: str, uuids: Iterable[str] = ()) -> None:
         self.old, self.new = old, new
@@ -83,11 +84,11 @@ class IdRenewer:
 
     @property
     def is_complete(self) -> bool:
-        """Whether every id was renewed or kept correctly; if not, all lines must be renewed again."""
+        """Whether every id was correctly renewed or kept; if not, all lines must be renewed again."""
         return self._unrenewed.isdisjoint(self._fresh) and self._referred <= self._owned
 
     def reset_mistakes(self) -> None:
-        """Correct the mistakes of the first pass, before all lines are renewed again."""
+        """Prepare to renew all lines again after correcting the mistakes of the first pass."""
         self._unrenewed.clear()
         self._foreign |= self._referred - self._owned
         for quoted in self._foreign:
@@ -95,7 +96,6 @@ class IdRenewer:
         self._referred.clear()
 
     def renew_uuid(self, old: str) -> str:
-        """Return the new uuid of an entry."""
         return bytes(self._renew_id(encode_json_line(old)))[1:-1].decode()
 
     def renew_line(self, raw: bytes) -> bytes:
@@ -120,7 +120,7 @@ class IdRenewer:
         return get_blank_before(raw) + join_raw_values(parts) + get_blank_after(raw)
 
     def renew_text(self, raw: bytes) -> bytes:
-        """Renew the session's ids in bytes that are not a single entry."""
+        """Renew the session's ids in bytes that do not form a single entry."""
         linked = _LINKED_ID_PATTERN.sub(
             lambda match: match[1] + bytes(self._renew_top_level(match["key"].decode(), match["id"])), raw
         )
@@ -133,7 +133,7 @@ class IdRenewer:
         return renewed
 
     def _renew_top_level(self, key: str, quoted: bytes) -> Raw:
-        """Return the new id for the value of a top-level key that contains one."""
+        """Return the new id for a top-level value that is an id or a reference."""
         if key in _REFERENCE_KEYS:
             return self._renew_link(quoted)
         if key == "uuid":
@@ -141,7 +141,7 @@ class IdRenewer:
         return self._renew_id(quoted)
 
     def _renew_link(self, quoted: bytes) -> Raw:
-        """Return the new id for a reference; an id that no entry has is returned unchanged."""
+        """Return the new id for a reference; return an id that no entry has unchanged."""
         if quoted in self._foreign:
             return Raw(quoted)
         if quoted in (_NIL_UUID, self._old_quoted):
@@ -151,7 +151,7 @@ class IdRenewer:
         return self._renew_id(quoted)
 
     def _renew_known(self, quoted: bytes) -> bytes:
-        """Return the new id for one that belongs to the session; return others unchanged."""
+        """Return the new id for an id that belongs to the session; return other ids unchanged."""
         renewed = self._fresh.get(quoted)
         if renewed is None:
             self._unrenewed.add(quoted)
@@ -173,7 +173,7 @@ class IdRenewer:
         return any(hint in value for hint in hints) or self._old in value
 
     def _renew_value(self, key: str, value: bytes) -> bytes:
-        """Return a nested value with new ids; long strings are text and are not changed."""
+        """Return a nested value with new ids; long strings are treated as text and not changed."""
         first = value[:1]
         if first == b'"':
             is_link = _LINK_KEY_PATTERN.search(key) is not None and key not in _FOREIGN_ID_KEYS
@@ -211,6 +211,6 @@ class IdRenewer:
 
 
 def create_uuid() -> str:
-    """Return an id for a new session or entry: a random uuid of version 4, as the client creates them."""
+    """Return an id for a new session or entry: a random version 4 uuid, as the client creates."""
     text = os.urandom(16).hex()
     return f"{text[:8]}-{text[8:12]}-4{text[13:16]}-{_UUID_VARIANT_DIGITS[text[16]]}{text[17:20]}-{text[20:]}"

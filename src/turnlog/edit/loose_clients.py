@@ -1,8 +1,8 @@
-"""Finds running clients that do not report which session they have open: old ones, under Node.
+"""Finds running clients that do not report which session they have open: old clients that run under Node.
 
-Such a client has the process title `claude` and no arguments, registers nothing, and opens its transcript only while
-it writes a line. turnlog can see its working folder, its start time and, on Linux, its environment. Linux
-has all of that in /proc; elsewhere turnlog runs `ps` and `lsof`. On Windows none of it is available.
+Such a client has the process title `claude` and no arguments, registers nothing, and opens its transcript only while it
+writes a line. turnlog can see its working folder, its start time and, on Linux, its environment. On Linux, all of this
+is in /proc; elsewhere, turnlog runs `ps` and `lsof`. On Windows, none of it is available.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _DELETED_SUFFIX = " (deleted)"
 
 
 class LooseClient(NamedTuple):
-    """A running client whose open session is not known."""
+    """A running client whose open session is unknown."""
 
     pid: int
     parent: int
@@ -42,11 +42,11 @@ class LooseClient(NamedTuple):
 
 
 class ProcessesHidden(Exception):
-    """The system does not list its processes."""
+    """The system does not allow its processes to be listed."""
 
 
 def find_running_clients() -> list[LooseClient]:
-    """Find all running clients of this user, registered or not; raises `ProcessesHidden`."""
+    """Find all running clients of this user, registered or not; raise `ProcessesHidden` if they can't be listed."""
     if sys.platform == "win32":  # pragma: no cover - needs that system
         return []
     return list(_read_proc() if (_PROC_FOLDER / "self" / "stat").exists() else ask_ps())
@@ -62,7 +62,7 @@ def is_client_process(arguments: list[str], title: str = "") -> bool:
 
 
 def read_process_config_dir(pid: int) -> Path | None:
-    """Return the config folder that a process uses, from its environment; None if unknown."""
+    """Return the config folder that a process uses, according to its environment, or None if unknown."""
     try:
         lines = (_PROC_FOLDER / str(pid) / "environ").read_bytes().split(b"\0")
     except OSError:
@@ -97,9 +97,9 @@ def _read_process(pid: int, booted: float) -> LooseClient | None:
 
 
 def _read_process_folders(process: Path) -> tuple[str, ...]:
-    """Return the working folder of a process, and the name that it had when the process started.
+    """Return a process's current working folder, and that folder's name when the process started.
 
-    Raises if the process has ended and only its number is left.
+    Raises an exception if the process has ended and only its number is left.
     """
     try:
         cwd = os.fspath((process / "cwd").readlink())
@@ -143,7 +143,7 @@ def ask_ps() -> Iterator[LooseClient]:
 
 
 def parse_elapsed(text: str) -> float | None:
-    """Convert `[[days-]hours:]minutes:seconds` to seconds; None if the text has a different form."""
+    """Convert `[[days-]hours:]minutes:seconds` to seconds; return None if the text has a different form."""
     days, _, clock = text.rpartition("-")
     parts = clock.split(":")
     if not all(part.isdecimal() for part in (*parts, days or "0")):
@@ -178,7 +178,7 @@ def parse_lsof(lines: Iterable[str]) -> tuple[tuple[str, ...], frozenset[str]]:
 
 
 def _run_program(command: list[str]) -> str | None:
-    """Return the output of a program; None if it can't be run."""
+    """Return the output of a program, or None if it can't be run."""
     env = {**os.environ, "LC_ALL": "C"}
     try:
         result = subprocess.run(

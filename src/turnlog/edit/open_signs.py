@@ -1,15 +1,15 @@
 """Signs that a session is open in a running client.
 
-    registered   `<config>/sessions/<pid>.json` of newer clients names it, and the process runs
+    registered   a newer client's `<config>/sessions/<pid>.json` names it, and the process is running
     command      a process was started with its id, as in `claude --resume <id>`, but not for a copy in another
                  config folder (Linux)
-    handle       a process has one of its files open for writing (Linux); clients open it only for each write
-    growth       one of its files was written within the last seconds
-    elsewhere    a process on another machine or in a container that shares the folder registered it
-    client       a client that does not report its session runs in its folder and may have this one open
-    unseen       turnlog can't list the processes of this system
+    handle       a process has one of its files open for writing (Linux); clients open files only for each write
+    growth       one of its files was written in the last few seconds
+    elsewhere    it was registered by a process on another machine, or in a container, that shares the folder
+    client       a client that does not report its session is running in its folder and may have it open
+    unseen       turnlog can't list the processes on this system
 
-The first three are certain; the others are reasons to wait or to ask.
+The first three are certain; the others are reasons to wait or to ask the user.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class ClientMatch(NamedTuple):
 
 
 def match_clients(target: SessionTarget, running: Iterable[LooseClient]) -> list[ClientMatch]:
-    """List the clients that may have a session open, starting with those that write to it."""
+    """List the clients that may have a session open, those that write to it first."""
     near = [client for client in _select_unregistered(target, running) if _works_in(client, target)]
     if not near:
         return []
@@ -54,7 +54,7 @@ def match_clients(target: SessionTarget, running: Iterable[LooseClient]) -> list
 
 
 def _select_unregistered(target: SessionTarget, running: Iterable[LooseClient]) -> list[LooseClient]:
-    """Return the clients whose open session is unknown, without those that a known client started."""
+    """Return the clients whose open session is unknown, except those that were started by a known client."""
     if target.config_dir is None:
         return []
     known = {client.pid for client in list_clients(target.config_dir)}
@@ -62,7 +62,7 @@ def _select_unregistered(target: SessionTarget, running: Iterable[LooseClient]) 
 
 
 def _works_in(client: LooseClient, target: SessionTarget) -> bool:
-    """Return whether a client offers this session; True if that is unknown."""
+    """Return whether a client could open this session; True if unknown."""
     is_elsewhere = client.config_dir is not None and not _is_same_path(client.config_dir, target.config_dir)
     is_there = not client.folders or any(make_slug(folder) == target.path.parent.name for folder in client.folders)
     return is_there and not is_elsewhere
@@ -87,7 +87,7 @@ def _match_client(client: LooseClient, target: SessionTarget, others: list[float
 
 
 def _find_last_touch(target: SessionTarget) -> float:
-    """Return when a client last wrote the transcript, or a file that it writes on resuming."""
+    """Return when a client last wrote the transcript or one of the files that it writes when it resumes."""
     config, session_id = target.config_dir or target.path.parent, target.session_id
     paths = (
         target.path,
@@ -98,7 +98,7 @@ def _find_last_touch(target: SessionTarget) -> float:
 
 
 def _list_sibling_write_times(target: SessionTarget) -> list[float]:
-    """List when the folder's other sessions that contain answers were last written."""
+    """Return when each of the folder's other sessions that contain answers was last written."""
     files = [Path(item.path) for item in scan_folder(target.path.parent) if item.name.endswith(".jsonl")]
     others = [path for path in files if is_session_id(path.stem) and path.stem != target.session_id]
     return [_get_write_time(path) for path in others if _has_answer(path)]
@@ -146,7 +146,7 @@ class OpenSign(NamedTuple):
 
     @property
     def remedy(self) -> str:
-        """What the user can do about it."""
+        """What the user can do about the sign."""
         if self.is_certain:
             return "end that process first"
         step = "end that process first" if self.kind == "client" else "wait until nothing writes to it"
@@ -170,15 +170,15 @@ def find_open_signs(target: SessionTarget, now: float | None = None) -> list[Ope
 
 
 def select_blocking_signs(signs: Iterable[OpenSign], *, force: bool = False, asked: bool = False) -> list[OpenSign]:
-    """Return the signs that prevent a change: certain ones, and doubts that the user has not dismissed.
+    """Return the signs that prevent a change: certain ones, and uncertain ones that the user has not dismissed.
 
-    `force` dismisses all doubts; `asked` dismisses those that only the user can resolve.
+    `force` dismisses all uncertain signs; `asked` dismisses those that only the user can resolve.
     """
     return [sign for sign in signs if sign.is_certain or not (force or (asked and sign.is_question))]
 
 
 def find_recent_writes(target: SessionTarget) -> list[OpenSign]:
-    """Find signs that a session was written just now, without looking at processes."""
+    """Find signs that a session was written just now, without examining processes."""
     return list(_find_growth_signs(target, time.time()))
 
 
@@ -206,7 +206,7 @@ def find_suspect_sessions(targets: Iterable[SessionTarget]) -> list[SessionTarge
 
 
 def _list_running_clients() -> list[LooseClient] | None:
-    """List the running clients; None if the system does not show them."""
+    """List the running clients; return None if the system does not show them."""
     try:
         return find_running_clients()
     except ProcessesHidden:
@@ -214,7 +214,7 @@ def _list_running_clients() -> list[LooseClient] | None:
 
 
 def _find_loose_client_signs(target: SessionTarget, running: list[LooseClient] | None) -> list[OpenSign]:
-    """Find clients that do not report their session and may have this one open."""
+    """Find clients that do not report their session and may have this session open."""
     if target.config_dir is None:
         return []
     if running is None:
@@ -254,7 +254,7 @@ def _find_registered_signs(target: SessionTarget) -> Iterator[OpenSign]:
 
 
 def _find_process_signs(target: SessionTarget) -> Iterator[OpenSign]:
-    """Find signs among this user's processes; without /proc there are none."""
+    """Find signs among this user's processes; without /proc, there are none."""
     own_pid = os.getpid()
     file, folder = os.path.realpath(target.path), os.path.realpath(target.session_dir) + os.sep
     for item in scan_folder(_PROC_FOLDER):
@@ -280,7 +280,7 @@ def _was_started_with(pid: int, session_id: str) -> bool:
 
 
 def _has_session_elsewhere(pid: int, target: SessionTarget) -> bool:
-    """Return whether a process was started for another config folder that has a session with the same id."""
+    """Return whether a process was started for a different config folder that has a session with the same id."""
     folder = read_process_config_dir(pid)
     if folder is None or target.config_dir is None or os.path.realpath(folder) == os.path.realpath(target.config_dir):
         return False
@@ -299,7 +299,7 @@ def _writes_to_session(pid: int, file: str, folder: str) -> bool:
 
 
 def _find_growth_signs(target: SessionTarget, now: float) -> Iterator[OpenSign]:
-    """Find a file of the session, or of its sub-agents, that was written just now."""
+    """Find files of the session or its sub-agents that were written just now."""
     files = [str(target.path)]
     files += [item.path for item in scan_folder(target.session_dir / "subagents") if item.name.endswith(".jsonl")]
     times = []

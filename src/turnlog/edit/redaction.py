@@ -1,8 +1,8 @@
 """Removes secrets from a session: from every string in every entry, and from every file that belongs to it.
 
-Everything is read twice: a secret that a rule finds once is then replaced everywhere, including earlier text. Thinking
-whose text changed is removed, because its signature would no longer match and the API would refuse it. So is a line
-that is not an entry and contains a secret.
+Everything is read twice, so that a secret found once by a rule is replaced everywhere, including in earlier text.
+Thinking whose text changed is removed, because its signature would no longer match and the API would refuse it. A line
+that is not an entry is removed too if it contains a secret.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _THINKING_TYPES = ("thinking", "redacted_thinking")
 
 
 def learn_session_secrets(draft: Draft, files: Iterable[CarriedFile], redactor: Redactor) -> None:
-    """Record every secret in a session and its files, so that `redact_draft` replaces it everywhere."""
+    """Record every secret in a session and its files, so that `redact_draft` can replace it everywhere."""
     rehearsal = redactor.make_rehearsal()
     for row in draft.rows:
         if isinstance(row.item, Scrap):
@@ -113,7 +113,7 @@ def redact_line(raw: bytes, redactor: Redactor) -> bytes:
 
 
 def _is_flawed_line(raw: bytes) -> bool:
-    """Return whether a line can't be decoded in the ordinary way, so that part of it was not read."""
+    """Return whether a line can't be decoded normally, so that part of it was not read."""
     try:
         decode_entry(raw)
     except DECODE_ERRORS:

@@ -1,12 +1,12 @@
 """Gives a session a title, as the client's `/rename` does.
 
-The client appends two entries, `custom-title` for its list of sessions and `agent-name` for the line above the
-prompt. It also stores the title in `<session id>/custom-title.json`, where it survives even if the transcript grows far
-beyond those entries.
+The client appends two entries: `custom-title` for its session list, and `agent-name` for the line above the prompt. It
+also stores the title in `<session id>/custom-title.json`, where it can be found even when those entries are far from
+the end of the transcript.
 
-An open session can be renamed: writers that append whole lines don't harm each other. But the client keeps titles in
-memory and appends them repeatedly, sometimes without looking at what others appended. So its old title may come back
-when it continues, and turnlog warns that the session is open.
+An open session can be renamed, because writers that append whole lines don't interfere with each other. However, the
+client keeps titles in memory and appends them repeatedly, sometimes without reading what others have appended. Its old
+title may therefore reappear when the session continues, and turnlog warns if the session is open.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MAX_TITLE_CHARS = 500
 
 
 class AppendResult(NamedTuple):
-    """The value that was appended to a session."""
+    """The value that was appended to a session, and signs that the session is open."""
 
     target: SessionTarget
     value: str
@@ -65,7 +65,7 @@ def append_session_entries(
 ) -> AppendResult:
     """Append entries to a session, in one write.
 
-    If the last line is incomplete, a running client may be about to finish it: then nothing is appended.
+    If the last line is incomplete, a running client may be about to finish it, so nothing is appended.
     """
     busy = find_open_signs(target)
     is_written = any(

@@ -1,4 +1,4 @@
-"""Writes a version of a file to a path that the user chose, and keeps a copy of the file it replaces."""
+"""Writes a version of a file to a path chosen by the user, and keeps a copy of the file it replaces."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _KEPT_SUFFIX = ".before-restore"
 
 
 class RestoredFile(NamedTuple):
-    """The file that was written, and the copy of the earlier one."""
+    """The file that was written, and the copy of the file it replaced."""
 
     place: Path
     kept: Path | None
@@ -23,7 +23,7 @@ class RestoredFile(NamedTuple):
 
 
 def write_restored_file(place: Path, data: bytes, *, force: bool = False) -> RestoredFile:
-    """Write a file. An existing file is replaced only with `force`, and a copy of it is kept beside it."""
+    """Write a file. An existing file is replaced only with `force`, and a copy of it is kept in the same folder."""
     real = Path(os.path.realpath(place))
     if real.is_dir():
         raise UsageError(f"{place}: is a folder; name a file")
@@ -40,7 +40,7 @@ def write_restored_file(place: Path, data: bytes, *, force: bool = False) -> Res
 
 
 def _keep_copy(place: Path) -> Path:
-    """Copy a file to an unused name beside it."""
+    """Copy a file to an unused name in the same folder."""
     for number in count():
         copy = place.with_name(f"{place.name}{_KEPT_SUFFIX}{f'-{number}' if number else ''}")
         try:

@@ -26,12 +26,12 @@ class SessionTarget(NamedTuple):
 
     @property
     def root(self) -> Path:
-        """The folder that no link may leave: all projects, or the file's own folder."""
+        """The folder that no link may lead out of: the folder of all projects, or the file's own folder."""
         return self.path.parent if self.config_dir is None else self.config_dir / "projects"
 
     @property
     def session_dir(self) -> Path:
-        """The folder beside the transcript, which need not exist."""
+        """The folder beside the transcript, which may not exist."""
         return self.path.with_suffix("")
 
     def is_reached_by_link(self, path: Path) -> bool:
@@ -71,7 +71,7 @@ def check_is_session(target: SessionTarget) -> None:
 
 
 def clean_one_line(text: str, label: str, max_chars: int) -> str:
-    """Return a title or tag on one line; refuse characters that can't be displayed."""
+    """Return a title or tag as one line; refuse characters that can't be displayed."""
     line = " ".join(text.split())
     if not line:
         raise UsageError(f"the {label} is empty")
@@ -83,7 +83,7 @@ def clean_one_line(text: str, label: str, max_chars: int) -> str:
 
 
 def check_changeable(target: SessionTarget) -> None:
-    """Refuse a session reached by a link that leaves its config folder, unless all projects are stored elsewhere."""
+    """Refuse a session reached through a link out of its config folder, unless all projects are stored elsewhere."""
     if target.config_dir is None:
         raise TurnlogError(f"{target.path}: not in a projects folder of Claude Code, so no other files belong to it")
     homes = [os.path.realpath(folder) for folder in (target.config_dir, target.root)]

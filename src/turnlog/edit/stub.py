@@ -1,7 +1,7 @@
 """Stubs: files that a client wrote to the old path of a session that was moved or deleted while it was open.
 
-The client keeps the conversation in memory and only appends. So the new file starts in the middle: its first entry
-continues one that only the original has. The original followed by the stub is the whole session.
+The client keeps the conversation in memory and only appends. The new file therefore starts in the middle: its first
+entry continues one that is only in the original. The original followed by the stub makes up the whole session.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _BLOCK_BYTES = 1 << 20
 
 
 def is_continuation(stub: Path, original: Path) -> bool:
-    """Return whether a file continues another: every parent missing from it is in the other."""
+    """Return whether a file continues another file, which contains every parent that is missing from the first."""
     if not (_is_plain_file(stub) and _is_plain_file(original) and stub.suffix == original.suffix == ".jsonl"):
         return False
     try:
@@ -48,7 +48,7 @@ def _continues_transcript(stub: Transcript, original: Transcript) -> bool:
 
 
 def _find_first_entry(linked: list[Entry]) -> Entry:
-    """Return the first entry in conversation order: a client may write an answer before its prompt."""
+    """Return the first entry in conversation order; a client may write an answer before its prompt."""
     known = {entry.uuid for entry in linked}
     return next((entry for entry in linked if entry.parent_uuid not in known), linked[0])
 
@@ -65,7 +65,7 @@ def begins_with_file(path: Path, original: Path) -> bool:
 
 
 def join_stub_lines(original: Path, stub: bytes) -> Iterator[bytes]:
-    """Yield the bytes of the original, then the stub on lines of its own."""
+    """Yield the bytes of the original, then the stub on separate lines."""
     fd, _ = open_regular_file(original)
     last = b""
     with os.fdopen(fd, "rb") as file:

@@ -1,4 +1,4 @@
-"""Tags a session or removes its tag, with an entry that the client's list of sessions understands."""
+"""Tags a session or removes its tag, using an entry that the client's session list reads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MAX_TAG_CHARS = 100
 
 
 def tag_session(path: Path, word: str | None, undo: Undo | None = None) -> AppendResult:
-    """Tag a session; None removes its tag. With `undo`, `turnlog undo` can reverse it."""
+    """Tag a session, or remove its tag if None is given. With `undo`, `turnlog undo` can reverse it."""
     value = "" if word is None else clean_one_line(word.strip().removeprefix("#"), "tag", MAX_TAG_CHARS)
     target = find_target(path)
     return append_session_entries(

@@ -1,9 +1,10 @@
-"""A note beside a session that is being written, so that the files a killed process left can be found and removed.
+"""Keeps a note beside a session that is being written, so that files left by a killed process can be removed.
 
     <project>/.turnlog-making-<new id>     {session_id, pid, procStart, pidDomain, todos}
 
-A session's transcript is written last. So if there is a note but no transcript, and the process has ended, all files
-under the new id are copies that nothing refers to. The next edit that creates a session in the folder removes them.
+A session's transcript is written last. Therefore, if there is a note but no transcript, and the process has ended, all
+files under the new id are copies that nothing refers to. The next edit that creates a session in the folder removes
+them.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _MAX_AGE_SECONDS = 86_400.0
 
 @contextlib.contextmanager
 def keep_unfinished_note(transcript: Path, root: Path, goals: Iterable[Path] = ()) -> Iterator[None]:
-    """Keep a note while a session is written; first remove what other processes left in its folder."""
+    """Keep a note while a session is being written; first remove what other processes left behind in its folder."""
     remove_unfinished(transcript.parent, root)
     note = transcript.with_name(MAKING_NOTE_PREFIX + transcript.stem)
     todos = [goal.name for goal in goals if goal.parent == root / "todos"]
@@ -44,7 +45,7 @@ def keep_unfinished_note(transcript: Path, root: Path, goals: Iterable[Path] = (
 
 
 def remove_unfinished(folder: Path, root: Path) -> list[str]:
-    """Remove what killed processes left of sessions that they were writing in a folder; return the ids."""
+    """Remove what remains of sessions that killed processes were writing in a folder, and return the ids."""
     removed = []
     for session_id in list_unfinished_ids(folder):
         note = folder / (MAKING_NOTE_PREFIX + session_id)

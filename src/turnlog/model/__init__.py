@@ -1,1 +1,1 @@
-"""The Messages API: requests, answers, and models that answer (a server or a script)."""
+"""The Messages API: requests, answers, and models (a server or a script)."""

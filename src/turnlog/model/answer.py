@@ -1,4 +1,4 @@
-"""A complete answer, and its assembly from the events of a stream."""
+"""A complete answer, assembled from the events of a stream."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ class ModelAnswer(Struct, frozen=True):
 
     @property
     def is_cut(self) -> bool:
-        """Whether it ended because it hit a length limit."""
+        """Whether the answer ended because it reached a length limit."""
         return self.stop_reason in CUT_STOP_REASONS
 
 
 class AnswerAssembler:
-    """Assembles an answer from events, and can build the part that has arrived at any moment."""
+    """Assembles an answer from events; at any time, the part that has arrived so far can be built."""
 
     def __init__(self) -> None:
         self._start_over(None)
@@ -68,7 +68,6 @@ class AnswerAssembler:
         self._open: dict[int, list[str]] = {}
 
     def add_event(self, event: ModelEvent) -> None:
-        """Add the next event."""
         if isinstance(event, RetryStarted | AnswerStarted):
             self._start_over(event if isinstance(event, AnswerStarted) else None)
         elif isinstance(event, BlockStarted):
@@ -88,7 +87,7 @@ class AnswerAssembler:
         return self._end is not None
 
     def build_answer(self) -> ModelAnswer:
-        """Build the answer so far: incomplete text is included, incomplete calls and thinking are not."""
+        """Build the answer so far, including incomplete text but not incomplete calls or thinking."""
         start, end = self._start, self._end
         blocks = [self._build_block(index) for index in sorted(self._blocks)]
         return ModelAnswer(
@@ -110,7 +109,7 @@ class AnswerAssembler:
 
 
 def fold_events(events: Iterable[ModelEvent]) -> ModelAnswer:
-    """Assemble the answer from a stream; raise AnswerBrokenOff if its end is missing."""
+    """Assemble the answer from a stream; raise AnswerBrokenOff if the end of the stream is missing."""
     assembler = AnswerAssembler()
     for event in events:
         assembler.add_event(event)

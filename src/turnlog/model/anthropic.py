@@ -1,8 +1,8 @@
 """The Messages API over HTTP, with the standard library.
 
-`http.client` is enough for one request at a time with a streamed answer. It takes a third of the import time of the
-usual HTTP library, which takes longer than a whole short command. Each request has its own connection, whose cost is
-small next to the model's time. Redirects are not followed, so a key is sent only to the configured server.
+`http.client` is sufficient for one request at a time with a streamed answer. Importing it takes a third of the time of
+the usual HTTP library, whose import takes longer than a whole short command. Each request has its own connection, which
+costs little compared with the model's time. Redirects are not followed, so a key is sent only to the configured server.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _MAX_IDLE_CONVERSATIONS = 4
 
 
 def encode_request_json(value: object) -> bytes:
-    """Encode a value as JSON; half of a surrogate pair becomes U+FFFD."""
+    """Encode a value as JSON, replacing lone surrogates with U+FFFD."""
     try:
         return msgspec.json.encode(value)
     except (UnicodeEncodeError, TypeError, RecursionError):
@@ -51,7 +51,7 @@ def encode_request_json(value: object) -> bytes:
 
 
 class RequestEncoder:
-    """Encodes the requests for one model; safe to use from several threads."""
+    """Encodes the requests for one model; thread-safe."""
 
     def __init__(self) -> None:
         self._idle: list[_SettledMessages] = []
@@ -59,7 +59,7 @@ class RequestEncoder:
 
     @contextmanager
     def encode_pieces(self, head: Mapping[str, Any], messages: Sequence[JsonObject]) -> Iterator[list[BytesPiece]]:
-        """Yield the bytes of a request in pieces that stay valid within the block."""
+        """Yield the bytes of a request in pieces that remain valid within the block."""
         if not isinstance(messages, ConversationMessages) or "messages" in head:
             yield [encode_request_json(head if "messages" in head else {**head, "messages": list(messages)})]
             return
@@ -105,12 +105,12 @@ _CONNECTION_ERRORS = (OSError, http.client.HTTPException)
 
 
 def connect_model(endpoint: Endpoint | None = None, patience: RetryPolicy | None = None) -> Model:
-    """Return the model at an endpoint, or at the one in the environment, with retries for temporary failures."""
+    """Return the model at an endpoint (by default, the one in the environment), with retries for temporary failures."""
     return RetryingModel(AnthropicModel(endpoint or Endpoint.from_environment()), patience)
 
 
 class AnthropicModel(Model):
-    """Sends each request to a server once."""
+    """Sends each request to a server, without retries."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint = endpoint
@@ -235,7 +235,7 @@ def _read_chunks(answer: http.client.HTTPResponse) -> Iterator[bytes]:
 
 
 def _slice_pieces(pieces: Iterable[BytesPiece]) -> Iterator[BytesPiece]:
-    """Split a request into small parts, so that the silence limit applies to each and not to a long upload."""
+    """Split a request into small parts, so that the timeout applies to each part and not to a long upload."""
     for piece in pieces:
         for at in range(0, len(piece), CHUNK_BYTES):
             yield piece[at : at + CHUNK_BYTES]
@@ -250,12 +250,12 @@ def _decode_object(raw: bytes) -> dict[str, Any]:
 
 
 def _strip_html(raw: bytes) -> str:
-    """Extract the text of an HTML page sent by an intermediate server."""
+    """Extract the text from an HTML page sent by an intermediate server."""
     return " ".join(_HTML_TAG.sub(" ", raw[:8192].decode("utf-8", "replace")).split())[:200]
 
 
 def _parse_retry_after(header: Callable[[str], str | None]) -> float | None:
-    """Return how many seconds the server asks us to wait: a number, milliseconds, or a date."""
+    """Return how many seconds the server asks us to wait, given in seconds, in milliseconds or as a date."""
     for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         value = header(name)
         if value is None:

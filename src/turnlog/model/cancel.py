@@ -1,4 +1,4 @@
-"""Cancels a request from another thread at any moment: while it waits, and while it reads."""
+"""Cancels a request from another thread at any time, while it is waiting or reading."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ class Cancel:
         return self._event.is_set()
 
     def check(self) -> None:
-        """Raise RequestCancelled if it is set."""
+        """Raise RequestCancelled if the signal is set."""
         if self.is_set:
             raise RequestCancelled("cancelled")
 
     def pause(self, seconds: float) -> None:
-        """Wait; raise RequestCancelled as soon as it is set."""
+        """Wait; raise RequestCancelled as soon as the signal is set."""
         if self._event.wait(seconds):
             raise RequestCancelled("cancelled")
 
     @contextmanager
     def on_cancel(self, action: Callable[[], object]) -> Iterator[None]:
-        """Within the block, run `action` on cancellation: it closes a connection that another thread reads from."""
+        """Within the block, run `action` on cancellation, to close a connection that another thread is reading from."""
         with self._lock:
             if not self._event.is_set():
                 self._actions.append(action)

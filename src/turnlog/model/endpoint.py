@@ -1,8 +1,8 @@
-"""The address and key of a model, from the environment, as Claude Code and the SDKs read it.
+"""The address and key of a model, from the same environment variables that Claude Code and the SDKs read.
 
 ANTHROPIC_API_KEY       a key, sent as `x-api-key`
 ANTHROPIC_AUTH_TOKEN    a token, sent as `authorization: Bearer`; for gateways
-ANTHROPIC_BASE_URL      another server (default: https://api.anthropic.com)
+ANTHROPIC_BASE_URL      the server (default: https://api.anthropic.com)
 HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY    in upper or lower case
 """
 
@@ -50,7 +50,7 @@ class Endpoint(Struct, frozen=True):
         return cls(address.rstrip("/"), key, token, find_proxy(parts, variables))
 
     def hide_keys(self, text: str) -> str:
-        """Remove the keys from text: some gateways repeat them in errors."""
+        """Remove keys from text, because some gateways repeat them in errors."""
         for secret in filter(None, (self.key, self.token)):
             text = text.replace(secret, "[key]")
         return text

@@ -3,9 +3,9 @@
     AnswerStarted · BlockStarted · TextPart | ThinkingPart | SignaturePart | InputPart | OtherPart … · BlockEnded · …
     AnswerEnded
 
-`RetryStarted` may occur anywhere: it voids everything before it, and the answer starts over with `AnswerStarted`.
-`OtherEvent` is anything else that a server sends, unchanged. Every event has the API's own object in `data`, so that it
-can be passed on unchanged.
+`RetryStarted` may occur at any point: it invalidates everything before it, and the answer starts over with
+`AnswerStarted`. `OtherEvent` is anything else that a server sends, unchanged. Every event contains the API's own object
+in `data`, so that it can be passed on unchanged.
 """
 
 from __future__ import annotations
@@ -38,15 +38,11 @@ class BlockStarted(_StreamEvent, frozen=True):
 
 
 class TextPart(_StreamEvent, frozen=True):
-    """A part of a text block."""
-
     index: int
     text: str
 
 
 class ThinkingPart(_StreamEvent, frozen=True):
-    """A part of a thinking block."""
-
     index: int
     text: str
 
@@ -66,7 +62,7 @@ class InputPart(_StreamEvent, frozen=True):
 
 
 class OtherPart(_StreamEvent, frozen=True):
-    """A part of a block of an unknown type: a citation …"""
+    """A part of a block of any other type, such as a citation."""
 
     index: int
     delta: JsonObject
@@ -86,7 +82,7 @@ class AnswerEnded(_StreamEvent, frozen=True):
 
 
 class RetryStarted(_StreamEvent, frozen=True):
-    """A request failed and will be retried; everything so far is void."""
+    """A request failed and will be retried; everything so far is invalid."""
 
     attempt: int
     """The number of the next attempt: 2 is the second."""
@@ -100,7 +96,7 @@ class RetryStarted(_StreamEvent, frozen=True):
 
 
 class OtherEvent(_StreamEvent, frozen=True):
-    """Any other event: a ping, or an unknown one."""
+    """Any other event: a ping or an unknown event."""
 
     name: str
 

@@ -1,9 +1,9 @@
-"""The errors of requests to a model, as one tree.
+"""The errors that requests to a model can raise, as one hierarchy.
 
     ModelError                  any reason why a model did not answer
     |-- ServerBusy              the server can't answer now (408, 409, 429, 5xx, 529); retried
     |   `-- RateLimited         too many requests or tokens (429)
-    |-- ServerUnreachable       no connection, or it was lost; retried
+    |-- ServerUnreachable       there is no connection, or it was lost; retried
     |   `-- AnswerBrokenOff     the answer ended early or can't be read
     |-- RequestRejected         the request is invalid (other 4xx), or the server has no Messages API; not retried
     |   `-- KeyRejected         the key is missing or not accepted (401, 403)
@@ -59,7 +59,7 @@ class ServerUnreachable(ModelError):
 
 
 class AnswerBrokenOff(ServerUnreachable):
-    """An answer ended early."""
+    """An answer ended early or can't be read."""
 
 
 class RequestRejected(ModelError):

@@ -13,7 +13,7 @@ from turnlog.model.request import ModelRequest
 
 
 class MeteredModel(Model):
-    """A model that counts tokens. Answers that broke off are not counted, since their usage is unknown."""
+    """A model that counts tokens. Answers that ended early are not counted, because their usage is unknown."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -38,7 +38,7 @@ class MeteredModel(Model):
 
     @property
     def used_tokens(self) -> dict[str, int]:
-        """Tokens by the API's names: `input_tokens`, `output_tokens` …"""
+        """Tokens by their API names: `input_tokens`, `output_tokens`, and so on."""
         with self._lock:
             return dict(self._used)
 

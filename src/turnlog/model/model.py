@@ -1,7 +1,8 @@
 """The interface between turnlog and a language model.
 
-`stream` yields events as they arrive. Closing its iterator ends the request; so does `cancel`, from another thread.
-`scripted_model` answers from a list, `anthropic` asks a server, `retries` tries again.
+`stream` yields events as they arrive. Closing its iterator ends the request; so does `cancel`, which can be called from
+another thread. `scripted_model` answers from a list, `anthropic` sends requests to a server, and `retries` retries
+them.
 """
 
 from __future__ import annotations
@@ -16,15 +17,13 @@ from turnlog.model.request import ModelRequest
 
 
 class Model(Protocol):
-    """A model that answers requests; safe to use from several threads."""
+    """A model that answers requests; thread-safe."""
 
     def stream(self, request: ModelRequest, cancel: Cancel | None = None) -> Iterator[ModelEvent]:
         """Yield the events of an answer. If it breaks off, the iterator raises; it never just ends."""
         ...  # pragma: no cover
 
-    def count_tokens(self, request: ModelRequest, cancel: Cancel | None = None) -> int:
-        """Count the tokens of a request."""
-        ...  # pragma: no cover
+    def count_tokens(self, request: ModelRequest, cancel: Cancel | None = None) -> int: ...  # pragma: no cover
 
     def complete(self, request: ModelRequest, cancel: Cancel | None = None) -> ModelAnswer:
         """Return the complete answer."""

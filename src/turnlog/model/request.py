@@ -18,8 +18,8 @@ Content = str | Sequence[JsonObject]
 class ConversationMessages(Sequence[JsonObject]):
     """The messages of a growing conversation.
 
-    Settled messages have the same form in all later requests, so they are encoded only once: none of them changes, and
-    the list only grows at its end. To change one of them, make another list.
+    Settled messages have the same form in all later requests, so they are encoded only once: none of them may change,
+    and new messages are added only at the end. To change one of them, create a new list.
     """
 
     def __init__(self, settled: Sequence[JsonObject], rest: Sequence[JsonObject]) -> None:
@@ -63,7 +63,7 @@ class ModelRequest(Struct, frozen=True):
     """Values of the `anthropic-beta` header."""
 
     def build_body(self) -> dict[str, Any]:
-        """Build the JSON object to send, without empty fields, in a fixed order: the growing part comes last."""
+        """Build the JSON object to send, without empty fields, in a fixed order with the growing part last."""
         head = self.build_head()
         return head if "messages" in head else {**head, "messages": list(self.messages)}
 

@@ -1,4 +1,4 @@
-"""Retries temporary failures, with growing pauses or those that the server requests."""
+"""Retries temporary failures, with increasing pauses or those that the server requests."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class RetryingModel(Model):
         self.patience = patience or RetryPolicy()
 
     def stream(self, request: ModelRequest, cancel: Cancel | None = None) -> Iterator[ModelEvent]:
-        """Yield the events of an answer; after `RetryStarted` the answer starts over."""
+        """Yield the events of an answer; after `RetryStarted`, the answer starts over."""
         cancel = cancel or Cancel()
         failures = 0
         while True:
@@ -72,7 +72,7 @@ class RetryingModel(Model):
             cancel.pause(pause)
 
     def _choose_pause(self, failures: int, error: ModelError) -> float:
-        """Return the pause, or raise the error to give up."""
+        """Return the pause, or raise the error if no retries are left."""
         from random import random  # its import costs more than this whole module
 
         pause = self.patience.compute_pause(failures, error, random)

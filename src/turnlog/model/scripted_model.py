@@ -3,8 +3,8 @@
     ScriptedModel(["first answer", RequestRejected("no"), ModelAnswer(...), lambda request: "…"], then="all others")
 
 Each request takes the next step: a string, an answer, an error to raise, a `DelayedStep`, a `CutAnswer`, or a function
-of the request that returns one of these. `requests` keeps all requests. After the end of the script, a request gets
-`then`, or is rejected if there is none.
+of the request that returns one of these. `requests` stores all requests. When the script is exhausted, a request gets
+`then`, or is rejected if `then` is not set.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class ScriptedModel(Model):
             yield event
 
     def count_tokens(self, request: ModelRequest, cancel: Cancel | None = None) -> int:
-        """Estimate the tokens as a quarter of the characters."""
+        """Estimate the number of tokens as a quarter of the number of characters."""
         return max(1, len(msgspec.json.encode(request.build_body())) // 4)
 
 
@@ -113,7 +113,7 @@ def _build_answer(answer: str | ModelAnswer, request: ModelRequest, number: int)
 
 
 def list_answer_events(answer: ModelAnswer) -> Iterator[ModelEvent]:
-    """Yield the events from which an answer can be assembled again."""
+    """Yield the events from which an answer can be reassembled."""
     yield AnswerStarted(answer.id, answer.model, {**answer.usage, "output_tokens": 1}, answer.request_id)
     for index, block in enumerate(answer.content):
         yield BlockStarted(index, {**block, **_empty_block(dict(block))})

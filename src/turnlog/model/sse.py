@@ -19,7 +19,7 @@ class ServerEvent(NamedTuple):
 
 
 def read_server_events(chunks: Iterable[bytes]) -> Iterator[ServerEvent]:
-    """Yield the events in a stream of bytes; an event without a closing blank line is dropped."""
+    """Yield the events in a stream of bytes; an event that does not end with a blank line is dropped."""
     name, data, size = "", list[str](), 0
     for line in split_stream_lines(chunks):
         size += len(line)

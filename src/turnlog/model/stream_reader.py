@@ -47,7 +47,7 @@ class StreamReader:
         """What is wrong with a call; acceptable if the answer hit its length limit."""
 
     def read_events(self, stream: Iterable[ServerEvent]) -> Iterator[ModelEvent]:
-        """Yield the events of an answer; raise AnswerBrokenOff if its end is missing."""
+        """Yield the events of an answer; raise AnswerBrokenOff if the end is missing."""
         has_started = False
         for item in stream:
             event = self._read_event(item)
@@ -163,7 +163,7 @@ class StreamReader:
 
 
 def _decode_json(text: str) -> Any:
-    """Decode a JSON value; half of a surrogate pair becomes U+FFFD, since the rest is still valid."""
+    """Decode a JSON value, replacing lone surrogates with U+FFFD because the rest is still valid."""
     try:
         return msgspec.json.decode(text)
     except _DECODE_ERRORS:

@@ -1,1 +1,1 @@
-"""Servers that turnlog talks to: their addresses, proxies, and connections."""
+"""Servers that turnlog connects to: their addresses, proxies and connections."""

@@ -1,6 +1,6 @@
 """Parses and formats server addresses, and chooses the proxy to use.
 
-An address may contain a user and a password; `format_public_address` returns what may be shown.
+An address may contain a user name and password; `format_public_address` returns the part that may be shown.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ def parse_server_address(address: str, name: str = "ANTHROPIC_BASE_URL") -> Spli
 
 
 def format_public_address(parts: SplitResult) -> str:
-    """Format an address without its credentials, path and query."""
+    """Format an address without its credentials, path or query."""
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
     return f"{parts.scheme}://{host}" + (f":{parts.port}" if parts.port else "")
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a host is this machine."""
+    """Return whether a host is the local machine."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     try:
@@ -41,7 +41,7 @@ def is_loopback(host: str) -> bool:
 
 
 def find_proxy(parts: SplitResult, environ: Mapping[str, str]) -> str | None:
-    """Return the proxy that the environment names for a server, or None."""
+    """Return the proxy that the environment specifies for a server, or None."""
     host = parts.hostname or ""
     names = [f"{parts.scheme}_proxy", "all_proxy"]
     if parts.scheme == "http" and environ.get("REQUEST_METHOD"):
@@ -71,7 +71,7 @@ def _is_exempt(host: str, environ: Mapping[str, str]) -> bool:
 
 
 def encode_basic_credentials(parts: SplitResult) -> str | None:
-    """Encode the user and password of an address for HTTP Basic authentication; return None if it has none."""
+    """Encode an address's user name and password for HTTP Basic authentication; return None if it has neither."""
     if parts.username is None:
         return None
     from base64 import b64encode

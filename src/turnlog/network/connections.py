@@ -1,4 +1,4 @@
-"""Connections to servers, directly or through a proxy; another thread can end them."""
+"""Connections to servers, directly or through a proxy, which another thread can end."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DEFAULT_PROXY_PORT = 8080
 def make_connection(
     parts: SplitResult, proxy: SplitResult | None, seconds: float, trust: ssl.SSLContext | None = None
 ) -> http.client.HTTPConnection:
-    """Create a connection to the server of an address without opening it; `trust` sets the accepted certificates."""
+    """Create a connection to the server at an address without opening it; `trust` sets the accepted certificates."""
     is_safe, host = parts.scheme == "https", parts.hostname or ""
     port = parts.port or (443 if is_safe else 80)
     via_host, via_port = (proxy.hostname or "", proxy.port or DEFAULT_PROXY_PORT) if proxy else (host, port)
@@ -31,12 +31,12 @@ def make_connection(
 
 
 def build_proxy_headers(proxy: SplitResult) -> dict[str, str]:
-    """Build the headers that only the proxy receives."""
+    """Build the headers that are sent only to the proxy."""
     credentials = encode_basic_credentials(proxy)
     return {"proxy-authorization": credentials} if credentials else {}
 
 
 def cut_connection(connection: socket.socket) -> None:
-    """Shut down a connection that another thread reads from; closing it would leave that thread waiting."""
+    """Shut down a connection that another thread is reading from; closing it would leave that thread waiting."""
     with contextlib.suppress(OSError):
         connection.shutdown(socket.SHUT_RDWR)

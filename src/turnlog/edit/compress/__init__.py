@@ -1,1 +1,1 @@
-"""Shortens the text of older turns, and summarises them."""
+"""Shortens or summarises older turns."""

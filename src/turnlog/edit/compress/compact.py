@@ -1,11 +1,11 @@
-"""Replace a conversation with a summary, in the two lines that the client itself writes.
+"""Replaces a conversation with a summary, using the same two lines that the client writes.
 
-    system/compact_boundary     parentUuid null; the preceding row (logicalParentUuid), the kept rows, token counts
-    user, isCompactSummary      the summary, with the client's own words around it
+    system/compact_boundary     parentUuid null; the preceding row (logicalParentUuid), the kept rows, and token counts
+    user, isCompactSummary      the summary, with the client's own wording around it
 
-Nothing is deleted: the replaced rows are still in the file, but no longer sent. The latest turns can be kept word
-for word: their rows don't move, the boundary lists them, and the newest client sends them after the summary.
-Clients before 2.1.215 don't support kept rows; for them the result must be made linear afterwards.
+Nothing is deleted: the replaced rows remain in the file but are no longer sent. The latest turns can be kept verbatim:
+their rows don't move, the boundary lists them, and the newest client sends them after the summary. Clients before
+2.1.215 don't support kept rows; for these clients, the result must be made linear afterwards.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def compact_draft(
     now: datetime | None = None,
     uuid: Callable[[], str] = lambda: str(uuid4()),
 ) -> CompactedDraft:
-    """Summarise a conversation except for its last turns; `transcript` is the path of the result."""
+    """Summarise a conversation except for its last turns; `transcript` is the path of the resulting file."""
     session = Session(draft.to_transcript())
     parts = divide_conversation(session, keep)
     text = summarise(session, parts.summarised).strip()
@@ -126,7 +126,7 @@ def compact_draft(
 
 
 def render_summary_text(summary: str, tools: Sequence[str], transcript: Path | None, *, kept: bool) -> str:
-    """Put the client's own words around a summary."""
+    """Put the client's own wording around a summary."""
     tool_note = f"{TOOLS_USED_TEMPLATE.format(', '.join(sorted(tools)))}\n" if tools else ""
     details = f"{DETAILS_TEMPLATE.format(transcript)}\n" if transcript is not None else ""
     kept_note = f"\n\n{KEPT_MESSAGES_TEXT}" if kept else ""
@@ -165,7 +165,7 @@ def _build_summary(uuid: str, boundary: str, content: str, prompt_id: str, envel
 
 
 def _build_preserved_facts(anchor: str, uuids: Sequence[str]) -> Body:
-    """List the kept rows in both forms that clients understand."""
+    """List the kept rows in both of the forms that clients use."""
     if not uuids:
         return {}
     return {
@@ -181,7 +181,7 @@ def _copy_envelope(session: Session, last: Entry) -> Body:
 
 
 def _choose_time(session: Session, now: datetime) -> datetime:
-    """Return the current time, or a time just after the newest row if that comes from a clock that is ahead."""
+    """Return the current time, or a time just after the newest row if that row's clock was ahead."""
     newest = parse_timestamp(session.span[1])
     return max(now, newest + SUMMARY_DELAY) if newest is not None and newest.year < 9000 else now
 
@@ -206,14 +206,14 @@ def _list_tool_names(session: Session, rows: Sequence[Entry]) -> list[str]:
 
 
 def _estimate_tokens_after(fill: WindowFill, kept: Sequence[Entry], content: str) -> int:
-    """Estimate the tokens of the conversation after the compaction."""
+    """Estimate how many tokens the conversation has after the compaction."""
     lines = {row.index for row in kept}
     pieces = sum(fill.estimate_tokens(piece) for piece in fill.pieces if piece.row.index in lines)
     return fill.unseen + pieces + estimate_text_tokens(count_text_bytes(content), fill.rate)
 
 
 def _count_dropped_tokens(session: Session) -> int:
-    """Return the tokens that earlier compactions dropped, as recorded by the last of them."""
+    """Return the number of tokens that earlier compactions dropped, as recorded by the last of them."""
     if not session.compactions:
         return 0
     facts = session.read_body(session.compactions[-1].boundary).get("compactMetadata")

@@ -1,9 +1,9 @@
 """Shortens the text of older turns, with a model or without one.
 
-This shortens what the model said in these turns and, on request, the prompts. Thinking, calls, results, and code
-inside a text are not changed. A text is left unchanged if it is already short, if the model fails, or if the new
-text is not shorter or has lost a name, a path, a number or code; `model_shortener` and `extract` check this. Nothing is
-written here: the result contains the new message for each entry that would change.
+Only the model's text in these turns is shortened and, on request, the prompts. Thinking, calls, results, and code
+within the text are not changed. Text is left unchanged if it is already short, if the model fails, or if the new
+version is not shorter or has lost a name, a path, a number or code; `model_shortener` and `extract` check this. Nothing
+is written here; the result contains the new message for each entry that would change.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ CompressProgress = Callable[[int, int], object]
 
 
 class TextSlot(NamedTuple):
-    """The position of a text that may be shortened."""
+    """The position of text that may be shortened."""
 
     entry: int
     """The index of its entry."""
@@ -54,7 +54,7 @@ class TextSlot(NamedTuple):
 
 
 class CompressedText(NamedTuple):
-    """A text and its shorter version, if there is one."""
+    """The original text and its shorter version, if there is one."""
 
     slot: TextSlot
     short: str | None
@@ -63,14 +63,12 @@ class CompressedText(NamedTuple):
 
     @property
     def text_after(self) -> str:
-        """The shorter text, or the original if it is unchanged."""
+        """The shorter text, or the original if it could not be shortened."""
         return self.slot.text if self.short is None else self.short
 
 
 @dataclass(frozen=True)
 class CompressionResult:
-    """The result of compressing some turns."""
-
     changes: dict[int, dict[str, Any]]
     """The new `message` of each changed entry, by its index."""
     pieces: tuple[CompressedText, ...]
@@ -89,17 +87,17 @@ class CompressionResult:
 
     @property
     def unshortened_texts(self) -> list[CompressedText]:
-        """The texts that could not be shortened, not counting texts that were already short."""
+        """The items whose text could not be shortened, not counting text that was already short."""
         return [piece for piece in self.pieces if piece.short is None and piece.reason != SHORT_ALREADY_REASON]
 
     @property
     def chars_before(self) -> int:
-        """The total characters in these turns before compression."""
+        """The total number of characters in these turns before compression."""
         return sum(len(piece.slot.text) for piece in self.pieces)
 
     @property
     def chars_after(self) -> int:
-        """The total characters in these turns after compression."""
+        """The total number of characters in these turns after compression."""
         return sum(len(piece.text_after) for piece in self.pieces)
 
     @property
@@ -125,10 +123,11 @@ def compress_turns(
     progress: CompressProgress | None = None,
     current: Callable[[Entry], Any] | None = None,
 ) -> CompressionResult:
-    """Shorten the text of some turns; without a model, by leaving out sentences.
+    """Shorten the text of some turns; without a model, leave out sentences.
 
-    `current` returns the message that an entry has now, or None if an earlier edit removed the entry. A rejected key
-    stops the whole run; any other failure leaves that text unchanged. An interrupt cancels all requests.
+    `current` returns an entry's message as edited so far, or None if an earlier edit removed the entry. A rejected key
+    stops the whole run; after any other failure, the text in question is left unchanged. An interrupt cancels all
+    requests.
     """
     turns = list_chosen_turns(bands, len(session.turns))
     read_message = current or (lambda entry: session.read_body(entry).get("message"))
@@ -149,7 +148,7 @@ def apply_compression(draft: Draft, result: CompressionResult) -> Draft:
 
 
 def build_message_reader(draft: Draft) -> Callable[[Entry], Any]:
-    """Return a function that reads the current message of an entry in a draft, for `compress_turns`."""
+    """Return a function that reads an entry's current message in a draft, for `compress_turns`."""
     places = draft.map_entry_places()
     return lambda entry: draft.get_value(draft.rows[places[entry.index]], "message") if entry.index in places else None
 
@@ -195,7 +194,7 @@ def _find_text_slots(entry: Entry, message: MessageObject, turn: int) -> Iterato
 
 
 def _get_plain_text(block: Any) -> str | None:
-    """Return the text of a block, or None if it has citations, which refer to positions in the text."""
+    """Return the text of a block, or None if it has citations, which refer to positions in that text."""
     if not isinstance(block, dict) or block.get("type") != "text" or block.get("citations"):
         return None
     text = block.get("text")
@@ -236,7 +235,7 @@ def _shorten_by_extract(text: str, size: int) -> ShortenedText:
 def _shorten_slots(
     slots: Sequence[TextSlot], shorten: Shortener, jobs: int, cancel: Cancel, progress: CompressProgress | None
 ) -> dict[str, ShortenedText]:
-    """Shorten each text; equal texts are shortened once."""
+    """Shorten the text in each slot; identical text is shortened only once."""
     texts = list(dict.fromkeys(slot.text for slot in slots))
     pool = ThreadPoolExecutor(max(1, jobs), thread_name_prefix="compress")
     try:

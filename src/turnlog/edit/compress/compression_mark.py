@@ -1,8 +1,8 @@
-"""The mark in a compressed session: which turns were shortened, and by how much.
+"""Adds a mark to a compressed session, which states the turns that were shortened and by how much.
 
-It follows the compressed turns as a notice of the client's own kind (`system`, `informational`): the client shows it,
-does not send it, and reads past it, unlike at a compaction boundary. If nothing follows these turns, or
-an answer is beside what follows, turnlog writes a line of its own type, which clients ignore.
+The mark follows the compressed turns as one of the client's own notices (`system`, `informational`): the client shows
+it but does not send it and, unlike a compaction boundary, reads past it. If nothing follows these turns, or if the next
+row has an answer as a sibling, turnlog writes a line of its own type, which clients ignore.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _SHARED_KEYS = ("cwd", "sessionId", "version", "gitBranch", "userType", "entrypo
 
 
 def mark_compression(session: Session, draft: Draft, result: CompressionResult) -> Draft:
-    """Add the mark to a compressed draft; return the same draft if no text became shorter."""
+    """Add the mark to a compressed draft; return the same draft if nothing was shortened."""
     if not result.shortened_texts:
         return draft
     description = describe_compression(result)
@@ -40,7 +40,7 @@ def describe_compression(result: CompressionResult) -> str:
 
 
 def _find_place_after(session: Session, draft: Draft, last: int) -> int | None:
-    """Find the position of the row that starts the turn after the compressed ones, if a line can go before it."""
+    """Find the position of the row that starts the turn after the compressed ones, if a line can be added before it."""
     if last >= len(session.turns):
         return None
     start = session.turns[last].start

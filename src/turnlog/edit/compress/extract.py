@@ -1,10 +1,10 @@
-"""Shortens a text without a model, by leaving out sentences.
+"""Shortens text without a model, by leaving out sentences.
 
-Nothing is reworded. Sentences whose words are central to the text are chosen first (SumBasic: the words of a chosen
-sentence count less from then on); the first sentence of the text, the first of each paragraph, and those with key terms
-count more. Code is not changed, and a heading is kept with the text below it. A line at the end says how many sentences
-were left out and lists the key terms that only they contained, so no name is lost. The result is always the same for
-the same text.
+Nothing is reworded. Sentences whose words are central to the text are chosen first (SumBasic: once a sentence is
+chosen, its words count less); the first sentence of the text, the first of each paragraph, and sentences with key terms
+count more. Code is not changed, and headings are kept with the text below them. A line at the end states how many
+sentences were left out and lists the key terms that appeared only in them, so no name is lost. The same text always
+gives the same result.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ NOTE_CHARS = 80
 
 
 class TextExtract(NamedTuple):
-    """A text with fewer sentences."""
+    """Text from which sentences were left out."""
 
     text: str
     left_out: int
@@ -38,12 +38,12 @@ class TextExtract(NamedTuple):
 
 
 def is_extracted_text(text: str) -> bool:
-    """Return whether sentences were already left out of a text."""
+    """Return whether sentences have already been left out of the text."""
     return _NOTE_PATTERN.search(text) is not None
 
 
 def extract_sentences(text: str, size: int) -> TextExtract | None:
-    """Shorten a text to about `size` characters, not counting code; None if that does not make it shorter."""
+    """Shorten text to about `size` characters, not counting code; return None if the result would not be shorter."""
     units = split_units(text)
     choice = _UnitChoice(text, units, size)
     kept_units = choice.choose_units()
@@ -81,7 +81,6 @@ class _UnitChoice:
         self._bonus = self._compute_bonuses()
 
     def choose_units(self) -> set[TextUnit]:
-        """Return the units to keep."""
         heap = [(-self._score_unit(unit), unit.start, unit) for unit in self.prose]
         heapify(heap)
         while heap:
@@ -105,7 +104,7 @@ class _UnitChoice:
             self._weight[word] **= 2
 
     def _measure_cost(self, unit: TextUnit) -> int:
-        """Return how many characters a unit adds to the result: its names need not be listed any more."""
+        """Return how many characters a unit adds to the result; its key terms no longer need to be listed."""
         heading = self._headings.get(unit)
         parts = [unit] if heading is None or heading in self._kept else [heading, unit]
         names = frozenset[str]().union(*(self._names[part] for part in parts)) - self._held
@@ -139,7 +138,7 @@ def _map_headings(units: Sequence[TextUnit]) -> dict[TextUnit, TextUnit]:
 
 
 def _extract_words(text: str) -> frozenset[str]:
-    """Return the words that say what a text is about; for scripts without spaces, pairs of characters."""
+    """Return the words that indicate what text is about; for scripts without spaces, return pairs of characters."""
     pairs = (run[0][at : at + 2] for run in _IDEOGRAPH_PATTERN.finditer(text) for at in range(len(run[0]) - 1))
     words = (word.lower() for word in _WORD_PATTERN.findall(_IDEOGRAPH_PATTERN.sub(" ", text)))
     return frozenset(pairs) | (frozenset(words) - _COMMON_WORDS)

@@ -1,8 +1,8 @@
-"""Key terms: what must survive when a text is shortened, such as names, paths, numbers, addresses and code.
+"""Finds key terms: what must survive when text is shortened, such as names, paths, numbers, addresses and code.
 
-A key term is a part of a text that somebody may look for later or that another program understands: anything between
+A key term is a part of the text that somebody may search for later or that a program can interpret: anything in
 backticks, addresses, paths and file names, identifiers (with dots, inner capitals, underscores or brackets), options,
-hashes and numbers. The number before a list item does not count.
+hashes and numbers. The number of a list item does not count.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ _ABBREVIATIONS = frozenset({"e.g", "i.e", "z.B", "d.h", "u.a", "a.m", "p.m"})
 
 
 def find_key_terms(text: str) -> list[str]:
-    """List the key terms of a text, each once, in order, without backticks."""
+    """List the key terms in a text in order, without duplicates or backticks."""
     unnumbered = _NUMBERING_PATTERN.sub(lambda match: " " * len(match[0]), text)
     terms = (match[0].strip("`").strip() for match in _KEY_TERM_PATTERN.finditer(unnumbered))
     return [term for term in dict.fromkeys(terms) if term and term not in _ABBREVIATIONS]
 
 
 def find_lost_terms(terms: Iterable[str], text: str) -> list[str]:
-    """List the key terms that a text does not contain."""
+    """List the key terms that do not appear in a text."""
     present = frozenset(find_key_terms(text))  # finds most of them without a search for each
     return [term for term in terms if term not in present and not has_term(text, term)]
 
 
 def has_term(text: str, term: str) -> bool:
-    """Return whether a text contains a key term, and not only as part of something longer."""
+    """Return whether a text contains a key term as such, not only as part of a longer word."""
     start = text.find(term)
     while start >= 0:
         end = start + len(term)
@@ -61,7 +61,7 @@ def has_term(text: str, term: str) -> bool:
 
 
 def _is_inside_word(text: str, at: int) -> bool:
-    """Return whether the characters before and at a position belong to one word."""
+    """Return whether the characters at a position and before it belong to the same word."""
     return 0 < at < len(text) and _is_word_character(text[at - 1]) and _is_word_character(text[at])
 
 

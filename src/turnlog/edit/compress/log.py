@@ -1,4 +1,4 @@
-"""A Markdown report of a compression: every text before and after."""
+"""Writes a Markdown report of a compression, with all text before and after."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SPEAKER_LABELS = {"assistant": "answer", "user": "prompt"}
 
 
 def render_compress_log(result: CompressionResult, title: str = "") -> str:
-    """Render the report. Quoted text is in code blocks, so that its markup has no effect."""
+    """Render the report. Quoted text is in code blocks, so its markup has no effect."""
     return "\n".join(_render_lines(result, " ".join(title.split()))) + "\n"
 
 

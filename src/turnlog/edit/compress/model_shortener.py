@@ -1,8 +1,8 @@
-"""Shortens a text with a model, and checks that no code or key term was lost.
+"""Shortens text with a model, and checks that no code or key term is lost.
 
-Code never reaches the model: a placeholder line replaces it. An answer is accepted only if it is shorter, contains each
-placeholder once and in order, and has every key term of the original; otherwise the model is asked once more, with the
-reason.
+Code is never sent to the model: placeholder lines replace it. An answer is accepted only if it is shorter than the
+original, contains each placeholder exactly once and in order, and contains every key term of the original; otherwise,
+the model is asked once more and given the reason.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _TEXT_TAGS_PATTERN = re.compile(r"\A\s*<text>\s*|\s*</text>\s*\Z")
 
 
 class CoveredText(NamedTuple):
-    """A text with its code replaced by placeholder lines."""
+    """Text with its code replaced by placeholder lines."""
 
     text: str
     code: dict[str, str]
     """The code that each placeholder line replaces."""
 
     def uncover_code(self, text: str) -> str | None:
-        """Put the code back into a text; None if a placeholder is missing, repeated or out of order."""
+        """Put the code back into a text; return None if a placeholder is missing, repeated or out of order."""
         places = [text.find(line) for line in self.code]
         if any(text.count(line) != 1 for line in self.code) or places != sorted(places):
             return None
@@ -47,14 +47,14 @@ class CoveredText(NamedTuple):
 
 
 class ShortenedText(NamedTuple):
-    """A shorter text, or the reason that there is none."""
+    """The shorter text, or the reason there is none."""
 
     text: str | None
     reason: str | None = None
 
 
 def cover_code(text: str) -> CoveredText | None:
-    """Replace the code of a text with placeholder lines; None if the text itself contains such lines."""
+    """Replace the code in a text with placeholder lines; return None if the text itself contains such lines."""
     parts, code, last = list[str](), dict[str, str](), 0
     if "⟦" in text:
         return None
@@ -68,7 +68,7 @@ def cover_code(text: str) -> CoveredText | None:
 
 
 def shorten_with_model(text: str, to: float, model: Model, name: str, cancel: Cancel | None = None) -> ShortenedText:
-    """Shorten a text to roughly a given share of its characters, not counting code."""
+    """Shorten text to roughly a given share of its characters, not counting code."""
     covered = cover_code(text)
     if covered is None:
         return ShortenedText(None, "contains ⟦, which turnlog uses in placeholders for code")
@@ -103,7 +103,7 @@ def _build_prompt(covered: CoveredText, to: float, names: list[str]) -> str:
 
 
 def _find_fault(text: str, reply: str, short: str | None, names: list[str]) -> str:
-    """Return what is wrong with an answer, or an empty string."""
+    """Return what is wrong with an answer, or an empty string if nothing is."""
     if not reply:
         return "the answer is empty"
     if short is None:
@@ -117,7 +117,7 @@ def _find_fault(text: str, reply: str, short: str | None, names: list[str]) -> s
 
 
 def _estimate_max_tokens(text: str) -> int:
-    """Return the token limit for an answer: as many as the text itself could have in any language."""
+    """Return the token limit for an answer: as many tokens as the original text could have in any language."""
     return max(512, min(32_000, len(text.encode("utf-8", "replace")) // 2))
 
 

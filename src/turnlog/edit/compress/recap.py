@@ -1,6 +1,6 @@
-"""Summarises a conversation without a model: what was asked and answered, which files were touched, what was run.
+"""Summarises a conversation without a model: what was asked and answered, which files were touched, and what was run.
 
-The result is an outline that quotes the session, and says so. It can't show what was decided, or why.
+The result is an outline that quotes the session and is labelled as such. It can't show what was decided or why.
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ _SHELL_TOOLS = frozenset({"Bash", "PowerShell"})
 
 
 def build_recap(session: Session, rows: Sequence[Entry]) -> str:
-    """Return the outline of some rows."""
     parts = [
         RECAP_NOTE,
         _render_earlier_summary(session, rows),
@@ -89,7 +88,7 @@ def _render_turn(session: Session, turn: Turn, rows: Sequence[Entry], *, is_last
 
 
 def _describe_asker(turn: Turn) -> str:
-    """Return the label of a turn's start: only what a person said was asked."""
+    """Return the label for the start of a turn; only what a person wrote is labelled as asked."""
     if turn.prompt.is_typed:
         return "Asked"
     if turn.kind == "notification":

@@ -1,7 +1,7 @@
 """Summarises a conversation with a model.
 
-The conversation is sent as plain text, not as its original messages. Any model can therefore read it, including calls
-and signatures from other models, and does not mistake its content for instructions.
+The conversation is sent as plain text, not as its original messages. This way, any model can read it, including calls
+and signatures from other models, and won't mistake its content for instructions.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _SUMMARY_PATTERN = re.compile(r"<summary>(.*?)(?:</summary>|\Z)", re.DOTALL)
 
 
 def build_model_summariser(model: Model, name: str, *, wish: str = "", cancel: Cancel | None = None) -> Summariser:
-    """Return a function that summarises with a model; `wish` describes what matters most, as in `/compact`."""
+    """Return a function that summarises with a model; `wish` describes what matters most, as with `/compact`."""
 
     def summarise(session: Session, rows: Sequence[Entry]) -> str:
         emphasis = f"What matters most: {wish.strip()} " if wish.strip() else ""

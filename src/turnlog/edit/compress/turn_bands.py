@@ -25,7 +25,7 @@ class TurnBand(NamedTuple):
     """The oldest turns as a share of all; if set, `first` and `last` are not used."""
 
     def list_turns(self, count: int) -> range:
-        """List its turns in a session with `count` turns; raise UsageError if some don't exist."""
+        """List the selected turns of a session with `count` turns; raise UsageError if some don't exist."""
         if self.share is not None:
             return range(1, max(1, int(count * self.share + 1e-9)) + 1)
         if not 1 <= self.first <= self.last <= count:
@@ -48,14 +48,14 @@ def parse_band(text: str) -> TurnBand:
 
 
 class CompressSelection(NamedTuple):
-    """Which turns to compress, and how."""
+    """The turns to compress, and how to compress them."""
 
     bands: list[TurnBand]
     offline: bool
 
 
 def parse_compress_selection(values: Iterable[str]) -> CompressSelection:
-    """Parse the value of the option: bands and `offline`, separated by commas."""
+    """Parse the option's value: bands and `offline`, separated by commas."""
     parts = [part.strip() for value in values for part in value.split(",")]
     return CompressSelection(
         [parse_band(part) for part in parts if part != OFFLINE_WORD] or [parse_band(DEFAULT_BAND)],
@@ -64,7 +64,7 @@ def parse_compress_selection(values: Iterable[str]) -> CompressSelection:
 
 
 def list_chosen_turns(bands: Iterable[TurnBand], count: int) -> list[int]:
-    """List all selected turns in order; raise UsageError if one is selected twice or does not exist."""
+    """List all selected turns in order; raise UsageError if a turn is selected twice or does not exist."""
     if not count:
         raise UsageError("the session has no turns")
     chosen: dict[int, TurnBand] = {}
@@ -78,7 +78,7 @@ def list_chosen_turns(bands: Iterable[TurnBand], count: int) -> list[int]:
 
 
 def parse_share(text: str) -> float:
-    """Parse a share of a text, such as `35%` or `35`."""
+    """Parse a percentage, such as `35%` or `35`."""
     match = _SHARE_PATTERN.fullmatch(text.strip())
     if match is None or not 1 <= float(match[1]) <= 99:
         raise UsageError(f"{text!r} is not a valid share; it must be from 1% to 99%")

@@ -1,6 +1,6 @@
-"""Splits text into units that are kept or left out as a whole: code, headings, list items, tables, sentences.
+"""Splits text into units that are kept or left out as a whole: code, headings, list items, tables and sentences.
 
-The units and the whitespace between them add up to the original text, character by character.
+The units and the whitespace between them add up exactly to the original text.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _ABBREVIATION_PATTERN = re.compile(r"(?:\b(?:e\.g|i\.e|z\.B|d\.h|u\.a|etc|vs|cf|
 
 
 class TextUnit(NamedTuple):
-    """A unit of a text, by its position."""
+    """A unit, given by its position in the text."""
 
     kind: UnitKind
     start: int
@@ -30,7 +30,7 @@ class TextUnit(NamedTuple):
 
 
 def split_units(text: str) -> list[TextUnit]:
-    """Split a text into units, in order, with only whitespace between them."""
+    """Split text into units, in order, with only whitespace between them."""
     units: list[TextUnit] = []
     for kind, start, end in _split_blocks(text):
         if kind == "sentence":
@@ -41,7 +41,7 @@ def split_units(text: str) -> list[TextUnit]:
 
 
 def join_units(text: str, kept: Sequence[TextUnit], units: Sequence[TextUnit]) -> str:
-    """Join units with the whitespace between them; where units are left out, use the widest gap."""
+    """Join units with the whitespace between them; where units were left out, use the widest gap."""
     kept_set, parts = set(kept), list[str]()
     blanks, last = list[str](), 0
     for unit in units:
@@ -61,7 +61,6 @@ def _choose_widest_blank(blanks: Sequence[str]) -> str:
 
 
 def _split_blocks(text: str) -> Iterator[TextUnit]:
-    """Yield blocks of lines that belong together."""
     kind: UnitKind | None = None
     start, end, fence = 0, 0, ""
     for line in _LINE_PATTERN.finditer(text):
@@ -90,7 +89,7 @@ def _split_blocks(text: str) -> Iterator[TextUnit]:
 
 
 def _classify_line(line: str, before: UnitKind | None) -> UnitKind | None:
-    """Return the kind of a line; None for a blank one."""
+    """Return the kind of a line, or None if it is blank."""
     if not line.strip():
         return None
     if _FENCE_PATTERN.match(line):
@@ -131,13 +130,13 @@ def _is_abbreviation(text: str, start: int, end: int) -> bool:
 
 
 def _is_lowercase_next(text: str, at: int) -> bool:
-    """Return whether the next letter is lower-case, which means that no sentence ends here."""
+    """Return whether the next letter is lower-case, which means that the sentence does not end here."""
     match = _NEXT_CHARACTER_PATTERN.match(text, at)
     return match is not None and match[0][-1].islower()
 
 
 def _trim_unit(text: str, kind: UnitKind, start: int, end: int) -> TextUnit | None:
-    """Return a unit without surrounding whitespace, but with the indentation of its lines."""
+    """Return a unit without surrounding whitespace, but with its lines still indented."""
     content = text[start:end]
     right = end - (len(content) - len(content.rstrip()))
     left = start if kind in ("item", "code", "table") else start + len(content) - len(content.lstrip())

@@ -1,1 +1,1 @@
-"""Makes sessions that continue from a different point, in a different form, or with a different model."""
+"""Makes sessions that continue from a different point, in a different format, or with a different model."""

@@ -1,7 +1,7 @@
-"""The conversation that a client would resume, with one entry per answer and per message to the model.
+"""Builds the conversation that a client would resume, with one entry per answer and per message to the model.
 
-Messages are joined as in `session.resume.conversation`, but as entries: each message keeps the entry that it came from,
-and its blocks keep the form they have in the file.
+Messages are joined as in `session.resume.conversation`, but as entries: each message keeps the entry it came from, and
+its blocks keep the form they have in the file.
 """
 
 from __future__ import annotations
@@ -38,13 +38,11 @@ class _SpokenPart(NamedTuple):
     is_changed: bool
 
     def collect_ids(self, kind: str) -> set[Any]:
-        """Collect the ids of its calls, or the call ids of its results."""
+        """Collect the ids of the entry's calls, or the call ids of its results."""
         return _collect_ids(self.blocks, kind)
 
 
 class _MessageGroup(NamedTuple):
-    """The entries of one message."""
-
     role: str
     parts: list[_SpokenPart]
 
@@ -71,7 +69,7 @@ def list_spoken_entries(rows: Iterable[Entry], file: Transcript) -> Iterator[Spo
 
 
 def _build_part(row: Entry, body: Body) -> _SpokenPart | None:
-    """Return the blocks of an entry that are sent, in the form they have in the file; None if there are none."""
+    """Return the blocks of an entry that are sent, in the form they have in the file, or None if there are none."""
     part = build_message_part(row, body, as_sent=False)
     if part is None or not part.blocks:
         return None
@@ -105,7 +103,7 @@ def _get_block_id(block: Json, key: str) -> object:
 
 
 def _drop_unanswered(parts: list[_SpokenPart]) -> list[_SpokenPart]:
-    """Drop entries whose calls all lack a result, except in the last message."""
+    """Drop entries in which every call lacks a result, except in the last message."""
     results = {identity for part in parts if part.role == "user" for identity in part.collect_ids("tool_result")}
     last = next((part for part in reversed(parts) if part.role == "assistant"), None)
     return [part for part in parts if _keeps_part(part, results) or part is last or _is_same_message(part, last)]
@@ -121,7 +119,7 @@ def _is_same_message(part: _SpokenPart, other: _SpokenPart | None) -> bool:
 
 
 def _group_messages(parts: list[_SpokenPart]) -> list[_MessageGroup]:
-    """Group entries into messages: all entries of an answer, and everything said between two answers."""
+    """Group entries into messages: all entries of one answer, or everything said between two answers."""
     joined: list[_MessageGroup] = []
     for part in parts:
         if part.role != "assistant":
@@ -147,7 +145,7 @@ def _add_user_parts(groups: list[_MessageGroup], parts: list[_SpokenPart]) -> No
 
 
 def _find_answer(groups: list[_MessageGroup], part: _SpokenPart) -> _MessageGroup | None:
-    """Find the answer that an entry continues, unless a prompt is in between."""
+    """Find the answer that an entry continues, unless a prompt comes between them."""
     for group in reversed(groups):
         if group.role == "user" and not _collect_ids(group.blocks, "tool_result"):
             return None
@@ -157,7 +155,7 @@ def _find_answer(groups: list[_MessageGroup], part: _SpokenPart) -> _MessageGrou
 
 
 def _build_user_entries(group: _MessageGroup, calls: set[Any]) -> Iterator[SpokenEntry]:
-    """Yield what is said to the model: first the results for the preceding answer; other results are dropped."""
+    """Yield what is said to the model: first the results for the preceding answer; drop other results."""
     answered: set[Any] = set()
     for part in sorted(group.parts, key=lambda item: not item.collect_ids("tool_result")):
         blocks = []
@@ -174,9 +172,10 @@ def _build_user_entries(group: _MessageGroup, calls: set[Any]) -> Iterator[Spoke
 
 
 def _build_answer_entries(group: _MessageGroup, unanswered: set[Any], *, is_last: bool) -> Iterator[SpokenEntry]:
-    """Yield an answer as one entry, without calls that have no result; in the last answer, those form a second entry.
+    """Yield an answer as one entry, without calls that have no result; in the last answer, these form a second entry.
 
-    Depending on the version, clients invent results for such calls, or drop them together with the text beside them.
+    Depending on their version, clients either invent results for such calls or drop the calls together with the text
+    beside them.
     """
     first, last = group.parts[0], group.parts[-1]
     blocks = _join_answer_blocks(group.parts)

@@ -1,10 +1,10 @@
-"""Continues from any point in a session: keeps what leads to it, and removes what came after it and other branches.
+"""Continues from any point in a session: keeps what leads to it, and removes what comes after it and other branches.
 
-All ancestors of the point are kept, across earlier compactions too, so that the fork can be forked again at any of its
-own points. Compactions that are later or on other branches are removed with their summaries, so the client resumes what
-they had replaced. Besides the ancestors, two kinds of rows are kept: those that the client restores beside the chain
-(parallel calls, their results, notes), and those without a message that belong to kept rows (attachments, progress,
-file snapshots).
+All ancestors of the point are kept, including those before earlier compactions, so that the fork can be forked again at
+any of its own points. Compactions that come later or are on other branches are removed with their summaries, so the
+client resumes what those compactions had replaced. Besides the ancestors, two kinds of rows are kept: those that the
+client restores beside the chain (parallel calls, their results, and notes), and those without a message that belong to
+kept rows (attachments, progress, and file snapshots).
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ _FILE_HISTORY_TYPES = ("file-history-snapshot", "file-history-delta")
 
 
 class UncompactedRows(ResumeRows):
-    """The rows of a file as if no compaction had dropped any, and the line of ancestors through them."""
+    """The rows of a file as if no compaction had dropped any, and the chain of ancestors through them."""
 
     def _apply_compaction(self) -> None:
-        """Keep all rows, unlike the parent class."""
+        """Keep all rows, unlike the base class."""
 
     def iterate_segments(self, leaf: str) -> Iterator[list[Entry]]:
-        """Yield the chains that lead to a row, one per compaction, last one first; each includes its boundary."""
+        """Yield the chains that lead to a row, one per compaction, latest first; each includes its boundary."""
         seen: set[RowKey] = set()
         key: RowKey = leaf
         while key is not None and key not in seen:
@@ -59,7 +59,7 @@ class UncompactedRows(ResumeRows):
             key = self._find_continued_key(chain[-1]) if is_boundary(chain[-1]) else None
 
     def _find_continued_key(self, boundary: Entry) -> RowKey:
-        """Find the row that a compaction continues: the one it names or, if that is missing, the one just before."""
+        """Find the row that a compaction continues: the row it names or, if that is missing, the row just before it."""
         named = self.file.read_body(boundary).get("logicalParentUuid")
         if isinstance(named, str) and named in self.up:
             return named
@@ -68,7 +68,7 @@ class UncompactedRows(ResumeRows):
 
 
 def fork_session(session: Session, draft: Draft, point: ForkPoint) -> Draft:
-    """Return a draft that ends at a point."""
+    """Return a draft that ends at the given point."""
     line = UncompactedRows(session.file)
     if point.leaf not in line.up:
         raise UsageError(f"{point.leaf}: Claude Code can't read this entry; `turnlog doctor` says why")
@@ -97,7 +97,7 @@ def fork_session(session: Session, draft: Draft, point: ForkPoint) -> Draft:
 
 
 def check_fork_resumes(session: Session, forked: Transcript) -> None:
-    """Refuse a fork that the client would not resume, or that breaks a rule that its source follows."""
+    """Refuse a fork that the client could not resume, or that breaks a rule that its source follows."""
     before, after = judge_session(session), judge_session(Session(forked))
     if not after.resumes:
         raise Refused(f"{session.path}: Claude Code would not resume it from there; nothing was written")
@@ -120,7 +120,7 @@ def _list_preserved_rows(line: UncompactedRows, boundary: Entry) -> list[Entry]:
 
 
 def _find_companions(session: Session, kept: set[int], last: int) -> set[int]:
-    """Find entries without a message that belong to kept rows, and the session's metadata as of that point."""
+    """Find entries without a message that belong to kept rows, and the session's metadata as of the fork point."""
     entries = session.file.entries
     uuids = {entries[index].uuid for index in kept} - {None}
     sides = _find_side_chains(session, kept)
@@ -144,7 +144,7 @@ def _find_companions(session: Session, kept: set[int], last: int) -> set[int]:
 
 
 def _belongs_to_rows(session: Session, entry: Entry, uuids: set[RowKey]) -> bool:
-    """Return whether an entry that is not an ancestor belongs to kept rows."""
+    """Return whether an entry that is not an ancestor belongs to a kept row."""
     if entry.type in ("user", "assistant", "last-prompt") or is_boundary(entry):
         return False
     if entry.type in _FILE_HISTORY_TYPES:
@@ -155,7 +155,7 @@ def _belongs_to_rows(session: Session, entry: Entry, uuids: set[RowKey]) -> bool
 
 
 def _find_side_chains(session: Session, kept: set[int]) -> set[int]:
-    """Find the entries of sub-agents inside the file that were started by a kept call."""
+    """Find the entries, in the same file, of sub-agents that were started by a kept call."""
     calls = {call.id: call for call in session.calls}
     indexes: set[int] = set()
     for agent in session.agents:
@@ -166,9 +166,9 @@ def _find_side_chains(session: Session, kept: set[int]) -> set[int]:
 
 
 def _repair_parents(line: UncompactedRows, segments: list[list[Entry]]) -> Iterator[tuple[int, str | None]]:
-    """Yield the parents that the client uses where a loop starts or a parent is not in the file.
+    """Yield the parents that the client uses where a cycle starts or a parent is not in the file.
 
-    The client finds a missing parent by time, so it might choose a different one after rows are removed.
+    The client finds a missing parent by its time, so it might choose a different one after rows are removed.
     """
     for chain in segments:
         if line.up[chain[0].uuid] in line.rows and not is_boundary(chain[0]):
@@ -189,7 +189,7 @@ def _attach_rows(line: UncompactedRows, whole: list[Entry], kept: set[int]) -> I
 def _make_leaf_newest(
     line: UncompactedRows, places: dict[int, int], kept: set[int], leaf: str
 ) -> dict[int, dict[str, str]]:
-    """Return a later time for the last row if another row is later: old clients continue from the newest."""
+    """Return a later time for the last row if another row is later: old clients continue from the newest row."""
     below = line.find_descendants([leaf])
     times = [
         time

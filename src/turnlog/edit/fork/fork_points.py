@@ -1,7 +1,7 @@
 """Points in a session to continue from: a turn, an entry, the end of a branch, or just before a compaction.
 
-A point names the last entry to keep. A turn ends with the last entry of its work; a compaction requested after it is
-not part of that work.
+A point is identified by the last entry to keep. A turn ends with the last entry of its work; a compaction requested
+afterwards is not part of it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class ForkPoint(NamedTuple):
 
 
 def parse_fork_point(session: Session, point: str) -> ForkPoint:
-    """Find the point that a text names."""
+    """Find the point that the user specified."""
     text = point.strip()
     if numbered := _NUMBERED_POINT_PATTERN.fullmatch(text):
         return (_find_before_compaction if numbered[1] == "compaction" else _find_end_of_branch)(session, numbered[2])
@@ -50,7 +50,7 @@ def _find_end_of_turn(session: Session, number: int) -> ForkPoint:
 
 
 def find_last_entry_of_turn(session: Session, turn: Turn) -> Entry:
-    """Find the last entry of a turn's work, before a compaction after which the turn did not continue."""
+    """Find the last entry of a turn's work, excluding a compaction after which the turn did not continue."""
     last, seen = turn.last, set()
     while last.index not in seen:
         seen.add(last.index)
@@ -80,7 +80,7 @@ def _find_end_of_branch(session: Session, number: str) -> ForkPoint:
 
 
 def _resolve_number(number: str, count: int, kind: str) -> int:
-    """Return the position that a number means; -1 is the last one."""
+    """Return the position that a number refers to; -1 is the last one."""
     at = count if number == "last" else int(number) + (count + 1 if number.startswith("-") else 0)
     if not 1 <= at <= count:
         raise UsageError(f"--at {kind}:{number}: {_describe_range(kind, count)}")
@@ -95,7 +95,7 @@ def _describe_range(kind: str, count: int) -> str:
 
 
 def _find_entry(session: Session, start: str) -> ForkPoint:
-    """Find an entry by its uuid or the start of it."""
+    """Find an entry by its uuid or the start of its uuid."""
     rows = {row.uuid: row for row in session.graph.rows if row.uuid and row.type in GRAPH_TYPES and not row.is_lost}
     matches = [rows[start]] if start in rows else [row for uuid, row in rows.items() if uuid.startswith(start.lower())]
     if len(matches) > 1:

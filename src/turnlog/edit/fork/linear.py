@@ -1,12 +1,12 @@
-"""The form of a session that every version of the client resumes completely: `--portable`.
+"""Converts a session to a form that every version of the client resumes completely (`--portable`).
 
-Old clients follow parents upwards from the newest entry. They lose parallel calls, everything above an entry of a type
-they don't know, and what a compaction preserved. So only what would be resumed is kept, written as a single chain in
-the order in which it is sent: one entry for each answer, its results directly after it, with increasing times. Prompts
-that were typed while the model worked and the output of local commands become plain user entries.
+Old clients follow parents upwards from the newest entry. They lose parallel calls, everything above an entry of an
+unknown type, and what a compaction preserved. The converted session therefore contains only what would be resumed, as a
+single chain in the order in which it is sent: one entry for each answer, its results directly after it, with increasing
+times. Prompts that were typed while the model was working and the output of local commands become plain user entries.
 
-The result lacks other branches, what compactions replaced, progress entries, sidechains inside the file, and
-attachments, with which newer clients remind the model of files and modes.
+The result does not contain other branches, what compactions replaced, progress entries, sidechains inside the file, or
+the attachments with which newer clients remind the model of files and modes.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class DraftReading(NamedTuple):
 
 
 def reread_draft(draft: Draft) -> DraftReading:
-    """Read a draft as a transcript; an unchanged draft is its own source file."""
+    """Read a draft as a transcript; for an unchanged draft, use its source file."""
     if [row.item for row in draft.rows] == draft.file.items and not any(row.changed for row in draft.rows):
         return DraftReading(draft.file, draft.map_entry_places())
     lines = list(draft.iterate_lines())
@@ -62,7 +62,7 @@ _WITHOUT_SYSTEM_KEYS = {"subtype": REMOVE_KEY, "content": REMOVE_KEY, "level": R
 
 
 def linearise_draft(session: Session, draft: Draft, leaf: str | None = None) -> Draft:
-    """Reduce a draft to what would be resumed, as one chain that every client follows to its top."""
+    """Reduce a draft to what would be resumed, as one chain that every client can follow to its start."""
     read = reread_draft(draft)
     rows = build_resume_thread(read.file, leaf).rows
     entries = list(list_spoken_entries(rows, read.file))
@@ -79,7 +79,7 @@ def linearise_draft(session: Session, draft: Draft, leaf: str | None = None) -> 
 
 
 class _LinearRows:
-    """A chain of rows, each of which is the child of the one before and has a later time."""
+    """A chain of rows, each of which is the child of the previous row and has a later time."""
 
     def __init__(self, draft: Draft, read: DraftReading) -> None:
         self._draft, self._read = draft, read
@@ -145,7 +145,7 @@ def _find_boundary(read: DraftReading, rows: list[Entry]) -> Entry | None:
 
 
 def _drop_preserved_facts(body: Body) -> Body:
-    """Return the changes to a compaction that becomes the first row: what it preserved is written out after it."""
+    """Return the changes to a compaction that becomes the first row; the rows it preserved are written after it."""
     facts = body.get("compactMetadata")
     remaining = (
         {key: value for key, value in facts.items() if key not in _PRESERVED_KEYS} if isinstance(facts, dict) else {}

@@ -1,9 +1,9 @@
-"""Adapts a session so that a different model, or another provider's model, can continue it: `--for-model`.
+"""Adapts a session so that a different model, or another provider's model, can continue it (`--for-model`).
 
-Everything that the model would refuse is removed or changed: thinking that another model signed (for another provider,
-all thinking), blocks that only the API itself can write, and names and ids that it does not accept. Blocks from tools
-that the API ran become the text that they contain. Images and documents are kept, because turnlog can't know whether a
-model accepts them.
+Everything that the model would refuse is removed or changed: thinking signed by a different model (for another
+provider, all thinking), blocks that only the API itself can write, and names and ids that the model does not accept.
+Blocks from tools that the API ran are replaced with their text. Images and documents are kept, because turnlog can't
+determine whether a model accepts them.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _MAX_OTHER_NAME_CHARS = 64
 
 
 class AdaptedDraft(NamedTuple):
-    """A draft that another model can continue, and the number of changes made."""
+    """A draft that a different model can continue, and the number of changes made."""
 
     draft: Draft
     counts: Mapping[str, int]
@@ -73,7 +73,7 @@ def adapt_to_model(draft: Draft, model: str) -> AdaptedDraft:
 
 
 class _ModelAdapter:
-    """Adapts the blocks of one draft to one model; None means another provider's model."""
+    """Adapts the blocks of a draft to one model; None stands for another provider's model."""
 
     def __init__(self, draft: Draft, model: str | None) -> None:
         self._draft = draft
@@ -86,7 +86,7 @@ class _ModelAdapter:
             self._note_ids(row)
 
     def _note_ids(self, row: DraftRow) -> None:
-        """Record ids that don't change, and the text that the API's own tools returned."""
+        """Record ids that don't change, and text returned by the API's own tools."""
         heads = row.entry.message.blocks if row.entry is not None and row.entry.message is not None else []
         for head in heads:
             if head.type == "tool_use":
@@ -98,7 +98,7 @@ class _ModelAdapter:
                     self._api_results[str(block["tool_use_id"])] = _collect_texts(block.get("content"))
 
     def _get_message(self, row: DraftRow) -> Body | None:
-        """Return the message of a row; None if it has none, or if its content is plain text."""
+        """Return the message of a row, or None if it has none or its content is plain text."""
         head = row.entry.message if row.entry is not None else None
         if row.changed.get("type", row.entry.type if row.entry is not None else None) not in ("user", "assistant"):
             return None
@@ -108,7 +108,7 @@ class _ModelAdapter:
         return message if isinstance(message, dict) and isinstance(message.get("content"), list) else None
 
     def list_changes(self) -> Iterator[tuple[int, Body]]:
-        """Yield a new message for each row that must change, by position; its content is empty if nothing is left."""
+        """Yield a new message for each row that must change, by position; its content is empty if no block is left."""
         for place, row in enumerate(self._draft.rows):
             if (message := self._get_message(row)) is None:
                 continue
@@ -126,7 +126,7 @@ class _ModelAdapter:
                 yield place, {"message": fixed, **self._rename_ids(row)}
 
     def _rename_ids(self, row: DraftRow) -> Body:
-        """Return new values for the other call ids in an entry."""
+        """Return new values for the remaining call ids in an entry."""
         keys = ("sourceToolUseID", "toolUseID", "parentToolUseID")
         values = {key: self._draft.get_value(row, key) for key in keys}
         return {key: new for key, value in values.items() if (new := self._names.convert_id(value)) != value}

@@ -1,4 +1,4 @@
-"""Illnesses of blocks that the API refuses: thinking, images, tool names."""
+"""Illnesses of blocks that the API refuses: thinking, images and tool names."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def _get_message_key(row: Entry) -> str:
 
 
 def _says_more(row: Entry) -> bool:
-    """Return whether an answer contains more than thinking; the client does not send one that only has thinking."""
+    """Return whether an answer contains anything besides thinking; otherwise the client does not send it."""
     return row.type == "assistant" and any(
         b.type not in THINKING_TYPES for b in (row.message.blocks if row.message else [])
     )
 
 
 def repair_thinking(case: RepairCase) -> RepairAttempt:
-    """Remove all thinking from an answer if some of it is refused: it is signed as a whole."""
+    """Remove all thinking from an answer if any of it is refused, because it is signed as a whole."""
     ill = {_get_message_key(entry) for entry in case.entries}
     entries = [entry for entry in case.session.entries if _get_message_key(entry) in ill and _has_thinking(entry)]
     emptied = case.drop_blocks(entries, lambda _, block: block.get("type") in THINKING_TYPES)
@@ -132,7 +132,7 @@ BAD_IMAGE = Illness(
 
 
 def _list_blocks(view: ResumeView, kind: str) -> Iterator[tuple[Entry, tuple[int, ...], Body]]:
-    """Yield the blocks in the entries that would be resumed, including those inside results, each with its path."""
+    """Yield the blocks in the entries that would be resumed, including blocks inside results, each with its path."""
     wanted = THINKING_TYPES if kind == "assistant" else ("image", "tool_result")
     for row in view.thread:
         if row.type != kind or row.message is None or not any(block.type in wanted for block in row.message.blocks):
@@ -163,7 +163,7 @@ def detect_bad_tool_names(view: ResumeView, symptoms: Symptoms) -> None:
 
 
 def repair_tool_names(case: RepairCase) -> RepairAttempt:
-    """Give tools valid names, the same one for all calls to a tool."""
+    """Give tools valid names, the same name for all calls to a tool."""
     short = ApiNames(MAX_TOOL_NAME_CHARS)
     changes: dict[int, Body] = {}
     for entry in case.entries:

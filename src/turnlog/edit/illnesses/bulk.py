@@ -34,7 +34,7 @@ def detect_giant_results(view: ResumeView, symptoms: Symptoms) -> None:
 
 
 def _count_text_letters(value: Any) -> int:
-    """Count the characters in the strings of a JSON value, not counting images."""
+    """Count the characters in all strings of a JSON value, not counting images."""
     total, todo = 0, [value]
     while todo:
         inner = todo.pop()
@@ -48,7 +48,7 @@ def _count_text_letters(value: Any) -> int:
 
 
 def shorten_giant_results(case: RepairCase) -> RepairAttempt:
-    """Shorten results that are too long, and the client's copies of them, to their head and tail."""
+    """Shorten results that are too long, and the client's copies of them, to their beginning and end."""
     changes: dict[int, Body] = {}
     for entry in case.entries:
         body = case.session.read_body(entry)
@@ -99,7 +99,7 @@ def _shorten_texts(content: Any, longest: int) -> Any:
 
 
 def _count_letters(body: Body) -> int:
-    """Count the characters of the message and of the client's copy of its result, not counting images."""
+    """Count the characters in a message and in the client's copy of its result, not counting images."""
     return _count_text_letters(body.get("message")) + _count_text_letters(body.get(_RESULT_COPY_KEY))
 
 
@@ -125,7 +125,7 @@ def detect_progress_bloat(view: ResumeView, symptoms: Symptoms) -> None:
 
 
 def drop_progress(case: RepairCase) -> RepairAttempt:
-    """Remove progress reports; their children are attached to the reports' parents."""
+    """Remove progress reports, and attach their children to the reports' parents."""
     removed = {case.places[entry.index] for entry in case.entries}
     size = sum(entry.size for entry in case.entries)
     return RepairAttempt(

@@ -1,4 +1,4 @@
-"""Illnesses of calls and results: a call has no result, a result has no call, or something is between the two."""
+"""Illnesses of calls and results: a call has no result, a result has no call, or something separates the two."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _ENVELOPE_KEYS = (
 
 
 def detect_unmatched_calls(view: ResumeView, symptoms: Symptoms) -> None:
-    """Find calls without results, results without calls, and results that are too late."""
+    """Find calls without results, results without calls, and results that come too late."""
     session = view.session
     last = session.messages[-1].key if session.messages else None
     for call in session.calls:
@@ -57,7 +57,7 @@ def detect_unmatched_calls(view: ResumeView, symptoms: Symptoms) -> None:
 
 
 def _choose_severity(view: ResumeView, row: Entry) -> Severity:
-    """Return the severity; all of this is harmless on a branch that is not resumed."""
+    """Return the severity, which is only `info` on a branch that is not resumed."""
     return "warning" if row.index in view.members else "info"
 
 
@@ -76,7 +76,7 @@ def _list_orphaned_results(session: Session, row: Entry) -> Iterator[SymptomSpot
 
 
 def _find_late_calls(view: ResumeView) -> set[str]:
-    """Find calls that would be sent without the result that the file has for them."""
+    """Find calls that would be sent without a result even though the file contains one."""
     if not _is_disordered(view.thread):  # avoids building the whole conversation
         return set()
     results = {call.id: call.result for call in view.session.calls if call.result is not None}
@@ -97,7 +97,7 @@ def _find_late_calls(view: ResumeView) -> set[str]:
 
 
 def _is_disordered(rows: list[Entry]) -> bool:
-    """Return whether something was said between a call and its result, or a result comes before its call."""
+    """Return whether a message comes between a call and its result, or a result comes before its call."""
     waiting: set[str | None] = set()
     speaker: str | None = None
     for row in rows:
@@ -121,7 +121,7 @@ def _is_block_kind(block: Body, kind: str) -> bool:
 
 
 def answer_open_calls(case: RepairCase) -> RepairAttempt:
-    """Add an error directly after each call that has no result."""
+    """Add an error result directly after each call that has no result."""
     calls: dict[int, list[str]] = {}
     for spot in case.spots:
         if isinstance(spot.item, Entry) and spot.item.uuid and not spot.detail.startswith("@"):
@@ -148,7 +148,7 @@ UNANSWERED_CALL = Illness(
 
 
 def drop_orphan_results(case: RepairCase) -> RepairAttempt:
-    """Remove results that answer no call."""
+    """Remove results that don't belong to any call."""
     wanted: dict[int, set[str]] = {}
     for spot in case.spots:
         if isinstance(spot.item, Entry):
@@ -164,7 +164,7 @@ def drop_orphan_results(case: RepairCase) -> RepairAttempt:
 
 
 def _get_answered_call(block: Body) -> str:
-    """Return the id of the call that a result answers; empty if it names none."""
+    """Return the id of the call that a result answers, or an empty string if it names none."""
     identity = block.get("tool_use_id")
     return identity if isinstance(identity, str) else ""
 
@@ -231,7 +231,7 @@ def _build_lost_result(call: Body, end: Entry, calls: list[str]) -> Body:
 
 
 def _insert_rows(draft: Draft, new_rows: dict[int, list[DraftRow]]) -> Draft:
-    """Insert rows after some entries, and attach messages that continued those entries to the new rows."""
+    """Insert rows after some entries, and attach messages that followed those entries to the new rows."""
     places = draft.map_entry_places()
     ends = {draft.get_uuid(draft.rows[places[index]]): index for index in new_rows}
     rows: list[DraftRow] = []
@@ -253,7 +253,7 @@ def _with_parent(row: DraftRow, uuid: str | None) -> DraftRow:
 
 
 def _stays_on_answer(row: DraftRow, end: Entry | None) -> bool:
-    """Return whether a child of an answer's last line keeps its parent: part of the answer, or a side chain."""
+    """Return whether a child of an answer's last line keeps its parent: it is part of the answer or a side chain."""
     if row.entry is None or end is None:
         return False
     identity = get_message_id(end)
@@ -261,7 +261,7 @@ def _stays_on_answer(row: DraftRow, end: Entry | None) -> bool:
 
 
 def _move_results(draft: Draft, entry: Entry, wanted: set[str], end: Entry) -> Draft:
-    """Move the results in an entry directly after another entry; the rest of the entry is not moved."""
+    """Move the results in an entry directly after a different entry; the rest of the entry is not moved."""
     at = draft.map_entry_places()[entry.index]
     row = draft.rows[at]
     results, rest = _split_results(draft.get_value(row, "message"), wanted)
@@ -279,7 +279,7 @@ def _move_results(draft: Draft, entry: Entry, wanted: set[str], end: Entry) -> D
 
 
 def _split_results(message: Any, wanted: set[str]) -> tuple[list[Any], list[Any]]:
-    """Separate the results for some calls in a message from everything else."""
+    """Separate the results for some calls in a message from the rest of the message."""
     parts: tuple[list[Any], list[Any]] = ([], [])
     for block in message["content"]:
         is_result = (

@@ -1,4 +1,4 @@
-"""The catalogue of illnesses, and the diagnosis that searches for all of them.
+"""The catalogue of illnesses, and a diagnosis that checks for all of them.
 
 The names of illnesses never change: `turnlog repair --only KIND` and other programs use them. docs/doctor.md describes
 the illnesses in the same order, and docs/repair.md the repairs.
@@ -118,12 +118,12 @@ _DETECTORS: tuple[Callable[[ResumeView, Symptoms], None], ...] = (
 
 
 def diagnose_session(session: Session) -> list[Symptom]:
-    """Find the symptoms in a session's own file, most severe first."""
+    """Find the symptoms in a session's main file, most severe first."""
     return diagnose_resume_view(ResumeView(session))
 
 
 def diagnose_resume_view(view: ResumeView) -> list[Symptom]:
-    """Find the symptoms of a session whose resume view is already known."""
+    """Find the symptoms of a session whose resume view has already been built."""
     symptoms = Symptoms()
     files.detect_foreign_file(view, symptoms)
     if not symptoms.list_symptoms():  # nothing else is known about another program's file

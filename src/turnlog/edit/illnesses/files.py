@@ -1,4 +1,4 @@
-"""Illnesses of a whole file: it can't be read, another program wrote it, or the client's state file is broken."""
+"""Illnesses of a whole file: it can't be read, it is from another program, or the client's state file is broken."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ UNREADABLE = Illness(
 
 
 def detect_foreign_file(view: ResumeView, symptoms: Symptoms) -> None:
-    """Find a file that is not a Claude Code session."""
+    """Detect a file that is not a Claude Code session."""
     if reason := explain_foreign_file(view.session.file):
         symptoms.note("no-session", "error", reason)
 
@@ -45,7 +45,7 @@ NO_SESSION = Illness(
 
 
 def diagnose_state_file(config_dir: Path) -> list[Symptom]:
-    """Find out whether the client can read its state file in a config folder."""
+    """Check whether the client can read its state file in a config folder."""
     path = find_state_file(config_dir)
     try:
         data = read_whole_file(path).data if path else b"{}"

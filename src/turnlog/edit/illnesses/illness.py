@@ -1,4 +1,4 @@
-"""The types that describe an illness: its description, its symptoms in a session, and the case to repair.
+"""Types for describing an illness: its description, its symptoms in a session, and the case to repair.
 
 Each module in this folder detects its illnesses as `Symptoms`, describes each as an `Illness`, and repairs a
 `RepairCase` into a `RepairAttempt`.
@@ -26,7 +26,7 @@ TALK_TYPES = ("user", "assistant")
 
 
 class SymptomSpot(NamedTuple):
-    """One place that has a symptom."""
+    """A place where a symptom was found."""
 
     item: EntryOrScrap
     """The entry or scrap."""
@@ -37,7 +37,7 @@ class SymptomSpot(NamedTuple):
 
 
 class Symptom(Struct, frozen=True):
-    """An illness as it occurs in one session."""
+    """An illness found in one session."""
 
     kind: str
     severity: Severity
@@ -48,7 +48,7 @@ class Symptom(Struct, frozen=True):
 
     @property
     def count(self) -> int:
-        """How many places have it; at least one."""
+        """The number of places that have the symptom; at least one."""
         return max(1, len(self.spots))
 
     @property
@@ -59,22 +59,22 @@ class Symptom(Struct, frozen=True):
 
 
 class Symptoms:
-    """Collects symptoms: places with the same kind, severity and text become one symptom."""
+    """Collects symptoms, merging places with the same kind, severity and text into one symptom."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, Severity, str], list[SymptomSpot]] = {}
 
     def add(self, kind: str, severity: Severity, text: str, spots: Iterable[SymptomSpot]) -> None:
-        """Record places, if there are any."""
+        """Record the given places, if any."""
         for spot in spots:
             self._found.setdefault((kind, severity, text), []).append(spot)
 
     def add_items(self, kind: str, severity: Severity, text: str, items: Iterable[EntryOrScrap]) -> None:
-        """Record whole entries or scraps, if there are any."""
+        """Record the given entries or scraps, if any."""
         self.add(kind, severity, text, (SymptomSpot(item) for item in items))
 
     def note(self, kind: str, severity: Severity, text: str) -> None:
-        """Record something about the session as a whole."""
+        """Record a symptom of the session as a whole."""
         self._found.setdefault((kind, severity, text), [])
 
     def list_symptoms(self) -> list[Symptom]:
@@ -84,8 +84,6 @@ class Symptoms:
 
 
 class EmptiedDraft(NamedTuple):
-    """A draft from which blocks were removed."""
-
     draft: Draft
     blocks: int
     """How many blocks were removed."""
@@ -107,7 +105,7 @@ class RepairCase:
 
     @cached_property
     def view(self) -> ResumeView:
-        """The part of it that the client would resume."""
+        """The part of the session that the client would resume."""
         return ResumeView(self.session)
 
     @cached_property
@@ -117,7 +115,7 @@ class RepairCase:
 
     @property
     def spots(self) -> list[SymptomSpot]:
-        """All places of the illness."""
+        """All places where the illness was found."""
         return [spot for symptom in self.symptoms for spot in symptom.spots]
 
     @property
@@ -145,7 +143,7 @@ class RepairCase:
         return [self.places[index] for index in same if file.entries[index].parent_uuid == entry.parent_uuid]
 
     def drop_blocks(self, entries: Iterable[Entry], is_dropped: Callable[[Entry, Body], bool]) -> EmptiedDraft:
-        """Remove blocks from some entries; an entry left empty is removed, and its children get a new parent."""
+        """Remove blocks from some entries; remove an entry that becomes empty, and give its children a new parent."""
         changes: dict[int, dict[str, Any]] = {}
         emptied: set[int] = set()
         count = 0
@@ -164,14 +162,12 @@ class RepairCase:
 
 
 def _drop_result_copy(body: Body, left: list[Any]) -> dict[str, Any]:
-    """Remove the client's own copy of a result together with the last result."""
+    """Remove the client's own copy of a result when the last result is removed."""
     has_result = any(isinstance(block, dict) and block.get("type") == "tool_result" for block in left)
     return {"toolUseResult": REMOVE_KEY} if "toolUseResult" in body and not has_result else {}
 
 
 class RepairAttempt(NamedTuple):
-    """The result of a repair."""
-
     draft: Draft
     """The session after the repair; the same draft if nothing could be done."""
     done: int
@@ -183,7 +179,7 @@ class RepairAttempt(NamedTuple):
 
 
 class Illness(NamedTuple):
-    """One kind of trouble: what the user notices, its cause, and its cure."""
+    """A kind of problem: what the user notices, its cause, and its cure."""
 
     kind: str
     """Its name, which never changes: `turnlog repair --only KIND` and other programs use it."""

@@ -1,7 +1,7 @@
-"""Illnesses of the lines themselves: cut off, broken, glued together, or full of control bytes.
+"""Illnesses of the lines themselves: truncated, broken, run together, or full of control bytes.
 
-A repair makes lines readable where it can, and removes what is not an entry. Clients ignore what it removes; the
-source, or `turnlog undo`, still has it.
+Repairs make lines readable where possible and remove what is not an entry. Clients ignore the removed parts, which are
+still available in the source session or through `turnlog undo`.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _detect_broken_line(file: Transcript, scrap: Scrap, symptoms: Symptoms) -> N
 
 
 def drop_torn_line(case: RepairCase) -> RepairAttempt:
-    """Remove a last line that is cut off."""
+    """Remove a truncated last line."""
     removed = [piece for piece in _list_pieces(case) if piece.is_ill]
     size = sum(len(piece.raw) for piece in removed)
     draft = _read_draft(piece.raw for piece in _list_pieces(case) if not piece.is_ill)
@@ -80,7 +80,7 @@ def split_glued_lines(case: RepairCase) -> RepairAttempt:
 
 
 def mend_broken_lines(case: RepairCase) -> RepairAttempt:
-    """Restore lines that were broken only by control bytes or line breaks, and remove the others."""
+    """Restore lines that were broken only by control bytes or line breaks, and remove other broken lines."""
     lines: list[bytes] = []
     restored = removed = at = 0
     pieces = list(_list_pieces(case))
@@ -102,7 +102,7 @@ def mend_broken_lines(case: RepairCase) -> RepairAttempt:
 
 
 def _join_pieces(pieces: list[_LinePiece]) -> _MendedLine | None:
-    """Join as few of the first pieces as possible into an entry; None if they don't form one."""
+    """Join as few leading pieces as possible into an entry; return None if they don't form one."""
     raw = b""
     for used, piece in enumerate(pieces, 1):
         if not piece.is_ill:
@@ -116,7 +116,7 @@ def _join_pieces(pieces: list[_LinePiece]) -> _MendedLine | None:
 
 
 def _escape_controls(raw: bytes) -> bytes:
-    """Remove NUL bytes, escape control characters in strings, and put everything on one line."""
+    """Remove NUL bytes, escape control characters in strings, and join everything into one line."""
     text = raw.replace(b"\0", b"").strip(_JSON_SPACE).removeprefix(BOM)
     return _CONTROL_PATTERN.sub(
         b" ", _STRING_PATTERN.sub(lambda match: _CONTROL_PATTERN.sub(_escape_character, match[0]), text)

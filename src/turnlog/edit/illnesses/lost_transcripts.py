@@ -1,6 +1,6 @@
-"""Finds what is left of sessions without a transcript, and builds a new session from the prompts.
+"""Finds what remains of sessions without a transcript, and builds a new session from the prompts.
 
-Typed prompts, copies of files, sub-agents and large outputs may be left. A salvaged session contains the original
+Typed prompts, copies of files, sub-agents and large outputs may remain. A salvaged session contains the original
 prompts, and a note in place of each answer; nothing else in it is invented.
 """
 
@@ -48,7 +48,7 @@ _MAX_PROMPT_CHARS = 200
 
 
 class TypedText(NamedTuple):
-    """Something that the user typed in a session; pasted text is filled in if it was kept."""
+    """A prompt that the user typed in a session; pasted text is filled in if it was saved."""
 
     text: str
     time: datetime | None
@@ -69,19 +69,19 @@ class Leftover(NamedTuple):
 
     @property
     def file_count(self) -> int:
-        """How many files are left, apart from the prompt history."""
+        """The number of files that remain, apart from the prompt history."""
         rest = self.rest
         parts = (rest.subagents, rest.loose_agents, rest.tool_results, rest.workflows, rest.file_history)
         return sum(map(len, (*parts, rest.todos, rest.tasks, rest.other)))
 
     @property
     def last_typed_at(self) -> datetime | None:
-        """The last time the user typed something in it."""
+        """The last time the user typed something in the session."""
         return max((item.time for item in self.typed if item.time), default=None)
 
 
 def list_leftovers(config_dir: Path) -> list[Leftover]:
-    """List the sessions in a config folder that left something behind but no transcript, newest first."""
+    """List the sessions in a config folder that have left data behind but no transcript, newest first."""
     survey = Survey()
     existing = {item.session_id.lower() for item in list_session_files(config_dir, survey)}
     # Copies that a killed turnlog left behind are not sessions: the next clone removes them.
@@ -104,7 +104,7 @@ def list_leftovers(config_dir: Path) -> list[Leftover]:
 
 
 def describe_leftover(item: Leftover) -> Symptom:
-    """Build the symptom of one session that has lost its transcript."""
+    """Build the symptom for a session that has lost its transcript."""
     text = f"{format_count(len(item.typed), 'prompt')} and {format_count(item.file_count, 'file')} are left of it"
     return Symptom("transcript-gone", "error", text)
 
@@ -137,7 +137,7 @@ def _build_leftover(
 
 
 def _group_history_by_session(config_dir: Path) -> dict[str, list[dict[str, Any]]]:
-    """Group the lines of the history by session."""
+    """Group the lines of the prompt history by session."""
     rows_by_session: dict[str, list[dict[str, Any]]] = {}
     for row in read_history(config_dir):
         identity = row.get("sessionId")
@@ -183,14 +183,14 @@ def _list_named_ids(config_dir: Path) -> Iterator[str]:
 
 
 class KinSession(NamedTuple):
-    """A session with entries from another one, copied when it was forked."""
+    """A session that contains entries copied from another session when it was forked."""
 
     path: Path
     entries: int
 
 
 def find_kin_sessions(session_id: str, files: Iterable[SessionFile]) -> list[KinSession]:
-    """Read some files and find those that contain entries of a session, or name it as their origin."""
+    """Read the given files and find those that contain entries of a session or name it as their origin."""
     wanted, kin = session_id.encode(), []
     for item in files:
         try:
@@ -226,7 +226,7 @@ class SalvageOrigin(NamedTuple):
 
 
 def select_prompts(typed: Sequence[TypedText]) -> list[TypedText]:
-    """Select what was said to the model, oldest first, without client commands and empty lines."""
+    """Select the prompts that were sent to the model, oldest first, without client commands and empty lines."""
     prompts = [item for item in typed if item.text.strip() and not _COMMAND_PATTERN.match(item.text)]
     return sorted(prompts, key=lambda item: item.time or datetime.min.replace(tzinfo=UTC))
 
@@ -234,7 +234,7 @@ def select_prompts(typed: Sequence[TypedText]) -> list[TypedText]:
 def rebuild_session(
     origin: SalvageOrigin, typed: Sequence[TypedText], session_id: str, new_id: Callable[[], str]
 ) -> list[Json]:
-    """Build the rows of the new session; none if nothing was said to the model."""
+    """Build the rows of the new session; return none if nothing was said to the model."""
     prompts = select_prompts(typed)
     rows: list[Json] = []
     parent: str | None = None
@@ -270,7 +270,7 @@ def _build_row(shared: Json, kind: str, uuid: str, parent: str | None, time: dat
 
 
 def _build_answer(text: str, identity: str) -> Json:
-    """Build a message in the form that the client uses for one that no model wrote."""
+    """Build a message in the form that the client uses for messages that no model wrote."""
     return {
         "id": identity,
         "type": "message",
@@ -284,7 +284,7 @@ def _build_answer(text: str, identity: str) -> Json:
 
 
 def _choose_times(prompts: list[TypedText]) -> Iterator[datetime]:
-    """Yield the time of each prompt, always later than the one before: old clients sort by time."""
+    """Yield a time for each prompt, always later than the previous one, because old clients sort by time."""
     last = datetime(2025, 1, 1, tzinfo=UTC)
     for item in prompts:
         last = max(item.time or last, last + timedelta(milliseconds=2))
@@ -292,7 +292,7 @@ def _choose_times(prompts: list[TypedText]) -> Iterator[datetime]:
 
 
 def _build_tail(prompts: list[TypedText], leaf: str | None, session_id: str) -> Iterator[Json]:
-    """Yield the entries that the client expects at the end: a title, and the entry to continue from."""
+    """Yield the entries that the client expects at the end of the file: a title, and the entry to continue from."""
     if leaf is not None:
         title = " ".join(prompts[0].text.split())[:_MAX_TITLE_CHARS]
         yield {"type": "custom-title", "customTitle": f"Salvaged: {title}", "sessionId": session_id}

@@ -1,11 +1,11 @@
 """Finds a parent for an entry that has lost its own: the one that the client most likely meant.
 
-1. A result belongs to its call, and a further line of an answer to the line before it.
-2. Where the newest client finds a parent by itself (rule 15 of docs/format.md), that one.
-3. Otherwise the entry that was written just before it.
+1. For a result, its call; for a further line of an answer, the line before it.
+2. The parent that the newest client would find (rule 15 of docs/format.md), if there is one.
+3. Otherwise, the entry that was written just before it.
 
-The parent is never one of the entry's own descendants, and never a side chain, a progress report or an entry that
-no client reads.
+The parent is never one of the entry's own descendants, a side chain, a progress report, or an entry that no client
+reads.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _PARENT_TYPES = GRAPH_TYPES - {"progress"}
 
 
 class ParentFinder:
-    """Finds parents for entries of one session, and remembers them."""
+    """Finds parents for the entries of a session, and caches them."""
 
     def __init__(self, case: RepairCase) -> None:
         self._calls = {call.id: call.line for call in case.session.calls}
@@ -41,7 +41,7 @@ class ParentFinder:
         """Whether a parent may come after its child in the file, so that ancestors must be checked for a cycle."""
 
     def find_parent(self, row: Entry, since: int = 0) -> Entry | None:
-        """Return the parent for an entry, not before the index `since`; None if there is none."""
+        """Return the parent for an entry, at or after the index `since`, or None if there is none."""
         row = self._entries[self._first.get(row.uuid or "", row.index)]  # its copies come after its children
         for home in self._list_candidates(row):
             if home.index >= since and home.uuid is not None and not self._is_below(home, row):
@@ -70,7 +70,7 @@ class ParentFinder:
         yield from (other for other in reversed(before) if other.index < row.index)
 
     def _is_below(self, one: Entry, other: Entry) -> bool:
-        """Return whether an entry is another one, or descends from it."""
+        """Return whether an entry is the same as another or descends from it."""
         if not self._may_turn and one.index < other.index:
             return False
         index, seen = one.index, set[int]()

@@ -1,7 +1,8 @@
-"""Illnesses of the links between entries: a parent is missing, empty, in a sub-agent's file, or a descendant.
+"""Illnesses of the links between entries: a parent is missing, null, in a sub-agent's file, or a descendant.
 
-Some clients wrote lines of the main conversation into a sub-agent's file; the repair copies those back. A line that
-belongs to the sub-agent's own conversation is not copied: its child then continues what was written just before.
+Some clients wrote lines of the main conversation into a sub-agent's file; the repair copies those lines back. A line
+that belongs to the sub-agent's own conversation is not copied; instead, its child continues from the entry written just
+before it.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def _list_snapshot_ids(session: Session) -> set[str]:
 
 
 def detect_rings(view: ResumeView, symptoms: Symptoms) -> None:
-    """Find entries that are their own ancestors."""
+    """Find entries that are their own ancestors, in a cycle of parents."""
     for ring in view.session.graph.cycles:
         symptoms.add_items("cycle", "error", "entries are their own ancestors", ring)
 
@@ -77,7 +78,7 @@ def _find_first_said(session: Session, root: Entry) -> Entry | None:
 
 
 def attach_orphans(case: RepairCase) -> RepairAttempt:
-    """Attach entries without a parent to what was written just before them."""
+    """Attach entries without a parent to the entries written just before them."""
     finder = ParentFinder(case)
     pairs = [(row, finder.find_parent(row)) for row in case.entries]
     attached = [(row, home) for row, home in pairs if home is not None or row.parent_uuid is not None]
@@ -86,7 +87,7 @@ def attach_orphans(case: RepairCase) -> RepairAttempt:
 
 
 def cut_rings(case: RepairCase) -> RepairAttempt:
-    """Cut each cycle at the entry that was written first, whose link leads to a later one."""
+    """Cut each cycle at its earliest entry, whose parent was written later."""
     finder = ParentFinder(case)
     firsts = [min(ring, key=lambda row: row.index) for ring in case.session.graph.cycles]
     draft = case.with_parents((first, finder.find_parent(first)) for first in firsts)
@@ -115,7 +116,7 @@ def copy_agent_entries(case: RepairCase) -> RepairAttempt:
 
 
 def _collect_ancestors(uuid: str, session: Session, known: set[str]) -> list[Body]:
-    """Return the entries from a known ancestor down to a given one, with all lines of their messages; [] if none."""
+    """Return the entries from a known ancestor down to the given one, with all lines of their messages; [] if none."""
     agent = _find_holder(session, uuid)
     entries, chain = agent.file.entries, dict[int, Entry]()
     index = agent.file.by_uuid[uuid]

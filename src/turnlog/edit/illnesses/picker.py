@@ -1,4 +1,4 @@
-"""Illnesses of a session's place: its folder, its name, and reasons why Claude Code does not list it."""
+"""Illnesses of a session's location: its folder, its name, and reasons why Claude Code does not list it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ELSEWHERE_REASON = "it is in the folder of another project"
 
 
 def diagnose_surroundings(session: Session) -> list[Symptom]:
-    """Find the symptoms of a session's place; none for a file outside of any project folder."""
+    """Find the symptoms of a session's location; a file outside any project folder has none."""
     symptoms = Symptoms()
     path = session.path
     if path is None or path.parent.parent.name != "projects":
@@ -52,7 +52,7 @@ def diagnose_surroundings(session: Session) -> list[Symptom]:
 
 
 def _detect_unlisted(session: Session, path: Path, ends: Peek, symptoms: Symptoms) -> None:
-    """Find out why the client's list leaves the session out."""
+    """Determine why the client's session list leaves out this session."""
     if not is_session_id(path.stem):
         symptoms.note("not-in-picker", "warning", "the name of the file is not a session id")
     if ends.is_sidechain:
@@ -72,14 +72,14 @@ def _detect_unlisted(session: Session, path: Path, ends: Peek, symptoms: Symptom
 
 
 def _matches_folder(name: str, folder: str) -> bool:
-    """Return whether a project folder is that of a working directory, or of one above it."""
+    """Return whether a project folder belongs to a working directory or to one of its parents."""
     kind = PureWindowsPath if "\\" in folder else PurePosixPath
     path = kind(folder)
     return any(make_slug(str(above)).casefold() == name.casefold() for above in (path, *path.parents))
 
 
 def make_listable(case: RepairCase) -> RepairAttempt:
-    """Change what keeps a file out of the list; the result lists the reasons that no edit can change."""
+    """Fix what keeps a file off the session list; the result lists the reasons that no edit can fix."""
     draft, words, left = case.draft, list[str](), 0
     for symptom in case.symptoms:
         if symptom.text.startswith(_PROGRAM_REASON):
@@ -109,7 +109,7 @@ def _mark_as_typed(case: RepairCase, draft: Draft) -> Draft:
 
 
 def _put_main_first(case: RepairCase, draft: Draft) -> tuple[Draft, str]:
-    """Put the first entry of the conversation before those of sub-agents."""
+    """Move the first entry of the main conversation before those of sub-agents."""
     heads = [row.entry for row in draft.rows]
     main = [at for at, head in enumerate(heads) if head and head.type in TALK_TYPES and not head.is_sidechain]
     if not main:
@@ -130,7 +130,7 @@ NOT_IN_PICKER = Illness(
 
 
 def _detect_index_gap(path: Path, symptoms: Symptoms) -> None:
-    """Find out whether it is missing from the list that some older clients keep."""
+    """Check whether the session is missing from the index that some older clients keep."""
     try:
         data = (path.parent / INDEX_FILE_NAME).read_bytes()
     except OSError:
@@ -157,7 +157,7 @@ STALE_INDEX = Illness(
 
 
 def _detect_late_title(session: Session, path: Path, symptoms: Symptoms) -> None:
-    """Find a user's title that is where the client's list does not look for it."""
+    """Find a title set by the user that is in a place where the client's session list does not look."""
     size = max((item.end for item in session.file.items), default=0)
     titled = [
         entry
@@ -170,7 +170,7 @@ def _detect_late_title(session: Session, path: Path, symptoms: Symptoms) -> None
 
 
 def repeat_title(case: RepairCase) -> RepairAttempt:
-    """Repeat the user's title at the end."""
+    """Repeat the user's title at the end of the file."""
     title = str(case.session.read_body(case.entries[-1])["customTitle"])
     draft = case.draft.with_added_lines(*build_title_entries(title, case.session.session_id or ""))
     return RepairAttempt(draft, 1, "repeated the title at the end")
@@ -189,7 +189,7 @@ TITLE_NOT_IN_TAIL = Illness(
 
 
 def _detect_missing_folder(session: Session, symptoms: Symptoms) -> None:
-    """Find out whether the folder to resume it in is missing; skips paths of another operating system."""
+    """Check whether the folder to resume the session in is missing; skip paths from other operating systems."""
     folder = session.folders[0] if session.folders else None
     if folder is None or not os.path.isabs(folder) or os.path.isdir(folder):  # noqa: PTH112, PTH117
         return

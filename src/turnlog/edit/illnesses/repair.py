@@ -1,14 +1,16 @@
-"""Repairs everything that the diagnosis finds in a session, one kind after the other, in a fixed order.
+"""Repairs everything that the diagnosis finds in a session, one kind at a time, in a fixed order.
 
-Each repair works on the result of the one before it, and the session is examined again after each: a repair that does
-not cure is dropped, and the outcome says so. Entries that a repair restores may be ill themselves, so the
-rounds continue until nothing changes. The result must be no worse than the source (`verdict`). If it is, everything
-is repaired again in small steps, none of which may make anything worse.
+Each repair works on the result of the previous one, and the session is diagnosed again after each; a repair that does
+not cure the illness is dropped, and the outcome reports this. Restored entries may have illnesses of their own, so the
+rounds continue until nothing changes. The result must be no worse than the source (`verdict`). If it is, everything is
+repaired again in small steps, none of which may make anything worse.
 
-Notes (symptoms of severity `info`) are left alone unless the user names their kind: a rewind looks like a lost link.
+Notes (symptoms of severity `info`) are ignored unless the user names their kind, because a rewind looks like a lost
+link.
 
-A repair may reorder blocks, add blocks and bring back hidden ones, but what the client would send must not shrink. Only
-blocks that the API refuses (`Illness.refused_blocks`) may be removed without asking: requests with them always fail.
+A repair may reorder blocks, add blocks and restore hidden ones, but must not remove anything that the client would
+send. Only blocks that the API refuses (`Illness.refused_blocks`) may be removed without asking, because requests that
+contain them always fail.
 """
 
 from __future__ import annotations
@@ -65,8 +67,6 @@ class Treatment(Struct, frozen=True):
 
 
 class RepairOutcome(NamedTuple):
-    """A session after its repair."""
-
     treatments: list[Treatment]
     """One for each kind that was found, in the order of the repairs."""
     draft: Draft | None
@@ -76,7 +76,7 @@ class RepairOutcome(NamedTuple):
 
     @property
     def is_cured(self) -> bool:
-        """Whether everything was repaired that should be."""
+        """Whether everything that should be repaired was repaired."""
         return not any(treatment.left for treatment in self.treatments)
 
 
@@ -123,7 +123,7 @@ class RepairCourse:
         return self._source is None or self._verdict is None or not list_regressions(self._source, self._verdict)
 
     def _run_round(self) -> bool:
-        """Treat each kind once; returns whether anything was done."""
+        """Treat each kind once, and return whether anything changed."""
         done = False
         for kind in REPAIRS_BY_KIND:
             if kind not in self._given_up and (symptoms := self._select_repairable(self._symptoms).get(kind)):
@@ -145,7 +145,7 @@ class RepairCourse:
         return True
 
     def _accept_attempt(self, kind: str, before: int, attempt: RepairAttempt) -> str | None:
-        """Continue with the result of a repair, or return the reason not to."""
+        """Continue with the result of a repair, or return the reason for rejecting it."""
         if self._verdict is None:
             self._source = self._verdict = judge_session(self._session)
         if self._sent is None:
@@ -169,7 +169,7 @@ class RepairCourse:
         return None
 
     def _list_tolerated_kinds(self, kind: str, shows_more: bool) -> Collection[str]:
-        """Return the kinds that may become worse, because restored entries have illnesses of their own."""
+        """Return the kinds that may get worse because restored entries have illnesses of their own."""
         if kind in _LINE_ILLNESSES:
             return REVEALED_ILLNESSES
         return {*self._passing, *_BLOCK_ILLNESSES} if shows_more else self._passing
@@ -204,7 +204,7 @@ def _count_places(symptoms: Iterable[Symptom]) -> int:
 
 
 def _count_by_kind(symptoms: Iterable[Symptom]) -> Counter[str]:
-    """Count the places of each kind, without notes."""
+    """Count the affected places of each kind, ignoring notes."""
     counts: Counter[str] = Counter()
     for symptom in symptoms:
         if symptom.severity != "info":
@@ -230,7 +230,7 @@ def repair_session(session: Session, only: Collection[str] = ()) -> RepairOutcom
 
 
 def count_sent_blocks(session: Session) -> SentBlocks:
-    """Count the blocks that the newest client would send; none if it would not resume the session."""
+    """Count the blocks that the newest client would send; return an empty count if it would not resume the session."""
     try:
         messages = session.conversation().messages
     except Refused:
@@ -239,7 +239,7 @@ def count_sent_blocks(session: Session) -> SentBlocks:
 
 
 def find_sent_loss(before: SentBlocks, after: SentBlocks, kind: str) -> str | None:
-    """Return what the client would no longer send after a repair; None if nothing important is lost."""
+    """Return what the client would no longer send after a repair, or None if nothing important is lost."""
     exempt = ILLNESSES[kind].refused_blocks
     lost = Counter(name for name, _ in (before - after).elements() if name not in exempt)
     if not lost:
@@ -249,7 +249,7 @@ def find_sent_loss(before: SentBlocks, after: SentBlocks, kind: str) -> str | No
 
 
 def _fingerprint_block(role: str, block: dict[str, Any]) -> tuple[str, bytes]:
-    """Return the type and hash of a block, ignoring what a repair may change: a tool's name, and cache hints."""
+    """Return the type and hash of a block, ignoring the parts that a repair may change: tool names and cache hints."""
     content = {key: value for key, value in block.items() if key not in ("name", "cache_control")}
     digest = blake2b(encode_json_line({"role": role, **content}), digest_size=16).digest()
     return str(block.get("type")), digest

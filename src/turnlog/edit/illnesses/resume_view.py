@@ -1,4 +1,4 @@
-"""The part of a session that a resume would show, and why it does not show more."""
+"""The part of a session that would be shown on resume, and why no more is shown."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ResumeView:
             self.refusal = str(reason)
 
     def _fill_thread(self) -> None:
-        """Build the same thread as `build_resume_thread`, and keep the rows and the chain."""
+        """Build the same thread as `build_resume_thread`, but also store the rows and the chain."""
         chain = self.rows.build_chain(find_current_leaf(self.rows).uuid)
         rows = add_side_rows(self.rows, chain)
         if not any(row.message and row.message.content for row in rows):
@@ -45,7 +45,7 @@ class ResumeView:
 
     @cached_property
     def walk_end(self) -> str:
-        """Where the chain of parents ends: root, compaction, missing (the parent is nowhere), cycle or nothing."""
+        """Where the chain of parents ends: root, compaction, missing (the parent can't be found), cycle or nothing."""
         if not self.chain:
             return "nothing"
         parent = self.rows.up[self.chain[0].uuid]
@@ -58,7 +58,7 @@ class ResumeView:
 
     @cached_property
     def hidden_before(self) -> list[Entry]:
-        """Prompts and answers since the last compaction that come before the first shown entry and are not shown."""
+        """Prompts and answers since the last compaction that precede the first shown entry and are not shown."""
         if self.walk_end not in ("root", "missing"):
             return []
         top = self.chain[0]
@@ -73,7 +73,7 @@ class ResumeView:
 
     @cached_property
     def _hidden_rows(self) -> list[Entry]:
-        """Prompts and answers that are not shown, except further lines of messages that are."""
+        """Prompts and answers that are not shown, except further lines of messages that are shown."""
         shown = {get_message_id(row) for row in self.thread} - {None}
         return [
             row

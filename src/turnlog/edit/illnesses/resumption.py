@@ -1,4 +1,4 @@
-"""Illnesses of a resume: the client refuses the session, or shows less of the conversation than the file contains."""
+"""Illnesses of a resume: the client refuses the session, or shows only part of the conversation in the file."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from turnlog.session.graph import is_said
 
 
 def detect_refusal(view: ResumeView, symptoms: Symptoms) -> None:
-    """Find out whether the client refuses it; only a note for a sub-agent's file or a file with only titles."""
+    """Check whether the client refuses the session; a sub-agent's file or a file with only titles gets only a note."""
     if view.refusal is not None:
         talks = any(row.type in TALK_TYPES and not row.is_sidechain for row in view.session.file.entries)
         symptoms.note("refused", "error" if talks else "info", view.refusal)
 
 
 def detect_hidden_beginning(view: ResumeView, symptoms: Symptoms) -> None:
-    """Find a resume that shows only the end of the conversation."""
+    """Detect a resume that shows only the end of the conversation."""
     lost = len(view.hidden_before)
     if not lost:
         return
@@ -42,13 +42,13 @@ def detect_hidden_beginning(view: ResumeView, symptoms: Symptoms) -> None:
 
 
 def detect_hidden_end(view: ResumeView, symptoms: Symptoms) -> None:
-    """Find a resume that continues from a point before the last message."""
+    """Detect a resume that continues from a point before the last message."""
     text = "said after the entry that a resume continues from, and not shown"
     symptoms.add_items("hidden-end", "warning", text, view.hidden_after)
 
 
 def detect_hidden_answers(view: ResumeView, symptoms: Symptoms) -> None:
-    """Find answers that were skipped because the conversation continued from a client's line beside them."""
+    """Find answers that were skipped because the conversation continued from the client's own line beside them."""
     for above, row in pairwise(view.chain):
         if row.type in ("system", "attachment"):
             beside = (view.rows.rows[key] for key in view.rows.children.get(above.uuid, []))
@@ -64,7 +64,7 @@ def _is_hidden_answer(view: ResumeView, row: Entry) -> bool:
 
 
 def detect_stale_parent(view: ResumeView, symptoms: Symptoms) -> None:
-    """Find an entry after the last compaction that continues what was before it."""
+    """Find an entry after the last compaction that continues from an entry before it."""
     place, boundary = view.rows.place, view.rows.boundary
     for above, row in pairwise(view.chain):
         if place[above.uuid] < boundary < place[row.uuid] and not _is_cut(view, boundary):
@@ -73,13 +73,13 @@ def detect_stale_parent(view: ResumeView, symptoms: Symptoms) -> None:
 
 
 def _is_cut(view: ResumeView, boundary: int) -> bool:
-    """Return whether the client leaves out what was before the last compaction, except for what it kept."""
+    """Return whether the client leaves out everything before the last compaction, except for what it kept."""
     last = next(row for row in view.rows.rows.values() if view.rows.place[row.uuid] == boundary)
     return any(row.index < last.index and row.uuid not in view.rows.rows for row in view.session.graph.rows)
 
 
 def detect_lost_preserved(view: ResumeView, symptoms: Symptoms) -> None:
-    """Find messages that the last compaction kept but that are missing: the client then shows none that it kept."""
+    """Find missing messages that the last compaction kept; if one is missing, the client shows none of them."""
     session = view.session
     for boundary in session.graph.compactions[-1:]:
         metadata = session.read_body(boundary).get("compactMetadata")
@@ -92,7 +92,7 @@ def detect_lost_preserved(view: ResumeView, symptoms: Symptoms) -> None:
 
 
 def detect_bad_last_prompt(view: ResumeView, symptoms: Symptoms) -> None:
-    """Find a last-entry mark that names an entry that is not in the file."""
+    """Find a last-entry mark that refers to an entry that is not in the file."""
     session = view.session
     marks = [entry for entry in session.file.entries if entry.type == "last-prompt"]
     for entry in reversed(marks):
@@ -108,7 +108,7 @@ def detect_bad_last_prompt(view: ResumeView, symptoms: Symptoms) -> None:
 
 
 def repair_refusal(case: RepairCase) -> RepairAttempt:
-    """Repair what hides the conversation: side chains only, no valid times, or a mark inside a side chain."""
+    """Repair what hides the conversation: there are only side chains, no valid times, or a mark inside a side chain."""
     main = [row for row in case.session.file.entries if row.type in TALK_TYPES and not row.is_sidechain and row.message]
     if not main:
         return _adopt_agent_file(case)
@@ -123,14 +123,14 @@ def repair_refusal(case: RepairCase) -> RepairAttempt:
 
 
 def _find_marked_entry(case: RepairCase) -> str | None:
-    """Return the entry that the client's mark names."""
+    """Return the entry that the client's mark refers to."""
     prompts = (entry for entry in reversed(case.session.file.entries) if entry.type == "last-prompt")
     marked = next((uuid for entry in prompts if (uuid := case.session.read_body(entry).get("leafUuid"))), None)
     return marked if isinstance(marked, str) else None
 
 
 def _adopt_agent_file(case: RepairCase) -> RepairAttempt:
-    """Turn a sub-agent's file into a conversation of its own."""
+    """Turn a sub-agent's file into a separate conversation."""
     rows = [row for row in case.session.file.entries if row.is_sidechain]
     changes = {case.places[row.index]: {"isSidechain": False, "agentId": REMOVE_KEY} for row in rows}
     messages = [row for row in rows if row.type in TALK_TYPES and row.message]
@@ -142,9 +142,9 @@ def _adopt_agent_file(case: RepairCase) -> RepairAttempt:
 
 
 def _invent_times(case: RepairCase) -> dict[int, dict[str, Any]]:
-    """Choose times for entries without a valid one: just after the entry before, before the first valid time, or now.
+    """Choose times for entries without a valid one: just after the previous entry, before the first valid time, or now.
 
-    Old clients continue from the entry with the newest time; if two are equal, from the first.
+    Old clients continue from the entry with the newest time or, if there are several, from the first of these.
     """
     rows = [(row, to_epoch_milliseconds(row.timestamp)) for row in case.session.graph.rows if not row.is_sidechain]
     valid = [time for _, time in rows if time is not None]
@@ -185,7 +185,7 @@ def repair_end(case: RepairCase) -> RepairAttempt:
 
 
 def repair_leaf_mark(case: RepairCase) -> RepairAttempt:
-    """Mark the entry from which the client continues anyway."""
+    """Mark the entry from which the client would continue anyway."""
     if case.view.refusal is not None:
         return RepairAttempt(case.draft, 0, case.view.refusal)
     return RepairAttempt(_mark_leaf(case, case.session.find_leaf()), 1, "named the entry that it continues from again")
@@ -216,7 +216,7 @@ LOST_LEAF = Illness(
 
 
 def move_after_answers(case: RepairCase) -> RepairAttempt:
-    """Move a client's line after the answer beside it, unless a prompt follows that answer."""
+    """Move one of the client's own lines after the answer beside it, unless a prompt follows that answer."""
     graph, rows = case.session.graph, case.session.file.entries
     attached: dict[int, Entry] = {}
     branches = 0
@@ -244,7 +244,7 @@ HIDDEN_ANSWER = Illness(
 
 
 def repair_stale_parents(case: RepairCase) -> RepairAttempt:
-    """Attach entries that continue from before the last compaction to what came after it."""
+    """Attach entries that continue from before the last compaction to the entries after it."""
     finder, since = ParentFinder(case), case.session.graph.compactions[-1].index
     attached = [(row, home) for row in case.entries if (home := finder.find_parent(row, since)) is not None]
     return RepairAttempt(case.with_parents(attached), len(attached), "now continues from after the last compaction")

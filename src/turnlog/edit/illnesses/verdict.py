@@ -1,7 +1,7 @@
 """Decides whether a session can be resumed, and compares a session before and after an edit.
 
 A rule concerns either a symptom in the file (`catalogue`) or the API (`session.resume.api_shape`). A verdict also
-records what an edit must not lose: without it, even sessions without a broken link have failed to resume.
+records what an edit must not lose: if this is missing, a session may fail to resume even though no link is broken.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ LAST_VERSION_LOSING_PROGRESS = "2.0.76"
 
 
 class Loss(Struct, frozen=True):
-    """Something that an older client does not show; `clone --portable` writes what all of them resume."""
+    """Something that an older client does not show; `clone --portable` writes a form that all clients can resume."""
 
     kind: str
     version: str
@@ -92,7 +92,7 @@ class Verdict(Struct, frozen=True):
 
     @property
     def is_ok(self) -> bool:
-        """Whether it can be resumed without anything being refused or lost."""
+        """Whether the session can be resumed without anything being refused or lost."""
         return self.resumes and not any(rule.severity == "error" for rule in self.broken)
 
 
@@ -169,10 +169,10 @@ def _read_kept_values(session: Session, entries: list[Entry]) -> dict[str, str]:
 
 
 def list_regressions(before: Verdict, after: Verdict, *, apart_from: Collection[str] = ()) -> list[str]:
-    """Describe how an edit made a session worse, one sentence for each way; empty if it did not.
+    """Describe how an edit made a session worse, one sentence per problem; return nothing if it did not.
 
-    `apart_from` names rules, or values to keep, that the edit is meant to change; `compaction`, `user` and `assistant`
-    are possible too.
+    `apart_from` names rules, or values to keep, that the edit is meant to change; it may also contain `compaction`,
+    `user` and `assistant`.
     """
     losses = []
     if before.resumes and not after.resumes:
@@ -211,7 +211,7 @@ def _count_rules(verdict: Verdict) -> Counter[str]:
 
 
 def check_resumes(source: Session, draft: Draft, apart_from: Collection[str] = ()) -> None:
-    """Refuse a result, about to be written as a new session, that the client would resume worse than its source.
+    """Refuse to write a new session if the client would resume it worse than its source.
 
     `apart_from` names what the edit is meant to change (see `list_regressions`).
     """
@@ -226,7 +226,7 @@ def check_resumes(source: Session, draft: Draft, apart_from: Collection[str] = (
 
 
 def list_losses(view: ResumeView) -> Iterator[Loss]:
-    """Yield what the newest client resumes but older ones would not show."""
+    """Yield what the newest client resumes but older clients would not show."""
     if lost := _list_answered_calls(view.thread) - _list_answered_calls(view.chain):
         yield Loss("parallel-calls", LAST_LOSSY_VERSION, "parallel calls with their results", len(lost))
     if unknown := [row for row in view.chain if _find_parent_type(view, row) not in (None, *GRAPH_TYPES)]:
@@ -243,7 +243,7 @@ def list_losses(view: ResumeView) -> Iterator[Loss]:
 
 
 def _list_answered_calls(rows: list[Entry]) -> set[str]:
-    """Return the calls among some entries whose results are among them too."""
+    """Return the calls in some entries whose results are also in these entries."""
     blocks = [block for row in rows if row.message for block in row.message.blocks]
     results = {block.tool_use_id for block in blocks if block.type == "tool_result"}
     return {block.id for block in blocks if block.type == "tool_use" and block.id and block.id in results}
@@ -259,7 +259,7 @@ def _is_text(row: Entry) -> bool:
 
 
 def _count_newer_elsewhere(view: ResumeView) -> int:
-    """Count the entries on other branches that are later than everything resumed: old clients choose by time."""
+    """Count the entries on other branches that are later than all resumed ones, because old clients choose by time."""
     shown = max((row.timestamp for row in view.thread if row.timestamp), default=None)
     if shown is None:
         return 0

@@ -1,11 +1,11 @@
-"""Illnesses of a file with several writers: repeated uuids, entries from another session, two clients.
+"""Illnesses of a file with several writers: repeated uuids, entries from another session, or two clients.
 
 How copies of a uuid are separated:
 
 the same entry again            one is kept
-an entry rewritten              the last one is kept, as the newest client shows it, in the place of the first; an
-                                earlier text that differs is kept beside it, as a branch
-two entries that share a uuid   the later one gets a new uuid; later entries that name the uuid mean it
+a rewritten entry               the last version is kept, as in the newest client, in the place of the first; an
+                                earlier version with different text is kept beside it as a branch
+two entries that share a uuid   the later one gets a new uuid, and so do references to it in later entries
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _MIN_BRANCH_SWITCHES = 3
 
 
 def detect_copies(view: ResumeView, symptoms: Symptoms) -> None:
-    """Find uuids that occur more than once; equal copies are harmless."""
+    """Find uuids that occur more than once; identical copies are harmless."""
     file = view.session.file
     for row in view.session.graph.duplicates:
         first = file.entries[file.by_uuid[row.uuid or ""]]
@@ -41,7 +41,7 @@ def detect_copies(view: ResumeView, symptoms: Symptoms) -> None:
 
 
 def detect_strangers(view: ResumeView, symptoms: Symptoms) -> None:
-    """Find entries from another session, except ancestors of its own entries, which a fork copies."""
+    """Find entries from another session, except ancestors of this session's own entries, which a fork copies."""
     session, own = view.session, view.session.session_id
     kept = {entry.index for entry in session.entries if entry.session_id == own and entry.uuid}
     if not kept:
@@ -66,7 +66,7 @@ def detect_parallel_writers(view: ResumeView, symptoms: Symptoms) -> None:
 
 
 def _list_said_by_branch(session: Session, branch: Branch) -> Iterator[tuple[int, Entry]]:
-    """Yield the prompts and answers below a fork in the order of the file, each with the number of its branch."""
+    """Yield the prompts and answers below a fork in file order, each with the number of its branch."""
     fork, rows = get_message_id(branch.fork), session.file.entries
     starts = {start.index for start in branch.starts}
     below = [
@@ -83,7 +83,7 @@ def _list_said_by_branch(session: Session, branch: Branch) -> Iterator[tuple[int
 
 
 def separate_copies(case: RepairCase) -> RepairAttempt:
-    """Give every entry a uuid of its own."""
+    """Give each entry a unique uuid."""
     separator = _CopySeparator(case.draft)
     for uuid in dict.fromkeys(entry.uuid for entry in case.entries if entry.uuid):
         separator.separate_uuid(uuid)
@@ -104,7 +104,7 @@ class _CopySeparator:
 
     @property
     def words(self) -> str:
-        """What was changed, for the user."""
+        """A description of the changes, for the user."""
         words = [f"removed {self.removed:,} repeated"] if self.removed else []
         words += [f"gave {self.renamed:,} a uuid of their own"] if self.renamed else []
         return ", ".join(words)
@@ -114,7 +114,7 @@ class _CopySeparator:
         return self._draft._replace(rows=tuple(row for rows in self._rows for row in rows))
 
     def separate_uuid(self, uuid: str) -> None:
-        """Let one entry keep a uuid, and give the others a new one."""
+        """Let one entry keep the uuid, and give the others new ones."""
         places: list[int] = []
         for at in self._at[uuid]:
             if any(self._get_body(at) == self._get_body(other) for other in places):

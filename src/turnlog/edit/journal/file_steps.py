@@ -1,9 +1,9 @@
-"""Operations on single files: each can be repeated after the process was killed, and none loses a file.
+"""Operations on single files: each can be repeated after the process is killed, and none of them loses a file.
 
     write     writes a new file and flushes it to the disk before anything refers to it
-    name      gives a file a second name, never one that is taken
+    name      gives a file a second name, which must not be taken
     keep      gives the original a second name; makes a copy where files can't have two names
-    move      adds the new name, then removes the old: the file is always whole in at least one place
+    move      adds the new name, then removes the old, so that the file is always complete in at least one place
     put back  moves the kept file back to its place in one rename
 
 A move to another file system copies, flushes, reads back and compares the file before it removes the original.
@@ -32,7 +32,7 @@ NEW_FILE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW"
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """The state of a file, link or folder, as journals record it in their manifests."""
+    """The state of a file, link or folder, as recorded in a journal's manifest."""
 
     size: int
     mode: int
@@ -46,7 +46,7 @@ class FileState:
 
 
 def inspect_path(path: Path) -> FileState | None:
-    """Describe what is at a path; None if it does not exist."""
+    """Describe what is at a path; return None if it does not exist."""
     try:
         status = path.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -69,13 +69,13 @@ def hash_file_content(path: Path) -> str:
 
 
 def hash_folder_names(folder: Path) -> str:
-    """Hash the names in a folder, to find out later whether any were added or removed."""
+    """Hash the names in a folder, to detect later whether any were added or removed."""
     names = "\0".join(sorted(path.name for path in folder.iterdir()))
     return hashlib.sha256(names.encode(errors="surrogateescape")).hexdigest()
 
 
 def has_known_content(path: Path, known: FileState | None) -> bool:
-    """Return whether a path still has the known content; with None, whether it does not exist."""
+    """Return whether a path still has the known content; if that is None, whether the path does not exist."""
     try:
         status = path.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -89,7 +89,7 @@ def has_known_content(path: Path, known: FileState | None) -> bool:
 
 
 def is_untouched(path: Path, size: int, mtime_ns: int) -> bool:
-    """Return whether a file has the same size and time as before."""
+    """Return whether a file has the same size and modification time as before."""
     try:
         status = path.lstat()
     except OSError:
@@ -98,7 +98,7 @@ def is_untouched(path: Path, size: int, mtime_ns: int) -> bool:
 
 
 def is_same_file(one: Path, other: Path) -> bool:
-    """Return whether two names refer to one file."""
+    """Return whether two names refer to the same file."""
     try:
         return os.path.samestat(one.lstat(), other.lstat())
     except OSError:
@@ -112,7 +112,7 @@ def check_free_path(path: Path) -> None:
 
 
 def find_free_path(path: Path) -> Path:
-    """Return the path itself if it is free, otherwise the first free one with a number after its name."""
+    """Return the path itself if it is free, otherwise the first free path with a number added to its name."""
     number, free = 1, path
     while os.path.lexists(free):
         number += 1
@@ -124,7 +124,7 @@ def find_free_path(path: Path) -> Path:
 
 
 def write_new_file(path: Path, pieces: Iterable[bytes], mode: int, times: tuple[int, int] | None = None) -> FileState:
-    """Write a new file and flush it to the disk; replace what an interrupted attempt left."""
+    """Write a new file and flush it to disk, replacing what an interrupted attempt left behind."""
     path.unlink(missing_ok=True)
     digest = hashlib.sha256()
     try:
@@ -167,7 +167,7 @@ def rename_to_free_path(source: Path, goal: Path) -> None:
 
 
 def keep_file(source: Path, goal: Path) -> None:
-    """Keep a file under a second name, or as a copy; replace what an interrupted attempt left."""
+    """Keep a file under a second name or as a copy, replacing what an interrupted attempt left behind."""
     goal.unlink(missing_ok=True)
     goal.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     try:
@@ -177,7 +177,7 @@ def keep_file(source: Path, goal: Path) -> None:
 
 
 def put_kept_file(kept: Path, place: Path) -> None:
-    """Move a kept file back over whatever is in its place, in one step."""
+    """Move a kept file back, replacing whatever is in its place, in one step."""
     if is_same_file(kept, place):  # renaming would leave both names
         kept.unlink()
         return
@@ -192,7 +192,7 @@ def put_kept_file(kept: Path, place: Path) -> None:
 
 
 def move_file(source: Path, goal: Path) -> None:
-    """Move a file or link, also to another file system; raise `FileExistsError` if the target exists."""
+    """Move a file or link, even to another file system; raise `FileExistsError` if the target exists."""
     try:
         if os.link in os.supports_follow_symlinks:
             os.link(source, goal, follow_symlinks=False)
@@ -207,7 +207,7 @@ def move_file(source: Path, goal: Path) -> None:
 
 
 def _rename_or_copy(source: Path, goal: Path) -> None:
-    """Move a file where files can't have two names, or to another file system."""
+    """Move a file to another file system, or within one where files can't have two names."""
     status = source.lstat()
     _refuse_existing(goal)
     if status.st_dev == goal.parent.stat().st_dev:
@@ -224,9 +224,9 @@ def _rename_or_copy(source: Path, goal: Path) -> None:
 
 
 def copy_file(source: Path, goal: Path, before: os.stat_result | None = None, *, replaces: bool = True) -> None:
-    """Copy a file with mode and times; the copy is flushed and compared, and appears whole.
+    """Copy a file with its mode and times; flush and compare the copy before it appears under its name.
 
-    `before` is the file's state when the caller checked it. Without `replaces`, nothing may exist at the goal.
+    `before` is the file's state when the caller checked it. Without `replaces`, the target must not exist.
     """
     known, part = before or source.lstat(), _remove_old_parts(goal)
     try:
@@ -248,7 +248,7 @@ def copy_file(source: Path, goal: Path, before: os.stat_result | None = None, *,
 
 
 def _remove_old_parts(goal: Path) -> Path:
-    """Return the name for an unfinished copy of a file, and remove what an interrupted attempt left."""
+    """Return the name for an unfinished copy of a file, and remove what an interrupted attempt left behind."""
     part = goal.with_name(hashlib.sha256(os.fsencode(goal.name)).hexdigest()[:16] + _PART_SUFFIX)
     for leftover in (part, goal.with_name(goal.name[:200] + _PART_SUFFIX)):  # turnlog 0.1 used the second name too
         with contextlib.suppress(OSError):

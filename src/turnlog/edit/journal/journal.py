@@ -1,20 +1,21 @@
-"""The journal: changes to several files are made completely or not at all, even if the process is killed.
+"""The journal: changes several files completely or not at all, even if the process is killed.
 
-Each piece of work has an entry, which is a folder:
+Each operation has an entry, which is a folder:
 
-    <journal>/<entry>/<manifest>   the planned work; on the disk before any of it is done
-    <journal>/<entry>/<state>      an empty file whose name is the progress of the work
-    <journal>/<entry>/…            originals that are kept, or new files that wait
+    <journal>/<entry>/<manifest>   the planned work; flushed to disk before any of it is done
+    <journal>/<entry>/<state>      an empty file whose name indicates the progress of the work
+    <journal>/<entry>/…            kept originals, or new files that are not yet in place
 
-The steps (`file_steps`) can be repeated or reversed from wherever a process was stopped. A failure reverses
-everything at once. A killed process leaves its entry behind, and the next process that uses the journal settles it:
+The steps (`file_steps`) can be repeated or reversed from any point at which a process was stopped. After a failure,
+everything is reversed at once. A killed process leaves its entry behind, and the next process that uses the journal
+settles the entry:
 
-    undo.Undo               changes to files: reversed; a finished entry is kept, so that the user can undo it
-    trash.Trash             deleted sessions: left to the user, who deletes again or undeletes
-    package.UnpackJournal   new files: finished if only transcripts are missing, else reversed
+    undo.Undo               changes to files: reversed; finished entries are kept so that the user can undo them
+    trash.Trash             deleted sessions: left to the user, who can delete or undelete them again
+    package.UnpackJournal   new files: finished if only transcripts are missing, otherwise reversed
 
-The journal provides what these share: the lock, the steps of adding and removing an entry, settling, listing and
-pruning. Each defines its own manifest and how to reverse its work.
+The journal provides what these classes share: locking, adding and removing entries, settling, listing and pruning. Each
+class defines its own manifest and how to reverse its work.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from turnlog.errors import TurnlogError
 
 
 class JournalEntry(Protocol):
-    """The part of an entry that every journal needs."""
+    """The part of an entry that all journals need."""
 
     @property
     def folder(self) -> Path:
@@ -41,7 +42,7 @@ class JournalEntry(Protocol):
 
     @property
     def settled_at(self) -> datetime | None:
-        """When the work was done; None while it is unfinished, so that it is never pruned."""
+        """When the work was done, or None while it is unfinished, so that the entry is not pruned."""
 
 
 EntryT = TypeVar("EntryT", bound=JournalEntry)
@@ -57,7 +58,7 @@ class JournalListing(NamedTuple, Generic[EntryT]):
 
 
 class Journal(ABC, Generic[EntryT]):
-    """A folder of entries; it is created when it is first needed."""
+    """A folder of entries, created when it is first needed."""
 
     manifest_name: ClassVar[str]
     removed_prefix: ClassVar[str]
@@ -80,11 +81,11 @@ class Journal(ABC, Generic[EntryT]):
 
     @abstractmethod
     def settle_entry(self, entry: EntryT) -> None:
-        """Finish or reverse an entry that a killed process left; leave a finished entry unchanged."""
+        """Finish or reverse an entry that a killed process left behind; leave a finished entry unchanged."""
 
     @contextlib.contextmanager
     def lock_journal(self) -> Iterator[None]:
-        """Let one process at a time use the journal; its holder may lock it again."""
+        """Allow one process at a time to use the journal; a process that has locked it may lock it again."""
         if self._is_held:
             yield
             return
@@ -105,7 +106,7 @@ class Journal(ABC, Generic[EntryT]):
 
     @contextlib.contextmanager
     def add_entry(self, name: str) -> Iterator[Path]:
-        """Create the folder of a new entry for the caller to fill; remove it again if no manifest is written."""
+        """Create the folder of a new entry for the caller to fill; remove it if the caller writes no manifest."""
         folder = self.folder / name
         folder.mkdir(mode=0o700)
         try:
@@ -115,12 +116,12 @@ class Journal(ABC, Generic[EntryT]):
                 shutil.rmtree(folder, ignore_errors=True)
 
     def write_manifest(self, folder: Path, data: bytes) -> None:
-        """Write the manifest of an entry to the disk, before the work starts or when more is known about it."""
+        """Write an entry's manifest to disk, before the work starts or when more is known about it."""
         replace_file(folder / self.manifest_name, data, root=folder)
         flush_folder(self.folder)
 
     def mark_state(self, folder: Path, state: str) -> None:
-        """Record the progress of an entry. An existing state file is renamed, which needs no space on the disk."""
+        """Record the progress of an entry. An existing state file is renamed, which needs no disk space."""
         old = self.read_state(folder)
         if old is None:
             (folder / state).touch(mode=0o600)
@@ -129,11 +130,11 @@ class Journal(ABC, Generic[EntryT]):
         flush_folder(folder)
 
     def read_state(self, folder: Path) -> str | None:
-        """Return the progress of an entry; None if no state is recorded."""
+        """Return the progress of an entry, or None if no state is recorded."""
         return next((state for state in reversed(self.states) if (folder / state).exists()), None)
 
     def remove_entry(self, folder: Path) -> None:
-        """Remove an entry; from the first step on it no longer counts as one."""
+        """Remove an entry; it stops counting as an entry with the first step."""
         removed = folder.with_name(self.removed_prefix + folder.name)
         folder.rename(removed)
         shutil.rmtree(removed, ignore_errors=True)
@@ -141,14 +142,14 @@ class Journal(ABC, Generic[EntryT]):
     # -- leftovers of killed processes
 
     def settle_unfinished(self) -> None:
-        """Settle everything that killed processes left."""
+        """Settle all entries that killed processes left behind."""
         with self.lock_journal():
             self.remove_leftovers()
             for entry in self.list_entries().entries:
                 self.settle_entry(entry)
 
     def remove_leftovers(self) -> None:
-        """Remove entries that were being removed, or that never got a manifest because their work had not started."""
+        """Remove entries whose removal was interrupted, or that have no manifest because their work never started."""
         without_manifest = (
             folder for folder in self.folder.glob(self.entry_glob) if not (folder / self.manifest_name).exists()
         )
@@ -165,7 +166,7 @@ class Journal(ABC, Generic[EntryT]):
     # -- listing and pruning
 
     def list_entries(self) -> JournalListing[EntryT]:
-        """Return all entries, and why others can't be read."""
+        """Return all readable entries, and the reasons why others can't be read."""
         entries: list[EntryT] = []
         unreadable: list[str] = []
         for path in sorted(self.folder.glob(f"{self.entry_glob}/{self.manifest_name}"), reverse=True):
@@ -183,7 +184,7 @@ class Journal(ABC, Generic[EntryT]):
         ]
 
     def prune(self, older_than: timedelta, now: datetime | None = None) -> list[EntryT]:
-        """Permanently remove what was settled long enough ago; return the removed entries."""
+        """Permanently remove entries that were settled long enough ago, and return them."""
         with self.lock_journal():
             removed = self.list_ripe(older_than, now)
             for entry in removed:

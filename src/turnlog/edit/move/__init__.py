@@ -1,1 +1,1 @@
-"""Moves sessions along with a renamed project folder."""
+"""Moves sessions when their project folder is renamed."""

@@ -1,7 +1,7 @@
 """Updates the client's files for a renamed project folder, in one change that can be undone.
 
-Session files keep their modification times, because the client sorts and deletes by them. The project's own folder is
-not touched: the user renames it before or afterwards.
+Session files keep their modification times, because the client uses them to sort and delete sessions. The project's own
+folder is not changed: the user renames it before or afterwards.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MAX_NAMED_PATHS = 5
 
 
 class MoveResult(NamedTuple):
-    """What was changed, or would be."""
+    """What was changed, or would be changed."""
 
     record: UndoRecord | None
     files: int
@@ -38,7 +38,7 @@ class MoveResult(NamedTuple):
 
 
 class _LineTally:
-    """Counts lines by file while they are written."""
+    """Counts the lines of each file as they are written."""
 
     def __init__(self) -> None:
         self.lines: Counter[Path] = Counter()
@@ -59,9 +59,9 @@ def refuse_move(plan: MovePlan, *, merge: bool, force: bool = False, asked: bool
 
 
 def list_moved_targets(plan: MovePlan) -> list[SessionTarget]:
-    """Return the sessions that move, at their old and at their new paths.
+    """Return the sessions that move, with their old and new paths.
 
-    If the user renames the project's folder first, the working directory of a running client is already the new one.
+    If the user has already renamed the project's folder, the working directory of a running client is the new path.
     """
     current = [target for folder in plan.folders for target in folder.targets]
     future = [
@@ -88,7 +88,7 @@ def move_project(
     asked: bool = False,
     progress: UndoProgress | None = None,
 ) -> MoveResult:
-    """Carry out a plan and verify the result; if it is wrong, reverse everything."""
+    """Carry out a plan and verify the result; if the result is wrong, reverse everything."""
     refuse_move(plan, merge=merge, force=force, asked=asked)
     tally = _LineTally()
     words = f"{plan.translation.old} is now {plan.translation.new}"
@@ -102,7 +102,7 @@ def move_project(
 
 
 def rehearse_move(plan: MovePlan, *, text: bool = False) -> MoveResult:
-    """Return what a move would change."""
+    """Return what a move would change, without changing anything."""
     tally = _LineTally()
     for change in list_move_changes(plan, tally, text=text):
         if isinstance(change, RewriteChange):
@@ -181,7 +181,7 @@ def _join_index(source: Path, goal: Path, root: Path, translation: PathTranslati
 
 
 def _verify_move(plan: MovePlan, tally: _LineTally) -> None:
-    """Check that no envelope contains the old path, and that each file has as many entries as before."""
+    """Check that no envelope contains the old path, and that each file has as many entries as before the move."""
     nested = plan.translation.prefix.covers_path(plan.translation.new)
     for folder in plan.folders:
         for path in list_moved_files(folder._replace(source=folder.goal)):

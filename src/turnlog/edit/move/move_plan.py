@@ -1,8 +1,9 @@
-"""Decides what moves when a project folder is renamed: the folders with its sessions, and files that name it.
+"""Determines what moves when a project folder is renamed: the folders with its sessions, and files that mention it.
 
-The sessions of a project folder are in `projects/<slug>`, and those of a subfolder have their own. A slug can't be
-reversed, and two paths may have the same one; so the working directory in a session's entries decides, session
-by session. Everything else in a project's folder (its memory, the client's list) moves if all sessions do.
+The sessions of a project folder are in `projects/<slug>`; each of its subfolders has its own slug. A slug can't be
+converted back to a path, and two paths may have the same slug, so the working directory in each session's entries
+decides whether that session moves. Everything else in a project's folder (its memory and the client's list) moves if
+all of its sessions do.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class MovePlan(NamedTuple):
 
     @property
     def session_count(self) -> int:
-        """How many sessions move."""
+        """The number of sessions that move."""
         return sum(len(folder.sessions) for folder in self.folders)
 
     @property
@@ -78,7 +79,7 @@ class MovePlan(NamedTuple):
 
 
 def plan_move(old: str, new: str, config_dirs: Sequence[Path]) -> MovePlan:
-    """Find the sessions that were written in a folder or below it; raise `NotFound` with similar folders if none."""
+    """Find the sessions written in or below a folder; raise `NotFound` with similar folders if there are none."""
     plain = PathTranslation(old, new)
     folders: list[MovedFolder] = []
     other_folders: set[str] = set()
@@ -146,7 +147,7 @@ def _is_slug_of(name: str, path: str, translation: PathTranslation) -> bool:
 
 
 def _list_session_names(source: Path, sessions: tuple[str, ...]) -> list[str]:
-    """List the items that belong to some sessions of a folder whose other sessions don't move."""
+    """List the items that belong to some of a folder's sessions when its other sessions don't move."""
     own = set(sessions)
     loose = list_loose_agents(source)
     agents = [
@@ -158,7 +159,7 @@ def _list_session_names(source: Path, sessions: tuple[str, ...]) -> list[str]:
 
 
 def list_moves(folder: MovedFolder) -> Iterator[tuple[Path, Path]]:
-    """Yield each old path with its new one; if the target folder exists, the memory's files move one by one."""
+    """Yield each old path with its new one; if the target folder exists, move the memory's files one by one."""
     for name in folder.names:
         source, goal = folder.source / name, folder.goal / name
         if name == _MEMORY_FOLDER_NAME and source.is_dir() and goal.is_dir() and not source.is_symlink():
@@ -182,7 +183,7 @@ def list_moved_files(folder: MovedFolder) -> Iterator[Path]:
 
 
 def list_moved_links(folder: MovedFolder) -> Iterator[Path]:
-    """Yield all links that move with a folder; their targets are neither changed nor moved."""
+    """Yield all links that move with a folder; their targets are not changed or moved."""
     for name in folder.names:
         top = folder.source / name
         if top.is_symlink():

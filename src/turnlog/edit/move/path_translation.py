@@ -1,9 +1,9 @@
-"""Rewrites the paths in a session's files after a folder was renamed.
+"""Rewrites the paths in a session's files after a folder is renamed.
 
-Outside text, every string that is exactly the folder's path or one below it is rewritten, whatever its key, even
-in unknown entries. So are keys that are paths (the files of a snapshot). What people, models and tools wrote is left
-unchanged unless the caller includes text; signed or hashed values are never changed, because the signature would no
-longer match.
+Outside text, every string that is exactly the folder's path or a path below it is rewritten, whatever its key, even in
+unknown entries. Keys that are paths (the files of a snapshot) are rewritten too. Text written by people, models and
+tools is left unchanged unless the caller includes it; signed or hashed values are never changed, because their
+signature or hash would no longer match.
 """
 
 from __future__ import annotations
@@ -61,11 +61,11 @@ class PathPrefix:
         self._slug_inside = re.compile(rf"(?<=projects[\\/])(?:{names})(?![{_NAME_CHARACTERS}]|\.\w)")
 
     def covers_path(self, path: str) -> bool:
-        """Return whether a path is the folder itself or something in it."""
+        """Return whether a path is the folder itself or inside it."""
         return len(path) < _MAX_PATH_CHARS and self._whole.fullmatch(path) is not None
 
     def replace_in_path(self, text: str) -> str:
-        """Return a path with its new name; return other paths and text unchanged."""
+        """Return the new path for a path in the folder; return other paths and text unchanged."""
         if len(text) < _MAX_PATH_CHARS and "projects" in text:
             text = self._slug.sub(lambda match: self.slugs[match[0]], text)
         match = self._whole.fullmatch(text)
@@ -80,7 +80,7 @@ class PathPrefix:
         return self._inside.sub(lambda match: self._format_new_path(match[0]) + (match["next"] or ""), text)
 
     def _format_new_path(self, found: str) -> str:
-        """Return the new path with the separators of the old one."""
+        """Return the new path with the separators used in the old one."""
         first = _SEPARATORS_PATTERN.search(found)
         if not self._to_windows or not self.is_windows or first is None:
             return self.new
@@ -95,7 +95,7 @@ class PathPrefix:
 
 
 def _strip_separators(path: str) -> str:
-    """Remove separators from the end of a path; refuse a relative path."""
+    """Remove trailing separators from a path; refuse a relative path."""
     bare = path.rstrip("/\\") if len(path) > 1 else path
     if not (path.startswith("/") or _WINDOWS_PATH_PATTERN.match(path)) or not bare.strip("/\\"):
         raise UsageError(f"{path!r}: is not the absolute path of a folder; give one that begins at the root")
@@ -131,7 +131,7 @@ _decode_string = msgspec.json.Decoder(str).decode
 
 
 class PathTranslation:
-    """Rewrites the paths of one renamed folder in lines and in text."""
+    """Rewrites paths in lines and text after one folder is renamed."""
 
     def __init__(self, old: str, new: str, slugs: Mapping[str, str] | None = None) -> None:
         self.prefix = PathPrefix(old, new, slugs)
@@ -149,7 +149,7 @@ class PathTranslation:
         return self.prefix.new
 
     def translate_path(self, text: str) -> str:
-        """Return a path with its new name; return other paths unchanged."""
+        """Return the new path for a path in the folder; return other paths unchanged."""
         return self.prefix.replace_in_path(text)
 
     def translate_text(self, text: str) -> str:
@@ -157,7 +157,7 @@ class PathTranslation:
         return self.prefix.replace_in_text(text)
 
     def translate_line(self, raw: bytes, *, text: bool = False) -> bytes:
-        """Rewrite the paths in a line of a session's files; with `text`, also those in messages and output."""
+        """Rewrite the paths in a line of a session's files; with `text`, also rewrite those in messages and output."""
         if not self.may_mention_folder(raw):
             return raw
         parts = _decode_whole_line(raw)
@@ -167,7 +167,7 @@ class PathTranslation:
         return get_blank_before(raw) + join_raw_values(parts) + get_blank_after(raw)
 
     def may_mention_folder(self, raw: bytes) -> bool:
-        """Return whether some bytes may mention the folder and so need rewriting."""
+        """Return whether bytes may mention the folder and therefore need rewriting."""
         return self._hint in raw if self._is_cased else self._hint.lower() in raw.lower()
 
     def _fix_object(self, parts: RawValues, text: bool, depth: int) -> bool:
@@ -232,7 +232,7 @@ class PathTranslation:
 
 
 def _decode_whole_line(raw: bytes) -> RawValues | None:
-    """Return the values of a line that is one object; None for anything else, which must not change."""
+    """Return the values of a line that is a single object; return None for anything else, which must not change."""
     try:
         return _decode_object(raw)
     except DECODE_ERRORS:

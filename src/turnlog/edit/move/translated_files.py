@@ -1,8 +1,8 @@
-"""Rewrites files after a project folder was renamed: transcripts, the history, the client's own lists.
+"""Rewrites files after a project folder is renamed: transcripts, the history, and the client's own lists.
 
-*.jsonl                  line by line; what is not an entry is left unchanged
-*.json                   the strings that are paths; all other bytes are left unchanged
-<config>/.claude.json    the client's state: the names of the projects in it
+*.jsonl                  line by line; lines that are not entries are left unchanged
+*.json                   only strings that are paths; all other bytes are left unchanged
+<config>/.claude.json    the client's state; the names of the projects in it are changed
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def iterate_json_strings(raw: bytes) -> Iterator[JsonString]:
 
 
 def replace_json_strings(raw: bytes, change: Callable[[JsonString], str]) -> bytes:
-    """Change some strings in a document; return data that is not JSON unchanged."""
+    """Change some strings in a document; return the data unchanged if it is not JSON."""
     try:
         json.loads(raw.decode("utf-8", "replace").lstrip("\ufeff"), strict=False)
     except (ValueError, RecursionError):
@@ -155,7 +155,7 @@ def translate_state(raw: bytes, translation: PathTranslation) -> bytes:
 
 
 def _merge_projects(state: dict[str, Any], names: dict[str, Any], translation: PathTranslation) -> bytes:
-    """Merge a project that the client already knows by its new path: known values win; the old entry fills gaps."""
+    """Merge a project that already has an entry under its new path: existing values win; the old entry fills gaps."""
     projects: dict[str, Any] = {}
     for name, value in names.items():
         goal = translation.translate_path(name)
@@ -176,7 +176,7 @@ def _fill_gaps(new: Any, old: Any) -> Any:
 
 
 def join_session_indexes(ours: bytes, theirs: bytes) -> bytes | None:
-    """Merge two lists of sessions; None if one of them is invalid."""
+    """Merge two session lists; return None if either of them is invalid."""
     one, other = _decode_object(ours), _decode_object(theirs)
     first, second = one.get("entries"), other.get("entries")
     if not isinstance(first, list) or not isinstance(second, list):
@@ -193,7 +193,7 @@ def _decode_object(raw: bytes) -> dict[str, Any]:
 
 
 def list_state_files(config_dirs: Iterable[Path]) -> list[Path]:
-    """Return the client's state files for some config folders: in them, or beside `~/.claude`."""
+    """Return the client's state files for some config folders: inside each folder, or beside `~/.claude`."""
     paths: dict[Path, None] = {}
     for folder in config_dirs:
         places = [folder / _STATE_FILE_NAME, *([folder.parent / _STATE_FILE_NAME] if folder.name == ".claude" else [])]

@@ -1,9 +1,9 @@
-"""Decides where the files in a package are written in a config folder, and what changes in them.
+"""Determines where the files in a package are written in a config folder, and how their contents change.
 
-The session is written to the folder of the project that it is unpacked for. In envelopes, its working directory and
-every path inside it become those of the project here; so do paths to files in the package. Other paths, such as those
-in the sender's home folder, are not changed. With new ids, loose sub-agents of old clients are put in the new session's
-own folder, because their names may be taken here.
+A session is written to the folder of the project for which it is unpacked. In envelopes, its working directory and
+every path inside it are changed to those of the project on this machine; so are paths to files in the package. Other
+paths, such as those in the sender's home folder, are not changed. With new ids, loose sub-agents of old clients are put
+in the new session's own folder, because their names may already be taken.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ class ArrivingSession(NamedTuple):
 
     @property
     def folder(self) -> str:
-        """The name of its folder below `projects`."""
+        """The name of the session's folder below `projects`."""
         return make_slug(self.project)
 
     @property
     def main(self) -> str:
-        """The path of its transcript below the config folder."""
+        """The path of the session's transcript below the config folder."""
         return f"projects/{self.folder}/{self.session_id}.jsonl"
 
     def get_place(self, file: PackedFile) -> str:
-        """Return the path of a file below the config folder."""
+        """Return the path of one of the session's files below the config folder."""
         top, *rest = unescape_path(file.place or "").split("/")
         old = self.session.session_id
         if top == "projects":
@@ -59,7 +59,7 @@ class ArrivingSession(NamedTuple):
         return "/".join([top, *rest])
 
     def translate_content(self, file: PackedFile, pieces: Iterable[bytes]) -> Iterable[bytes]:
-        """Translate the bytes of a file to the ids and paths that it has here."""
+        """Convert the content of a file to the ids and paths on this machine."""
         if not self._may_name_paths_or_ids(file):
             return pieces
         if file.name.endswith(".jsonl"):
@@ -67,7 +67,7 @@ class ArrivingSession(NamedTuple):
         return self._translate_whole(pieces)
 
     def translate_line(self, raw: bytes) -> bytes:
-        """Translate a line to the ids and paths that it has here."""
+        """Convert a line to the ids and paths on this machine."""
         if self.identity:
             raw = self.identity.renew_line(raw)
         return self._translate_paths(raw)
@@ -84,7 +84,7 @@ class ArrivingSession(NamedTuple):
         return bool(self.identity or self.translations) and not is_text and file.name.endswith((".jsonl", ".json"))
 
     def _translate_whole(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
-        """Translate a small file that is one JSON object and describes a sub-agent or workflow."""
+        """Convert a small file that is a single JSON object and describes a sub-agent or workflow."""
         raw = b"".join(pieces)
         if self.identity:
             raw = self.identity.renew_text(raw)

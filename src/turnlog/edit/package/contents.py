@@ -1,9 +1,9 @@
-"""Decides which files of a session are packed.
+"""Determines which files of a session are packed.
 
     packed      transcript, sub-agents with their meta files, large outputs, workflows, title, copies of files, to-dos,
-                tasks, plans that it names, its lines of `history.jsonl`, and anything else in its own folder
+                tasks, plans that it mentions, its lines in `history.jsonl`, and anything else in its own folder
     left out    session-env (shell code that the client would run elsewhere), debug (a log of this machine), resume-head
-                (a cache that the client rebuilds), links, and folders that turnlog does not know
+                (a cache that the client rebuilds), links, and unknown folders
 
 Files that `unpack` would refuse are never packed.
 """
@@ -59,7 +59,7 @@ class SessionContents(NamedTuple):
 
 
 def list_session_contents(path: Path) -> SessionContents:
-    """List the files of a session to pack; measures the transcript first, so that the files it names exist."""
+    """List the files of a session to pack; measure the transcript first, so that the files it names exist."""
     target = _find_target(path)
     config_dir = target.config_dir or Path()
     main = inspect_source(target.path)
@@ -96,7 +96,7 @@ def _make_package_name(path: Path, config_dir: Path) -> str:
 
 
 def _find_project_folder(target: SessionTarget, *folders: str | None) -> str | None:
-    """Return the working directory that the session's folder is named after, otherwise the first one in its entries."""
+    """Return the working directory that the session's folder is named after, or else the first one in its entries."""
     known = [folder for folder in folders if folder]
     matching = [folder for folder in known if make_slug(folder) == target.path.parent.name]
     return _to_valid_text([*matching, *known][0]) if known else None
@@ -107,7 +107,7 @@ def _to_valid_text(text: str) -> str:
 
 
 def _find_plans(main: PackSource, config_dir: Path) -> list[str]:
-    """Return the plans of the config folder that a transcript names; if unsure, a plan counts as named."""
+    """Return the plans in the config folder that a transcript mentions; in case of doubt, include the plan."""
     known = {os.fsencode(item.name[:-3]) for item in scan_folder(config_dir / "plans") if item.name.endswith(".md")}
     named: set[bytes] = set()
     before = b""

@@ -1,7 +1,7 @@
 """Packs sessions into one file, with everything that belongs to them.
 
-Every byte of a session is read once. The files are compressed into an unnamed temporary file, because the manifest
-before them is known only afterwards; the package appears under its name when it is complete.
+Every byte of a session is read once. The files are compressed into an unnamed temporary file, because the manifest that
+precedes them can be written only afterwards; the package appears under its name when it is complete.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class _PackMember(NamedTuple):
 
 
 def _list_members(chosen: list[SessionContents]) -> list[_PackMember]:
-    """List all files by name, each once: a plan may belong to several sessions."""
+    """List all files by name, without duplicates, because a plan may belong to several sessions."""
     members: dict[str, _PackMember] = {}
     for item in chosen:
         own = item.target.session_id
@@ -130,7 +130,7 @@ def _compress_members(
 def _add_member(
     stream: zstandard.ZstdCompressionWriter, member: _PackMember, redaction: PackageRedaction | None
 ) -> PackedFile:
-    """Write one file; the hash is that of the written bytes."""
+    """Write one file, and record the hash of the written bytes."""
     source = member.open_source()
     if redaction is None:
         return _write_member(stream, member, source, _get_size(source), _read_pieces(source))
@@ -186,7 +186,7 @@ def _describe_session(item: SessionContents, redaction: PackageRedaction | None)
 def _iterate_package(
     manifest: PackageManifest, body: IO[bytes], running: hashlib._Hash, sizes: list[int]
 ) -> Iterator[bytes]:
-    """Yield the bytes of the package; `running` and `sizes` are complete after the last one."""
+    """Yield the bytes of the package; `running` and `sizes` are complete only after the last byte."""
     data = encode_package_manifest(manifest)
     first = build_tar_header(MANIFEST_NAME, len(data), 0o644, 0) + data + build_tar_padding(len(data))
     frame = zstandard.ZstdCompressor(level=_COMPRESSION_LEVEL, write_checksum=True).compress(first)

@@ -1,7 +1,8 @@
-"""A file that is packed while a client may be writing to it.
+"""Reads a file to be packed while a client may be writing to it.
 
-The package gets the content of the file at one moment, up to a line end if it is being written: a checkpoint is
-taken first, and must still be valid after the last byte was read. A file that is rewritten in the meantime is refused.
+The package gets the content of the file at one moment, up to the end of a line if it is being written: a checkpoint is
+taken first, and must still be valid after the last byte has been read. A file that is rewritten in the meantime is
+refused.
 """
 
 from __future__ import annotations
@@ -86,13 +87,13 @@ def inspect_source(path: Path, now: float | None = None) -> PackSource:
 
 
 def _is_transcript_file(path: Path) -> bool:
-    """Return whether the client writes a file by appending lines to it."""
+    """Return whether the client writes to a file by appending lines."""
     own = is_session_id(path.stem) or path.stem.startswith("agent-") or path.stem == "journal"
     return path.suffix == ".jsonl" and own
 
 
 def _find_whole_lines_end(fd: int, size: int) -> int:
-    """Return where the last whole line ends."""
+    """Return where the last complete line ends."""
     while size:
         start = max(size - _TAIL_BYTES, 0)
         end = read_at(fd, start, size - start).rfind(b"\n") + 1
@@ -103,7 +104,7 @@ def _find_whole_lines_end(fd: int, size: int) -> int:
 
 
 def split_byte_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Split pieces into lines with their line ends; the last may have none. Only the longest line is in memory."""
+    """Split pieces into lines with their line endings; the last may have none. Only one line is in memory at a time."""
     rest: list[bytes] = []
     for piece in pieces:
         lines = io.BytesIO(piece).readlines()

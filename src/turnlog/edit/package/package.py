@@ -1,16 +1,17 @@
-"""The package format: one file with everything that belongs to some sessions, to be unpacked elsewhere.
+"""Defines the package format: one file with everything that belongs to some sessions, to be unpacked elsewhere.
 
-It is a tar archive compressed with zstd, so `tar --zstd -x` opens it, in three consecutive parts:
+A package is a tar archive compressed with zstd, which `tar --zstd -x` can extract, in three consecutive parts:
 
     manifest.json                    the contents: sessions, and each file with its size, SHA-256, time and mode
     config/<place>, history/<id>     the files, in the order of the manifest; lines of `history.jsonl` by session
-    trailer                          a frame that zstd skips: the length of both parts, and the SHA-256 of all before it
+    trailer                          a frame that zstd skips: the length of both parts, and the SHA-256 of the rest
 
-The manifest comes first, so that a reader knows what to expect before it unpacks a byte. A package does not say
-when or where it was created: the same sessions give the same bytes.
+The manifest comes first, so that a reader can check the contents before unpacking anything. A package does not record
+when or where it was created, so the same sessions always give the same bytes.
 
-A package may come from a stranger. Its paths must not lead out of the config folder, nor to a place in it that does
-not belong to a session: the client runs settings, hooks, skills, commands and shell environments that it finds.
+A package may come from an untrusted source. Its paths must not lead outside the config folder or to a place in it that
+does not belong to a session, because the client runs any settings, hooks, skills, commands and shell environments that
+it finds.
 """
 
 from __future__ import annotations
@@ -46,8 +47,6 @@ _PLAN_FILE_PATTERN = re.compile(r"[^/]+\.md", re.DOTALL)
 
 
 class PackedFile(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """One file of a package."""
-
     name: str
     """The name in the package; `%` and bytes that are not UTF-8 are written as %XX."""
     session: str
@@ -61,13 +60,11 @@ class PackedFile(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     @property
     def place(self) -> str | None:
-        """The path below a config folder; None for lines of the history."""
+        """The path below a config folder, or None for lines of the history."""
         return self.name[len(CONFIG_NAME_PREFIX) :] if self.name.startswith(CONFIG_NAME_PREFIX) else None
 
 
 class PackedSession(msgspec.Struct, frozen=True, kw_only=True):
-    """One session of a package."""
-
     session_id: str
     title: str | None
     project: str | None
@@ -80,13 +77,11 @@ class PackedSession(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def main(self) -> str:
-        """The name of its transcript in the package."""
+        """The name of the session's transcript in the package."""
         return f"{CONFIG_NAME_PREFIX}projects/{self.folder}/{self.session_id}.jsonl"
 
 
 class PackageManifest(msgspec.Struct, frozen=True, kw_only=True):
-    """The contents of a package."""
-
     format: str = PACKAGE_FORMAT
     version: int = PACKAGE_VERSION
     redacted: bool = False
@@ -97,11 +92,11 @@ class PackageManifest(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def size(self) -> int:
-        """The total size of its files in bytes."""
+        """The total size of the session's files in bytes."""
         return sum(file.size for file in self.files)
 
     def group_by_session(self) -> dict[str, list[PackedFile]]:
-        """Return the files of each session by its id."""
+        """Return the files of each session, by session id."""
         files_by_session: dict[str, list[PackedFile]] = {session.session_id: [] for session in self.sessions}
         for file in self.files:
             files_by_session[file.session].append(file)
@@ -124,7 +119,7 @@ def encode_package_manifest(manifest: PackageManifest) -> bytes:
 
 
 def decode_package_manifest(data: bytes) -> PackageManifest:
-    """Parse a manifest; raise `Unreadable` if it is invalid, or lists files that turnlog never packs."""
+    """Parse a manifest; raise `Unreadable` if it is invalid or lists files that turnlog never packs."""
     try:
         head = msgspec.json.decode(data, type=_ManifestHead)
         if head.format != PACKAGE_FORMAT:
@@ -174,12 +169,12 @@ def _belongs_to_owner(file: PackedFile, owner: PackedSession) -> bool:
 
 
 def encode_trailer(trailer: PackageTrailer) -> bytes:
-    """Encode the end of a package."""
+    """Encode the trailer of a package."""
     return _TRAILER_STRUCT.pack(_SKIPPABLE_FRAME_MAGIC, TRAILER_BYTES - 8, PACKAGE_FORMAT.encode(), *trailer)
 
 
 def read_trailer(data: bytes, size: int) -> PackageTrailer:
-    """Parse the last bytes of a file of `size` bytes; raise `Unreadable` if it is not a complete package."""
+    """Parse the last bytes of a file of `size` bytes; raise `Unreadable` if the file is not a complete package."""
     if len(data) != TRAILER_BYTES:
         raise Unreadable("not a turnlog package, or truncated")
     magic, length, form, *rest = _TRAILER_STRUCT.unpack(data)

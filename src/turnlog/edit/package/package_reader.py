@@ -1,8 +1,8 @@
 """Reads an untrusted package, and never reads more than its manifest declares.
 
-A file is accepted only if its header, its bytes and its hash are exactly those of the manifest, in its order, with
-nothing in between. So a package can't contain links, devices or second copies, and can't unpack to more than the
-manifest declares.
+A file is accepted only if its header, bytes and hash match the manifest exactly, in the same order, with nothing in
+between. A package therefore can't contain links, devices or duplicates, and can't unpack to more than the manifest
+declares.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class PackageMember(NamedTuple):
 
 
 class Package:
-    """An open package; its manifest was read, its files were not."""
+    """An open package; its manifest has been read, but its files have not."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -72,7 +72,7 @@ class Package:
         self._file.close()
 
     def verify(self) -> str:
-        """Read everything and compare it with its checksums; return the SHA-256 of the whole file."""
+        """Read everything and compare it with the checksums; return the SHA-256 of the whole file."""
         whole = self._hash_file()
         for member in self.iterate_members():
             for _ in member.pieces:
@@ -80,7 +80,7 @@ class Package:
         return whole
 
     def iterate_members(self) -> Iterator[PackageMember]:
-        """Yield the files in order; each must be read before the next one."""
+        """Yield the files in order; each must be read before the next one is requested."""
         with self._name_file_in_errors():
             self._file.seek(self._trailer.manifest)
             stream = _open_stream(_FileStretch(self._file, self._trailer.files))
@@ -127,7 +127,7 @@ class Package:
         return decode_package_manifest(data)
 
     def _hash_file(self) -> str:
-        """Return the hash of the whole file; the trailer contains the hash of everything before itself."""
+        """Return the hash of the whole file; the trailer contains the hash of everything before it."""
         running, left = sha256(), self.size - TRAILER_BYTES
         with self._name_file_in_errors():
             self._file.seek(0)
@@ -156,7 +156,7 @@ class Package:
 
 
 class _FileStretch:
-    """A section of a file, readable like a file of its own."""
+    """A section of a file that can be read like a separate file."""
 
     def __init__(self, file: IO[bytes], size: int) -> None:
         self._file = file
@@ -175,7 +175,7 @@ def _open_stream(part: _FileStretch) -> IO[bytes]:
 
 
 def _read_exactly(stream: IO[bytes], size: int) -> bytes:
-    """Read `size` bytes; return fewer only at the end."""
+    """Read `size` bytes; return fewer only at the end of the file."""
     parts = []
     while size and (part := stream.read(min(size, _PIECE_BYTES))):
         parts.append(part)

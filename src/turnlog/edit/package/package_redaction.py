@@ -1,7 +1,7 @@
-"""Removes secrets from a package: from transcripts entry by entry, from other files as plain text.
+"""Removes secrets from a package: from transcripts entry by entry, and from other files as plain text.
 
-Everything is read twice, so that a secret that a rule finds once is replaced everywhere in the package, even in
-earlier files. Values without secrets are kept byte for byte.
+Everything is read twice, so that a secret found once by a rule is replaced everywhere in the package, even in earlier
+files. Values without secrets are kept byte for byte.
 """
 
 from __future__ import annotations
@@ -24,18 +24,17 @@ _PIECE_BYTES = 1 << 20
 
 
 class PackageRedaction:
-    """Redacts the files of one package; the same secret gets the same placeholder in all of them."""
+    """Redacts the files of a package, using the same placeholder for the same secret in all of them."""
 
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
         self._mains: set[str] = set()
 
     def build_report(self) -> RedactionReport:
-        """Report what was replaced."""
         return self._redactor.build_report()
 
     def redact_text(self, text: str) -> str:
-        """Redact a short text, such as a title, without counting it."""
+        """Redact a short string, such as a title, without counting it."""
         return self._redactor.make_rehearsal().redact_text(text)
 
     def learn_secrets(self, sessions: list[SessionContents]) -> None:
@@ -51,7 +50,7 @@ class PackageRedaction:
 
     @contextlib.contextmanager
     def spool_redacted(self, name: str, source: PackSource | bytes) -> Iterator[tuple[int, Iterator[bytes]]]:
-        """Provide the redacted bytes of a file, and their number, which is needed before the first byte is packed."""
+        """Provide the redacted content of a file and its size, which is needed before the first byte is packed."""
         with tempfile.SpooledTemporaryFile(_MAX_MEMORY_BYTES) as file:
             if isinstance(source, PackSource) and name in self._mains:
                 with _open_draft(source) as draft:
@@ -66,7 +65,7 @@ class PackageRedaction:
 
 @contextlib.contextmanager
 def _open_draft(main: PackSource) -> Iterator[Draft]:
-    """Open the part of a transcript that is packed."""
+    """Open the part of a transcript that is to be packed."""
     file = Transcript.open(main.path)
     try:
         draft = Draft.from_transcript(file)

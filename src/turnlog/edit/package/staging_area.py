@@ -1,15 +1,15 @@
-"""Makes files appear in a config folder all together, or not at all.
+"""Makes new files appear in a config folder all at once or not at all.
 
-Everything is first written to a hidden folder of the config folder and flushed. Then each file gets its name by a
-second link, which never replaces another file; transcripts are last, so that no session is visible before it is
-complete. The hidden folder is the entry of a journal:
+Everything is first written to a hidden folder inside the config folder and flushed to disk. Then each file gets its
+final name as a second link, which never replaces another file; transcripts come last, so that no session is visible
+before it is complete. The hidden folder is a journal entry:
 
     <config>/.turnlog-unpack-<random>/<number>     the new files
-                                     /plan.json    where each goes; on the disk before the first of them gets its name
+                                     /plan.json    their final paths; flushed to disk before any file gets its name
                                      /ready        everything except the transcripts is in place
 
-After a killed process, the next one finishes the work if it was `ready`, and reverses it otherwise. Any other
-failure reverses everything at once.
+If the process is killed, the next process finishes the work if it was `ready`, and reverses it otherwise. After any
+other failure, everything is reversed at once.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _HISTORY_FILE_NAME = "history.jsonl"
 
 
 class StagedFile(msgspec.Struct, frozen=True):
-    """A new file that waits for its name."""
+    """A new file that does not have its final name yet."""
 
     number: int
     place: str
@@ -56,7 +56,7 @@ class StagedFile(msgspec.Struct, frozen=True):
 
 
 class StagingPlan(msgspec.Struct, frozen=True):
-    """The files that are to appear."""
+    """The new files and their final paths."""
 
     items: tuple[StagedFile, ...]
     folders: tuple[str, ...]
@@ -66,14 +66,14 @@ class StagingPlan(msgspec.Struct, frozen=True):
 
 
 class StagedUnpacking(NamedTuple):
-    """An unpacking in progress, or one that a killed process left."""
+    """An unpacking in progress, or one that a killed process left behind."""
 
     folder: Path
     plan: StagingPlan
 
     @property
     def settled_at(self) -> datetime | None:
-        """Always None: it is removed as soon as it is settled."""
+        """Always None, because the entry is removed as soon as it is settled."""
         return None
 
     @property
@@ -91,7 +91,7 @@ class StagedUnpacking(NamedTuple):
 
 
 class UnpackJournal(Journal[StagedUnpacking]):
-    """The journal of unpacking into a config folder."""
+    """The journal for unpacking into a config folder."""
 
     manifest_name = _PLAN_FILE_NAME
     removed_prefix = ".turnlog-unpacked-"
@@ -100,7 +100,7 @@ class UnpackJournal(Journal[StagedUnpacking]):
     lock_name = "."
 
     def read_entry(self, folder: Path) -> StagedUnpacking:
-        """Read a plan; one that leads out of the config folder counts as empty."""
+        """Read a plan; treat a plan that leads outside the config folder as empty."""
         path = folder / _PLAN_FILE_NAME
         try:
             plan = msgspec.json.decode(path.read_bytes(), type=StagingPlan)
@@ -110,13 +110,13 @@ class UnpackJournal(Journal[StagedUnpacking]):
         return StagedUnpacking(folder, plan if is_safe else StagingPlan((), ()))
 
     def settle_unfinished(self) -> None:
-        """Finish or reverse what killed processes left; refuse to continue if a plan can't be read."""
+        """Finish or reverse what killed processes left behind; refuse to continue if a plan can't be read."""
         super().settle_unfinished()
         for reason in self.list_entries().unreadable:
             raise TurnlogError(reason)
 
     def settle_entry(self, entry: StagedUnpacking) -> None:
-        """Finish an unpacking that only lacks transcripts, unless a path was taken since; reverse any other."""
+        """Finish an unpacking that lacks only transcripts, unless a path has been taken since; reverse any other."""
         if self.read_state(entry.folder) == _STATE_READY:
             with contextlib.suppress(Changed):
                 _append_history(entry)
@@ -127,12 +127,12 @@ class UnpackJournal(Journal[StagedUnpacking]):
 
     @contextlib.contextmanager
     def stage_files(self) -> Iterator[StagingArea]:
-        """Provide an area for new files; remove those that were not published at the end."""
+        """Provide an area for new files; at the end, remove those that were not published."""
         with self.add_entry(f"{_STAGING_FOLDER_PREFIX}{secrets.token_hex(6)}") as folder:
             yield StagingArea(self, folder)
 
     def carry_out(self, entry: StagedUnpacking) -> None:
-        """Give all files their names; after any failure, take all of them back."""
+        """Give all files their final names; after any failure, remove all of them."""
         lines = b""
         try:
             for place in entry.plan.folders:
@@ -151,7 +151,7 @@ class UnpackJournal(Journal[StagedUnpacking]):
         self.remove_entry(entry.folder)
 
     def _remove_published(self, entry: StagedUnpacking) -> None:
-        """Remove files that already have their names, if unchanged, and the folders that were created for them."""
+        """Remove published files if they are unchanged, and the folders that were created for them."""
         for item in entry.plan.items:
             staged, goal = entry.get_staged_path(item), entry.get_goal(item)
             if is_same_file(staged, goal) if staged.exists() else _has_hash(goal, item.sha256):
@@ -163,7 +163,7 @@ class UnpackJournal(Journal[StagedUnpacking]):
 
 
 class StagingArea:
-    """New files of a config folder that are not in place yet."""
+    """New files for a config folder that are not in place yet."""
 
     def __init__(self, journal: UnpackJournal, folder: Path) -> None:
         self.folder = folder
@@ -180,7 +180,7 @@ class StagingArea:
         self._items.append(StagedFile(self._count, place, digest, is_last))
 
     def add_history(self, data: bytes) -> None:
-        """Keep lines that will be added to the history, unless it already contains them."""
+        """Store lines that will be added to the history, unless it already contains them."""
         self._write_staged([data], 0o600)
         self._history = self._count
 
@@ -189,7 +189,7 @@ class StagingArea:
         return write_new_file(self.folder / str(self._count), pieces, mode).sha256 or ""
 
     def publish_files(self) -> None:
-        """Give all files their names; after any failure, remove them all."""
+        """Give all files their final names; after any failure, remove all of them."""
         items = tuple(sorted(self._items, key=lambda item: (item.is_last, item.place)))
         plan = StagingPlan(items, tuple(self._list_missing_folders(items)), self._history)
         for item in items:
@@ -235,7 +235,7 @@ def _has_hash(goal: Path, digest: str) -> bool:
 
 
 def _append_history(entry: StagedUnpacking) -> bytes:
-    """Add the lines that the history lacks; return what was added."""
+    """Add the lines that are missing from the history, and return them."""
     staged = entry.folder / str(entry.plan.history)
     if entry.plan.history is None or not staged.exists():
         return b""

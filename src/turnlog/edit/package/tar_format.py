@@ -1,7 +1,7 @@
-"""The tar format of a package, in the only form that turnlog writes: POSIX, regular files only.
+"""The tar format of a package, in the only form that turnlog writes: POSIX, with regular files only.
 
-To read a package, turnlog writes the expected header again and compares: there is no parser that a stranger's
-archive could mislead. Any `tar` can read this form.
+To read a package, turnlog writes the expected header again and compares the two, so there is no parser that an
+untrusted archive could mislead. Any `tar` can read this form.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ def build_tar_header(name: str, size: int, mode: int, mtime: int) -> bytes:
 
 
 def build_tar_padding(size: int) -> bytes:
-    """Build the zero bytes after a file of that size."""
+    """Build the zero bytes that follow a file of the given size."""
     return bytes(-size % TAR_BLOCK_BYTES)
 
 
 def read_declared_size(block: bytes, name: str) -> int:
-    """Return the size in the first header of a package; raise `Unreadable` unless the header has that name."""
+    """Return the size in the first header of a package; raise `Unreadable` unless the header has the given name."""
     digits = block[124:135]
     is_ours = block[:_MAX_NAME_BYTES].rstrip(b"\0") == name.encode() and digits.isdigit()
     size = int(digits, 8) if is_ours and not set(digits) & set(b"89") else -1
@@ -49,7 +49,7 @@ def read_declared_size(block: bytes, name: str) -> int:
 
 
 def _build_pax_record(key: bytes, value: bytes) -> bytes:
-    """Build `<length> <key>=<value>` and a line end; the length counts itself."""
+    """Build `<length> <key>=<value>` with a line ending; the length includes itself."""
     rest = len(key) + len(value) + 3
     length = rest + len(str(rest))
     length = rest + len(str(length))

@@ -1,8 +1,8 @@
 """Unpacks a package into a config folder, so that Claude Code can resume its sessions there.
 
-Nothing is written before every checksum and every path has been checked. Then everything appears, or nothing
-(`staging_area`). Nothing is overwritten. Files get the time of unpacking: the client deletes sessions by
-that time, and would delete an old one at its next start.
+Nothing is written before all checksums and paths have been checked. Then everything appears at once or not at all
+(`staging_area`). Nothing is overwritten. Files get the time of unpacking: the client deletes sessions by age and would
+otherwise delete an old one at its next start.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class UnpackGoal(NamedTuple):
 
 
 class UnpackedSession(NamedTuple):
-    """A session that was unpacked, or would be."""
+    """A session that was unpacked, or would be unpacked."""
 
     arrival: ArrivingSession
     path: Path
@@ -51,7 +51,7 @@ class UnpackedSession(NamedTuple):
 
     @property
     def is_here(self) -> bool:
-        """Whether all of it was already here."""
+        """Whether the whole session already existed here."""
         return all(goal.state in (STATE_SAME, STATE_KEPT) for goal in self.goals)
 
 
@@ -63,7 +63,7 @@ def unpack_package(
     new_ids: bool = False,
     dry_run: bool = False,
 ) -> list[UnpackedSession]:
-    """Unpack all sessions in a package; `project_folders` maps the folders of its projects to new ones."""
+    """Unpack all sessions in a package; `project_folders` maps their project folders to new ones."""
     config = Path(os.path.realpath(config_dir))
     _check_disk_space(package, config)
     arrivals = [
@@ -90,7 +90,7 @@ def unpack_package(
 
 
 def _choose_project(session: PackedSession, folders: Mapping[str | None, Path]) -> str:
-    """Return the working directory here."""
+    """Return the project's working directory on this machine."""
     old, named = session.project, folders.get(session.project)
     if named is not None:
         if not named.is_dir():
@@ -103,7 +103,7 @@ def _choose_project(session: PackedSession, folders: Mapping[str | None, Path]) 
 
 
 def _check_disk_space(package: Package, config: Path) -> None:
-    """Refuse a package that does not fit on the disk, before reading a file that claims to be endless."""
+    """Refuse a package that does not fit on the disk, before reading a file that claims to be huge."""
     folder = next(path for path in (config, *config.parents) if path.exists())
     free = shutil.disk_usage(folder).free
     if package.manifest.size > free:

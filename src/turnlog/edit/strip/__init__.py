@@ -1,1 +1,1 @@
-"""Removes from a session what fills its context."""
+"""Removes content from a session to free space in its context."""

@@ -1,6 +1,6 @@
-"""Shortens the inputs and results of calls: text, lists of text, images; encoded data is never cut in half.
+"""Shortens the inputs and results of calls: text, lists of text, and images; encoded data is never cut in half.
 
-These functions never make a value longer, and never shorten one twice.
+These functions never make a value longer, and never shorten a value twice.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MAX_NESTING = 100
 
 
 def cut_text(value: str, max_chars: int) -> str:
-    """Return the head and the tail of a text; remove any base64 in it completely."""
+    """Return the beginning and end of a text; remove any base64 in it completely."""
     return value if len(value) <= max_chars + MAX_MARK_CHARS else cut_text_middle(drop_base64(value), max_chars)
 
 
@@ -73,7 +73,7 @@ def _map_value(value: Any, change: Any, max_list_chars: int | None = None, depth
 
 
 def _cut_list(items: list[Any], max_chars: int) -> list[Any]:
-    """Return the head and the tail of a long list of strings."""
+    """Return the beginning and end of a long list of strings."""
     if not all(isinstance(item, str) for item in items) or sum(map(len, items)) <= max_chars + MAX_MARK_CHARS:
         return items
     head = _count_fitting(items, max_chars - max_chars // 3)
@@ -83,7 +83,7 @@ def _cut_list(items: list[Any], max_chars: int) -> list[Any]:
 
 
 def _count_fitting(items: list[str], room: int) -> int:
-    """Count how many strings fit into a number of characters."""
+    """Count how many strings fit within a number of characters."""
     count = 0
     for item in items:
         room -= len(item)
@@ -94,7 +94,7 @@ def _count_fitting(items: list[str], room: int) -> int:
 
 
 def cut_content(value: Any, max_chars: int) -> Any:
-    """Shorten the content of a result: text, or blocks."""
+    """Shorten the content of a result, which is text or blocks."""
     if isinstance(value, str):
         return cut_text(value, max_chars)
     if not isinstance(value, list):
@@ -124,7 +124,7 @@ def replace_picture(block: Json) -> Json:
 
 
 def build_placeholder(value: Any, reason: str) -> Any:
-    """Build the text that replaces the whole content, if it is shorter."""
+    """Build the text that replaces the whole content, if that text is shorter."""
     placeholder = f"{CUT_MARK}{reason}]"
     if isinstance(value, str) and value.startswith(CUT_MARK) and len(value) <= MAX_MARK_CHARS:
         return value

@@ -1,4 +1,4 @@
-"""Renders a conversation as plain text for a summary: who said what, which tools ran, what they returned."""
+"""Renders a conversation as plain text for a summary: who said what, which tools ran, and what they returned."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RESULT_CHAR_STEPS = (2000, 600, 150)
 
 
 def render_conversation_text(session: Session, rows: Sequence[Entry], max_chars: int) -> str:
-    """Render rows in a limited number of characters; shorten results first, then the middle of the whole text."""
+    """Render rows within a character limit; shorten results first, then the middle of the whole text."""
     text = ""
     for max_result_chars in RESULT_CHAR_STEPS:
         text = "\n\n".join(_render_lines(session, rows, max_result_chars))
@@ -40,7 +40,7 @@ def _render_lines(session: Session, rows: Sequence[Entry], max_chars: int) -> It
 
 
 def _name_speaker(row: Entry, body: Body) -> str:
-    """Label the speaker of a row, so that a summary does not mistake other agents' words for the user's."""
+    """Label the speaker of a row, so that a summary does not attribute other agents' words to the user."""
     if row.type == "assistant":
         return "ASSISTANT"
     attachment = body.get("attachment")
@@ -72,7 +72,7 @@ def _render_block(block: Json, max_chars: int) -> str:
 
 
 def shorten_middle(text: str, size: int) -> str:
-    """Return the head and the tail of a text that is longer than `size` characters."""
+    """Return the beginning and end of a text that is longer than `size` characters."""
     text = text.strip()
     if len(text) <= size:
         return text

@@ -1,10 +1,10 @@
-"""The fate of each piece of a conversation when it is stripped, and the entries that are noise.
+"""Decides what happens to each piece of a conversation when it is stripped, and which entries are noise.
 
-If several rules apply to a piece, the strictest wins. Whatever the options are, calls and results stay paired:
+If several rules apply to a piece, the strictest wins. Regardless of the options, calls and results remain paired:
 
-- a call without a result is never touched, because its effect is unknown;
-- a call is shortened instead of removed if its result is next to something that was said, if another call in its row
-  has no result, or if it is the last thing that the model did without a word, because the session continues there;
+- a call without a result is never changed, because its effect is unknown;
+- a call is shortened instead of removed if its result is next to other text, if another call in its row has no result,
+  or if it is the model's last action and no text follows, because the session continues there;
 - thinking is kept in an unfinished answer, and is removed if nothing else is left of the answer.
 """
 
@@ -40,7 +40,7 @@ _WRITE_TOOLS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
 
 
 def list_noise_entries(entries: Iterable[Entry]) -> list[Entry]:
-    """List the entries that can be removed, in the order of the file."""
+    """List the entries that can be removed, in file order."""
     rows = [entry for entry in entries if not entry.is_lost]
     last = {entry.type: entry.index for entry in rows if entry.type in REPEATED_TYPES}
     return [entry for entry in rows if _is_noise(entry) or (entry.type in last and last[entry.type] != entry.index)]
@@ -51,7 +51,7 @@ def _is_noise(entry: Entry) -> bool:
 
 
 class Fate(NamedTuple):
-    """The fate of a piece when a session is stripped."""
+    """What happens to a piece when a session is stripped."""
 
     degree: int = FATE_STAYS
     """One of the `FATE_…` values; a shortened image becomes a placeholder."""
@@ -70,7 +70,7 @@ WHOLE_FATE = Fate()
 
 
 def decide_fates(pieces: Sequence[ContextPiece], options: StripOptions) -> list[Fate]:
-    """Decide the fate of each piece of one conversation; the pieces must be in its order."""
+    """Decide the fate of each piece of a conversation; the pieces must be in conversation order."""
     judge = _FateJudge(pieces, options)
     fates = [judge.decide_fate(at, piece) for at, piece in enumerate(pieces)]
     speaking = {
@@ -86,7 +86,7 @@ def decide_fates(pieces: Sequence[ContextPiece], options: StripOptions) -> list[
 
 
 def find_calls_without_copy(pieces: Sequence[ContextPiece], options: StripOptions) -> set[str]:
-    """Find the calls so old that the client's own copy of their result is removed."""
+    """Find the calls that are so old that the client's own copies of their results are removed."""
     if options.copies is None:
         return set()
     ages, protected = PieceAges(pieces), _ProtectedPieces(pieces)
@@ -99,12 +99,12 @@ def _is_spoken(piece: ContextPiece, fate: Fate) -> bool:
 
 
 def _get_message_key(row: Entry) -> str:
-    """Return a key that distinguishes a message from others."""
+    """Return a key that identifies a message."""
     return (row.message.id if row.message else None) or f"@{row.index}"
 
 
 class _FateJudge:
-    """The facts about a conversation that decide the fate of each piece."""
+    """The facts about a conversation that determine the fate of each piece."""
 
     def __init__(self, pieces: Sequence[ContextPiece], options: StripOptions) -> None:
         self._options = options
@@ -150,7 +150,7 @@ class _FateJudge:
         return WHOLE_FATE
 
     def _shorten_piece(self, piece: ContextPiece, max_chars: int) -> Fate:
-        """Shorten a piece if that saves anything; an image is replaced as a whole or not at all."""
+        """Shorten a piece if that saves anything; an image is replaced completely or not at all."""
         return (
             WHOLE_FATE
             if piece.group == "images" and piece.stored <= max_chars
@@ -159,10 +159,11 @@ class _FateJudge:
 
 
 class PieceAges:
-    """The age of pieces in turns: 0 in the last turn.
+    """The age of pieces in turns; the last turn has age 0.
 
-    An agent may make hundreds of calls for one prompt. In such a turn the last `MAX_CALLS_OF_ONE_AGE` calls have the
-    turn's own age, those before them count as the turn before, and so on; otherwise nothing in it would ever be old.
+    An agent may make hundreds of calls for one prompt. In such a turn, the last `MAX_CALLS_OF_ONE_AGE` calls have the
+    turn's own age, the same number of calls before them count as one turn older, and so on; otherwise, none of its
+    calls would ever be old.
     """
 
     def __init__(self, pieces: Iterable[ContextPiece]) -> None:
@@ -176,7 +177,7 @@ class PieceAges:
         return self._all[piece.turn]
 
     def get_call_age(self, call: str) -> int:
-        """Return the age of a call among the turns that have calls; a result is as old as its call."""
+        """Return the age of a call, counting only turns with calls; a result is as old as its call."""
         return self._of_call[call]
 
 
@@ -199,7 +200,7 @@ def _compute_call_ages(pieces: Sequence[ContextPiece]) -> dict[str, int]:
 
 
 class _ProtectedPieces:
-    """Pieces that must be kept, whatever the options are."""
+    """Pieces that must be kept regardless of the options."""
 
     def __init__(self, pieces: Sequence[ContextPiece]) -> None:
         rows: dict[int, list[ContextPiece]] = {}
@@ -236,7 +237,7 @@ class _ProtectedPieces:
 
 
 def _find_duplicates(pieces: Sequence[ContextPiece]) -> set[str]:
-    """Find the calls whose result a later call with the same input repeats."""
+    """Find the calls whose result is repeated by a later call with the same input."""
     latest: dict[int, str] = {}
     repeated = set()
     for piece in pieces:
@@ -248,7 +249,7 @@ def _find_duplicates(pieces: Sequence[ContextPiece]) -> set[str]:
 
 
 def _find_stale_reads(pieces: Sequence[ContextPiece]) -> set[str]:
-    """Find the calls that read a file which was later written, or read as a whole."""
+    """Find the calls that read a file that was later written or read completely."""
     reads: dict[str, set[str]] = {}
     stale: set[str] = set()
     for piece in pieces:

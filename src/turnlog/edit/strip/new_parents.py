@@ -1,14 +1,14 @@
-"""Chooses new parents for rows whose parent is removed, where the nearest ancestor would lose something.
+"""Chooses new parents for rows whose parent is removed, if the nearest ancestor would cause something to be lost.
 
-The newest client puts parallel calls, and notes that were written while a tool ran, back beside the chain: it finds
-them by the message that they belong to. If some rows of that message are removed, the client must still find the
-others. So a row below a removed one gets as its parent
+The newest client restores parallel calls, and notes that were written while a tool was running, beside the chain: it
+finds them by the message that they belong to. If some rows of that message are removed, the client must still find the
+others. The parent of a row below a removed one is therefore
 
-1. the last remaining call or result of the same message, if the row was below that;
+1. the last remaining call or result of the same message, if the row was below it;
 2. otherwise, in the conversation that would be resumed, the row before it;
-3. otherwise its own nearest ancestor (`Draft.without_rows`).
+3. otherwise, its own nearest ancestor (`Draft.without_rows`).
 
-The client places a row whose parent is not in the file after the row that was written just before it. If that one is
+The client places a row whose parent is not in the file after the row that was written just before it. If that row is
 removed, the second rule applies here too.
 """
 
@@ -25,9 +25,9 @@ from turnlog.session.graph import get_message_id, is_boundary
 def rehang_rows(
     draft: Draft, removed: Collection[int], thread: Sequence[Entry], leaf: Entry | None
 ) -> dict[int, dict[str, Any]]:
-    """Choose new parents for rows whose parent is removed, by position; all other rows get their nearest ancestor.
+    """Choose new parents, by position, for rows whose parent is removed; all other rows get their nearest ancestor.
 
-    No row becomes a child of the leaf: the client would continue from there.
+    No row becomes a child of the leaf, because the client would then continue from that row.
     """
     return _RowRehanger(draft, removed, thread, leaf).list_changes() if removed else {}
 
@@ -55,7 +55,7 @@ class _RowRehanger:
         self._before = self._map_said_before(thread)
 
     def _group_rows(self) -> list[str | None]:
-        """Return the message of each row: the one that it is part of, or whose call it answers."""
+        """Return the message of each row: the one that the row is part of, or whose call it answers."""
         owner: dict[str, str] = {}
         heads = [row.entry for row in self._draft.rows]
         for entry in heads:

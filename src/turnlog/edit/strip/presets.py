@@ -1,4 +1,4 @@
-"""Presets for stripping a session, estimates of what each would save, and advice on which to use.
+"""Presets for stripping a session, estimates of what each would save, and a recommendation.
 
 Each preset removes at least as much as the one before it. If several rules apply to a piece, the strictest wins, so
 rules never conflict. Nothing is written here.
@@ -67,7 +67,6 @@ class Preset:
 
     @property
     def strip_options(self) -> StripOptions:
-        """The strip options of this preset."""
         removal_age = None if self.shortened is None else self.whole + self.shortened
         return StripOptions(
             StripRule(self.whole, self.longest, removal_age, self.fade_from),
@@ -124,7 +123,7 @@ class PresetSaving(NamedTuple):
 
     @property
     def saved_tokens(self) -> int:
-        """Tokens that would no longer be sent."""
+        """The number of tokens that would no longer be sent."""
         return self.before - self.after
 
 
@@ -166,7 +165,7 @@ def estimate_strip_effect(options: StripOptions, fill: WindowFill, entries: Iter
 
 
 def _count_freed_bytes(piece: ContextPiece, size: int, fixed: int) -> int:
-    """Count the bytes removed from the file with part of a piece; the client's own copies are cut in the same way."""
+    """Count the bytes saved by cutting a piece; the client's own copies are cut in the same way."""
     if size < piece.size:
         return piece.stored - piece.stored * size // piece.size
     return piece.stored if fixed < piece.fixed else 0
@@ -198,7 +197,7 @@ def _measure_remaining(piece: ContextPiece, fate: Fate) -> RemainingSize:
 
 
 def _count_bytes_after_cut(piece: ContextPiece, max_chars: int) -> int:
-    """Count the bytes left of a piece when its text is shortened."""
+    """Count the bytes that remain of a piece when its text is shortened."""
     cut = (
         size - size * max_chars // chars - MAX_MARK_CHARS
         for chars, size in piece.texts
@@ -220,7 +219,7 @@ FULL_SHARE = 0.85
 
 
 class Advice(NamedTuple):
-    """A recommendation, and its reason in one sentence."""
+    """A recommendation and its reason in one sentence."""
 
     action: AdviceAction | None
     preset: Preset | None
@@ -228,7 +227,7 @@ class Advice(NamedTuple):
 
 
 def choose_advice(fill: WindowFill, savings: Sequence[PresetSaving]) -> Advice:
-    """Recommend the mildest step that leaves room in the window, before the client compacts by itself."""
+    """Recommend the mildest step that frees enough of the context window before the client compacts automatically."""
     limit = fill.threshold or fill.window
     if fill.is_agent:
         return Advice(None, None, "A sub-agent's conversation ends with its task; no client resumes it.")

@@ -1,8 +1,9 @@
-"""Strips calls, results, thinking, images and noise from a session, which still resumes as the same conversation.
+"""Strips calls, results, thinking, images and noise from a session; it still resumes as the same conversation.
 
-`strip_plan` decides what to remove, by the rules of `fates`, on the session as it was read; this module carries it out.
-A row with nothing left in it is removed. All prompts and answers are kept word for word, in all branches. Sub-agents
-are left unchanged, both in their own files and in this one. Stripping again with the same options changes nothing.
+`strip_plan` decides what to remove, by the rules in `fates`, from the session as it was read; this module carries out
+the plan. A row with nothing left in it is removed. All prompts and answers are kept verbatim in all branches.
+Sub-agents are not changed, either in their own files or in this one. Stripping again with the same options changes
+nothing.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from turnlog.session.window.window_fill import WindowFill, compute_window_fill, 
 
 
 class RuleSavings(NamedTuple):
-    """What one rule stripped."""
+    """The savings from one rule."""
 
     rule: str
     """A key of `STRIP_RULES`."""
@@ -68,7 +69,7 @@ class StripResult(NamedTuple):
 
 
 def strip_session(session: Session, draft: Draft, options: StripOptions, leaf: str | None = None) -> StripResult:
-    """Strip a session; `leaf` is the entry to continue from, if not the one that the client would choose."""
+    """Strip a session; `leaf` is the entry to continue from, if it is not the one that the client would choose."""
     tally = StripTally()
     plan = plan_strip(session, options, leaf)
     changes, removed = _edit_rows(session, draft, plan, tally)
@@ -82,7 +83,7 @@ def strip_session(session: Session, draft: Draft, options: StripOptions, leaf: s
 def _edit_rows(
     session: Session, draft: Draft, plan: StripPlan, tally: StripTally
 ) -> tuple[dict[int, dict[str, Any]], set[int]]:
-    """Return new values for rows, and the rows with nothing left, by their position."""
+    """Return new values for rows, and the rows with nothing left, by position."""
     changes: dict[int, dict[str, Any]] = {}
     removed: set[int] = set()
     places = draft.map_entry_places()
@@ -107,7 +108,7 @@ def _can_change(entry: Entry) -> bool:
 
 
 def _find_noise(session: Session, draft: Draft, plan: StripPlan, tally: StripTally) -> set[int]:
-    """Find the positions of noise, except entries that say where the session continues."""
+    """Find the positions of noise, except for entries that record where the session continues."""
     places, removed = draft.map_entry_places(), set()
     needed = {entry.index for entry in (_find_leaf_entry(session), plan.leaf) if entry}
     for entry in list_noise_entries(session.file.entries):
@@ -118,15 +119,15 @@ def _find_noise(session: Session, draft: Draft, plan: StripPlan, tally: StripTal
 
 
 def _find_leaf_entry(session: Session) -> Entry | None:
-    """Find the last entry that names the leaf; later ones of its type may name nothing."""
+    """Find the last entry that names the leaf; later entries of the same type may not name one."""
     prompts = (entry for entry in reversed(session.file.entries) if entry.type == "last-prompt" and not entry.is_lost)
     return next((entry for entry in prompts if session.read_body(entry).get("leafUuid")), None)
 
 
 def _rename_leaf(session: Session, draft: Draft, removed: set[int]) -> dict[int, dict[str, Any]]:
-    """Name a new leaf if the named row is removed: the client continues from a later row below it.
+    """Name a new leaf if the named row is removed: a later row below it, from which the client continues.
 
-    From its ancestor, the client would continue to the latest row below that, which may be in another branch.
+    If an ancestor were named, the client would continue from the latest row below it, which may be in another branch.
     """
     leaf_entry, places = _find_leaf_entry(session), draft.map_entry_places()
     if leaf_entry is None or leaf_entry.index not in places:

@@ -1,4 +1,4 @@
-"""Options for stripping a session, as data; a preset is a set of options with a name."""
+"""Options for stripping a session; a preset is a named set of options."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FORMER_TOOL_NAMES = {"Agent": ("Task",)}
 
 @dataclass(frozen=True, slots=True)
 class StripRule:
-    """The treatment of calls and their results by age (`fates.PieceAges`)."""
+    """How calls and their results are treated, by age (`fates.PieceAges`)."""
 
     whole: int = 0
     """The number of latest turns with calls whose calls are not changed."""
@@ -25,7 +25,7 @@ class StripRule:
     """The age from which a shortened text keeps half as much each time its age doubles; None: always `longest`."""
 
     def get_max_chars(self, age: int) -> int | None:
-        """Return the maximum characters of a shortened text of this age; None: it is not shortened."""
+        """Return the maximum length of text of this age in characters, or None if it is not shortened."""
         if self.longest is None or self.fade_from is None or age <= self.fade_from:
             return self.longest
         return max(min(self.longest, MIN_FADED_CHARS), self.longest * self.fade_from // age)
@@ -72,7 +72,7 @@ class StripOptions:
         return not strips and all(rule.is_idle for rule in rules)
 
     def find_rule(self, tool: str) -> StripRule | None:
-        """Return the rule for a tool; None for a protected one."""
+        """Return the rule for a tool, or None if the tool is protected."""
         names = (tool, *_FORMER_TOOL_NAMES.get(tool, ()))
         if any(_fits_pattern(names, pattern) for pattern in self.protected):
             return None

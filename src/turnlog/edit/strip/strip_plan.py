@@ -1,8 +1,8 @@
-"""Decides the fate of each block in a file when it is stripped, in all branches.
+"""Decides what happens to each block in a file, in all branches, when it is stripped.
 
-Blocks in the conversation that would be resumed are decided as `turnlog context` shows. In other branches and
-before a compaction, each block has the age that it has in its own branch, counted across compactions. A block that
-several branches share gets the mildest of their fates.
+The fate of blocks in the conversation that would be resumed is the same as in `turnlog context`. In other branches and
+before compactions, the age of each block is its age in its own branch, counted across compactions. A block that is
+shared by several branches gets the mildest of their fates.
 """
 
 from __future__ import annotations
@@ -33,8 +33,6 @@ _FatesByKey = dict[tuple[str, str | int], Fate]
 
 
 class StripPlan(NamedTuple):
-    """The fate of each block of a file."""
-
     calls: dict[str, Fate]
     """Fates by the id of the call."""
     results: dict[str, Fate]
@@ -51,7 +49,6 @@ class StripPlan(NamedTuple):
 
 
 def plan_strip(session: Session, options: StripOptions, leaf: str | None = None) -> StripPlan:
-    """Decide the fate of all blocks of a file."""
     leaf_entry, thread = _find_resumed_thread(session, leaf)
     lines = _ConversationLines(session)
     fates: _FatesByKey = {}
@@ -102,7 +99,7 @@ def _merge_fates(fates: _FatesByKey, more: _FatesByKey) -> None:
 
 
 def _find_only_user(session: Session) -> Entry | None:
-    """Find the last result, if all user entries are results: without it no user entry would be left."""
+    """Find the last result if all user entries are results; without it, no user entry would be left."""
     users = [row for row in session.entries if row.type == "user"]
     return users[-1] if users and all(map(holds_result, users)) else None
 
@@ -114,7 +111,7 @@ def _list_call_ids(row: Entry | None) -> set[str]:
 
 
 def _pair_fates(fates: _FatesByKey, flawed: set[str], protected: set[str]) -> None:
-    """Keep a call unless its result is removed too, and don't touch rows that can't be rewritten."""
+    """Keep each call unless its result is removed too, and don't change rows that can't be rewritten."""
     ids = {key for group, key in fates if group in ("calls", "results")}
     for key in ids:
         both = [(group, key) for group in ("calls", "results") if (group, key) in fates]
@@ -129,7 +126,7 @@ def _pair_fates(fates: _FatesByKey, flawed: set[str], protected: set[str]) -> No
 
 
 class _ConversationLines:
-    """The conversations of a file, each as its pieces in the order of the file."""
+    """The conversations in a file, each as its pieces in file order."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -178,7 +175,7 @@ class _ConversationLines:
         return indexes
 
     def _add_parallel_rows(self, rows: set[int]) -> set[int]:
-        """Return the rows with the parallel calls and the results of their messages."""
+        """Return the rows, together with the parallel calls and results of their messages."""
         entries = self._session.file.entries
         messages = {identity for index in rows if (identity := get_message_id(entries[index]))}
         return rows.union(*(self._of_message.get(identity, ()) for identity in messages))
@@ -188,7 +185,7 @@ class _ConversationLines:
 
 
 def _find_unsent_thinking(session: Session) -> Iterator[ContextPiece]:
-    """Yield the thinking of other models, which is in the file but not sent, so it is not among the pieces."""
+    """Yield thinking by other models, which is in the file but not sent and therefore not among the pieces."""
     for row in session.entries:
         if (
             row.type == "assistant"
@@ -219,7 +216,7 @@ def iterate_pictures(blocks: Any) -> Iterator[Body]:
 
 
 def _find_old_pictures(session: Session, thread: list[Entry], newest: int | None) -> set[tuple[int, int]]:
-    """Find all images but the newest; those in the resumed conversation count as newer than all others."""
+    """Find all images except the newest ones; images in the resumed conversation count as newer than all others."""
     if newest is None:
         return set()
     inside = {row.index for row in thread}

@@ -19,7 +19,7 @@ COUNTED_KINDS = ("calls", "results", "copies", "images", "thinking", "rows", "by
 
 
 class StripTally:
-    """The counts of what was stripped so far."""
+    """Counts of what has been stripped so far."""
 
     def __init__(self) -> None:
         self.counts: Counter[tuple[str, str]] = Counter()
@@ -31,7 +31,7 @@ class StripTally:
         self.counts[rule, "bytes"] += saved
 
     def count_row(self, rule: str, size: int) -> None:
-        """Count a row that was removed; `size` is the part of it that was not counted yet."""
+        """Count a row that was removed; `size` is the part of the row that has not been counted yet."""
         self.counts[rule, "rows"] += 1
         self.counts[rule, "bytes"] += size
 

@@ -1,4 +1,4 @@
-"""Apply a strip plan to one row: to its content, to the client's copy of its result, or to the whole row."""
+"""Applies a strip plan to a row: to its content, to the client's copy of its result, or to the whole row."""
 
 from __future__ import annotations
 
@@ -18,15 +18,13 @@ _RESULT_COPY_KEY = "toolUseResult"
 
 
 class StrippedRow(NamedTuple):
-    """The result of stripping a row."""
-
     changes: dict[str, Any]
     """The top-level values that change."""
     is_gone: bool = False
 
 
 def strip_row(entry: Entry, body: Body, plan: StripPlan, tally: StripTally) -> StrippedRow:
-    """Strip a row; remove it if it is left without content."""
+    """Strip a row; remove it if no content is left."""
     message = body.get("message")
     content = message.get("content") if isinstance(message, dict) else None
     if not isinstance(message, dict) or not isinstance(content, list):
@@ -63,7 +61,7 @@ class _RowTrimmer:
         """The rule that removed the last block."""
 
     def trim_block(self, block: Any) -> Any:
-        """Return the block unchanged, shortened, or `REMOVE_KEY` if it is removed."""
+        """Return the block, unchanged or shortened, or `REMOVE_KEY` if it is removed."""
         if not isinstance(block, dict):
             return block
         match block.get("type"):
@@ -84,7 +82,7 @@ class _RowTrimmer:
         return fates.get(identity, WHOLE_FATE) if isinstance(identity, str) else WHOLE_FATE
 
     def _count_change(self, old: Any, new: Any, kind: str, fate: Fate) -> Any:
-        """Count a change and return the new value; return the old one if the new one is not shorter."""
+        """Count a change and return the new value, or return the old value if the new one is not shorter."""
         if fate.degree == FATE_STAYS:
             return old
         saved = len(encode_json_line(old)) - (0 if new is REMOVE_KEY else len(encode_json_line(new)))
@@ -137,7 +135,7 @@ class _RowTrimmer:
         return new
 
     def trim_copy(self, value: Any) -> Any:
-        """Strip the client's own copy of the row's results like the least affected result."""
+        """Strip the client's own copy of the row's results in the same way as the least affected result."""
         fate, copy_fate = (
             min(fates, key=lambda item: item.hardness, default=WHOLE_FATE) for fates in (self._results, self._copies)
         )

@@ -1,7 +1,8 @@
-"""Moves a session with everything that belongs to it into the trash.
+"""Moves a session and everything that belongs to it into the trash.
 
-Plans are shared: one that another session in the config folder refers to is kept. The prompt history (`history.jsonl`)
-is also kept, unless the caller asks otherwise: Claude Code offers it in all sessions of a project.
+Plans are shared: a plan that another session in the config folder refers to is kept. The prompt history
+(`history.jsonl`) is also kept unless the caller asks otherwise, because Claude Code offers it in all sessions of a
+project.
 """
 
 from __future__ import annotations
@@ -29,8 +30,6 @@ from turnlog.errors import Busy
 
 
 class DeletionPlan(NamedTuple):
-    """A session that is to be deleted."""
-
     target: SessionTarget
     config_dir: Path
     title: str | None
@@ -64,7 +63,7 @@ def plan_deletion(path: Path) -> DeletionPlan:
 def refuse_busy_deletion(plan: DeletionPlan, *, force: bool = False, asked: bool = False) -> list[OpenSign]:
     """Raise `Busy` if a session is open elsewhere; `force` and `asked` override doubts (`select_blocking_signs`).
 
-    Return the doubts that only the user can settle.
+    Return the signs that only the user can resolve.
     """
     signs = find_open_signs(plan.target)
     blocking = select_blocking_signs(signs, force=force, asked=asked)
@@ -76,7 +75,7 @@ def refuse_busy_deletion(plan: DeletionPlan, *, force: bool = False, asked: bool
 def delete_session(
     path: Path, trash: Trash, *, history: bool = False, force: bool = False, asked: bool = False
 ) -> TrashEntry:
-    """Move a session into the trash, and with `history` its lines of the prompt history too; all or nothing."""
+    """Move a session into the trash and, with `history`, its lines of the prompt history; all or nothing."""
     with trash.lock_journal():
         return _move_to_trash(path, trash, history=history, force=force, asked=asked)
 
@@ -118,7 +117,7 @@ def _settle_interrupted(target: SessionTarget, trash: Trash) -> None:
 
 
 def _list_folder_links(plan: DeletionPlan) -> dict[str, str]:
-    """Return the config folder's top-level folders that are links and that something is deleted from."""
+    """Return the top-level folders of the config folder that are links and from which something is deleted."""
     tops = {path.relative_to(plan.config_dir).parts[0] for path in plan.paths}
     places = {top: plan.config_dir / top for top in sorted(tops)}
     return {top: os.path.realpath(path) for top, path in places.items() if path.is_symlink() and path.is_dir()}
@@ -129,7 +128,7 @@ def _list_items(plan: DeletionPlan) -> Iterator[TrashItem]:
 
 
 def _list_roots(target: SessionTarget, config_dir: Path) -> Iterator[Path]:
-    """Yield the files and folders that belong to a session, whatever they contain."""
+    """Yield the files and folders that belong to a session, regardless of their contents."""
     own = target.session_id
     loose = list_loose_agents(target.path.parent)
     belongings = list_belongings(config_dir, target.path.parent, own, loose=loose)
@@ -139,7 +138,7 @@ def _list_roots(target: SessionTarget, config_dir: Path) -> Iterator[Path]:
 
 
 def _find_plans(target: SessionTarget, config_dir: Path) -> tuple[list[Path], tuple[Path, ...]]:
-    """Return the plans of this session alone, and those that it shares."""
+    """Return the plans that only this session uses, and those that it shares."""
     names = {
         path: path.stem
         for path in list_belongings(config_dir, target.path.parent, "", read_plan_names(target.path)).plans
@@ -152,7 +151,7 @@ def _find_plans(target: SessionTarget, config_dir: Path) -> tuple[list[Path], tu
 
 
 def _list_below(roots: Iterable[Path]) -> list[Path]:
-    """List everything at and below some paths, each once; links are not followed."""
+    """List everything at and below some paths, without duplicates; links are not followed."""
     found: dict[Path, None] = {}
     for root in roots:
         if os.path.lexists(root):

@@ -1,10 +1,10 @@
-"""Entries in the trash: a deleted session, the list of its files and folders, and the search for it by name.
+"""Entries in the trash: a deleted session, the list of its files and folders, and a search by name.
 
-    <trash>/<entry>/manifest.json      the list; on the disk before anything is moved
-    <trash>/<entry>/files/<place>      each file, at its place below the config folder
-    <trash>/<entry>/history.jsonl      the whole history, if lines were taken out of it
+    <trash>/<entry>/manifest.json      the list; flushed to disk before anything is moved
+    <trash>/<entry>/files/<place>      each file, at its path relative to the config folder
+    <trash>/<entry>/history.jsonl      the whole history, if lines were removed from it
 
-The list is untrusted input: paths that lead out of the config folder are refused.
+The list is untrusted input: paths that lead outside the config folder are refused.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class TrashManifest:
 
     @property
     def size(self) -> int:
-        """The total size of its files in bytes."""
+        """The total size of the session's files in bytes."""
         return sum(item.size for item in self.items)
 
     @property
@@ -84,12 +84,12 @@ class TrashEntry(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Its name in the trash: the time of the deletion and the session's id."""
+        """The entry's name in the trash: the time of the deletion and the session's id."""
         return self.folder.name
 
     @property
     def settled_at(self) -> datetime | None:
-        """When the session was deleted; None if deleting or restoring it was interrupted."""
+        """When the session was deleted, or None if deleting or restoring it was interrupted."""
         return datetime.fromisoformat(self.manifest.deleted) if self.is_complete else None
 
     @property
@@ -98,7 +98,7 @@ class TrashEntry(NamedTuple):
         return all(os.path.lexists(self.get_place(item)) for item in self.manifest.files)
 
     def get_place(self, item: TrashItem) -> Path:
-        """Return where a file is in the trash."""
+        """Return the path of a file in the trash."""
         return self.folder / FILES_FOLDER_NAME / item.place
 
     def get_home(self, item: TrashItem) -> Path:
@@ -121,7 +121,7 @@ def describe_item(path: Path, config_dir: Path) -> TrashItem:
 
 
 def encode_trash_manifest(manifest: TrashManifest) -> bytes:
-    """Encode a manifest as JSON; names that are not UTF-8 become escapes."""
+    """Encode a manifest as JSON; names that are not valid UTF-8 are escaped."""
     return json.dumps(asdict(manifest), indent=1).encode() + b"\n"
 
 
@@ -157,7 +157,7 @@ def _is_safe_place(place: str) -> bool:
 
 
 def find_trash_entry(name: str, entries: list[TrashEntry]) -> TrashEntry:
-    """Find the one deleted session with this id or id prefix, title, or name in the trash."""
+    """Find the deleted session with this id, id prefix, title, or name in the trash."""
     wanted = " ".join(name.split()).casefold()
     matches = [entry for entry in entries if wanted and _matches_entry(wanted, entry)]
     if not matches:
@@ -169,7 +169,7 @@ def find_trash_entry(name: str, entries: list[TrashEntry]) -> TrashEntry:
 
 
 def find_newest_entry(entries: list[TrashEntry]) -> TrashEntry:
-    """Return the session that was deleted last."""
+    """Return the most recently deleted session."""
     if not entries:
         raise NotFound("the trash is empty")
     return entries[0]

@@ -1,8 +1,8 @@
-"""turnlog's trash: deleted sessions with everything that belongs to them, ready to be restored exactly.
+"""turnlog's trash: deleted sessions with everything that belongs to them, which can be restored exactly.
 
-It is a journal whose entries have no state: the list of an entry is on the disk before the first file is moved, and
-each file is always in its old place, in the trash, or (equal) in both. A process that is killed while deleting or
-restoring loses nothing: `restore` puts everything back from wherever it is.
+The trash is a journal whose entries have no state: the list of an entry is flushed to disk before the first file is
+moved, and each file is always in its old place, in the trash, or (with the same content) in both. Nothing is lost if
+the process is killed while deleting or restoring: `restore` puts everything back from wherever it is.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Trash(Journal[TrashEntry]):
         """Leave it to the user: an entry does not record whether deleting or restoring was interrupted."""
 
     def put_session(self, manifest: TrashManifest, history: bytes | None = None) -> TrashEntry:
-        """Move everything in a list to the trash; put everything back after any failure."""
+        """Move everything in a list to the trash; after any failure, put everything back."""
         with self.lock_journal():
             self.remove_leftovers()
             entry = self._begin_entry(manifest, history)
@@ -87,7 +87,7 @@ class Trash(Journal[TrashEntry]):
             return result
 
     def empty(self, older_than: timedelta, now: datetime | None = None) -> list[TrashEntry]:
-        """Permanently remove what was deleted, or set aside, long enough ago."""
+        """Permanently remove what was deleted or set aside long enough ago."""
         with self.lock_journal():
             removed = self.prune(older_than, now)
             limit = ((now or datetime.now(UTC)) - older_than).timestamp()
@@ -98,7 +98,7 @@ class Trash(Journal[TrashEntry]):
 
 
 def _take_item(entry: TrashEntry, item: TrashItem) -> None:
-    """Move a file into the trash, if it is still the one that was listed."""
+    """Move a file into the trash if it is still the file that was listed."""
     home = entry.get_home(item)
     if item.kind == "file" and not is_untouched(home, item.size, item.mtime_ns):
         raise Changed(f"{home}: was written in the meantime; nothing was deleted; try again")

@@ -1,12 +1,12 @@
-"""Restores a deleted session, from wherever deleting or restoring it was stopped.
+"""Restores a deleted session, even if deleting or restoring it was interrupted.
 
-Something may have been written to its path since. Nothing is ever overwritten:
+Something may have been written to its path in the meantime. Nothing is ever overwritten:
 
-    joined   a client continued to write the transcript: its lines are appended to the original
-    aside    another file: it is set aside, and the deleted one returns to its path
+    joined   a client continued writing the transcript; its lines are appended to the original
+    aside    any other file is set aside, and the deleted file returns to its path
 
-What a client writes beside a transcript that can be joined (its log, its to-do list) is set aside without asking;
-anything else only with --force.
+Files that a client writes beside a transcript that can be joined (its log and its to-do list) are set aside without
+asking; anything else is set aside only with --force.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class UndeleteResult(NamedTuple):
 
 
 def put_files_back(entry: TrashEntry, aside_folder: Path, *, force: bool = False) -> UndeleteResult:
-    """Move all files of an entry back; join files in the way or set them aside, or refuse."""
+    """Move all files of an entry back; join files that are in the way, set them aside, or refuse."""
     collisions = _find_collisions(entry, force=force)
     lost = [item.place for item in entry.manifest.files if not _item_exists(entry, item)]
     altered = [item.place for item in entry.manifest.files if _is_altered_file(entry.get_place(item), item)]
@@ -69,7 +69,7 @@ def _item_exists(entry: TrashEntry, item: TrashItem) -> bool:
 
 
 def _move_item_back(entry: TrashEntry, item: TrashItem) -> None:
-    """Move a file back to where it was, unless it is already there."""
+    """Move a file back to its original path, unless it is already there."""
     home, place = entry.get_home(item), entry.get_place(item)
     if not os.path.lexists(place):
         return
@@ -84,7 +84,7 @@ def _move_item_back(entry: TrashEntry, item: TrashItem) -> None:
 
 
 def _find_collisions(entry: TrashEntry, *, force: bool) -> dict[str, Collision]:
-    """Find what is in the way of a session, by path; refuse what can be neither joined nor set aside."""
+    """Find what is in the way of a session, by path; refuse files that can't be joined or set aside."""
     collisions: dict[str, Collision] = {}
     for item in entry.manifest.items:
         _check_leads_home(entry, item)
@@ -107,7 +107,7 @@ def _check_is_folder(home: Path) -> None:
 
 
 def _check_leads_home(entry: TrashEntry, item: TrashItem) -> None:
-    """Refuse a link that leads out of the config folder."""
+    """Refuse a link that leads outside the config folder."""
     home, manifest = entry.get_home(item), entry.manifest
     link_target = manifest.links.get(item.place.split("/")[0], manifest.config_dir)
     homes = (os.path.realpath(manifest.config_dir), os.path.normpath(link_target))
@@ -138,7 +138,7 @@ def _rejoin_history(entry: TrashEntry) -> None:
 
 
 class Collision(NamedTuple):
-    """A file at the path of a deleted one."""
+    """A file at the path of a deleted file."""
 
     home: Path
     place: Path
@@ -148,19 +148,19 @@ class Collision(NamedTuple):
 
 
 def _find_collision(home: Path, place: Path) -> Collision | None:
-    """Find what is at the path of a deleted file; None if nothing is there, or the same content."""
+    """Find what is at the path of a deleted file; return None if nothing is there or the content is the same."""
     if not os.path.lexists(home) or not os.path.lexists(place) or _are_equal(home, place):
         return None
     return Collision(home, place, is_continuation(home, place) or _is_joined_already(home, place))
 
 
 def _is_joined_already(home: Path, place: Path) -> bool:
-    """Return whether a stopped attempt has joined both without clearing the trash."""
+    """Return whether an interrupted attempt has already joined both files without clearing the trash."""
     return place.suffix == ".jsonl" and begins_with_file(home, place)
 
 
 def _join_collision(collision: Collision, mode: int) -> None:
-    """Put the original before what was written to its path since; append lines that are still being written."""
+    """Put the original before what has since been written to its path; append lines that are still being written."""
     if not begins_with_file(collision.home, collision.place):
         data, checkpoint = read_whole_file(collision.home)
         lines = join_stub_lines(collision.place, data)
@@ -170,7 +170,7 @@ def _join_collision(collision: Collision, mode: int) -> None:
 
 
 def _set_collision_aside(collision: Collision, folder: Path) -> Path:
-    """Move what is in the way into a folder, under a free name; return its new path."""
+    """Move what is in the way into a folder under a free name, and return its new path."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     goal = find_free_path(folder / collision.home.name)
     move_file(collision.home, goal)

@@ -1,1 +1,1 @@
-"""Changes to the user's files that can be undone."""
+"""Makes changes to the user's files that can be undone."""

@@ -1,11 +1,11 @@
-"""The changes that a command can make to existing files, and the steps of each; `reversal` is the way back.
+"""The changes that a command can make to existing files, and the steps of each; `reversal` reverses them.
 
-`undo.Undo` makes changes in order, all or none. A `RenameChange` may follow changes to what it renames;
-otherwise none depends on another. Each passes through three stages:
+`undo.Undo` makes all changes in order, or none. A `RenameChange` may follow changes to what it renames; otherwise, no
+change depends on another. Each change passes through three stages:
 
-    planned     the old and the new state are described                        nothing is touched
-    prepared    the original has a second name, the new content is beside it   the file itself is untouched
-    done        one rename                                                     old or new, never neither
+    planned     the old and the new state are described                        nothing has changed
+    prepared    the original has a second name, the new content is beside it   the file itself is unchanged
+    done        one rename                                                     the path always has the old or the new content
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ ContentSource = Callable[[], Iterable[bytes]]
 
 
 class RewriteChange(NamedTuple):
-    """New content for a file, which keeps its mode and its times."""
+    """New content for a file, which keeps its mode and times."""
 
     path: Path
     lines: ContentSource
@@ -92,7 +92,7 @@ FileChange = RewriteChange | CreateChange | RenameChange | RemoveChange | Append
 
 
 def plan_item(change: FileChange) -> UndoItem:
-    """Describe a change before anything is touched; refuse one that leads out of its root or is impossible."""
+    """Describe a change before anything is changed; refuse one that leads outside its root or is impossible."""
     root = Path(os.path.realpath(change.root))
     if isinstance(change, RenameChange):
         old, new = _resolve_name(change.old, root), _resolve_name(change.new, root)
@@ -121,7 +121,7 @@ def plan_item(change: FileChange) -> UndoItem:
 
 
 def prepare_item(record: UndoRecord, number: int, change: FileChange) -> UndoItem:
-    """Keep the original, and write the new content beside its place."""
+    """Keep the original, and write the new content to a file beside it."""
     item = record.items[number]
     path = Path(item.path)
     if isinstance(change, AppendChange):
@@ -141,7 +141,7 @@ def prepare_item(record: UndoRecord, number: int, change: FileChange) -> UndoIte
 
 
 def carry_out_change(record: UndoRecord, number: int, change: FileChange) -> None:
-    """Make one change, if the file is unchanged."""
+    """Make one change if the file has not been modified."""
     item = record.items[number]
     path = Path(item.path)
     for place in (path, Path(item.to or path)):
@@ -162,7 +162,7 @@ def carry_out_change(record: UndoRecord, number: int, change: FileChange) -> Non
 
 
 def finish_item(item: UndoItem) -> UndoItem:
-    """Add to an item what is known only after the change: the names in a renamed folder."""
+    """Add to an item what is known only after the change, which is the names in a renamed folder."""
     place = Path(item.to or item.path)
     if item.kind != "rename" or place.is_symlink() or not place.is_dir():
         return item
@@ -170,7 +170,7 @@ def finish_item(item: UndoItem) -> UndoItem:
 
 
 def _exchange_content(record: UndoRecord, number: int, before: FileState) -> None:
-    """Put the new content in place; detect what was appended to the old content at the last moment."""
+    """Put the new content in place, and detect anything appended to the old content at the last moment."""
     path = Path(record.items[number].path)
     if not is_untouched(path, before.size, before.mtime_ns):
         raise Changed(f"{path}: was written in the meantime; nothing was changed; try again")
@@ -187,7 +187,7 @@ def _exchange_content(record: UndoRecord, number: int, before: FileState) -> Non
 
 
 def _restore_content(path: Path, old: Path, late: Path, size: int) -> None:
-    """Put the old content back in place, followed by what was appended to the new one in between."""
+    """Put the old content back in place, followed by anything that was appended to the new content."""
     os.link(path, late)
     old.replace(path)
     if added := late.read_bytes()[size:]:
@@ -206,7 +206,7 @@ def _move_away(path: Path, kept: Path, before: FileState) -> None:
 
 
 def _resolve_name(path: Path, root: Path) -> Path:
-    """Resolve the folder of a path, which must be in the root; the last part may be a link, which is not followed."""
+    """Resolve the folder of a path, which must be in the root; if the last part is a link, it is not followed."""
     whole = Path(os.path.abspath(path))  # noqa: PTH100 - a link must stay a link
     return resolve_inside(whole.parent, root) / whole.name
 
@@ -227,7 +227,7 @@ def _check_expected(change: RewriteChange, path: Path) -> None:
 
 
 def _list_missing_folders(path: Path, root: Path) -> tuple[str, ...]:
-    """Return the missing folders above a path, the outermost first."""
+    """Return the missing folders above a path, outermost first."""
     found = [folder for folder in path.parents if folder.is_relative_to(root) and not folder.exists()]
     return tuple(str(folder) for folder in reversed(found))
 

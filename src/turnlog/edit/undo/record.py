@@ -1,11 +1,11 @@
-"""The record of a change: which files it touched, and their states before and after.
+"""The record of a change: the files it touched, and their states before and after.
 
-    <undo>/<name>/record.json     the record; on the disk before anything is changed
-    <undo>/<name>/begun           an empty file whose name is the progress: begun, done or undone
+    <undo>/<name>/record.json     the record; flushed to disk before anything is changed
+    <undo>/<name>/begun           an empty file whose name indicates the progress: begun, done or undone
     <undo>/<name>/kept/<number>   the original of an item, from before the change
     <undo>/<name>/made/<number>   the changed content of an item, from before the change was undone
 
-The record is untrusted input: an item outside of its own root is refused.
+The record is untrusted input: items outside their own root are refused.
 """
 
 from __future__ import annotations
@@ -75,20 +75,20 @@ class UndoRecord:
 
     @property
     def settled_at(self) -> datetime | None:
-        """When the change was made; None if it was interrupted."""
+        """When the change was made, or None if it was interrupted."""
         return None if self.state == STATE_BEGUN else self.moment
 
     @property
     def places(self) -> list[Path]:
-        """All paths that it touches."""
+        """All paths that the change touches."""
         return [Path(place) for item in self.items for place in (item.path, item.to) if place is not None]
 
     def get_kept_path(self, number: int) -> Path:
-        """Return where the original of an item is kept."""
+        """Return the path where the original of an item is kept."""
         return self.folder / "kept" / str(number)
 
     def get_undone_path(self, number: int) -> Path:
-        """Return where the undone content of an item is kept."""
+        """Return the path where the undone content of an item is kept."""
         return self.folder / "made" / str(number)
 
     def make_beside_name(self, number: int, ending: str) -> str:
@@ -96,12 +96,12 @@ class UndoRecord:
         return f".turnlog-{self.name}-{number}.{ending}"
 
     def with_items(self, items: Iterable[UndoItem], **others: Any) -> UndoRecord:
-        """Copy the record with other items."""
+        """Copy the record with different items."""
         return replace(self, items=tuple(items), **others)
 
 
 def encode_record(record: UndoRecord) -> bytes:
-    """Encode a record as JSON; names that are not UTF-8 become escapes."""
+    """Encode a record as JSON; names that are not valid UTF-8 are escaped."""
     fields = asdict(record)
     del fields["folder"], fields["state"]
     return json.dumps({"version": RECORD_VERSION, **fields}, indent=1).encode() + b"\n"

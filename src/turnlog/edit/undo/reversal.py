@@ -1,7 +1,8 @@
-"""Reverses one change to one file, from wherever it was stopped.
+"""Reverses a change to a file, even if the change was interrupted.
 
-A path that still has the original, or has it again, is left alone. `find_trouble` reports beforehand if a path has
-neither that nor what the change wrote. Appended lines are cut off again if the file still ends with them.
+A path that has its original content, either still or again, is not changed. `find_trouble` reports beforehand if a path
+has neither its original content nor what the change wrote. Appended lines are removed again if the file still ends with
+them.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class UndoTrouble(NamedTuple):
 
 
 def find_trouble(record: UndoRecord, number: int) -> UndoTrouble | None:
-    """Return why an item can't be reversed without losing something; None if it can."""
+    """Return the reason why reversing an item would lose something, or None if there is none."""
     item, path = record.items[number], find_current_path(record, number)
     if resolve_inside(path.parent, Path(item.root)) != path.parent:
         return UndoTrouble(f"{path}: a link was changed", is_final=True)
@@ -86,14 +87,14 @@ def _find_original_trouble(record: UndoRecord, number: int, path: Path) -> UndoT
 
 
 def _was_not_reached(record: UndoRecord, number: int, path: Path) -> bool:
-    """Return whether the new content is still beside the file, so that the change did not touch the file."""
+    """Return whether the new content is still beside the file, which means that the change has not touched the file."""
     return (
         record.items[number].kind == "rewrite" and path.with_name(record.make_beside_name(number, NEW_SUFFIX)).exists()
     )
 
 
 def take_back_change(record: UndoRecord, number: int) -> None:
-    """Restore the original of an item; what is in its place now is kept with the record."""
+    """Restore the original of an item, and keep the current content with the record."""
     item, path, undone = record.items[number], find_current_path(record, number), record.get_undone_path(number)
     if item.kind == "append":
         if _is_appended_at_end(item, path):
@@ -116,7 +117,7 @@ def take_back_change(record: UndoRecord, number: int) -> None:
 
 
 def _put_original_back(record: UndoRecord, number: int, path: Path) -> None:
-    """Restore a rewritten or removed file: the same file, if it still has a second name."""
+    """Restore a rewritten or removed file; use the same file if it still has a second name."""
     item, kept = record.items[number], record.get_kept_path(number)
     old, new = (path.with_name(record.make_beside_name(number, ending)) for ending in (OLD_SUFFIX, NEW_SUFFIX))
     if new.exists():  # stopped before the replacement
@@ -178,7 +179,7 @@ def _is_appended_at_end(item: UndoItem, path: Path) -> bool:
 
 
 def _cut_appended(item: UndoItem, path: Path, undone: Path) -> None:
-    """Cut the appended lines off a file, and the line end that was added before them."""
+    """Remove the appended lines from a file, and the line ending that was added before them."""
     if item.after is None or item.before is None:
         return
     fd = os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0))
@@ -198,13 +199,13 @@ def _cut_appended(item: UndoItem, path: Path, undone: Path) -> None:
 
 
 def _restore_times(path: Path, before: FileState | None) -> None:
-    """Set the time of a file or folder to its former value."""
+    """Set the times of a file or folder back to their former values."""
     if before is not None:
         os.utime(path, ns=(path.stat().st_atime_ns, before.mtime_ns))
 
 
 def find_current_path(record: UndoRecord, number: int, place: str | None = None) -> Path:
-    """Return where an item's file (or `place`) is now: later items may have renamed it or its folders."""
+    """Return the current path of an item's file (or of `place`): later items may have renamed it or its folders."""
     renames = [(Path(item.path), Path(item.to)) for item in record.items[number + 1 :] if item.to is not None]
     # Renames are made and reversed in order: if the last one is in effect, so are all before it.
     while renames and not _is_in_force(*renames[-1], record.state):
@@ -217,7 +218,7 @@ def find_current_path(record: UndoRecord, number: int, place: str | None = None)
 
 
 def _is_in_force(old: Path, new: Path, state: str) -> bool:
-    """Return whether a rename is in effect; after a finished change the old name may exist again (`stubs`)."""
+    """Return whether a rename is in effect; after a completed change, the old name may exist again (`stubs`)."""
     if not os.path.lexists(new):
         return False
     return not os.path.lexists(old) or (state != STATE_BEGUN and not is_same_file(old, new))

@@ -1,13 +1,13 @@
-"""Files written to the old path of something that a change has renamed, which must not prevent `undo`.
+"""Handles files that were written to a path after a change renamed what was there, so that they don't prevent `undo`.
 
-A client with an open session continues to write to the path that it knows. Before a rename is reversed, all
-files at the old path are set aside with the record; afterwards each file returns to its path there:
+A client with an open session continues to write to the old path. Before a rename is reversed, all files at the old path
+are set aside with the record; afterwards, each is handled by its path:
 
-    returned   its path is free
-    joined     it is a transcript that continues the one at its path (`edit.stub`), and is appended to that
-    aside      anything else; it is kept with the record, and needs --force
+    returned   if its path is free
+    joined     if it is a transcript that continues the one at its path (`edit.stub`): it is appended to that one
+    aside      otherwise: it is kept with the record, which requires --force
 
-What an old client writes beside a transcript that is joined (a log, a list) may be set aside without --force.
+Files that an old client writes beside a joined transcript (a log or a list) may be set aside without --force.
 
     <undo>/<name>/aside/<item>.<attempt>/<path below the item's root>
 """
@@ -30,7 +30,7 @@ _ASIDE_FOLDER_NAME, _PENDING_FILE_NAME = "aside", "aside-pending"
 
 
 class Stub(NamedTuple):
-    """A file that was written to the old path of something."""
+    """A file that was written to a path after a change renamed what was there."""
 
     item: int
     path: Path
@@ -39,7 +39,7 @@ class Stub(NamedTuple):
 
 
 def find_stubs(record: UndoRecord) -> list[Stub]:
-    """Find the files at paths that a change has renamed something from, and decide what to do with each."""
+    """Find the files at paths from which a change has renamed something, and decide what to do with each."""
     stubs: list[Stub] = []
     if record.state == STATE_BEGUN:  # then the file there is the original
         return stubs
@@ -53,7 +53,7 @@ def find_stubs(record: UndoRecord) -> list[Stub]:
 
 
 def find_stub_needing_force(stubs: list[Stub]) -> Stub | None:
-    """Return the first file that may be set aside only with --force; None if there is none."""
+    """Return the first file that may be set aside only with --force, or None if there is none."""
     has_joined = any(stub.fate == FATE_JOINED for stub in stubs)
     refused = (stub for stub in stubs if stub.fate == FATE_ASIDE and not (has_joined and stub.path.suffix != ".jsonl"))
     return next(refused, None)
@@ -77,7 +77,7 @@ def _list_links(base: str, folders: list[str]) -> list[str]:
 
 
 def set_stubs_aside(record: UndoRecord, stubs: list[Stub]) -> None:
-    """Move all files that are in the way into the record's folder, and remove the folders that become empty."""
+    """Move all files that are in the way into the record's folder, and remove the folders that are then empty."""
     if stubs:
         (record.folder / _PENDING_FILE_NAME).touch(mode=0o600)
     for number in sorted({stub.item for stub in stubs}):
@@ -104,7 +104,7 @@ def _remove_empty_folders(top: Path) -> None:
 
 
 def clear_empty_folders(record: UndoRecord) -> None:
-    """Remove an empty folder at the old path of a folder that a change has renamed."""
+    """Remove an empty folder at a path from which a change has renamed a folder."""
     for item in record.items if record.state != STATE_BEGUN else ():
         old = Path(item.path)
         is_renamed = item.to is not None and os.path.lexists(item.to) and not is_same_file(old, Path(item.to))
@@ -113,7 +113,7 @@ def clear_empty_folders(record: UndoRecord) -> None:
 
 
 def has_stubs_to_put_back(record: UndoRecord) -> bool:
-    """Return whether an undo was stopped before it returned everything that it had set aside."""
+    """Return whether an undo was interrupted before it had returned everything that it set aside."""
     return (record.folder / _PENDING_FILE_NAME).exists()
 
 
@@ -148,7 +148,7 @@ def _list_set_aside(record: UndoRecord) -> Iterator[tuple[Path, Path]]:
 
 
 def _ends_with(home: Path, path: Path) -> bool:
-    """Return whether a stopped attempt had already joined a file."""
+    """Return whether an interrupted attempt had already joined a file."""
     if not (home.is_file() and path.is_file() and path.suffix == ".jsonl"):
         return False
     size = path.stat().st_size

@@ -1,4 +1,4 @@
-"""The sessions that a change touches: which they are, whether a client has one open, and how to find a change."""
+"""Finds the sessions that a change touches, checks whether they are open in a client, and finds changes by name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from turnlog.errors import Ambiguous, Busy, NotFound
 
 
 def find_touched_targets(paths: Iterable[Path]) -> list[SessionTarget]:
-    """Find the sessions that some files belong to, each once."""
+    """Find the sessions that some files belong to, without duplicates."""
     targets: dict[Path, SessionTarget] = {}
     for path in paths:
         for target in _find_owners(path):
@@ -28,7 +28,7 @@ def find_touched_targets(paths: Iterable[Path]) -> list[SessionTarget]:
 
 
 def _find_owners(path: Path) -> Iterator[SessionTarget]:
-    """Find the session whose transcript a path is, or whose folder contains it."""
+    """Find the session that a path belongs to: the path is its transcript or is in its folder."""
     for place in (path, *path.parents):
         if is_session_id(place.stem) and place.suffix in ("", ".jsonl"):
             file = place.with_suffix(".jsonl")
@@ -39,9 +39,9 @@ def _find_owners(path: Path) -> Iterator[SessionTarget]:
 def refuse_open_sessions(
     targets: Iterable[SessionTarget], *, growth: bool = False, force: bool = False, asked: bool = False
 ) -> None:
-    """Raise `Busy` if one of the sessions is open elsewhere; `force` and `asked` override doubts.
+    """Raise `Busy` if one of the sessions is open elsewhere; `force` and `asked` override uncertain signs.
 
-    A recent write counts only with `growth`: a caller that knows the expected content has a better check.
+    A recent write counts only with `growth`; callers that know the expected content have a better check.
     """
     for found, sign in _list_signs(targets, growth=growth):
         if select_blocking_signs([sign], force=force, asked=asked):
@@ -49,7 +49,7 @@ def refuse_open_sessions(
 
 
 def list_doubts(targets: Iterable[SessionTarget]) -> list[str]:
-    """Return why some of the sessions may be open, for the user to decide; each reason once."""
+    """Return the reasons why some of the sessions may be open, without duplicates, for the user to decide."""
     questions = (sign for _, sign in _list_signs(targets, growth=False) if sign.is_question)
     return list(dict.fromkeys(sign.words for sign in questions))
 
@@ -66,7 +66,7 @@ def _list_signs(targets: Iterable[SessionTarget], *, growth: bool) -> list[tuple
 
 
 def find_last_change(records: list[UndoRecord]) -> UndoRecord:
-    """Return the newest change that is not undone."""
+    """Return the newest change that has not been undone."""
     for record in records:
         if record.state != STATE_UNDONE:
             return record

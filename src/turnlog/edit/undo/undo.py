@@ -1,8 +1,8 @@
-"""Changes to the user's files that can be undone, byte for byte: made completely, or not at all.
+"""Makes changes to the user's files completely or not at all; they can be undone byte for byte.
 
-The record of a change is on the disk before anything is touched (`journal`). Then the originals are kept and all
-new content is written beside them; only then are files renamed. Any failure reverses everything. A killed process
-leaves a record that is `begun`: the next change, or `undo`, reverses it.
+The record of a change is flushed to disk before anything is touched (`journal`). Then the originals are kept and all
+new content is written beside them; only then are files renamed. After any failure, everything is reversed. A killed
+process leaves behind a record in the state `begun`, which the next change or `undo` reverses.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Undo(Journal[UndoRecord]):
     def carry_out(
         self, verb: str, words: str, changes: Sequence[FileChange], progress: UndoProgress | None = None
     ) -> UndoRecord:
-        """Make some changes, all or none; `words` describes them for the user."""
+        """Make all of some changes or none; `words` describes them for the user."""
         with self.lock_journal():
             self.settle_unfinished()
             report = progress or _report_nothing
@@ -136,11 +136,11 @@ class Undo(Journal[UndoRecord]):
     # -- undoing changes
 
     def undo_record(self, record: UndoRecord, *, force: bool = False, asked: bool = False) -> UndoRecord:
-        """Reverse a change; raise `Changed` if its files were written since, unless `force` is set.
+        """Reverse a change; raise `Changed` if its files have been written since, unless `force` is set.
 
-        With `force` the originals are restored anyway, and what they replace is kept with the record, in `made` or
-        `aside`. What a client has since written to an old path is appended to the original (`stubs`). `asked` means
-        that the user was asked about doubts (`open_signs.select_blocking_signs`).
+        With `force`, the originals are restored anyway, and what they replace is kept with the record, in `made` or
+        `aside`. Anything that a client has since written to an old path is appended to the original (`stubs`). `asked`
+        means that the user was asked about uncertain signs (`open_signs.select_blocking_signs`).
         """
         with self.lock_journal():
             current = self.read_entry(record.folder)
@@ -163,7 +163,7 @@ class Undo(Journal[UndoRecord]):
             return undone
 
     def settle_entry(self, entry: UndoRecord) -> None:
-        """Roll back a change that a killed process left unfinished; if that is unsafe, leave it to the user."""
+        """Roll back a change that a killed process left unfinished; if that is unsafe, leave the change to the user."""
         if entry.state == STATE_BEGUN or (entry.state == STATE_UNDONE and has_stubs_to_put_back(entry)):
             with contextlib.suppress(TurnlogError):
                 self.undo_record(entry)
@@ -174,7 +174,7 @@ class Undo(Journal[UndoRecord]):
         return [trouble for trouble in troubles if trouble is not None]
 
     def _check_can_undo(self, record: UndoRecord, stubs: list[Stub], *, force: bool) -> bool:
-        """Check that nothing would be lost; return whether `force` was needed."""
+        """Check that nothing would be lost, and return whether `force` was needed."""
         if not force and (stub := find_stub_needing_force(stubs)) is not None:
             remedy = "--force restores the original and sets this file aside"
             raise Changed(f"{stub.path}: was written since; nothing was undone; {remedy}")
@@ -225,11 +225,11 @@ class Undo(Journal[UndoRecord]):
     # -- listing
 
     def list_records(self) -> list[UndoRecord]:
-        """Return all changes, the newest first."""
+        """Return all changes, newest first."""
         return self.list_entries().entries
 
     def list_entries(self) -> UndoListing:
-        """Return all changes, the newest first, and what could not be read."""
+        """Return all changes, newest first, and what could not be read."""
         listing = super().list_entries()
         return listing._replace(entries=sorted(listing.entries, key=lambda record: record.when, reverse=True))
 
@@ -253,7 +253,7 @@ class Undo(Journal[UndoRecord]):
 def _run_with_plain_errors(
     work: Callable[Parameters, Result], /, *arguments: Parameters.args, **options: Parameters.kwargs
 ) -> Result:
-    """Call `work`; turn a system error into a one-line message."""
+    """Call `work`, and turn a system error into a one-line message."""
     try:
         return work(*arguments, **options)
     except OSError as error:

@@ -1,6 +1,6 @@
 """Writes session files for edits: creates a session with all its files, appends to a transcript, or replaces one.
 
-    write_new_session      writes other files first and the transcript last, so a session exists completely or not at all
+    write_new_session      writes the transcript last, so that a session exists completely or not at all
     append_to_transcript   appends whole lines in one write
     replace_transcript     keeps the original bytes for `turnlog undo`; refuses a session that is open elsewhere
 

@@ -1,7 +1,7 @@
 """Finds the files that belong to a session and are copied when a new session is made from it.
 
     copied        sub-agents and their meta files, large outputs, workflows, file copies, to-dos and tasks
-    not copied    the title file (the new session has its own), caches, logs, shell snapshots, and plans (shared by name)
+    not copied    the title file (the new session has its own), caches, logs, shell snapshots, plans (shared by name)
 
 Loose sub-agents of old clients are copied into the new session's own folder; in the project's folder, their names would
 make them part of both sessions.

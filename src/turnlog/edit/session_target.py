@@ -35,7 +35,7 @@ class SessionTarget(NamedTuple):
         return self.path.with_suffix("")
 
     def is_reached_by_link(self, path: Path) -> bool:
-        """Return whether a path in the session's folder is behind a link, so that it does not belong to the session."""
+        """Return whether a path in the session's folder is reached through a link and so is not part of the session."""
         return self.session_dir.is_symlink() and path != self.session_dir and path.is_relative_to(self.session_dir)
 
 

@@ -81,7 +81,7 @@ def _find_copies(folder: Path, root: Path, session_id: str) -> Iterator[Path]:
 
 
 def _find_todos(note: Path, root: Path, session_id: str) -> Iterator[Path]:
-    """Find its to-do lists: all sessions share their folder, so only the note contains their names."""
+    """Find the session's to-do lists; their folder is shared by all sessions, so only the note lists their names."""
     names = read_client_file(str(note)).get("todos")
     for name in names if isinstance(names, list) else ():
         if isinstance(name, str) and session_id in name and name == PurePath(name).name:

@@ -140,7 +140,7 @@ class AnthropicModel(Model):
     def _open_response(
         self, path: str, head: dict[str, Any], request: ModelRequest, cancel: Cancel
     ) -> Iterator[http.client.HTTPResponse]:
-        """Send a request and yield its accepted, unread response; the connection closes afterwards or on cancel."""
+        """Send a request and yield its accepted, unread response; close the connection afterwards or on cancel."""
         cancel.check()
         connection = self._make_connection()
         with contextlib.ExitStack() as cleanup:

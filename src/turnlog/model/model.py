@@ -20,7 +20,7 @@ class Model(Protocol):
     """A model that answers requests; thread-safe."""
 
     def stream(self, request: ModelRequest, cancel: Cancel | None = None) -> Iterator[ModelEvent]:
-        """Yield the events of an answer. If it breaks off, the iterator raises; it never just ends."""
+        """Yield the events of an answer; if the answer ends early, raise an exception."""
         ...  # pragma: no cover
 
     def count_tokens(self, request: ModelRequest, cancel: Cancel | None = None) -> int: ...  # pragma: no cover

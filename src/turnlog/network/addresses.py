@@ -13,7 +13,7 @@ from turnlog.errors import UsageError
 
 
 def parse_server_address(address: str, name: str = "ANTHROPIC_BASE_URL") -> SplitResult:
-    """Parse a server's address; raise UsageError if it is invalid. `name` is the setting it comes from."""
+    """Parse a server's address; raise UsageError if it is invalid. `name` is the setting's name."""
     try:
         parts = urlsplit(address)
         _ = parts.port

@@ -1,6 +1,6 @@
-"""Searches that are as fast as a search for a fixed string.
+"""Searches for patterns as fast as for a fixed string.
 
-`str.find` scans a text several times as fast as `re`, and few texts contain what a rule searches for.
+`str.find` scans text several times faster than `re`, and most text does not contain what a rule searches for.
 """
 
 from __future__ import annotations
@@ -11,24 +11,24 @@ from functools import cached_property
 
 
 class AnchoredPattern:
-    """An expression whose matches all start with a fixed string, the anchor.
+    """A regular expression whose matches all start with a fixed string, the anchor.
 
-    If most texts lack the anchor, test `anchor in text` first: that costs less than an empty iterator.
+    If text rarely contains the anchor, test `anchor in text` first, which costs less than an empty iterator.
     """
 
     def __init__(self, anchor: str, rest: str, may_be: Callable[[str, int], bool] | None = None) -> None:
-        """`may_be` decides quickly whether to try a match at an anchor in a text."""
+        """`may_be` quickly decides whether to try a match at an anchor in the text."""
         self.anchor = anchor
         self._rest = rest
         self._may_be = may_be
 
     @cached_property
     def expression(self) -> re.Pattern[str]:
-        """The whole expression, compiled when an anchor is found for the first time."""
+        """The whole expression, compiled when an anchor is first found."""
         return re.compile(f"{re.escape(self.anchor)}(?:{self._rest})")
 
     def finditer(self, text: str) -> Iterator[re.Match[str]]:
-        """Yield the matches of `expression.finditer` that pass `may_be`."""
+        """Yield the matches that `expression.finditer` would find and that pass `may_be`."""
         may_be = self._may_be
         at = text.find(self.anchor)
         while at >= 0:

@@ -1,8 +1,8 @@
-r"""Finds secrets that their names reveal: `DB_PASSWORD=…`, `"apiKey": "…"`, `--token …`, `password is …`.
+r"""Finds secrets that are revealed by their names: `DB_PASSWORD=…`, `"apiKey": "…"`, `--token …`, `password is …`.
 
-The search finds a name first, in lower case; then what joins it to a value, then the value, which must pass the
-checks of `plausibility`. A quoted value ends at a quote of the same depth: JSON in a text has `\"`, JSON in that has
-`\\\"`.
+The search first finds a name, in lower case, then what joins it to a value, and then the value, which must pass the
+checks in `plausibility`. A quoted value ends at a quote of the same depth: JSON in text has `\"`, and JSON inside that
+has `\\\"`.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def _choose_searches(view: TextView) -> Iterator[AnchoredPattern]:
 
 
 def find_rule_for_key(name: str, value: str) -> str | None:
-    """Return the rule by which the value of a JSON key is a secret; None if it is not."""
+    """Return the rule that makes the value of a JSON key a secret, or None."""
     for word, _, end in find_secret_words(name):
         rest = _NAME_REST.match(name, end)
         if (
@@ -126,7 +126,7 @@ def find_rule_for_key(name: str, value: str) -> str | None:
 
 
 def unescape_value(value: str) -> str:
-    """Remove from a value the escapes of the text around it, and what joins its pieces."""
+    """Remove the escapes of the surrounding text, and what joins the pieces of a value, from that value."""
     value = LITERAL_JOINT.sub("", value) if "\n" in value or "+" in value else value
     return re.sub(r"\\+(?=[\"'`\\/])", "", value) if "\\" in value else value
 
@@ -141,7 +141,7 @@ class _NameValueJoint(NamedTuple):
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether a sentence or a list may continue here."""
+        """Whether what follows may not be a value but the rest of a sentence or list."""
         joined = self.match
         follows = joined["comma"] or joined["said"] or self.is_far or joined["cell"] or joined["space"]
         return bool(follows) and not self.is_sure
@@ -183,7 +183,7 @@ def _find_value_span(text: str, word: SecretWord, start: int, end: int) -> tuple
 
 
 def _iter_value_spans(text: str, word: SecretWord, joined: re.Match[str]) -> Iterator[tuple[int, int]]:
-    """Yield where the value may be: in quotes, up to the next space, or up to the end of the line for a phrase."""
+    """Yield where the value may be: in quotes, up to the next space or, for a phrase, up to the end of the line."""
     if joined["open"]:
         if span := _find_quoted_span(text, joined):
             yield span
@@ -232,7 +232,7 @@ def _read_name_prefix(text: str, start: int) -> str:
 
 
 def _find_quoted_span(text: str, joined: re.Match[str]) -> tuple[int, int] | None:
-    """Return the span of a quoted value with all literals joined to it; None if it is empty or has line breaks."""
+    """Return the span of a quoted value with all literals joined to it, or None if it is empty or has line breaks."""
     mark = joined["open"]
     if mark[0] in "„“«":
         match = _TYPOGRAPHIC.match(text, joined.end())
@@ -251,7 +251,7 @@ def _find_quoted_span(text: str, joined: re.Match[str]) -> tuple[int, int] | Non
 
 
 def _find_literal_end(text: str, start: int, quote: str, depth: int) -> int | None:
-    """Return where a literal ends whose opening quote has this depth."""
+    """Return where a literal ends, given the depth of its opening quote."""
     for match in re.finditer(rf"(\\*)({re.escape(quote)})|[\n\t]", text[start : start + 1200]):
         if match[2] is None:
             return None
@@ -261,7 +261,7 @@ def _find_literal_end(text: str, start: int, quote: str, depth: int) -> int | No
 
 
 def _find_bare_span(text: str, joined: re.Match[str]) -> tuple[int, int] | None:
-    """Return the span of a value without quotes; None if it is code."""
+    """Return the span of a value without quotes, or None if it is code."""
     match = _BARE_VALUE.match(text, joined.end())
     if not match:
         return None

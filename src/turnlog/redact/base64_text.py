@@ -1,4 +1,4 @@
-"""Finds secrets in base64: a token that decodes to text with a secret in it is replaced as a whole."""
+"""Finds secrets in base64: a token that decodes to text with a secret is replaced as a whole."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BASE64_BINARY = re.compile(r"[A-Za-z0-9+/\r\n]{120}")
 
 
 class Base64Rule:
-    """Finds encoded secrets; `look` searches the decoded text."""
+    """Finds secrets encoded in base64; `look` searches the decoded text."""
 
     hints = ()
     names = ()
@@ -42,7 +42,7 @@ class Base64Rule:
 
 
 def decode_base64_text(token: str) -> str | None:
-    """Decode a base64 token to text; None if it does not encode text."""
+    """Decode a base64 token to text; return None if it does not encode text."""
     plain = re.sub(r"\\+[rn]|[\s=]", "", token).replace("-", "+").replace("_", "/")
     try:
         text = b64decode(
@@ -54,7 +54,7 @@ def decode_base64_text(token: str) -> str | None:
 
 
 def is_base64_binary(text: str) -> bool:
-    """Return whether a whole string is base64 of something other than text, such as an image."""
+    """Return whether a whole string is base64 that encodes something other than text, such as an image."""
     if len(text) < 120 or not _BASE64_BINARY.match(text) or text.strip().find(" ") >= 0:
         return False
     if not re.fullmatch(r"[A-Za-z0-9+/\r\n]++={0,2}\s*+", text):

@@ -1,7 +1,7 @@
-r"""Finds secrets in table columns that the header names: CSV, TSV, Markdown, database output, `INSERT`, `COPY`.
+r"""Finds secrets in table columns named in a header: CSV, TSV, Markdown, database output, `INSERT` and `COPY`.
 
-A header is weaker evidence than a name beside its value, because tables about passwords are common. So at least one
-value in the column must look like a secret by itself; then its other values are replaced too.
+A header is weaker evidence than a name beside its value, because tables about passwords are common. At least one value
+in the column must therefore look like a secret without the header; then the other values are replaced too.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Span = tuple[int, int]
 
 
 class _Table(NamedTuple):
-    """The names of the columns that may contain secrets, by their number, and the number of columns."""
+    """The number of columns, and the names of those that may contain secrets, by column number."""
 
     names: dict[int, str]
     width: int
@@ -89,7 +89,7 @@ def _find_below_headers(view: TextView, words: list[str]) -> Iterator[SecretFind
 
 
 def _find_header_words(lower: str, words: list[str]) -> list[int]:
-    """Find the positions, in order, where a word ends what may be a cell."""
+    """Find the positions, in order, of words that may end a cell of a header."""
     found = []
     for word in words:
         at = lower.find(word)
@@ -102,7 +102,7 @@ def _find_header_words(lower: str, words: list[str]) -> list[int]:
 
 
 def _read_header(text: str, first: int, last: int, separator: str) -> _Table | None:
-    """Read the table that a line heads; a line below another with the same number of cells is a row, not a header."""
+    """Read the table below a header line; a line below another with the same number of cells is a row, not a header."""
     cells = [text[slice(*span)] for span in _split_cells(text, first, last, separator)]
     if not 2 <= len(cells) <= _MAX_COLUMNS or not all(map(_HEADER_CELL.fullmatch, cells)):
         return None
@@ -131,7 +131,7 @@ def _read_sql_table(match: re.Match[str]) -> _Table:
 
 
 def _iter_rows(text: str, at: int, separator: str, width: int, in_json: bool) -> Iterator[list[Span]]:
-    """Yield the cells of each line that has as many as the header; in JSON, the end of the string ends the lines."""
+    """Yield the cells of each line that has as many as the header; in JSON, the table ends with the string."""
     while at < len(text):
         end = _find_line_end(text, at)
         if in_json and (close := _STRING_END.search(text, at, end)):
@@ -150,7 +150,7 @@ def _find_copied_rows(text: str, at: int, width: int) -> Iterator[list[Span]]:
 
 
 def _split_cells(text: str, first: int, last: int, separator: str) -> list[Span]:
-    """Return the spans of the cells of a line, without the quotes around them."""
+    """Return the spans of the cells in a line, without the surrounding quotes."""
     if separator == "  ":
         return [_strip_wrapping(text, *match.span()) for match in _WIDE_CELL.finditer(text, first, last)]
     if separator in "|│":
@@ -165,7 +165,7 @@ def _split_cells(text: str, first: int, last: int, separator: str) -> list[Span]
 
 
 def _find_cell_end(text: str, start: int, last: int, separator: str) -> int:
-    """Return the position of the next separator outside of quotes."""
+    """Return the position of the next separator outside quotes."""
     if text.startswith('"', start) and (quote := text.find('"', start + 1, last)) >= 0:
         start = quote
     return text.find(separator, start, last)

@@ -1,7 +1,7 @@
-r"""Passwords on command lines whose option does not name them: `mysql -p…`, `sshpass -p …`, `curl -u name:…`.
+r"""Finds passwords on command lines whose option doesn't name them: `mysql -p…`, `sshpass -p …`, `curl -u name:…`.
 
-A line that ends in `\` continues on the next one. To add a tool, add a word to `PASSWORD_OPTIONS`, or a row to
-`password_places.PASSWORD_PLACES` if its password has a fixed place instead of an option.
+A line that ends in `\` continues on the next line. To add a tool, add a word to `PASSWORD_OPTIONS`, or a row to
+`password_places.PASSWORD_PLACES` if its password has a fixed position instead of an option.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _MAX_UNMARKED_SHELL_CHARS, _MAX_FENCED_SHELL_CHARS = 1_000, 8_000
 
 
 class OptionRow(NamedTuple):
-    """Tools that take a password with one option."""
+    """Tools that take a password with the same option."""
 
     option: str
     tools: str
@@ -132,14 +132,14 @@ def _iter_password_spans(view: TextView) -> Iterator[tuple[int, int]]:
 
 
 def _may_be_shell(text: str) -> bool:
-    """Return whether a text may contain command lines; a long text must have a prompt or a fence, or be a script."""
+    """Return whether text may contain command lines; long text must have a prompt or a fence, or be a script."""
     if len(text) <= _MAX_UNMARKED_SHELL_CHARS or text.startswith(("#!", "$ ")) or "\n$ " in text:
         return True
     return len(text) <= _MAX_FENCED_SHELL_CHARS and "```" in text
 
 
 def get_value_span(match: re.Match[str]) -> tuple[int, int]:
-    """Return the span of a match's value, in quotes or not."""
+    """Return the span of a match's value, with or without quotes."""
     return match.span("quoted" if "quoted" in match.re.groupindex and match["quoted"] else "value")
 
 
@@ -151,7 +151,7 @@ def _compile_option_pattern() -> re.Pattern[str]:
 
 @cache
 def _compile_option_rows(option: str) -> tuple[tuple[re.Pattern[str], re.Pattern[str], str], ...]:
-    """Return patterns for the tools and the values of an option, and the word that the command must contain."""
+    """Return patterns for an option's tools and values, and the word that the command must contain."""
     return tuple(
         (
             re.compile(rf"(?<![\w.-])(?:{'|'.join(map(re.escape, row.tools.split()))})(?:\.exe)?\s"),
@@ -171,7 +171,7 @@ def _compile_place_patterns() -> dict[str, tuple[AnchoredPattern, ...]]:
 
 
 def _iter_option_values(text: str, option: re.Match[str]) -> Iterator[tuple[int, int]]:
-    """Yield the value of an option if one of its tools comes before it in the same command."""
+    """Yield the value of an option if one of its tools appears before it in the same command."""
     at = option.start()
     before = _LINE_CONTINUATION.sub(" ", text[max(0, at - _MAX_COMMAND_DISTANCE_CHARS) : at + 1])
     command = before[max(map(before.rfind, "|;&(`\n")) + 1 :]

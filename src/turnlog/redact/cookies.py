@@ -1,4 +1,4 @@
-"""Login cookies: short ones in headers, and those in the cookie files of browsers and curl."""
+"""Finds login cookies: short ones in headers, and those in the cookie files of browsers and curl."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _find_login_cookies(matches: Iterator[re.Match[str]]) -> Iterator[SecretFind
 
 
 def is_login_cookie(name: str, value: str) -> bool:
-    """Return whether the value of a cookie keeps a user logged in."""
+    """Return whether a cookie's value keeps a user logged in."""
     plain = unquote(value) if "%" in value else value
     if (
         name.lower() in _COOKIE_ATTRIBUTES

@@ -1,7 +1,7 @@
-"""Walks through a JSON value and separates text from strings that are structure and must not change.
+"""Walks through a JSON value, and separates text from structural strings, which must not change.
 
 In an entry, ids, links, type names, times and signatures are not changed. The input and output of a tool (`input`,
-`toolUseResult`) contain no structure, whatever their keys are called.
+`toolUseResult`) contain no structural strings, whatever their keys are called.
 """
 
 from __future__ import annotations
@@ -39,29 +39,29 @@ JsonPath = tuple[Any, str | int] | None
 
 
 class StringVisitor(Protocol):
-    """What to do with each string."""
+    """Handles each string in a value."""
 
     def get_clean_texts(self) -> Container[object]:
-        """Return the texts that are known not to contain secrets."""
+        """Return the strings that are known not to contain secrets."""
 
     def redact_text(self, text: str, path: JsonPath) -> str:
         """Replace the secrets in a text."""
 
     def redact_whole(self, rule: str, text: str, path: JsonPath) -> str:
-        """Replace a whole text that its key reveals as a secret."""
+        """Replace a whole string whose key reveals that it is a secret."""
 
     def note_changed_thinking(self, path: JsonPath) -> None:
         """Record that the text of a signed thinking block changed."""
 
 
 class JsonWalk:
-    """One walk through a value; with `free`, nothing in it is structure."""
+    """A walk through one value; with `free`, none of its strings are structural."""
 
     def __init__(self, visitor: StringVisitor) -> None:
         self._visitor = visitor
 
     def walk_value(self, value: Any, path: JsonPath, free: bool, name: str = "", depth: int = 0) -> Any:
-        """Return the value with its text redacted; `name` is the key or the option that it belongs to."""
+        """Return the value with its text redacted; `name` is the key or option that it belongs to."""
         if isinstance(value, str):
             return self._visit_text(value, path, name)
         if isinstance(value, dict):

@@ -1,9 +1,9 @@
-r"""Private keys: blocks from `-----BEGIN … PRIVATE KEY-----` to their end, however their lines are joined.
+r"""Finds private keys: blocks from `-----BEGIN … PRIVATE KEY-----` to their end, however their lines are joined.
 
-Some tools use other names: OpenVPN has static keys, and SSH2 writes four dashes with a space.
+Some tools use other names: OpenVPN has static keys, and SSH2 uses four dashes and a space.
 
-The lines may be joined by line ends, by `\n` in JSON, by the line numbers of a listing, or by the quotes and plus
-signs of code. A block that is cut off ends with its last line.
+The lines may be joined by line endings, by `\n` in JSON, by the line numbers of a listing, or by quotes and plus signs
+in code. A truncated block ends with its last line.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def _find_key_files(text: str) -> Iterator[SecretFinding]:
 
 
 def normalise_key_body(body: str) -> str:
-    """Return the lines of a key without what joins them; empty if it is not a key."""
+    """Return the lines of a key without what joins them, or an empty string if it is not a key."""
     lines = split_key_lines(body)
     return "\n".join(lines) if sum(map(len, lines)) >= MIN_KNOWN_KEY_LINE_CHARS else ""
 

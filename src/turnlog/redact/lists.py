@@ -1,4 +1,4 @@
-r"""Finds secrets in a list below a heading: the seed words of a wallet, the recovery codes of an account."""
+r"""Finds secrets in a list below a heading: the seed words of a wallet or the recovery codes of an account."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class ListRule:
 
 
 def _find_seed_phrase(text: str, at: int) -> Iterator[SecretFinding]:
-    """Yield a wallet's seed words that start soon after a heading."""
+    """Yield the seed words of a wallet that start shortly after a heading."""
     for begin in _BEGINS.finditer(text, at, at + _MAX_GAP_CHARS):
         lead = _LEAD.match(text, begin.end())
         found = _SEED.match(text, lead.end()) if lead else None

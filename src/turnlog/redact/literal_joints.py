@@ -1,4 +1,4 @@
-r"""String literals that code joins into one: `"abc" + "def"`."""
+r"""Finds string literals that code joins into one: `"abc" + "def"`."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def find_literal_joints(raw: str, runs: list[tuple[int, int]]) -> list[tuple[int
 
 
 def _has_join_before(raw: str, at: int) -> bool:
-    """Return whether an operator or a line end comes before the quote at which a run starts."""
+    """Return whether there is an operator or a line ending before the quote at which a run starts."""
     before = raw[max(0, at - _MAX_JOINT_DISTANCE_CHARS) : at].rstrip("\"'`\\").rstrip(" \t")
     return before[-1:] in ("+", ".", "&", "\n")
 
 
 def _is_literal_joint(raw: str, match: re.Match[str]) -> bool:
-    """Return whether both quotes have the same kind and depth, with a possible part of a secret on both sides."""
+    """Return whether both quotes have the same kind and depth, and possible parts of a secret are on both sides."""
     start, end = match.span()
     return (
         match["close"] == match["open"]

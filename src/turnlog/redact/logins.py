@@ -1,4 +1,4 @@
-"""Passwords next to their user name: in calls, in configuration files, in command output, in sentences."""
+"""Finds passwords next to user names: in calls, configuration files, command output and sentences."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _CREDENTIALS_SENTENCE = AnchoredPattern(
 
 
 class LoginRule:
-    """Finds the passwords of logins."""
+    """Finds the passwords in logins."""
 
     hints = (
         *(f"{name}(" for name in (*_PLAIN_LOGIN_CALLS, *_MIXED_LOGIN_CALLS)),
@@ -100,7 +100,7 @@ class LoginRule:
 
 
 def _iter_password_arguments(text: str, at: int, plain: bool) -> Iterator[tuple[int, int]]:
-    """Yield the arguments of a call, or the items of a tuple, that are passwords; the first never is."""
+    """Yield the arguments of a call, or the items of a tuple, that are passwords; the first one never is."""
     strings = 0
     spans: list[tuple[int, int]] = []
     for _ in range(_MAX_ARGUMENTS):

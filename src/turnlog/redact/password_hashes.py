@@ -1,4 +1,4 @@
-"""Password hashes, which are secrets too: an attacker can test lists of passwords against them."""
+"""Finds password hashes, which are secrets too: an attacker can test lists of passwords against them."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class HashRule:
     names = (PASSWORD_HASH_RULE,)
 
     def find(self, view: TextView) -> Iterator[SecretFinding]:
-        """Find the password hashes in a text; each of them contains a run of letters and digits."""
+        """Find the password hashes in a text; each contains a run of letters and digits."""
         if view.random_runs:
             for start, end in self._iter_hash_spans(view):
                 yield SecretFinding(start, end, PASSWORD_HASH_RULE, FindingRank.TOKEN, view.text[start:end])
@@ -97,7 +97,7 @@ class HashRule:
 
 
 def _find_bare_hash(text: str, start: int, end: int) -> tuple[int, int] | None:
-    """Return the span of a hex hash that its surroundings reveal: PostgreSQL, MySQL and Windows."""
+    """Return the span of a hex hash that is revealed by its surroundings: PostgreSQL, MySQL and Windows."""
     size = end - start
     if size == 35 and text.startswith("md5", start) and _HEX_DIGITS.fullmatch(text, start + 3, end):
         return start, end

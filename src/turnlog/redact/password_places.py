@@ -1,4 +1,4 @@
-"""Tools that take a password at a fixed place on the command line, without an option."""
+"""Tools that take a password at a fixed position on the command line, without an option."""
 
 from __future__ import annotations
 

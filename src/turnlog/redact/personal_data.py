@@ -1,4 +1,4 @@
-"""Optional rules: e-mail addresses, and people's names in the paths of their home folders."""
+"""Optional rules for e-mail addresses and for people's names in the paths of their home folders."""
 
 from __future__ import annotations
 
@@ -62,6 +62,6 @@ class HomeFolderRule:
 
 
 def _count_escape_chars(text: str, start: int, local: str) -> int:
-    r"""Count the characters of the local part that belong to an escape before it: `\nme@example.org`."""
+    r"""Count the characters at the start of the local part that belong to an escape before it: `\nme@example.org`."""
     escape = _ESCAPE_LETTERS.match(local) if start > 0 and text[start - 1] == "\\" else None
     return escape.end() if escape else 0

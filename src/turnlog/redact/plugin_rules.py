@@ -1,7 +1,7 @@
-"""Redaction rules from other packages: checked when they are loaded and every time they return results.
+"""Redaction rules from other packages, which are checked when they are loaded and every time they return results.
 
-A rule that can't be loaded, raises, or returns invalid spans stops the redaction: without it, secrets that it
-should have found would leave the machine.
+A rule that can't be loaded, raises an exception, or returns invalid spans stops the redaction; otherwise, secrets that
+it should have found would leave the machine.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from turnlog.redact.text_view import TextView
 class RedactionRule(Protocol):
     """Finds one kind of secret. Placeholders contain the name of its entry point: `[secret:NAME:1]`.
 
-    A rule may also have `hints`: a tuple of texts in lower-case ASCII. Every text with a secret must then contain one
-    of them, in upper or lower case, and turnlog does not call the rule for short texts without a hint, which is faster.
+    A rule may also have `hints`: a tuple of strings in lower-case ASCII. All text with a secret must then contain one
+    of the hints, in upper or lower case; to save time, turnlog does not call the rule for short text without a hint.
     """
 
     def find_secrets(self, text: str) -> Iterable[tuple[int, int]]:
-        """Return the start and the end of each secret in a text; the same text must always give the same result."""
+        """Return the start and end of each secret in a text; the same text must always give the same result."""
 
 
 class PluginRule:
-    """Makes another package's rule usable like a built-in one."""
+    """Adapts another package's rule so that it can be used like a built-in one."""
 
     def __init__(self, plugin: InstalledPlugin, rule: RedactionRule) -> None:
         self.plugin = plugin
@@ -66,7 +66,7 @@ def read_spans(results: Iterable[Any], text: str) -> list[tuple[int, int]]:
 
 
 def read_hints(rule: RedactionRule) -> tuple[str, ...] | None:
-    """Return the hints of a rule, if it has any; raise `TypeError` if they are invalid."""
+    """Return the hints of a rule, if any; raise `TypeError` if they are invalid."""
     hints = getattr(rule, "hints", None)
     if hints is None:
         return None
@@ -78,9 +78,10 @@ def read_hints(rule: RedactionRule) -> tuple[str, ...] | None:
 
 
 def load_plugin_rules(reserved: Collection[str]) -> list[PluginRule]:
-    """Load the rules from all installed packages; raise `BrokenPlugin` if one can't be used.
+    """Load the rules from all installed packages; raise `BrokenPlugin` if any of them can't be used.
 
-    Each needs a name that neither a built-in rule (`reserved`) nor another plugin has, so that a placeholder is clear.
+    Each rule needs a name that is not used by a built-in rule (`reserved`) or another plugin, so that placeholders are
+    unambiguous.
     """
     plugins = find_plugins(RULE_GROUP)
     return [load_plugin_rule(plugin, reserved) for plugin in plugins]

@@ -1,6 +1,6 @@
-"""Finds long random values that the text before them reveals: names of keys, URL parameters, cookies.
+"""Finds long random values that are revealed by the text before them: names of keys, URL parameters, or cookies.
 
-Such a value contains a run of letters and digits, and a text has few of these: checking each run is faster than
+Such a value contains a run of letters and digits, and most text has few of these, so checking each run is faster than
 searching the whole text for each name.
 """
 
@@ -75,7 +75,7 @@ class RandomRunRule:
 
 
 def _choose_rule(view: TextView, match: re.Match[str], secret: str) -> str | None:
-    """Return the rule by which a value is a secret; None if it is not."""
+    """Return the rule that makes a value a secret, or None."""
     name, plain = match["name"], unquote(secret) if "%" in secret else secret
     if match["lead"] and _SIGNATURE_NAME.fullmatch(name):
         return (

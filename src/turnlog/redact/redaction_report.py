@@ -1,4 +1,4 @@
-"""Reports how many secrets were found, by which rule and where; never what they are."""
+"""Reports how many secrets were found, by which rule and where, but never their values."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class SecretPlace(NamedTuple):
-    """A place where secrets of one rule were."""
+    """A place where secrets were found by one rule."""
 
     rule: str
     times: int
@@ -23,7 +23,7 @@ class SecretPlace(NamedTuple):
 
 
 class RuleCount(NamedTuple):
-    """The counts of one rule."""
+    """The counts for one rule."""
 
     found: int
     """How many times a secret was replaced."""
@@ -33,8 +33,6 @@ class RuleCount(NamedTuple):
 
 @dataclass(frozen=True)
 class RedactionReport:
-    """The result of a redaction."""
-
     rules: dict[str, RuleCount]
     """By rule name, most frequent first."""
     places: tuple[SecretPlace, ...]

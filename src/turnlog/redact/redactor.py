@@ -1,12 +1,13 @@
-"""Redacts one session with all its files: the same secret gets the same placeholder everywhere.
+"""Redacts a session and all its files, with the same placeholder for the same secret everywhere.
 
     redactor = Redactor(SecretRules(emails=True))
-    first = redactor.make_rehearsal()            first pass: learn every secret of the session
+    first = redactor.make_rehearsal()            first pass: learn every secret in the session
     for body in bodies: first.redact_entry_body(body)
     for body in bodies: write(redactor.redact_entry_body(body, line))
     redactor.build_report()
 
-With only one pass, a secret is left in text that comes before a rule first finds it. Nothing is changed in place.
+With only one pass, a secret would remain in text that comes before the place where a rule first finds it. Nothing is
+changed in place.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class SecretLedger:
         self.size = 0
 
     def assign_mark(self, finding: SecretFinding) -> str:
-        """Return the placeholder of a secret; it is always the same, whichever rule found it."""
+        """Return the placeholder for a secret, which is always the same, whichever rule found the secret."""
         if (mark := self._marks.get(finding.secret)) is None:
             self._numbers[finding.rule] += 1
             mark = f"[secret:{finding.rule}:{self._numbers[finding.rule]}]"
@@ -54,7 +55,7 @@ class SecretLedger:
         return mark
 
     def reserve_marks(self, text: str) -> None:
-        """Skip the numbers that placeholders of an earlier redaction use."""
+        """Skip the numbers that are used in placeholders from an earlier redaction."""
         if "[secret:" in text:
             for mark in SECRET_MARK.findall(text):
                 _, rule, number = mark[1:-1].split(":")
@@ -116,15 +117,15 @@ class Redactor:
         self._clean_at = 0
 
     def make_rehearsal(self) -> Redactor:
-        """Return a redactor that shares the known secrets but counts on its own, for a first pass or a dry run."""
+        """Return a redactor that shares the known secrets but has its own counts, for a first pass or a dry run."""
         return Redactor(self._rules, ledger=self._ledger)
 
     def learn_secrets(self, value: JsonValue) -> None:
-        """Remember the secrets in a text or value, as if it had been redacted."""
+        """Record the secrets in text or a value, as if it had been redacted."""
         self.make_rehearsal().redact_value(value)
 
     def build_report(self) -> RedactionReport:
-        """Report what was replaced so far."""
+        """Report what has been replaced so far."""
         return self._tally.build_report()
 
     def redact_text(self, text: str) -> str:
@@ -187,7 +188,7 @@ class Redactor:
         return redacted, marks
 
     def get_clean_texts(self) -> Container[object]:
-        """Return short texts that are known not to contain secrets."""
+        """Return short strings that are known not to contain secrets."""
         return self._get_own_clean_texts() if self._ledger.size else self._rules.clean
 
     def _remember_clean_text(self, text: str) -> None:
@@ -196,7 +197,7 @@ class Redactor:
             clean.add(text)
 
     def _get_own_clean_texts(self) -> set[str | bytes]:
-        """Return this redactor's clean texts, emptied whenever the ledger has learned another secret."""
+        """Return this redactor's clean strings; the set is emptied whenever the ledger learns a new secret."""
         if self._clean_at != self._ledger.size:
             self._clean.clear()
             self._clean_at = self._ledger.size
@@ -254,7 +255,7 @@ class _RedactingVisitor:
 
 
 def _settle_overlaps(found: Iterable[SecretFinding], text: str) -> list[SecretFinding]:
-    """Resolve overlapping findings: merge those of lower rank into the best one; keep placeholders."""
+    """Resolve overlapping findings: merge those of lower priority into the best one; keep placeholders."""
     ordered = [*found]
     if not ordered:
         return []

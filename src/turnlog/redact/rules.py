@@ -1,4 +1,4 @@
-"""The rules for a redaction: built-in, optional, and from plugins."""
+"""The rules used for a redaction: built-in, optional, and from plugins."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _MAX_WRAPPED_LINES = 60
 
 
 def join_wrapped_lines(text: str, findings: list[SecretFinding]) -> list[SecretFinding]:
-    """Extend each finding over the following lines that continue the same secret."""
+    """Extend each finding to the following lines that continue the same secret."""
     starts = {finding.start for finding in findings}
     return [
         _extend_over_lines(text, finding, starts) if text.startswith(("\n", "\r\n"), finding.end) else finding
@@ -55,7 +55,7 @@ def _extend_over_lines(text: str, finding: SecretFinding, starts: set[int]) -> S
 
 
 def _is_continuation(secret: str, line: str) -> bool:
-    """Return whether a line looks like more of the secret: not a word, a path, or a hash after something else."""
+    """Return whether a line looks like more of the secret, not like a word, a path, or a hash after something else."""
     is_hex = re.fullmatch(r"[0-9a-f]+", line) is not None
     if is_hex:
         return re.fullmatch(r"[A-Za-z]{0,8}[-_]?[0-9a-f]+", secret) is not None
@@ -104,8 +104,8 @@ def _list_names(rules: Iterable[SecretRule]) -> tuple[str, ...]:
 class SecretRules:
     """A choice of rules.
 
-    The rules from installed packages are always included, so that no export or upload can miss one; a broken
-    rule raises `BrokenPlugin`.
+    Rules from installed packages are always included, so that no export or upload omits one; a broken rule raises
+    `BrokenPlugin`.
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class SecretRules:
         self._hint = _compile_hints(rules)
 
     def is_plain(self, text: str) -> bool:
-        """Return whether a short text contains no rule's hint; this is true of most texts in a session."""
+        """Return whether short text contains none of the rules' hints, which is true of most text in a session."""
         return (
             self._hint is not None
             and len(text) <= _MAX_SHORT_TEXT_CHARS
@@ -150,14 +150,14 @@ class SecretRules:
         )
 
     def is_clean(self, text: str) -> bool:
-        """Return whether a text is known to contain nothing that the rules find; many texts recur.
+        """Return whether the rules are known to find nothing in a text; much of the text recurs.
 
         A result appears twice in its entry, and most sessions are read twice.
         """
         return _make_clean_key(text) in self.clean
 
     def find_and_remember(self, view: TextView) -> list[SecretFinding]:
-        """Find everything that the rules recognise in a text, and remember the text if they find nothing."""
+        """Find everything that the rules recognise in a text, and cache the text if they find nothing."""
         findings = self.find(view)
         if not findings and len(self.clean) < _MAX_CLEAN_TEXTS and "[secret:" not in view.raw:
             self.clean.add(_make_clean_key(view.raw))
@@ -173,7 +173,7 @@ class SecretRules:
         return join_wrapped_lines(view.text, findings) if findings else []
 
     def _choose_rules(self, view: TextView, depth: int) -> list[SecretRule]:
-        """Return the rules that may find something; a short text takes one search instead of about thirty."""
+        """Return the rules that may find something; for short text, one search replaces about thirty."""
         if self._hint is None or len(view.text) > _MAX_SHORT_TEXT_CHARS or self._hint.search(view.lower):
             return self._rules[depth]
         return self._of_runs[depth] if view.random_runs else []
@@ -191,7 +191,7 @@ def _make_clean_key(text: str) -> str | bytes:
 
 
 def _compile_hints(rules: Iterable[SecretRule]) -> re.Pattern[str] | None:
-    """Return a pattern that finds any hint of the rules; None if one rule has no hints."""
+    """Return a pattern that matches any hint of the rules, or None if any rule has no hints."""
     hints: set[str] = set()
     for rule in rules:
         if rule.hints is None:

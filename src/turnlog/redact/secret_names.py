@@ -1,4 +1,4 @@
-"""Names that reveal a secret: the words, what their values look like, and which names contain none.
+"""Names that reveal a secret: the words, what their values look like, and which names are not secrets.
 
 To add a word, add one line to `SECRET_WORDS`.
 """
@@ -73,7 +73,7 @@ def _check_passphrase(value: str, quoted: bool, sure: bool) -> bool:
 
 
 def _check_short_password(value: str, quoted: bool, sure: bool) -> bool:
-    """Apply a stricter check, because words such as `pass` have other meanings."""
+    """Apply a stricter check, because words such as `pass` also have other meanings."""
     if not (has_digits_or_symbols(value) or sure) or value.isdigit():
         return False
     return _check_passphrase(value, quoted, sure) and (len(value) >= 6 or sure)
@@ -98,7 +98,7 @@ def _check_login(value: str, _quoted: bool, _sure: bool) -> bool:
 
 
 def _check_mnemonic(value: str, _quoted: bool, _sure: bool) -> bool:
-    """Accept twelve words or more, as wallets show them."""
+    """Accept twelve or more words, as wallets show them."""
     words = value.split(" ")
     return (
         len(words) >= 12
@@ -129,17 +129,17 @@ class SecretWord(NamedTuple):
 
     @property
     def is_phrase(self) -> bool:
-        """Whether its value may be several words without quotes."""
+        """Whether the word's value may be several words without quotes."""
         return self.check in (_check_passphrase, _check_mnemonic)
 
     @property
     def is_ambiguous(self) -> bool:
-        """Whether it has other meanings in a sentence."""
+        """Whether the word has other meanings in a sentence."""
         return self.check is _check_short_password and self.anchor == "pass"
 
     @property
     def form(self) -> str:
-        """An expression for the whole word, in lower case."""
+        """A regular expression for the whole word, in lower case."""
         before = "(?<![a-z])" if self.apart else _build_owners_pattern(self.owners) if self.owners else ""
         return before + self.anchor + self.rest
 
@@ -200,17 +200,17 @@ _WORD_END = re.compile(r"s?(?:[^a-z]|$)")
 
 
 def can_be_secret_key(lower: str, key: int) -> bool:
-    """Return whether a word that makes it a secret may come before `key`."""
+    """Return whether the word before `key` may make it the name of a secret."""
     return lower[max(0, key - 4) : key] in _KEY_OWNER_ENDS or lower.endswith(_SHORT_KEY_OWNERS, 0, key)
 
 
 def can_be_recovery_code(lower: str, code: int) -> bool:
-    """Return whether a word that makes it a secret may come before `code`."""
+    """Return whether the word before `code` may make it the name of a secret."""
     return lower.endswith(_CODE_ENDS, 0, code)
 
 
 def find_name_start(lower: str, start: int, word: SecretWord) -> int | None:
-    """Return where the name that ends in a secret word starts; None if the word alone means nothing."""
+    """Return where the name that ends in a secret word starts, or None if the word alone is not enough."""
     if word.owners:
         found = _compile_owners_before(word.owners).search(lower[max(0, start - 28) : start])
         return start - len(found[0]) if found else None
@@ -222,7 +222,7 @@ def find_name_start(lower: str, start: int, word: SecretWord) -> int | None:
 
 
 def choose_value_check(word: SecretWord, name: str) -> SecretValueCheck:
-    """Return the check for the value of a name; `dbPass` is clearer than `pass`."""
+    """Return the check for a name's value; `dbPass` is less ambiguous than `pass`."""
     return _check_password if word.check is _check_short_password and _OWNED_PASS_NAME.search(name) else word.check
 
 
@@ -233,7 +233,7 @@ def _compile_owners_before(owners: tuple[str, ...]) -> re.Pattern[str]:
 
 @lru_cache(maxsize=1 << 10)
 def find_secret_words(name: str) -> tuple[tuple[SecretWord, int, int], ...]:
-    """Find the words in a key that may make its value a secret; cached, as a session has few distinct keys."""
+    """Find the words in a key that may make its value a secret; cached, because a session has few distinct keys."""
     found = []
     for match in SECRET_NAME.finditer(name.lower()):
         word = SECRET_WORDS[int((match.lastgroup or "w0")[1:])]

@@ -1,4 +1,4 @@
-"""The interface of a rule, and its result: a span of a text that contains a secret."""
+"""The interface of a rule, and its result: a span of text that contains a secret."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SECRET_MARK = re.compile(r"\[secret:[a-z0-9-]{1,40}:[0-9]{1,7}\]")
 
 
 class FindingRank(IntEnum):
-    """The priority of a finding: if two are in one place, the lower rank names it."""
+    """The priority of a finding: if two findings overlap, the one with the lower rank determines the name."""
 
     KEY_BLOCK = 0
     KNOWN = 1
@@ -43,11 +43,11 @@ class SecretRule(Protocol):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The possible names in its findings."""
+        """All names that its findings may have."""
 
     @property
     def hints(self) -> tuple[str, ...] | None:
-        """Lower-case strings, one of which occurs in every text without long runs that contains a secret.
+        """Lower-case strings, at least one of which occurs in all text with a secret but without long runs.
 
         None if there are no such strings; empty if the rule examines only long runs.
         """

@@ -1,7 +1,7 @@
-r"""A text as the rules see it: without what splits a secret in two, and with a map back to the original.
+r"""Text as the rules search it: without anything that splits a secret in two, and with a map back to the original.
 
-In terminal output a secret may be split by escape sequences: real ones, or written as JSON (`\u001b[31m`).
-In code it may be split by the quotes of two string literals that are joined.
+In terminal output, a secret may be split by escape sequences: real ones, or ones written as JSON (`\u001b[31m`). In
+code, it may be split by the quotes of two string literals that are joined.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ EARLY_CHARS = 1_000
 
 
 class TextView:
-    """A text, and properties of it that several rules need."""
+    """Text with properties that several rules need."""
 
     def __init__(self, raw: str) -> None:
         self.raw = raw
@@ -55,21 +55,21 @@ class TextView:
 
     @property
     def lower(self) -> str:
-        """The text in lower case, each character in its original place."""
+        """The text in lower case, with each character in its original place."""
         if self._lower is None:
             self._lower = _to_lower_case(self.text)
         return self._lower
 
     @property
     def runs(self) -> list[tuple[int, int]]:
-        """The spans of long runs of letters, digits and base64 signs."""
+        """The spans of long runs of letters, digits and base64 symbols."""
         if self._runs is None:
             self._runs = _find_runs(self.text)
         return self._runs
 
     @property
     def random_runs(self) -> list[tuple[int, int]]:
-        """The runs that may be random; most others are names in code and paths."""
+        """The runs that may be random; most others are names in code or paths."""
         if self._random_runs is None:
             self._random_runs = select_random_runs(self.text, self.runs)
         return self._random_runs
@@ -88,7 +88,7 @@ class TextView:
         return self._early
 
     def find_origin(self, start: int, end: int) -> tuple[int, int]:
-        """Return the span of the original that became `start` to `end`, with everything that splits it."""
+        """Return the span of the original text for the span from `start` to `end`, with everything that splits it."""
         return (self._find_origin_index(start), self._find_origin_index(end - 1) + 1) if self._starts else (start, end)
 
     def _find_origin_index(self, index: int) -> int:
@@ -134,7 +134,7 @@ def _merge_spans(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _to_lower_case(text: str) -> str:
-    """Convert ASCII letters, and characters whose lower case is ASCII, to lower case; the length stays the same."""
+    """Convert ASCII letters, and characters whose lower case is ASCII, to lower case without changing the length."""
     if text.isascii():
         return text.lower()
     if _KELVIN_SIGN in text and len(lower := text.lower()) == len(text):
@@ -144,7 +144,7 @@ def _to_lower_case(text: str) -> str:
 
 
 def select_random_runs(text: str, runs: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the runs with a digit, or with upper and lower case in no order."""
+    """Return the runs that contain a digit, or that mix upper and lower case without a pattern."""
     return [
         (start, end)
         for start, end in runs
@@ -158,7 +158,7 @@ def has_random_run(text: str) -> bool:
 
 
 def _find_runs(text: str) -> list[tuple[int, int]]:
-    """Find the runs in a text, like `[A-Za-z0-9+/_-]{20,}+` but several times as fast."""
+    """Find the runs in a text, like `[A-Za-z0-9+/_-]{20,}+` but several times faster."""
     shape = text.encode("ascii", "replace").translate(_RUN_SHAPE_TABLE)
     found, start = [], shape.find(_MIN_RUN_SHAPE)
     while start >= 0:

@@ -1,4 +1,4 @@
-"""The formats of tokens by service: prefixes and lengths that services and secret scanners document.
+"""The formats of tokens by service: prefixes and lengths documented by services and secret scanners.
 
 To add a service, add one line here. `tokens` searches for all of them at once.
 """

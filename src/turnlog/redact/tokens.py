@@ -1,4 +1,4 @@
-"""Finds tokens whose form reveals their service; the forms are in `token_forms`."""
+"""Finds tokens whose format reveals their service; the formats are in `token_forms`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ FIRST_TOKEN_CHARACTERS, SECOND_TOKEN_CHARACTERS = "0-9a-lnoprstv-zACEFGHILMNOPS"
 
 
 class TokenRule:
-    """Finds tokens for all services: every token contains a run, so it examines each run."""
+    """Finds tokens for all services by examining each run, because every token contains one."""
 
     hints = ()
 
@@ -66,7 +66,7 @@ class TokenRule:
 
 
 def _select_suspect_runs(text: str, runs: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the runs with the start of a token in or before them, and those that the quick check can't judge."""
+    """Return the runs with the start of a token in or before them, and those that the quick check can't decide."""
     if not runs:
         return []
     joined = _join_run_texts(text, runs)
@@ -92,7 +92,7 @@ def _select_suspect_runs(text: str, runs: list[tuple[int, int]]) -> list[tuple[i
 
 
 def _join_run_texts(text: str, runs: list[tuple[int, int]]) -> str:
-    """Join the runs, each with the text before it, to search all of them at once: most texts have no token."""
+    """Join the runs, each with the text before it, to search them all at once, because most text has no token."""
     parts, first, last = [""], 0, 0
     for start, end in runs:
         if start - _MAX_CHARS_BEFORE_RUN - _MAX_ESCAPE_CHARS > last:
@@ -115,7 +115,7 @@ def _compile_token_start(escapes: bool) -> re.Pattern[str]:
 
 @cache
 def _compile_quick_start() -> re.Pattern[str]:
-    """Compile a pattern for the character before a token and its start, except for the form with `~`."""
+    """Compile a pattern for the start of a token and the character before it, except for the format with `~`."""
     forms = [form for form in TOKEN_FORMS if not form.start.endswith("~")]
     return re.compile(
         rf"[^A-Za-z0-9](?=[{FIRST_TOKEN_CHARACTERS}][{SECOND_TOKEN_CHARACTERS}])" + _build_start_tree(forms)
@@ -123,7 +123,7 @@ def _compile_quick_start() -> re.Pattern[str]:
 
 
 def _build_start_tree(forms: Iterable[TokenForm]) -> str:
-    """Group the starts by their first letters, which is three times as fast as a list."""
+    """Group the starts by their first letters; the resulting pattern is three times as fast as a list."""
     tree: dict[str, list[str]] = {}
     for form in forms:
         letter = form.start[0] if form.start[0].isalnum() else ""
@@ -133,7 +133,7 @@ def _build_start_tree(forms: Iterable[TokenForm]) -> str:
 
 @cache
 def _compile_whole_forms(first: str) -> list[tuple[TokenForm, re.Pattern[str]]]:
-    """Return the patterns of the forms that may start with a character."""
+    """Return the patterns of the formats that may start with a given character."""
     forms = [form for form in TOKEN_FORMS if form.start[0] == first or not form.start[0].isalnum()]
     return [(form, re.compile(f"(?P<start>{form.start})(?P<rest>{form.rest}){form.end}")) for form in forms]
 
@@ -171,7 +171,7 @@ def _decode_base64(part: str) -> bytes:
 
 
 def _find_aws_secret(text: str, key_id: SecretFinding) -> Iterator[SecretFinding]:
-    """Find the secret half of an AWS key, which has no recognisable form, near the half that has one."""
+    """Find the secret half of an AWS key, which has no recognisable format, near the half that has one."""
     start, end = max(0, key_id.start - _MAX_KEY_DISTANCE_CHARS), min(len(text), key_id.end + _MAX_KEY_DISTANCE_CHARS)
     for match in _AWS_SECRET_KEY.finditer(text, start, end):
         value = match[0]

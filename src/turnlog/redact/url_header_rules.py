@@ -91,7 +91,7 @@ class HeaderRule:
 
 
 def _find_signatures(view: TextView, start: int) -> Iterator[SecretFinding]:
-    """Find signatures in a header without a credential."""
+    """Find signatures in a header that has no credential."""
     line = view.text.find("\n", start, start + _MAX_SIGNATURE_DISTANCE_CHARS)
     for match in _SIGNATURE_FIELD.finditer(
         view.lower, start, line if line >= 0 else start + _MAX_SIGNATURE_DISTANCE_CHARS

@@ -1,6 +1,6 @@
-"""The user's own patterns: a name and a regular expression, refused if they are wrong or could run forever.
+"""The user's own patterns: a name and a regular expression, which is refused if it is invalid or could run forever.
 
-Python's `re` can't be interrupted, so an expression with nested repetitions is refused, and the others only search
+Python's `re` can't be interrupted, so an expression with nested repetitions is refused, and all others search only
 pieces of a line.
 """
 
@@ -23,7 +23,7 @@ _MAX_EXPRESSION_CHARS = 500
 
 
 class UserPattern:
-    """Finds one of the user's patterns; the secret is the group `secret`, or the whole match if there is none."""
+    """Finds one of the user's patterns; the secret is the group `secret`, or the whole match without that group."""
 
     hints = None
 
@@ -71,7 +71,7 @@ def _compile_checked(name: str, expression: str) -> re.Pattern[str]:
 
 
 def _explain_costly_part(tree: Any, repeated: bool = False) -> str | None:
-    """Return why an expression may take exponential or high polynomial time; None if it is safe."""
+    """Return why an expression may take exponential or high polynomial time, or None if it is safe."""
     loops = 0
     for op, argument in tree:
         if op in (ops.GROUPREF, ops.GROUPREF_EXISTS):
@@ -90,7 +90,7 @@ def _explain_costly_part(tree: Any, repeated: bool = False) -> str | None:
 
 
 def _list_inner_parts(op: Any, argument: Any) -> tuple[list[Any], bool]:
-    """Return the parts of one piece of an expression, and whether a repetition around it may try them again."""
+    """Return the parts of a piece of an expression, and whether an enclosing repetition may try them again."""
     if op in (ops.MAX_REPEAT, ops.MIN_REPEAT):
         return [argument[2]], True
     if op is ops.POSSESSIVE_REPEAT:

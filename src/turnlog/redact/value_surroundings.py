@@ -1,4 +1,4 @@
-"""Checks the surroundings of a value: among hashes its name means nothing; among settings a word is a value."""
+"""Checks the surroundings of a value: among hashes, its name means nothing; among settings, a word is a value."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def is_in_hash_table(text: str, start: int, end: int) -> bool:
 
 
 def is_setting_value(text: str, start: int, end: int) -> bool:
-    """Return whether a value ends its line among settings: `name: value` in YAML, `name=value` in properties.
+    """Return whether a value ends its line among settings: `name: value` in YAML, or `name=value` in properties.
 
-    There a word is a value; in code, whose lines end in commas and brackets, it is a name.
+    There, a word is a value; in code, whose lines end in commas and brackets, it is a name.
     """
     first, last = _find_line_span(text, start)
     pair = _SETTING_LINE.fullmatch(text, first, last)

@@ -1,9 +1,9 @@
-"""Session -> spans -> outbox -> tracing backends: each span once, when it is final, with ids from the transcript.
+"""Session -> spans -> outbox -> tracing backends: sends each span once, when it is final, with ids from the transcript.
 
-    spans/                 session -> spans: which exist, what they contain, when they are final
+    spans/                 session -> spans: which exist, what they contain, and when they are final
     wire/                  spans -> OTLP -> HTTP
     targets/               where to send them, from the environment or by name
-    outbox/                what waits on disk, and its delivery
+    outbox/                what is waiting on disk, and its delivery
     harvest, session_tail  from a file to the outbox
     hook … recovery        in the background: the hook that Claude Code runs, and the worker that it starts
 

@@ -1,4 +1,4 @@
-"""Puts the final spans of a session that are not there yet into the outbox."""
+"""Puts a session's final spans into the outbox, except those that are already there."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SpanClaims = dict[bytes, bytes]
 
 
 class HarvestResult(NamedTuple):
-    """How many spans in a session were new, waiting or known."""
+    """The numbers of spans in a session that are new, waiting or known."""
 
     put: int = 0
     """Spans that were put into the outbox."""
@@ -101,8 +101,8 @@ def _iter_final_ids(traces: Sequence[Trace]) -> Iterator[bytes]:
 def select_unsent_nodes(trace: Trace, claims: SpanClaims) -> tuple[list[SpanNode], int]:
     """Return the final nodes of a trace that a target doesn't have yet, and how many it has.
 
-    A copy of a session with its own uuids shares messages and calls with the original: these are not sent again, and a
-    turn with nothing else in it is not sent at all.
+    A copy of a session with its own uuids shares messages and calls with the original; these are not sent again, and a
+    turn that contains nothing else is not sent at all.
     """
     final = [node for node in trace.nodes if node.final]
     fresh = [node for node in final if node.id not in claims]
@@ -115,7 +115,7 @@ def select_unsent_nodes(trace: Trace, claims: SpanClaims) -> tuple[list[SpanNode
 def build_target_spans(
     tail: SessionTail, trace: Trace, nodes: Sequence[SpanNode], target: TraceTarget
 ) -> Iterator[Span]:
-    """Yield nodes as spans, with everything that a target receives."""
+    """Convert nodes to spans, and yield them with everything that a target receives."""
     contents = SpanContents(tail.session, target.policy)
     for node in nodes:
         yield build_span(node, trace, contents, nest=target.nest, user=target.user)

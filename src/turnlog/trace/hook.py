@@ -2,11 +2,11 @@
 
     PYTHON -I -S hook.py FOLDER [--config FILE] [--since SECONDS] [--target NAME]…
 
-Claude Code waits for this program, so it is a separate script that imports nothing from turnlog and hardly anything
-from Python, waits for nothing, prints nothing, and never fails. FOLDER is `trace` in turnlog's data folder.
+Claude Code waits for this program, so it is a separate script that imports nothing from turnlog and very little from
+Python, waits for nothing, prints nothing, and never fails. FOLDER is `trace` in turnlog's data folder.
 
     FOLDER/wakes/<ns>-<pid>.wake       first line: (version, surroundings, since, [targets]); then the hook's input
-    FOLDER/wakes/starting-<mark>       a worker was started, and has not read the wakes yet
+    FOLDER/wakes/starting-<mark>       a worker was started but has not read the wakes yet
 """
 
 import os
@@ -40,7 +40,7 @@ def run_hook(arguments: list[str]) -> None:
 
 
 def hash_surroundings(environ: dict[str, str]) -> str:
-    """Hash the variables that determine where spans are sent: a worker with different ones must not send them."""
+    """Hash the variables that determine where spans are sent; a worker with different ones must not send them."""
     chosen = sorted(f"{name}={value}" for name, value in environ.items() if name.startswith(_TARGET_VARIABLES))
     digest = 0xCBF29CE484222325  # FNV-1a: a hash that needs no module
     for byte in "\0".join(chosen).encode("utf-8", "surrogateescape"):
@@ -84,7 +84,7 @@ def _write_wake(wakes: str, data: bytes) -> None:
 
 
 def _is_first(path: str) -> bool:
-    """Return whether no worker is starting; a starting worker reads the wakes after deleting this file."""
+    """Return whether no other worker is starting; a starting worker deletes this file and then reads the wakes."""
     try:
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     except FileExistsError:

@@ -1,4 +1,4 @@
-"""Installs our hooks in Claude Code's settings.json: planned first, then applied in one step that can be undone.
+"""Installs our hooks in Claude Code's settings.json: first plans the change, then applies it in one reversible step.
 
 <settings>.before-turnlog       the file before the first change; deleted when it has been restored
 """
@@ -60,7 +60,7 @@ class SettingsPlan(NamedTuple):
 
     @property
     def is_idle(self) -> bool:
-        """Whether there is nothing to do."""
+        """Whether the plan changes nothing."""
         return self.before == self.after
 
 
@@ -97,7 +97,7 @@ def build_hook_command(options: HookOptions, since: int) -> str:
 
 
 def is_our_hook(text: str) -> bool:
-    """Return whether a command runs our hook, from this installation or another."""
+    """Return whether a command runs our hook, from any installation."""
     return _OUR_HOOK.search(text) is not None
 
 
@@ -115,7 +115,7 @@ def read_installed_hooks(path: Path) -> InstalledHooks:
 
 
 def plan_hook_install(path: Path, options: HookOptions, now: float) -> SettingsPlan:
-    """Plan to install our hooks in place of existing ones; there is nothing to do if they are the same."""
+    """Plan to install our hooks in place of existing ones; if these are the same, there is nothing to do."""
     real = _resolve_path(path)
     before, text = _read_text(real)
     installed = list(iter_our_hooks(parse_client_settings(text), is_our_hook))
@@ -153,7 +153,7 @@ def plan_hook_removal(path: Path) -> SettingsPlan:
 
 
 def apply_settings_plan(plan: SettingsPlan) -> None:
-    """Apply a plan, unless the file was changed in the meantime."""
+    """Apply a plan, unless the file has changed in the meantime."""
     if plan.is_idle:
         return
     if _read_bytes(plan.path) != plan.before:
@@ -187,7 +187,7 @@ def _read_bytes(path: Path) -> bytes | None:
 
 
 def _read_text(path: Path) -> tuple[bytes | None, str]:
-    """Read a file's bytes, and its text without a byte order mark; raise if it doesn't contain settings."""
+    """Read a file's bytes, and its text without a byte order mark; raise an error if it doesn't contain settings."""
     data = _read_bytes(path)
     text = _decode_text(data or b"", path)
     try:
@@ -211,7 +211,7 @@ def _encode_text(before: bytes | None, text: str) -> bytes:
 
 
 def _normalise_settings(text: str) -> str:
-    """Normalise settings: ignore their layout and empty hooks."""
+    """Normalise settings, ignoring their layout and empty hooks."""
     try:
         settings = parse_client_settings(text)
     except TurnlogError:

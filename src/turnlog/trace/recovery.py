@@ -1,8 +1,7 @@
-"""Finds sessions that were never sent completely: Claude Code crashed, was killed, or left them without a signal.
+"""Finds sessions that were never sent completely because Claude Code crashed, was killed, or gave no signal.
 
-Plan mode and `/clear` start a new file, whose first lines may still name the session before it; other sessions are
-found because their file is longer than the part that was sent. A session that may still be in use is not treated as
-over.
+Plan mode and `/clear` start a new file, whose first lines may still name the previous session; other sessions are found
+because their file is longer than the part that was sent. A session that may still be in use is not treated as over.
 """
 
 from __future__ import annotations
@@ -43,9 +42,9 @@ class UnsentSession(NamedTuple):
 def find_unsent_sessions(
     path: Path, outbox: Outbox, targets: Sequence[TraceTarget], config_dir: Path, since: float | None = None
 ) -> list[UnsentSession]:
-    """Find the sessions next to this one that were not sent to their end, the previous one first.
+    """Find this session's neighbours that were not sent completely, starting with the previous one.
 
-    `since` is when the hook was installed: older sessions were never meant to be sent.
+    `since` is the time when the hook was installed; older sessions were never meant to be sent.
     """
     before = _read_named_session(path)
     open_ids = {client.session_id for client in list_clients(config_dir)}
@@ -70,13 +69,13 @@ def _iter_other_sessions(path: Path, before: str | None) -> Iterator[SessionFile
 
 
 def _to_session_file(stray: StraySession, project: Path) -> SessionFile:
-    """Return a session that has only sub-agents left, as if its file existed and were empty."""
+    """Return a session that consists only of sub-agents as if its file existed and were empty."""
     written = max((read_last_write_ns(agent.path) or 0 for agent in stray.agents), default=0)
     return SessionFile(str(stray.path), stray.path.stem, project, project.parent.parent, 0, written, False)
 
 
 def _read_named_session(path: Path) -> str | None:
-    """Return the other session that the first lines of a file name, if any."""
+    """Return the other session that is named in the first lines of a file, if any."""
     named = peek_safely(str(path)).session_id
     return named if named and named != path.stem and is_session_id(named) else None
 
@@ -92,7 +91,7 @@ def _is_lacking(outbox: Outbox, target: TraceTarget, file: SessionFile, since: f
 
 
 def is_session_over(path: Path) -> bool:
-    """Return whether an unregistered session is free, that is, not in use by a client that doesn't register."""
+    """Return whether an unregistered session is over, that is, not in use by a client that doesn't register."""
     if _is_quiet(path, OVER_AFTER_SECONDS):
         return True
     return _FIRST_REGISTERING_VERSION <= parse_version(peek_safely(str(path)).last_version) < (999,)

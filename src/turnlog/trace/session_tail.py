@@ -1,7 +1,7 @@
 """The part of a session that may still have spans to send: from the first unsettled turn to the end.
 
-A session of hundreds of megabytes is read whole once; after that, only new turns are read. If the end can't be
-understood by itself (it continues an older turn, or the file has been replaced), the whole file is read.
+A session of hundreds of megabytes is read completely once; after that, only new turns are read. If the end can't be
+interpreted alone (it continues an older turn, or the file has been replaced), the whole file is read.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class TraceProgress(NamedTuple):
     """The last uuid before it, which is the parent of the next turn."""
 
     def to_text(self) -> str:
-        """Encode it for the outbox."""
+        """Encode the progress for the outbox."""
         return msgspec.json.encode(self).decode()
 
     @classmethod
@@ -84,14 +84,14 @@ class SessionTail(NamedTuple):
 
 
 def read_session_tail(path: Path, progress: TraceProgress | None) -> SessionTail:
-    """Read the unsettled end of a session; all of it if the end alone is not enough."""
+    """Read the unsettled end of a session, or all of it if the end alone is not enough."""
     if progress is not None and progress.checkpoint.offset and (tail := _read_tail(path, progress)):
         return tail
     return SessionTail(open_traced_session(path), 0, 0, None)
 
 
 def open_traced_session(path: Path) -> Session:
-    """Open a session; one whose own file is missing consists of its sub-agents."""
+    """Open a session; if its own file is missing, the session consists of its sub-agents."""
     try:
         return Session.open(path)
     except Unreadable:
@@ -115,7 +115,7 @@ def _read_tail(path: Path, progress: TraceProgress) -> SessionTail | None:
 
 
 def _stands_alone(session: Session, leaf: str | None) -> bool:
-    """Return whether a part depends on earlier entries only through its first parent, and starts with a dated turn."""
+    """Return whether a part depends on earlier entries only through its first parent and starts with a dated turn."""
     known = session.file.by_uuid.keys() | {leaf, None}
     if any(entry.parent_uuid not in known for entry in session.file.entries):
         return False
@@ -139,7 +139,7 @@ def _find_first_unsettled(session: Session, traces: list[Trace]) -> int | None:
 
 
 def _is_in_session(session: Session, trace: Trace) -> bool:
-    """Return whether a trace starts in the session's own file, not in that of a sub-agent."""
+    """Return whether a trace starts in the session's own file and not in a sub-agent's."""
     entries = session.file.entries
     return trace.start.index < len(entries) and entries[trace.start.index] is trace.start
 
@@ -149,7 +149,7 @@ def _has_trace(turn: Turn, traces: list[Trace]) -> bool:
 
 
 class _OffsetSource(FileSource):
-    """A file from an offset on; other offsets count from there."""
+    """A file that starts at an offset; all other offsets are relative to it."""
 
     def __init__(self, path: Path, base: int) -> None:
         super().__init__(path)

@@ -1,7 +1,7 @@
-"""Waits until a transcript is complete: at Stop, Claude Code has often not written its last answer yet.
+"""Waits until a transcript is complete: at Stop, Claude Code has often not written the last answer yet.
 
-The newest clients pass the last answer and its prompt to the hook. For others, the end is an answer after
-which nothing is written for a moment.
+The newest clients pass the last answer and its prompt to the hook. For older clients, the end is an answer after which
+nothing is written for a moment.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class WaitLimits(NamedTuple):
     """A text is the last one if nothing follows for this long."""
 
     def deduct_elapsed(self, since_ns: int) -> WaitLimits:
-        """Return the remaining limits for a wake of this time (in nanoseconds since 1970)."""
+        """Return the remaining limits for a wake with this time (in nanoseconds since 1970)."""
         elapsed = (time.time_ns() - since_ns) / 1e9
         return self._replace(answer=min(max(self.answer - elapsed, 0.0), self.answer))
 
@@ -50,7 +50,7 @@ class ExpectedEnd(NamedTuple):
 
 
 class TranscriptEnd(NamedTuple):
-    """The present end of a transcript."""
+    """The current end of a transcript."""
 
     is_rest: bool = False
     """Whether the last entry is a model's answer without calls."""
@@ -65,9 +65,9 @@ class TranscriptEnd(NamedTuple):
 def wait_for_transcript_end(
     path: Path, expected: ExpectedEnd, patience: WaitLimits, enough: Callable[[], bool] = lambda: False
 ) -> EndPresence:
-    """Wait for the end of a transcript; return whether it was reached, was passed, or is missing.
+    """Wait for the end of a transcript; return whether it was reached, passed, or is missing.
 
-    `enough` returns whether there is no point in waiting for more than the answer.
+    `enough` returns whether waiting for anything after the answer is pointless.
     """
     verdict = _wait_for_answer(path, expected, patience)
     if verdict == "there":
@@ -76,12 +76,12 @@ def wait_for_transcript_end(
 
 
 def wait_until_quiet(path: Path, patience: WaitLimits) -> bool:
-    """Wait until nothing is being written to a file; return whether that happened."""
+    """Wait until nothing is being written to a file; return whether this succeeded."""
     return _wait_until(lambda: _is_quiet(path, patience.quiet), patience.answer)
 
 
 def read_transcript_end(path: Path) -> TranscriptEnd:
-    """Read the whole lines at the end of a transcript."""
+    """Read the complete lines at the end of a transcript."""
     size = _FIRST_TAIL_BYTES
     while True:
         data, is_whole = _read_tail(path, size)
@@ -118,7 +118,7 @@ def judge_transcript_end(end: TranscriptEnd, expected: ExpectedEnd) -> EndPresen
 
 
 def _list_spoken_entries(file: Transcript) -> list[Entry]:
-    """List the messages of a file's actor; old clients write sub-agents into the session's own file."""
+    """List the messages of a file's actor; old clients write sub-agents to the session's own file."""
     entries = [entry for entry in file.entries if entry.type in ("user", "assistant") and entry.message]
     return [entry for entry in entries if not entry.is_sidechain] or entries
 
@@ -144,7 +144,7 @@ def _read_prompt_id(file: Transcript, entry: Entry) -> str | None:
 
 
 def _read_tail(path: Path, size: int) -> tuple[bytes, bool]:
-    """Read the whole lines at the end of a file, and whether they are all of it; a missing file is empty."""
+    """Read the complete lines at the end of a file, and whether they are the whole file; a missing file is empty."""
     try:
         fd, status = open_regular_file(path)
     except OSError:

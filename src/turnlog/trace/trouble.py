@@ -1,4 +1,4 @@
-"""The last error of the background worker, in one line, for `turnlog trace status`."""
+"""The latest error of the background worker, in one line, for `turnlog trace status`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class TroubleNote(NamedTuple):
 
 
 def write_trouble(folder: Path, text: str | None) -> None:
-    """Store an error, or clear it with None; never raise."""
+    """Store an error, or clear it if None; never raise an exception."""
     path = folder / "trouble"
     with suppress(OSError):
         if text is None:
@@ -33,7 +33,6 @@ def write_trouble(folder: Path, text: str | None) -> None:
 
 
 def read_last_trouble(folder: Path) -> TroubleNote | None:
-    """Read the last error."""
     path = folder / "trouble"
     with suppress(OSError):
         return TroubleNote(path.stat().st_mtime, path.read_text(encoding="utf-8", errors="replace"))

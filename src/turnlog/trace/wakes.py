@@ -1,6 +1,6 @@
 """Wakes: notes that the hook leaves for a worker. A wake is kept until its spans are in the outbox.
 
-A wake is only a hint: if one is lost, `recovery` finds the session.
+Wakes are only hints: if one is lost, `recovery` finds the session.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Wake(NamedTuple):
 
 
 class WakeCount(NamedTuple):
-    """How many wakes are waiting, and how many are broken."""
+    """The number of wakes that are waiting, and of those that are broken."""
 
     waiting: int
     broken: int
@@ -89,7 +89,7 @@ def set_wakes_aside(wakes: Iterable[Wake], folder: Path) -> None:
 
 
 def announce_worker(folder: Path, surroundings: str) -> None:
-    """Record that a worker is running: later wakes need another one."""
+    """Record that a worker is running, so that later wakes start a new one."""
     with suppress(OSError):
         (folder / "wakes" / f"starting-{surroundings}").unlink()
 
@@ -109,7 +109,7 @@ def _list_wake_files(folder: Path) -> list[Path]:
 
 
 def _remove_stale(item: os.DirEntry[str]) -> None:
-    """Delete what a killed hook left behind."""
+    """Delete the files that a killed hook left behind."""
     with suppress(OSError):
         if time.time_ns() - item.stat().st_mtime_ns > _STALE_TEMPORARY_NS:
             Path(item.path).unlink()
@@ -150,7 +150,7 @@ def _read_text(fields: dict[str, Any], name: str) -> str | None:
 
 
 def _parse_transcript_path(value: object) -> Path | None:
-    """Return the path of a transcript; None if the value can't be one."""
+    """Return the path of a transcript, or None if the value can't be a path."""
     if not isinstance(value, str) or "\0" in value or not value.endswith(".jsonl"):
         return None
     try:

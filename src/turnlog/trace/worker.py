@@ -1,9 +1,9 @@
 """The background worker, which turns the hook's wakes into spans and sends them to the backends.
 
-Sessions are served one after the other, and each session by one worker at a time. First the worker sends what earlier
-sessions of the project never sent; then it waits until the transcript is written to its end, puts the final spans into
-the outbox, and only then deletes the wakes. At the end it delivers the outbox to all targets in parallel, because one
-that doesn't answer must not hold up another.
+Sessions are handled one at a time, and each session by one worker at a time. The worker first sends what earlier
+sessions of the project did not send; then it waits until the transcript is complete, puts the final spans into the
+outbox, and only then deletes the wakes. At the end, it delivers the outbox to all targets in parallel, so that a target
+that doesn't answer can't hold up the others.
 """
 
 from __future__ import annotations
@@ -39,8 +39,6 @@ _AFTER_END_NS = 5 * 10**9
 
 
 class WorkerJob(NamedTuple):
-    """The parameters of a worker."""
-
     folder: Path
     """`trace` in turnlog's data folder."""
     surroundings: str
@@ -63,7 +61,7 @@ class WorkerReport:
 
 
 def run_worker(job: WorkerJob) -> WorkerReport:
-    """Serve all waiting wakes, and deliver the outbox."""
+    """Handle all waiting wakes, and deliver the outbox."""
     report = WorkerReport()
     used: dict[str, TraceTarget] = {}
     unserved: set[Path] = set()
@@ -91,7 +89,7 @@ def _group_by_session(job: WorkerJob, unserved: set[Path]) -> dict[Path, list[Wa
 def _find_targets(
     job: WorkerJob, group: Sequence[Wake], report: WorkerReport
 ) -> dict[tuple[str, ...], list[TraceTarget]]:
-    """Return the targets by the names in the wakes; wakes with unknown names wait until the settings are corrected."""
+    """Return the targets named in the wakes; wakes with unknown names wait until the settings are corrected."""
     targets = {}
     for names in dict.fromkeys(wake.targets for wake in group):
         try:
@@ -141,7 +139,7 @@ class _SessionService:
         ]
 
     def _recover_earlier(self, since: float | None) -> None:
-        """Send what earlier sessions never sent; errors there must not stop this session."""
+        """Send what earlier sessions did not send; errors there must not stop this session."""
         try:
             config_dir = self.path.parents[min(2, len(self.path.parents) - 1)]
             for unsent in find_unsent_sessions(self.path, self.outbox, self.targets, config_dir, since):
@@ -182,7 +180,7 @@ class _SessionService:
         return wait_for_transcript_end(path, expected, patience, self._build_end_check(wake)) == "there"
 
     def _build_end_check(self, wake: Wake) -> Callable[[], bool]:
-        """Return a function that checks whether there is no point in waiting for the turn's duration."""
+        """Return a function that checks whether waiting for the turn's duration is pointless."""
         if wake.event != "Stop":
             return lambda: True
         return lambda: any(other.event == "SessionEnd" for other in self._list_wakes())
@@ -205,9 +203,9 @@ class _SessionService:
 
 @contextmanager
 def _hold_session_lock(folder: Path, path: Path) -> Iterator[bool]:
-    """Try to be the only worker of a session; yield False if that fails.
+    """Try to become the only worker for a session; yield False if that fails.
 
-    Another worker may hold the same lock for a different session, or for other targets, so this waits for it.
+    Another worker may hold the same lock for a different session or for other targets, so this function waits for it.
     """
     deadline = time.monotonic() + _LOCK_TIMEOUT_SECONDS
     while True:

@@ -24,7 +24,7 @@ from turnlog.session.resume.refusals import (
 
 
 def detect_bad_thinking(view: ResumeView, symptoms: Symptoms) -> None:
-    """Find thinking that the API refuses; another provider's thinking is harmless while its model answers."""
+    """Find thinking that the API refuses; another provider's thinking is harmless if that provider's model answers."""
     answers = {_get_message_key(row) for row in view.thread if _says_more(row)}
     for row, path, block in _list_blocks(view, "assistant"):
         if (

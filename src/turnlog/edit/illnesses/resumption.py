@@ -259,7 +259,7 @@ STALE_PARENT = Illness(
 
 
 def repair_preserved(case: RepairCase) -> RepairAttempt:
-    """Remove missing messages from the list of what the compaction kept: a single one makes the client drop all."""
+    """Remove missing messages from a compaction's list of kept ones; if one is missing, the client drops them all."""
     lost = {spot.detail for spot in case.spots}
     boundary = case.entries[0]
     metadata = case.session.read_body(boundary)["compactMetadata"]

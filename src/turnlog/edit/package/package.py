@@ -201,7 +201,7 @@ def is_session_place(place: str, session_id: str, folder: str) -> bool:
 
 
 def find_colliding_name(names: Iterable[str]) -> str | None:
-    """Return a name that some disks can't distinguish from another, or that is both file and folder, or None."""
+    """Return a name that some file systems confuse with another, or that is both a file and a folder, or None."""
     seen: set[str] = set()
     folders: set[str] = set()
     for name in names:

@@ -93,7 +93,7 @@ class _RowRehanger:
         return changes
 
     def _can_follow(self, at: int) -> bool:
-        """Return whether the preceding row has the same ancestor: two branches may contain copies of a message."""
+        """Return whether the preceding row has the same ancestor; two branches may contain copies of a message."""
         before = self._before.get(at)
         if before is None or _is_below(before, at, self._current_up):
             return False

@@ -61,7 +61,7 @@ def plan_deletion(path: Path) -> DeletionPlan:
 
 
 def refuse_busy_deletion(plan: DeletionPlan, *, force: bool = False, asked: bool = False) -> list[OpenSign]:
-    """Raise `Busy` if a session is open elsewhere; `force` and `asked` override doubts (`select_blocking_signs`).
+    """Raise `Busy` if a session is open elsewhere; `force` and `asked` override some signs (`select_blocking_signs`).
 
     Return the signs that only the user can resolve.
     """
@@ -109,7 +109,7 @@ def _move_to_trash(path: Path, trash: Trash, *, history: bool, force: bool, aske
 
 
 def _settle_interrupted(target: SessionTarget, trash: Trash) -> None:
-    """Restore what an interrupted deletion of the same session has already moved, so that all of it is deleted."""
+    """Restore what an interrupted deletion of the same session has already moved, so that all of it can be deleted."""
     for entry in trash.list_entries().entries:
         same = entry.manifest.session_id, entry.manifest.config_dir
         if same == (target.session_id, str(target.config_dir)) and not entry.is_complete:

@@ -45,7 +45,7 @@ class Trash(Journal[TrashEntry]):
         return TrashEntry(folder, decode_trash_manifest(path.read_bytes(), path))
 
     def settle_entry(self, entry: TrashEntry) -> None:
-        """Leave it to the user: an entry does not record whether deleting or restoring was interrupted."""
+        """Leave the entry to the user, because it does not record whether deleting or restoring was interrupted."""
 
     def put_session(self, manifest: TrashManifest, history: bytes | None = None) -> TrashEntry:
         """Move everything in a list to the trash; after any failure, put everything back."""
@@ -77,7 +77,7 @@ class Trash(Journal[TrashEntry]):
         return entry
 
     def restore(self, entry: TrashEntry, *, force: bool = False) -> UndeleteResult:
-        """Restore a session. Files in the way are joined or, with `force`, set aside; nothing is overwritten."""
+        """Restore a session. Files in the way are joined to it or, with `force`, set aside; nothing is overwritten."""
         with self.lock_journal():
             if not entry.folder.exists():
                 raise NotFound(f"{entry.name}: is no longer in the trash")

@@ -3,9 +3,9 @@
 `undo.Undo` makes all changes in order, or none. A `RenameChange` may follow changes to what it renames; otherwise, no
 change depends on another. Each change passes through three stages:
 
-    planned     the old and the new state are described                        nothing has changed
+    planned     the old and the new state are described                        nothing is changed
     prepared    the original has a second name, the new content is beside it   the file itself is unchanged
-    done        one rename                                                     the path always has the old or the new content
+    done        one rename                                                     the path has old or new content
 """
 
 from __future__ import annotations

@@ -138,7 +138,7 @@ def put_stubs_back(record: UndoRecord) -> list[Path]:
 
 
 def _list_set_aside(record: UndoRecord) -> Iterator[tuple[Path, Path]]:
-    """List what is set aside, each file with its path, starting with what an earlier attempt left."""
+    """List the files that are set aside, each with its path, starting with those from an earlier attempt."""
     folder = record.folder / _ASIDE_FOLDER_NAME
     names = [path.name for path in folder.glob("*.*")]
     for name in sorted(names, key=lambda name: [int(part) for part in name.split(".")]):

@@ -1,1 +1,1 @@
-"""The outbox: keeps spans on disk until the backend has them."""
+"""The outbox: keeps spans on disk until the backend has received them."""

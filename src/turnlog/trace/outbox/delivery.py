@@ -1,8 +1,8 @@
-"""Delivers the outbox to the backend, one batch after the other, by one process at a time.
+"""Delivers the outbox to the backend, one batch at a time, by one process at a time.
 
-A server that can't accept something now is left alone for a pause that doubles with each failure, up to ten minutes,
-and is random below that, so that many machines don't retry at the same moment. What it refuses is put into
-quarantine, and the next batch is sent. Whatever ends the process in between, the next one can continue.
+If a server can't accept a batch now, delivery pauses for a random time; its upper limit doubles with each failure, up
+to ten minutes, so that many machines don't retry at the same moment. A batch that the server refuses is quarantined,
+and the next batch is sent. If the process ends at any point, the next one can continue.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class BatchSender(Protocol):
 
 
 class DeliveryPace(NamedTuple):
-    """The clocks and the random numbers of a delivery."""
+    """The clocks and random numbers used by a delivery."""
 
     now: Callable[[], float] = time.time
     """Seconds since 1970; the clock may be changed at any moment."""
@@ -78,7 +78,7 @@ def deliver_batches(
     pace: DeliveryPace | None = None,
     progress: BatchProgress | None = None,
 ) -> DeliveryResult:
-    """Send what is due to a target; keep trying for `patience` seconds if the server doesn't accept it."""
+    """Send what is due to a target; if the server doesn't accept it, keep trying for `patience` seconds."""
     target = sender.target
     outbox.name_target(target.key, target.display_name)
     delivery = _DeliveryRun(outbox, sender, patience, pace or DeliveryPace(), progress)
@@ -93,12 +93,12 @@ def deliver_batches(
 
 
 def build_lock_path(folder: Path, target: str) -> Path:
-    """Return the lock file of the process that sends to a target."""
+    """Return the lock file for the process that sends to a target."""
     return folder / f"{sha256(target.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}.lock"
 
 
 class _DeliveryRun:
-    """One delivery: its results so far, and whether it continues."""
+    """The state of one delivery: its results so far, and whether it continues."""
 
     def __init__(
         self, outbox: Outbox, sender: BatchSender, patience: float, pace: DeliveryPace, progress: BatchProgress | None
@@ -119,14 +119,14 @@ class _DeliveryRun:
         return self._outbox.compute_wait(self._key, self._pace.now()) == 0
 
     def finish_run(self, *, busy: bool) -> DeliveryResult:
-        """Return the result; release disk space if everything was sent."""
+        """Return the result, and release disk space if everything was sent."""
         left = self._outbox.compute_wait(self._key, self._pace.now()) is not None
         if not (left or busy):
             self._outbox.shrink()
         return self._result._replace(busy=busy, left=left)
 
     def run(self) -> None:
-        """Send until nothing is left, or the patience is used up."""
+        """Send until nothing is left or the time allowed by `patience` has passed."""
         pending = self._begin_next()
         while pending is not None or self._rest_until_due():
             if pending is None:
@@ -141,7 +141,7 @@ class _DeliveryRun:
             return pending if pending is not None and self._outbox.begin(pending) else None
 
     def _settle_batch(self, pending: PendingBatch, verdict: PostVerdict) -> PendingBatch | None:
-        """Record the result of a batch and start the next one, with a single wait for the disk."""
+        """Record the result of a batch and start the next one, with a single sync to disk."""
         with self._outbox.hold_transaction():
             self._record_verdict(pending, verdict)
             return None if self.gave_up else self._begin_next()
@@ -177,13 +177,13 @@ class _DeliveryRun:
         self._result = self._result._replace(refused=self._result.refused + 1, refusal=error)
 
     def _compute_pause(self, pending: PendingBatch, requested: float | None) -> float:
-        """Return how long to leave the server alone: as requested, or a random part of the growing pause."""
+        """Return how long to pause: as the server requested, or a random part of the growing pause."""
         if requested is not None and requested >= FIRST_PAUSE_SECONDS:
             return requested
         return self._pace.chance() * min(MAX_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2.0 ** min(pending.fails, 20))
 
     def _rest_until_due(self) -> bool:
-        """Sleep until something may be due; return False if nothing will be within the allowed time."""
+        """Sleep until something may be due; return False if nothing will be due within the allowed time."""
         wait = None if self.gave_up else self._outbox.compute_wait(self._key, self._pace.now())
         if wait is None:
             return False

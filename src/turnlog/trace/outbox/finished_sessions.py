@@ -1,7 +1,7 @@
-"""Remembers sessions that were sent to their end, so that they aren't searched again until they are written to.
+"""Records sessions that were sent completely, so that they aren't searched again until they are written to.
 
-The progress of a session doesn't show that: an unanswered prompt or a cut-off line may follow it, and what is sent only
-when a session is over (the client's own side work) is in other files.
+The progress of a session doesn't show this: it may be followed by an unanswered prompt or a truncated line, and what is
+sent only when a session is over (the client's own side work) is in other files.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from turnlog.trace.outbox.outbox import Outbox
 
 
 def read_session_state(path: Path) -> str:
-    """Return the size and time of a session's file; empty if neither it nor any of its sub-agents exists."""
+    """Return the size and time of a session's file; empty if it does not exist and has no sub-agents."""
     try:
         status = path.stat()
     except OSError:
@@ -23,13 +23,13 @@ def read_session_state(path: Path) -> str:
 
 
 def remember_finished(outbox: Outbox, target: str, path: Path, state: str) -> None:
-    """Record that a session, in its state before it was read, is over and was read to its end."""
+    """Record that a session, in its state before it was read, is over and was read completely."""
     if state:
         outbox.put(target, [], _build_progress_key(path), state)
 
 
 def is_session_finished(outbox: Outbox, target: str, path: Path) -> bool:
-    """Return whether a session was sent to its end, and not written to since."""
+    """Return whether a session was sent completely and has not been written to since."""
     return outbox.read_progress(target, _build_progress_key(path)) == read_session_state(path)
 
 

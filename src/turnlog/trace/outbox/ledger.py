@@ -1,6 +1,7 @@
-"""The file of the outbox: created when missing, readable by its owner alone, and synced to disk after every change.
+"""The outbox file: created if missing, readable only by its owner, and synced to disk after every change.
 
-Its content can't be rebuilt, so a file that is damaged or from another version is left unchanged, with a clear error.
+Its content can't be rebuilt, so a file that is damaged or from a different version is left unchanged, with a clear
+error.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ BUSY_TIMEOUT_MS = 30_000
 
 
 def open_ledger(path: Path) -> apsw.Connection:
-    """Open the file of an outbox; create it if there is none."""
+    """Open an outbox file; create it if there is none."""
     with explain_ledger_errors(path):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         _make_private(path)

@@ -1,14 +1,14 @@
-"""The outbox: spans to send, stored on disk until the backend has them.
+"""The outbox: stores spans on disk until the backend has received them.
 
-    put                 batches, the claims of their spans and the progress of their session, in one transaction
-    begin               before a batch is sent: if its sender dies after that, it may have arrived
-    mark_sent           deletes the body and keeps the claims: no span is ever put a second time
-    postpone_batch      the server doesn't accept it now; the whole target is left alone for a while
-    quarantine_batch    the server will never accept it: it is kept in quarantine, with the server's reason
-    replace_by_halves   the server accepts it only in smaller pieces
+    put                 stores batches, the claims of their spans and the progress of their session in one transaction
+    begin               marks a batch before it is sent: if its sender dies afterwards, the batch may have arrived
+    mark_sent           deletes the body and keeps the claims, so that no span is ever stored a second time
+    postpone_batch      the server doesn't accept the batch now; the whole target is paused for a while
+    quarantine_batch    the server will never accept the batch, which is quarantined with the server's reason
+    replace_by_halves   the server accepts the batch only in smaller pieces
 
-Every change is on disk when the call returns. A process that is killed anywhere loses nothing; it can only duplicate a
-batch that was begun but not recorded as sent, and these are counted (`repeats`).
+Every change is on disk when the call returns. A process that is killed at any point loses nothing; it can only
+duplicate a batch that was begun but not recorded as sent, and such batches are counted (`repeats`).
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ _MIN_SHRINK_BYTES = 4 << 20
 
 
 class OutboxFull(TurnlogError):
-    """Too much is waiting for a target, so no more is stored for it."""
+    """Too much is waiting for a target, so nothing more is stored for it."""
 
 
 class OutboxOvertaken(TurnlogError):
-    """Another process has stored some of these spans in the meantime: the rest must be determined again."""
+    """Another process has stored some of these spans in the meantime, so the rest must be determined again."""
 
 
 class Outbox(OutgoingBatches):
@@ -75,14 +75,14 @@ class Outbox(OutgoingBatches):
         self._db.close()
 
     def read_progress(self, target: str, path: str) -> str | None:
-        """Return the stored progress of a file."""
+        """Return the stored progress for a file."""
         sql = "SELECT text FROM progress WHERE target = (SELECT id FROM target WHERE key = ?) AND path = ?"
         with explain_ledger_errors(self.path):
             progress = self._db.execute(sql, (target, _encode_path(path))).get
         return progress if isinstance(progress, str) else None
 
     def find_claims(self, target: str, spans: Iterable[bytes]) -> dict[bytes, bytes]:
-        """Find which of these spans were stored before, each with its trace."""
+        """Find which of these spans have been stored before, each with its trace."""
         wanted = list(spans)
         claims: dict[bytes, bytes] = {}
         with explain_ledger_errors(self.path):
@@ -97,9 +97,9 @@ class Outbox(OutgoingBatches):
     def put(
         self, target: str, batches: Sequence[SpanBatch], path: str | None = None, progress: str | None = None
     ) -> None:
-        """Store batches, the claims of their spans, and the progress of their file; all of it or nothing.
+        """Store batches, the claims of their spans, and the progress of their file, all or nothing.
 
-        Raise OutboxFull if too much is waiting, and OutboxOvertaken if a span was stored in the meantime.
+        Raise OutboxFull if too much is waiting, or OutboxOvertaken if a span has been stored in the meantime.
         """
         if not batches and (path is None or progress is None):
             return
@@ -163,7 +163,7 @@ class Outbox(OutgoingBatches):
                 )
 
     def list_statuses(self) -> list[TargetStatus]:
-        """List the status of every target that spans were ever stored for."""
+        """List the status of every target for which spans were ever stored."""
         with explain_ledger_errors(self.path):
             return list_target_statuses(self._db, self._clock())
 
@@ -173,12 +173,12 @@ class Outbox(OutgoingBatches):
         return next(statuses, TargetStatus(target, target))
 
     def list_quarantined(self, target: str) -> list[QuarantinedBatch]:
-        """List what a target has refused, oldest first."""
+        """List the batches that a target has refused, oldest first."""
         with explain_ledger_errors(self.path):
             return list_quarantined_batches(self._db, target)
 
     def shrink(self) -> None:
-        """Release the disk space of sent batches, if it is worth it."""
+        """Release the disk space of sent batches if there is enough of it."""
         with explain_ledger_errors(self.path):
             if self._db.pragma("freelist_count") * self._db.pragma("page_size") > _MIN_SHRINK_BYTES:
                 self._db.execute("PRAGMA incremental_vacuum").fetchall()

@@ -1,4 +1,4 @@
-"""The outgoing batches of the outbox: which are due, and their results."""
+"""The outgoing batches of the outbox: which of them are due, and their results."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class OutgoingBatches:
 
     @contextmanager
     def hold_transaction(self) -> Iterator[None]:
-        """Combine several changes: all of them or none, with a single wait for the disk."""
+        """Combine several changes, all or nothing, with a single sync to disk."""
         with explain_ledger_errors(self.path):
             if self._db.in_transaction:
                 yield
@@ -79,7 +79,7 @@ class OutgoingBatches:
         return PendingBatch(upcoming.id, target, SpanBatch(trace, split_span_ids(ids), body), tries, fails)
 
     def compute_wait(self, target: str, now: float) -> float | None:
-        """Return in how many seconds the next batch for a target is due; None if there is none."""
+        """Return in how many seconds the next batch for a target is due, or None if there is none."""
         with explain_ledger_errors(self.path):
             upcoming = self._find_next(target, now)
         return upcoming.wait if upcoming is not None else None
@@ -97,9 +97,9 @@ class OutgoingBatches:
         return _NextBatch(first[-1], compute_pause_left(since, until, now)) if first else None
 
     def begin(self, pending: PendingBatch) -> bool:
-        """Mark a batch as being sent, before sending it; return False if it no longer exists.
+        """Mark a batch as being sent before sending it; return False if it no longer exists.
 
-        If it is already marked, its sender died and it may have arrived, so it is counted as a repeat.
+        If the batch is already marked, its sender died and it may have arrived, so it is counted as a repeat.
         """
         sql = (
             "UPDATE batch SET unsure = unsure OR state = 'flying', state = 'flying', tries = tries + 1"
@@ -115,7 +115,7 @@ class OutgoingBatches:
         return row is not None
 
     def mark_sent(self, pending: PendingBatch, warning: str | None = None) -> None:
-        """Record that the target has received it; `warning` is its message if it accepted only a part."""
+        """Record that the target has received a batch; `warning` is its message if it accepted only part of it."""
         with self.hold_transaction():
             row = self._db.execute("DELETE FROM batch WHERE id = ? RETURNING target, spans", (pending.id,)).fetchone()
             if row is None:
@@ -133,7 +133,7 @@ class OutgoingBatches:
                 )
 
     def postpone_batch(self, pending: PendingBatch, error: str, until: float, *, unsure: bool = False) -> None:
-        """Record that the target doesn't accept it now, and pause until a time; `unsure` if it may have arrived."""
+        """Record that the target doesn't accept a batch now, and pause it; `unsure` if the batch may have arrived."""
         now = self._clock()
         with self.hold_transaction():
             if not unsure:
@@ -149,7 +149,7 @@ class OutgoingBatches:
             )
 
     def quarantine_batch(self, pending: PendingBatch, error: str) -> None:
-        """Record that the target will never accept it, and quarantine it with the server's reason."""
+        """Record that the target will never accept a batch, and quarantine it with the server's reason."""
         now = self._clock()
         with self.hold_transaction():
             self._uncount_repeat(pending)
@@ -175,7 +175,7 @@ class OutgoingBatches:
                 self._insert_batch(target, half, created, place, f"{part}{name}", unsure)
 
     def _uncount_repeat(self, pending: PendingBatch) -> None:
-        """Undo the count of a repeat, because the server itself said that the batch had not arrived."""
+        """Undo the count of a repeat, because the server itself reported that the batch had not arrived."""
         self._db.execute(
             "UPDATE target SET repeats = repeats - 1, repeated_spans = repeated_spans - batch.spans FROM batch"
             " WHERE batch.id = ? AND target.id = batch.target AND batch.state = 'flying' AND batch.unsure",
@@ -183,7 +183,7 @@ class OutgoingBatches:
         )
 
     def requeue(self, target: str) -> int:
-        """Queue the quarantined batches of a target again; return their number."""
+        """Queue the quarantined batches of a target again, and return their number."""
         sql = (
             "UPDATE batch SET state = 'waiting', tries = 0, refused = NULL, error = NULL"
             " WHERE state = 'quarantined' AND target = (SELECT id FROM target WHERE key = ?)"
@@ -193,7 +193,6 @@ class OutgoingBatches:
             return self._db.changes()
 
     def end_pause(self, target: str) -> None:
-        """End the pause of a target."""
         with self.hold_transaction():
             self._db.execute("UPDATE target SET fails = 0, since = NULL, until = NULL WHERE key = ?", (target,))
 

@@ -1,4 +1,4 @@
-"""The status of a target: what it received, what is waiting for it, and why."""
+"""The status of a target: what it has received, what is waiting for it, and why."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import apsw
 
 
 class TargetStatus(NamedTuple):
-    """One target. Times are in seconds since 1970; None if there is none."""
+    """One target. Times are in seconds since 1970, or None."""
 
     key: str
     shown: str
@@ -93,7 +93,7 @@ WHERE key = ? AND state = 'quarantined' ORDER BY place, part
 
 
 def list_target_statuses(db: apsw.Connection, now: float) -> list[TargetStatus]:
-    """List the status of every target that spans were ever stored for."""
+    """List the status of every target for which spans were ever stored."""
     with db:  # reads both in one transaction
         amounts = {row[0]: dict(zip(_AMOUNT_FIELDS, row[1:], strict=True)) for row in db.execute(_AMOUNTS_SQL)}
         targets = db.execute(_TARGETS_SQL).fetchall()
@@ -108,7 +108,7 @@ def _build_status(row: tuple[Any, ...], amounts: dict[str, Any], now: float) -> 
 
 
 def compute_pause_left(since: float | None, until: float | None, now: float) -> float:
-    """Return how much is left of a pause; 0 if it starts in the future, because then the clock was set back."""
+    """Return how much of a pause is left; 0 if it starts in the future, which means that the clock was set back."""
     return until - now if since is not None and until is not None and since <= now < until else 0.0
 
 

@@ -1,7 +1,7 @@
 """The entries of one actor, divided into turns and stretches.
 
-Entries are processed in file order, and closed stretches never change again: reading a session in pieces gives
-the same stretches as reading it at once, as long as only closed or answered work is trusted.
+Entries are processed in file order, and closed stretches never change again: reading a session in pieces gives the same
+stretches as reading it all at once, if only closed or answered work is used.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MAX_CAUSE_STEPS = 1_000
 
 
 class ActorStream:
-    """The work of one actor: a session without its sub-agents, or one of those."""
+    """The work of one actor: a session without its sub-agents, or a sub-agent."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class ActorStream:
             self.open = None
 
     def _close_reported(self, before: int | None) -> None:
-        """Close a resting stretch if its end was reported by then; reports are in other files, ordered only by time."""
+        """Close a resting stretch if its end was reported by then; reports in other files are ordered only by time."""
         while self._ends and (before is None or self._ends[-1].time < before):
             end = self._ends.pop()
             if self.open is not None and (self.open.at_rest or end.certain):
@@ -79,7 +79,7 @@ class ActorStream:
     # -- entries
 
     def _take_entry(self, entry: Entry) -> None:
-        """Add an entry to the turn of its parent, or else to the previous one in progress."""
+        """Add an entry to its parent's turn, or else to the previous turn in progress."""
         file, index, kind, of = self.session.file, entry.index, entry.type, self._of
         if entry.uuid is None and kind not in _SPOKEN_TYPES and entry.kind is None and entry.subtype is None:
             return
@@ -111,7 +111,7 @@ class ActorStream:
             self._previous = entry
 
     def _begin_turn(self, entry: Entry, prompt: Prompt) -> None:
-        """Start a turn, which ends the work before it; a command may do nothing, so it only ends resting work."""
+        """Start a turn, which ends the work before it; a command may do nothing, so it ends only resting work."""
         weak = prompt.kind in KINDS_NEEDING_WORK
         if self.open is not None and (self.open.at_rest or not weak):
             self.close(cut_off=False)
@@ -171,11 +171,11 @@ class ActorStream:
             work.kept_at = entry.index
 
     def _is_after_rest(self, work: ActorWork, stretch: WorkStretch) -> bool:
-        """Return whether an answer comes after a rest; repeating a request that broke off doesn't count."""
+        """Return whether an answer comes after a rest; repeating an interrupted request doesn't count."""
         return stretch.at_rest and bool(work.waiting or stretch.failed or stretch.interrupted)
 
     def _find_cause(self, entry: Entry, key: str) -> Entry | None:
-        """Find what an answer responds to: the nearest message above it, or the previous one if that is missing."""
+        """Find what an answer responds to: the nearest message above it, or the previous message if that is missing."""
         rows, index, parent = self.session.file.entries, entry.index, entry.parent
         for _ in range(_MAX_CAUSE_STEPS):
             if not 0 <= parent < index:
@@ -187,7 +187,7 @@ class ActorStream:
         return self._previous
 
     def _add_calls(self, stretch: WorkStretch, entry: Entry, message: str) -> int:
-        """Add the calls on a line; return how many there are."""
+        """Add the calls on a line, and return their number."""
         blocks = [block for block in entry.message.blocks if block.type == "tool_use"] if entry.message else []
         for block in blocks:
             key = block.id or f"@{entry.offset}"
@@ -257,7 +257,7 @@ class ActorStream:
     # -- turns
 
     def _number_turns(self, first: int) -> None:
-        """Number the turns as they were known when each was first answered."""
+        """Number the turns in the order in which they were first answered."""
         certain, later = 0, list[int]()
         for work in self.works:
             if work.prompt is None:

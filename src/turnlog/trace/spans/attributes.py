@@ -1,7 +1,7 @@
-"""Nodes -> spans: attributes that describe to backends what a span is, what it used and what it contains.
+"""Nodes -> spans: attributes that tell backends what a span is, what it used and what it contains.
 
 Each payload is sent once, in the terms of OpenTelemetry's GenAI conventions, plus what Langfuse and OpenInference need.
-`claude_code.*` covers what the conventions don't.
+`claude_code.*` attributes cover what the conventions don't.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MAX_TOKENS = 1 << 53
 
 
 def build_usage_attributes(message: Message) -> dict[str, AttributeValue]:
-    """Build the attributes for the usage of an answer, and how reliable it is."""
+    """Build the attributes for the usage of an answer and its reliability."""
     attributes: dict[str, AttributeValue] = {}
     if message.quality != "final":
         attributes["claude_code.usage_quality"] = message.quality
@@ -39,7 +39,7 @@ def build_separate_usage_attributes(request: SeparateRequest) -> dict[str, Attri
 
 
 def clamp_count(number: int) -> int:
-    """Limit a number so that sums of them fit into 64 bits."""
+    """Limit a number so that sums of such numbers fit into 64 bits."""
     return max(0, min(number, _MAX_TOKENS))
 
 
@@ -102,7 +102,7 @@ def build_span(
 
 
 def _get_shared_attributes(trace: Trace, contents: SpanContents, user: str | None) -> SpanAttributes:
-    """Return the attributes shared by all spans in a trace, because some backends look at each span by itself."""
+    """Return the attributes shared by all spans in a trace, because some backends process each span separately."""
     if (shared := contents.shared.get((trace.id, user))) is None:
         shared = contents.shared[trace.id, user] = _build_trace_attributes(trace, contents, user)
     return shared
@@ -162,7 +162,7 @@ def _fill_agent(node: SpanNode, trace: Trace, contents: SpanContents, attributes
 
 
 def _judge_outcome(stretch: WorkStretch) -> str:
-    """Return how a stretch ended, in the terms of a turn's outcome."""
+    """Return how a stretch ended, using the terms for a turn's outcome."""
     if stretch.interrupted:
         return "interrupted"
     if stretch.failed:
@@ -229,7 +229,7 @@ def _fill_generation(node: SpanNode, contents: SpanContents, attributes: SpanAtt
 def _fill_messages(
     node: SpanNode, answer: StretchAnswer, message: Message, contents: SpanContents, attributes: SpanAttributes
 ) -> None:
-    """Add the messages since the previous answer, and the answer itself."""
+    """Add the messages since the previous answer and the answer itself."""
     texts = contents.get_texts(node.work)
     inputs = []
     for entry in answer.inputs:
@@ -246,7 +246,7 @@ def _fill_messages(
 
 
 def _list_answer_parts(texts: WorkTexts, answer: StretchAnswer) -> list[SpanPart]:
-    """List the parts of an answer, without those that a line repeats."""
+    """List the parts of an answer, without those that are repeated on another line."""
     parts: list[SpanPart] = []
     known: set[tuple[str, str]] = set()
     for line in answer.lines:

@@ -1,8 +1,8 @@
-"""The text in spans: redacted, shortened, each piece once.
+"""The text in spans: redacted, shortened, and without repetition.
 
-One redactor reads the text of a turn, or of a sub-agent, in file order and learns the secrets on the way.
-So its placeholders depend only on earlier text, no matter how often and in which order spans are built. A text that
-several spans contain is redacted once.
+One redactor reads the text of a turn or sub-agent in file order and learns the secrets as it reads. Its placeholders
+therefore depend only on earlier text, no matter how often and in which order spans are built. Text that appears in
+several spans is redacted once.
 """
 
 from __future__ import annotations
@@ -58,13 +58,13 @@ class SpanContents:
         return self.policy.content == "none"
 
     def get_texts(self, work: ActorWork) -> WorkTexts:
-        """Return the text of a turn, or of a sub-agent's work."""
+        """Return the text of a turn or of a sub-agent's work."""
         if id(work) not in self._texts:
             self._texts[id(work)] = work, WorkTexts(work, self.policy)
         return self._texts[id(work)][1]
 
     def read_context(self, trace: Trace) -> TraceContext:
-        """Return where the work of a trace took place, from its first entry or else its first answer."""
+        """Return where the work in a trace took place, according to its first entry or else its first answer."""
         work = trace.work
         entries = [work.start, *filter(None, [work.first_answer])]
         slugs = [work.session.read_body(entry).get("slug") for entry in entries]
@@ -80,7 +80,7 @@ class SpanContents:
 
 
 class WorkTexts:
-    """The text of one turn, or of one sub-agent."""
+    """The text of one turn or sub-agent."""
 
     def __init__(self, work: ActorWork, policy: ContentPolicy) -> None:
         self._work = work
@@ -103,7 +103,7 @@ class WorkTexts:
         return self._entry_parts.get(index) or EntryParts([], {}, None)
 
     def find_part(self, index: int, kind: str, call: str) -> SpanPart | None:
-        """Return what an entry contains about a call; one entry may contain thousands of calls or results."""
+        """Return the part of an entry that belongs to a call; an entry may contain thousands of calls or results."""
         if index not in self._parts:
             parts = self.read_parts(index).parts
             self._parts[index] = {(part.kind, part.id): part for part in reversed(parts)}
@@ -123,7 +123,7 @@ class TextCutter:
         self._redactor = redactor
 
     def cut_text(self, text: str) -> str:
-        """Return a text as it is sent."""
+        """Return text as it is sent."""
         limit = self._limit
         start = text[: limit + REDACTION_MARGIN_CHARS]
         if self._redactor is not None:
@@ -133,7 +133,7 @@ class TextCutter:
         return start if len(start) <= limit else self._mark_cut(start, text)
 
     def cut_value(self, value: Any) -> Any:
-        """Return a JSON value as it is sent; a string if it is too long."""
+        """Return a JSON value as it is sent, or a string if the value is too long."""
         encoded = to_json_text(value)
         if self._redactor is None:
             return value if len(encoded) <= self._limit else self._mark_cut(encoded, encoded)
@@ -153,7 +153,7 @@ class TextCutter:
 
 
 class _CharBudget:
-    """The part of a JSON value that fits a number of characters."""
+    """The part of a JSON value that fits within a number of characters."""
 
     def __init__(self, size: int) -> None:
         self.left = size

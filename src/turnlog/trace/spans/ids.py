@@ -1,6 +1,6 @@
-"""Ids of traces and spans: hashes of the ids in the transcript and the API.
+"""Ids of traces and spans: hashes of the ids in the transcript and from the API.
 
-Forked and resumed copies keep uuids, message ids and call ids, so they lead to the same spans.
+Forked and resumed copies keep uuids, message ids and call ids, so they produce the same spans.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def build_tool_span_id(call: str) -> bytes:
 
 
 def build_agent_span_id(call: str, agent_id: str) -> bytes:
-    """Build the span id for a sub-agent; agent ids used to be short, so the call that started it is included."""
+    """Build the span id for a sub-agent, including the call that started it, because agent ids used to be short."""
     return _hash_id("agent", f"{call}:{agent_id}", 8)
 
 

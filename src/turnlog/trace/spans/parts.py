@@ -1,7 +1,7 @@
-"""The content of an entry in parts that tracing backends know: text, thinking, calls and results.
+"""The content of an entry in parts that tracing backends support: text, thinking, calls and results.
 
-Images and documents become a short text with their type and size; signatures and data that only the API can read are
-left out.
+Images and documents become a short description of their type and size; signatures and data that only the API can read
+are left out.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class EntryParts(NamedTuple):
 
 
 def read_entry_parts(body: Body, prompt: Prompt | None = None) -> EntryParts:
-    """Read the parts of an entry; for the start of a turn, the text that was typed."""
+    """Read the parts of an entry; at the start of a turn, this is the text that was typed."""
     message, attachment = body.get("message"), body.get("attachment")
     if isinstance(message, dict):
         content = message.get("content")
@@ -95,7 +95,7 @@ def _build_part(block: dict[str, Any]) -> SpanPart | None:
 
 
 def _flatten_content(content: object) -> str:
-    """Return the text of a result, with a short text for each block of another kind."""
+    """Return the text of a result, with a short description of each block of another kind."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):
@@ -131,7 +131,7 @@ def _read_error_kind(body: Body) -> str:
 
 
 def shorten_name(name: str) -> str:
-    """Truncate a name to a usual length."""
+    """Truncate a name to the usual maximum length."""
     return name[:_MAX_NAME_CHARS]
 
 

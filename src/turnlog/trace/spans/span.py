@@ -1,7 +1,7 @@
-"""Spans: the work of a session in the terms of tracing backends.
+"""Spans: the work of a session, in the terms that tracing backends use.
 
-A trace is a turn. Its spans are the agent that worked (`agent`), its requests to the model (`generation`) and its
-calls (`tool`); a sub-agent is an agent below the call that started it.
+A trace is a turn. A session's spans are the agent that did the work (`agent`), its requests to the model (`generation`)
+and its calls (`tool`); a sub-agent is an agent below the call that started it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Span(NamedTuple):
 
 
 class SessionSignals(NamedTuple):
-    """What is known about a session besides its files: signals from a hook, or that it is no longer written."""
+    """What is known about a session besides its files: signals from a hook, or that it is no longer being written."""
 
     at_rest: bool = False
     """The client has finished its turn (Stop): work that has come to rest is complete."""

@@ -1,7 +1,7 @@
-"""When spans start and end: nanoseconds, from the timestamps of entries alone.
+"""When spans start and end, in nanoseconds, based only on the timestamps of entries.
 
-An entry without a usable time has that of the nearest one before it; a span with such a borrowed time, or whose end
-would come before its start, has an attribute that says so.
+An entry without a usable time gets the time of the nearest entry before it; a span with such a borrowed time, or whose
+end would come before its start, has an attribute that indicates this.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class EntryClock:
         return self._find_earlier_time(entry) if time is None else time
 
     def read_times(self, first: Entry, *others: Entry) -> SpanTimes:
-        """Return the times of a span from its first entry to the latest of the others, in the order of the file."""
+        """Return the times of a span from its first entry to the latest of the others, in file order."""
         stamps = [to_nanoseconds(entry.timestamp) for entry in (first, *others)]
         if not (borrowed := None in stamps):
             times = [time for time in stamps if time is not None]

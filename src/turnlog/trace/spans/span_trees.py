@@ -1,4 +1,4 @@
-"""Session -> span trees: which spans exist, how they are nested, and which of them are final.
+"""Session -> span trees: which spans exist, how they are nested, and which are final.
 
 Each turn is a trace. Its first stretch is the root, an agent span; further stretches are agents below it. Answers
 (generations) and calls (tools) are parts of their stretch, and a sub-agent is an agent below the call that started it.
@@ -34,7 +34,7 @@ _LAUNCHED_TEXT = "Async agent launched"
 def iter_end_reports(
     agent: SubAgent, call: Call, caller: ActorStream, main: ActorStream, turn: Entry
 ) -> Iterator[EndReport]:
-    """Yield when the end of a sub-agent was reported, and when the session had continued after that."""
+    """Yield when the end of a sub-agent was reported, and when the session had continued after the report."""
     reports = sorted(_iter_report_times(agent, call, caller, main))
     yield from (EndReport(report, certain=False) for report in reports)
     # An agent that was stopped doesn't rest. Only the start of the next turn shows that no line is merely
@@ -45,7 +45,7 @@ def iter_end_reports(
 
 
 def _iter_report_times(agent: SubAgent, call: Call, caller: ActorStream, main: ActorStream) -> Iterator[int]:
-    """Yield the times of the result of its call, and of notifications."""
+    """Yield the times of the result of the sub-agent's call and of notifications."""
     if call.result is not None and not _is_launch_result(caller, call):
         yield from _iter_entry_time(caller, call.result)
     for stream in (main,) if caller is main else (main, caller):
@@ -94,12 +94,12 @@ class SpanNode(Struct):
 
     @property
     def session(self) -> Session:
-        """The session that contains its entries."""
+        """The session that contains the span's entries."""
         return self.work.session
 
     @property
     def start(self) -> int:
-        """When it started, in nanoseconds since 1970."""
+        """When the span started, in nanoseconds since 1970."""
         return self.times.start
 
     @property
@@ -143,7 +143,7 @@ class _AgentPlace(NamedTuple):
 def build_session_traces(
     session: Session, signals: SessionSignals = SessionSignals(), *, first_turn: int = 1
 ) -> list[Trace]:
-    """Build the traces of a session in file order; those of agents that no call started are last."""
+    """Build the traces of a session in file order; those of agents that were not started by a call come last."""
     # A file of side-chain lines only may just start with them: that is clear when the session is over.
     entries = session.entries if signals.over else [entry for entry in session.entries if not entry.is_sidechain]
     collector = _TraceCollector(session, signals, ActorStream(session, entries, first_turn=first_turn))
@@ -166,7 +166,7 @@ class _TraceCollector:
             self._add_work(trace, main, None, work)
 
     def add_agents(self) -> None:
-        """Put each sub-agent below its call; sub-agents' calls may have sub-agents too."""
+        """Put each sub-agent below its call; the calls of sub-agents may also have sub-agents."""
         waiting = list(self._session.agents)
         while True:
             placed = [agent for agent in waiting if agent.call_id in self._places]
@@ -195,7 +195,7 @@ class _TraceCollector:
             place.trace.settled = False
 
     def _add_lonely_agent(self, agent: SubAgent) -> None:
-        """Add an agent that no call started: the client's own side work, or one whose call is missing."""
+        """Add an agent that was not started by a call: the client's own side work, or one whose call is missing."""
         if (stream := self._open_agent_stream(agent, [])) is None:
             return
         stream.close(cut_off=True)
@@ -232,7 +232,7 @@ class _TraceCollector:
         work: ActorWork,
         below: _AgentPlace | None = None,
     ) -> None:
-        """Add the stretches of some work to a trace: the first is the root, or below a call."""
+        """Add the stretches of some work to a trace; the first is the root or is below a call."""
         session = stream.session
         top, parent = below or _AgentPlace(ids.build_root_span_id(_build_entry_key(session, work.start)), None)
         name = f"invoke_agent {shorten_name(agent.type or agent.kind) if agent else MAIN_AGENT_NAME}"
@@ -283,7 +283,7 @@ class _TraceCollector:
             )
 
     def _add_node(self, trace: Trace, node: SpanNode) -> bool:
-        """Add a node unless it already exists, because a line may be in two files."""
+        """Add a node unless it already exists; a line may be in two files."""
         if node.id in self._taken:
             return False
         self._taken.add(node.id)
@@ -321,14 +321,14 @@ def _build_tool_frame(stream: ActorStream, call: Call, above: bytes, end: int) -
 
 
 def _list_entries(stretch: WorkStretch) -> list[Entry]:
-    """List the entries of a stretch's work, ending with the last one."""
+    """List the entries of a stretch's work, ending with the latest."""
     lines = [answer.lines[-1] for answer in stretch.answers]
     results = [call.result for call in stretch.calls if call.result is not None]
     return [*lines, *results, stretch.last]
 
 
 def _name_agent(agent: SubAgent) -> str:
-    """Return what distinguishes an agent: its id, or for one inside the session's file its first entry."""
+    """Return what identifies an agent: its id or, for an agent inside the session's file, its first entry."""
     return agent.inside[0].uuid or agent.agent_id if agent.inside else agent.agent_id
 
 
@@ -337,5 +337,5 @@ def _build_entry_key(session: Session, entry: Entry) -> str:
 
 
 def _to_global_key(session: Session, key: str) -> str:
-    """Return a globally unique key; one that is only a place in a file needs the session's id."""
+    """Return a globally unique key; a key that is only a position in a file needs the session's id."""
     return f"{session.session_id}{key}" if key.startswith("@") else key

@@ -1,8 +1,8 @@
-"""Stretches: the work in a turn, or by a sub-agent, from one rest to the next.
+"""Stretches: the work in a turn or by a sub-agent, from one rest to the next.
 
-A stretch is what the client's loop does in one go: answers and calls until it comes to rest. It rests at an answer
-without calls, at an API error and at an interruption. Work of the same turn after a rest (a hook that says continue,
-an answer that was too long, a message to a sub-agent) is another stretch.
+A stretch is what the client's loop does without stopping: answers and calls until it comes to rest. It rests at an
+answer without calls, at an API error and at an interruption. Work in the same turn after a rest (caused by a hook that
+requests continuation, an answer that was too long, or a message to a sub-agent) is a new stretch.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class StretchAnswer(Struct):
 
     @property
     def has_iterations(self) -> bool:
-        """Whether its usage lists the requests behind it."""
+        """Whether the answer's usage lists the individual requests."""
         heads = (line.message for line in self.lines)
         return any(head is not None and head.usage is not None and head.usage.iterations for head in heads)
 
@@ -74,7 +74,7 @@ class WorkStretch(Struct):
 
 
 class ActorWork(Struct):
-    """A turn, or all work of a sub-agent."""
+    """A turn, or all the work of a sub-agent."""
 
     session: Session
     start: Entry
@@ -97,7 +97,7 @@ class ActorWork(Struct):
 
     @property
     def is_asked(self) -> bool:
-        """Whether a person certainly requested it."""
+        """Whether a person definitely requested the work."""
         return self.prompt is not None and self.prompt.kind not in KINDS_NEEDING_WORK
 
 
@@ -109,7 +109,7 @@ class TaskNotification(NamedTuple):
 
 
 class EndReport(NamedTuple):
-    """A report from elsewhere that an actor has finished."""
+    """A report from another file that an actor has finished."""
 
     time: int
     certain: bool

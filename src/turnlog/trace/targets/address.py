@@ -1,4 +1,4 @@
-"""Addresses and headers of targets, checked before anything is sent; errors fit on one line."""
+"""Addresses and headers of targets, which are checked before anything is sent; errors fit on one line."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _RESERVED_HEADERS = frozenset(
 
 
 def parse_target_address(address: str, where: str) -> SplitResult:
-    """Parse an address; `where` names the setting it comes from."""
+    """Parse an address; `where` names the setting that it comes from."""
     try:
         parts = urlsplit(address.strip())
         _ = parts.port
@@ -56,7 +56,7 @@ def to_langfuse_address(parts: SplitResult) -> SplitResult:
 
 
 def check_headers(headers: Mapping[str, str], where: str) -> dict[str, str]:
-    """Check headers and lowercase their names; their values are credentials, so errors never repeat them."""
+    """Check headers and convert their names to lower case; the values are credentials, so errors never repeat them."""
     for name, value in headers.items():
         if not _HEADER_NAME.fullmatch(name) or not (value.isascii() and value.isprintable()):
             raise UsageError(f"{where}: header {name!r} contains invalid characters; check how it was set")
@@ -66,7 +66,7 @@ def check_headers(headers: Mapping[str, str], where: str) -> dict[str, str]:
 
 
 def split_credentials(parts: SplitResult, headers: Mapping[str, str]) -> tuple[str, Mapping[str, str]]:
-    """Move user and password from an address into the headers."""
+    """Move the user name and password from an address into the headers."""
     credentials = encode_basic_credentials(parts)
     if credentials is None:
         return parts._replace(fragment="").geturl(), MappingProxyType(dict(headers))
@@ -75,7 +75,7 @@ def split_credentials(parts: SplitResult, headers: Mapping[str, str]) -> tuple[s
 
 
 def require_encryption(target: TraceTarget, *, plain: bool) -> TraceTarget:
-    """Return the target, unless its credentials would be sent unencrypted."""
+    """Return the target; raise an error if its credentials would be sent unencrypted."""
     parts = urlsplit(target.url)
     if parts.scheme == "http" and not plain and target.has_secrets and not is_loopback(parts.hostname or ""):
         raise UsageError(
@@ -86,7 +86,7 @@ def require_encryption(target: TraceTarget, *, plain: bool) -> TraceTarget:
 
 
 def find_target_proxy(parts: SplitResult, environ: Mapping[str, str]) -> str | None:
-    """Return the proxy that the environment names for an address; raise UsageError if it can't be used."""
+    """Return the proxy that the environment specifies for an address; raise UsageError if it can't be used."""
     proxy = find_proxy(parts, environ)
     if proxy is not None:
         parse_proxy_address(proxy)

@@ -64,14 +64,14 @@ class TraceTarget:
 
     @property
     def policy(self) -> ContentPolicy:
-        """How much of a session its spans may include."""
+        """How much of a session the target's spans may include."""
         from turnlog.trace.spans.content import ContentPolicy
 
         return ContentPolicy(self.content, self.limit)
 
     @cached_property
     def key(self) -> str:
-        """An identifier of the place, which does not change with the name, key or password.
+        """An identifier for the place, which does not depend on the target's name, key or password.
 
         Everything after the server's name is hashed, because some backends have tokens in their paths.
         """
@@ -84,13 +84,13 @@ class TraceTarget:
 
     @cached_property
     def is_far(self) -> bool:
-        """Whether to keep requests small: yes, unless the server is on this machine and compression isn't requested."""
+        """Whether to keep requests small: True unless the server is on this machine and compression isn't requested."""
         is_here = self.proxy is None and is_loopback(urlsplit(self.url).hostname or "")
         return bool(self.compress) or not is_here
 
     @property
     def display_name(self) -> str:
-        """Its name and server."""
+        """The target's name and server."""
         return f"{self.name} ({format_public_address(urlsplit(self.url))})"
 
     @property
@@ -99,18 +99,18 @@ class TraceTarget:
         return any(True for _ in self._iter_secrets())
 
     def hide_secrets(self, text: str) -> str:
-        """Remove the credentials from a server's text."""
+        """Remove the credentials from text sent by a server."""
         for secret in sorted({*self._iter_secrets(), *self._iter_path_tokens()}, key=len, reverse=True):
             text = text.replace(secret, "[secret]")
         return text
 
     def _iter_secrets(self) -> Iterator[str]:
-        """Yield every form in which a server could repeat a credential, unless it is too short to be one."""
+        """Yield every form in which a server could repeat a credential, except values that are too short to be one."""
         for secret in self._iter_credentials():
             yield from (form for form in (secret, quote(secret, safe=""), unquote(secret)) if len(form) > 3)
 
     def _iter_path_tokens(self) -> Iterator[str]:
-        """Yield possible tokens in the path, because servers repeat an unknown address."""
+        """Yield possible tokens in the path, because servers may repeat an unknown address."""
         return (part for part in urlsplit(self.url).path.split("/") if len(part) > 7 and not part.isalpha())
 
     def _iter_credentials(self) -> Iterator[str]:
@@ -125,7 +125,7 @@ class TraceTarget:
 
 
 def _split_authorization(value: str) -> Iterator[str]:
-    """Yield the token of `Bearer …`; the user and the password of `Basic …`."""
+    """Yield the token of `Bearer …`, or the user name and password of `Basic …`."""
     scheme, _, rest = value.partition(" ")
     yield rest
     if scheme.lower() == "basic":

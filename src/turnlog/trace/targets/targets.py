@@ -1,9 +1,9 @@
 """The configured targets, from the environment (see `variables`) and by name from `config.toml`.
 
-    [trace]                                  # the defaults of all targets
-    content = "redacted"                     # how much of the texts is sent: full, redacted or none
-    limit = 20000                            # how many characters of one text are sent
-    nest = false                             # true: calls are below their generation
+    [trace]                                  # the defaults for all targets
+    content = "redacted"                     # how the text is sent: full, redacted or none
+    limit = 20000                            # the maximum number of characters sent per piece of text
+    nest = false                             # true: nest calls below their generation
     user = "dana"                            # who the sessions belong to
     plain = false                            # true: credentials may be sent over http to other machines
     environment = true                       # false: ignore targets in environment variables
@@ -21,9 +21,9 @@
     kind = "langfuse"                        # default: otlp
     endpoint = "https://langfuse.example"    # default: https://cloud.langfuse.com
     public_key = "pk-lf-…"
-    secret_key_env = "TEAM_SECRET_KEY"       # the variable with the key; also for endpoint, public_key, user
+    secret_key_env = "TEAM_SECRET_KEY"       # the variable with the key; endpoint, public_key and user allow _env too
 
-A target in the file replaces the one of the environment with the same name (`otel`, `langfuse`).
+A target in the file replaces the target with the same name (`otel` or `langfuse`) from the environment.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ _VALUE_RULES: dict[str, tuple[ValueCheck, str]] = {
 def list_configured_targets(
     config: ConfigTable, environ: Mapping[str, str], names: Sequence[str] = ()
 ) -> list[TraceTarget]:
-    """List the targets with some names, or all; `config` is the table [trace] of the file.
+    """List the targets with some names, or all targets; `config` is the file's [trace] table.
 
     Only the requested targets are checked, so a mistake in one target doesn't affect the others.
     """
@@ -117,7 +117,7 @@ def list_configured_targets(
 
 
 def _check_distinct(targets: Sequence[TraceTarget]) -> None:
-    """Refuse two tables for one place: spans sent to one of them would never be sent to the other."""
+    """Refuse two tables for the same place: spans sent to one of them would never be sent to the other."""
     names: dict[str, str] = {}
     for target in targets:
         if (other := names.setdefault(target.key, target.name)) != target.name:
@@ -128,14 +128,14 @@ def _check_distinct(targets: Sequence[TraceTarget]) -> None:
 
 
 def require_targets(config: ConfigTable, environ: Mapping[str, str], names: Sequence[str] = ()) -> list[TraceTarget]:
-    """List the targets; raise if there is none."""
+    """List the targets; raise an error if there are none."""
     if targets := list_configured_targets(config, environ, names):
         return targets
     raise UsageError(f"no target is configured; {NO_TARGET_REMEDY}")
 
 
 def _is_closed(name: str, environ: Mapping[str, str]) -> bool:
-    """Return whether this is a target that the environment describes but also forbids."""
+    """Return whether the environment both describes this target and forbids its use."""
     return name == variables.LANGFUSE_NAME and variables.is_langfuse_allowed(environ) is False
 
 
@@ -144,7 +144,7 @@ def _is_langfuse(name: str, tables: ConfigTable) -> bool:
 
 
 def _split_config(config: ConfigTable) -> tuple[dict[str, Any], dict[str, ConfigTable]]:
-    """Split the configuration into the defaults of all targets and the tables of the named ones."""
+    """Split the configuration into the defaults for all targets and the tables of named targets."""
     if not isinstance(config.get("environment", True), bool):
         raise UsageError(f"config.toml: [trace] environment = {config['environment']!r}: expected true or false")
     tables = config.get("targets", {})
@@ -160,7 +160,7 @@ def _split_config(config: ConfigTable) -> tuple[dict[str, Any], dict[str, Config
 
 
 def _check_table(table: ConfigTable, where: str, known: frozenset[str] | set[str]) -> dict[str, Any]:
-    """Check the keys and values of a table: a misspelled `content` must not send more than intended."""
+    """Check the keys and values of a table, because a misspelled `content` must not send more than intended."""
     for key, value in table.items():
         if key not in known:
             nearest = "".join(f"; did you mean {name!r}?" for name in get_close_matches(key, known, 1))

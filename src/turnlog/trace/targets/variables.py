@@ -1,7 +1,7 @@
 """Targets in environment variables.
 
 `otel`, as in OpenTelemetry (variables with TRACES take precedence):
-    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT    the address, used as it is
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT    the address, used unchanged
     OTEL_EXPORTER_OTLP_ENDPOINT           the address, to which /v1/traces is added
     OTEL_EXPORTER_OTLP[_TRACES]_HEADERS   name=value,name=value, percent-encoded
     OTEL_EXPORTER_OTLP[_TRACES]_TIMEOUT   milliseconds (default: 10000)
@@ -15,7 +15,7 @@
     LANGFUSE_BASE_URL or LANGFUSE_HOST    default: https://cloud.langfuse.com
     LANGFUSE_USER_ID                      who the sessions belong to
     TRACE_TO_LANGFUSE                     true: send; unset: send only if the target is requested by name;
-                                          anything else: send nothing to any Langfuse
+                                          anything else: send nothing to any Langfuse server
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Environ = Mapping[str, str]
 
 
 def has_otel(environ: Environ) -> bool:
-    """Return whether the environment names an OTLP endpoint."""
+    """Return whether the environment specifies an OTLP endpoint."""
     if _is_true(environ, "OTEL_SDK_DISABLED") or environ.get("OTEL_TRACES_EXPORTER", "").strip() == "none":
         return False
     return _read_otel_variable(environ, "ENDPOINT") is not None
@@ -64,13 +64,13 @@ def build_otel_target(environ: Environ, **choices: Any) -> TraceTarget:
 
 
 def is_langfuse_allowed(environ: Environ) -> bool | None:
-    """Return whether sending to Langfuse is allowed; None if TRACE_TO_LANGFUSE is not set."""
+    """Return whether sending to Langfuse is allowed, or None if TRACE_TO_LANGFUSE is not set."""
     value = environ.get("TRACE_TO_LANGFUSE", "").strip().lower()
     return value in ("true", "1") if value else None
 
 
 def has_langfuse(environ: Environ) -> bool:
-    """Return whether the environment names a Langfuse project."""
+    """Return whether the environment specifies a Langfuse project."""
     return bool(_read_langfuse_variable(environ, "PUBLIC_KEY") or _read_langfuse_variable(environ, "SECRET_KEY"))
 
 
@@ -109,7 +109,7 @@ def build_langfuse_target(
 
 
 def _read_otel_variable(environ: Environ, what: str) -> tuple[str, str] | None:
-    """Return an OpenTelemetry variable and its value; an empty one counts as not set."""
+    """Return an OpenTelemetry variable and its value; an empty variable counts as not set."""
     for name in (f"{_OTEL_PREFIX}_TRACES_{what}", f"{_OTEL_PREFIX}_{what}"):
         if value := environ.get(name, "").strip():
             return name, value

@@ -1,7 +1,7 @@
-"""OTLP: spans as the bytes of an ExportTraceServiceRequest, in requests of limited size.
+"""OTLP: encodes spans as ExportTraceServiceRequest bytes, in requests of limited size.
 
-The encoding depends only on the spans and turnlog's version, so a request that is sent again is identical. See
-opentelemetry/proto/trace/v1/trace.proto for the numbers of the fields.
+The encoding depends only on the spans and turnlog's version, so a request that is sent again is identical. The field
+numbers are in opentelemetry/proto/trace/v1/trace.proto.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ _STATUS_MESSAGE_TAG, _STATUS_ERROR_CODE = encode_tag(2), encode_tag(3, VARINT) +
 
 
 def encode_request(spans: Iterable[Span], version: str = __version__) -> bytes:
-    """Encode spans as a request, not compressed."""
+    """Encode spans as an uncompressed request."""
     return _join_request((part for _, part in _encode_spans(spans)), *_encode_resource_and_scope(version))
 
 
 def compress_body(body: bytes, *, small: bool = True) -> bytes:
-    """Compress a request, always to the same bytes; if not `small`, only wrap it in the gzip format."""
+    """Compress a request, always to the same bytes; unless `small` is set, only wrap it in the gzip format."""
     return zlib.compress(body, 1 if small else 0, _GZIP_WINDOW_BITS)
 
 
@@ -68,7 +68,7 @@ def decompress_body(body: bytes) -> bytes:
 def build_span_batches(
     spans: Iterable[Span], largest: int = MAX_REQUEST_BYTES, version: str = __version__, *, small: bool = True
 ) -> list[SpanBatch]:
-    """Encode spans as requests of one trace each; if a span is given twice, the first version counts."""
+    """Encode spans as requests with one trace each; if a span is given twice, the first version is used."""
     unique: dict[bytes, Span] = {}
     for span in spans:
         unique.setdefault(span.id, span)
@@ -135,7 +135,7 @@ def _list_chunks(message: bytes) -> list[tuple[int, bytes]]:
 
 
 def to_readable_spans(spans: Iterable[Span]) -> list[dict[str, Any]]:
-    """Convert spans for people: with ids in hexadecimal and times as dates."""
+    """Convert spans to a readable form, with ids in hexadecimal and times as dates."""
     return [
         {
             "trace": span.trace.hex(),
@@ -193,7 +193,7 @@ def _join_request(parts: Iterable[bytes], resource: bytes, scope: bytes) -> byte
 
 
 def _encode_span(span: Span, head: bytes) -> bytes:
-    """Encode a span, with the tag that it has in its scope."""
+    """Encode a span with its tag within the scope."""
     parts = [encode_chunk(_TRACE_ID_TAG, span.trace), encode_chunk(_SPAN_ID_TAG, span.id)]
     if span.parent:
         parts.append(encode_chunk(_PARENT_ID_TAG, span.parent))
@@ -233,7 +233,7 @@ def _encode_attributes(before: bytes, items: Iterable[tuple[str, AttributeValue]
 
 
 def _encode_text_prefix(before: bytes, key: str, size: int) -> bytes:
-    """Encode what precedes a text of some bytes in an attribute."""
+    """Encode what precedes text of a given size in an attribute."""
     inner = encode_varint(size)
     return _encode_value_prefix(before, key, 1 + len(inner) + size) + _TAG_ONE + inner
 
@@ -266,7 +266,7 @@ def _encode_value(value: AttributeValue) -> bytes:
 
 
 def _clamp_int64(number: int) -> int:
-    """Limit a number to 64 bits, because a transcript may contain any."""
+    """Limit a number to 64 bits, because a transcript may contain larger ones."""
     return min(max(number, _MIN_INT64), _MAX_INT64)
 
 

@@ -1,7 +1,8 @@
 """Posts a request to a target, and interprets its response.
 
-One connection is kept alive for many requests. A request is sent once: the caller decides whether to send it again, and
-counts what may have arrived twice. Redirects are not followed, so credentials are only sent to the configured server.
+One connection is kept alive for many requests. A request is sent only once: the caller decides whether to send it
+again, and counts requests that may have arrived twice. Redirects are not followed, so credentials are sent only to the
+configured server.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _MESSAGE_FIELDS = ("message", "error", "detail", "details", "errorMessage", "err
 
 
 class Rejection(NamedTuple):
-    """Spans that a server rejected, in a response that accepts the request."""
+    """Spans that a server rejected in a response that otherwise accepts the request."""
 
     spans: int
     words: str
@@ -64,7 +65,7 @@ def _read_rejected_json(raw: bytes) -> tuple[int, str]:
 
 
 def read_reply_words(raw: bytes, kind: str) -> str:
-    """Read the message of a reply, on one line and in printable characters; empty if it has none."""
+    """Read the message in a reply, as one line of printable characters; return an empty string if there is none."""
     if kind in _PROTOBUF_TYPES:
         status_message = _decode_text(_parse_fields(raw).get(2))  # a google.rpc.Status
         if status_message:
@@ -74,7 +75,7 @@ def read_reply_words(raw: bytes, kind: str) -> str:
 
 
 def _find_message(reply: Any, depth: int = 3) -> str:
-    """Find the text for people in a JSON reply."""
+    """Find the human-readable message in a JSON reply."""
     if isinstance(reply, str) or depth == 0:
         return reply if isinstance(reply, str) else ""
     if isinstance(reply, list):
@@ -118,7 +119,7 @@ _PAGE_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 
 
 class PostAccepted(NamedTuple):
-    """The backend has it."""
+    """The backend has received the request."""
 
     partial: str | None = None
     """Its message about spans that it rejected nevertheless."""
@@ -127,7 +128,7 @@ class PostAccepted(NamedTuple):
 
 
 class PostDeferred(NamedTuple):
-    """Not now; the same request may be accepted later."""
+    """The request was not accepted now but may be accepted later."""
 
     reason: str
     after: float | None = None
@@ -137,13 +138,13 @@ class PostDeferred(NamedTuple):
 
 
 class PostTooLarge(NamedTuple):
-    """The server would accept it in smaller parts."""
+    """The server would accept the request in smaller parts."""
 
     reason: str
 
 
 class PostRefused(NamedTuple):
-    """The server will never accept it as it is."""
+    """The server will never accept the request as it is."""
 
     status: int
     words: str
@@ -153,7 +154,7 @@ PostVerdict = PostAccepted | PostDeferred | PostTooLarge | PostRefused
 
 
 class Poster:
-    """Posts requests to a target, one after the other; not thread-safe."""
+    """Posts requests to a target, one at a time; not thread-safe."""
 
     def __init__(self, target: TraceTarget) -> None:
         self.target = target
@@ -173,7 +174,7 @@ class Poster:
             self._connection = None
 
     def post(self, body: bytes) -> PostVerdict:
-        """Send a request (compressed, as it is in a batch) once."""
+        """Send a request (compressed, as in the batch) once."""
         was_sent = False
         try:
             connection = self._get_connection()
@@ -243,7 +244,7 @@ class Poster:
         return PostRefused(status, reason)
 
     def _get_connection(self) -> http.client.HTTPConnection:
-        """Return the connection of the last request if the server still keeps it open, otherwise a new one."""
+        """Return the connection of the last request if the server has kept it open, otherwise a new one."""
         if self._connection is not None and (self._connection.sock is None or _has_data(self._connection)):
             self.close()
         if self._connection is None:
@@ -278,14 +279,14 @@ class Poster:
 
 
 def _has_data(connection: http.client.HTTPConnection) -> bool:
-    """Return whether there is something to read; if nothing was requested, that means the end of the connection."""
+    """Return whether there is data to read; if nothing was requested, this means that the connection has ended."""
     with DefaultSelector() as selector:
         selector.register(connection.sock, EVENT_READ)
         return bool(selector.select(0))
 
 
 def _read_answer(answer: http.client.HTTPResponse, deadline: float) -> bytes:
-    """Read a response up to a size limit and a deadline."""
+    """Read a response within a size limit and a deadline."""
     parts, size = [], 0
     while size <= MAX_ANSWER_BYTES and (part := answer.read1(MAX_ANSWER_BYTES)):
         parts.append(part)
@@ -296,7 +297,7 @@ def _read_answer(answer: http.client.HTTPResponse, deadline: float) -> bytes:
 
 
 def _parse_retry_after(value: str | None) -> float | None:
-    """Return how many seconds the server wants us to wait, given as a number or a date; at most a day."""
+    """Return how many seconds the server asks us to wait, given as a number or a date; at most a day."""
     if value is None:
         return None
     if _SECONDS_TEXT.fullmatch(value):

@@ -1,6 +1,6 @@
-"""The part of Protobuf's wire format that OTLP needs: written by joining bytes, read field by field.
+"""The part of Protobuf's wire format that OTLP needs; messages are written by joining bytes and read field by field.
 
-A message is a sequence of fields, each a tag (its number and type) and a value. Importing a library for that takes
+A message is a sequence of fields, each a tag (its number and type) and a value. Importing a library for this takes
 longer than encoding a whole session.
 """
 
@@ -37,8 +37,8 @@ def encode_chunk(before: bytes, content: bytes) -> bytes:
 def encode_wire_text(value: str) -> bytes:
     """Encode a text.
 
-    A lone surrogate, which UTF-8 can't represent, becomes U+FFFD. NUL becomes its symbol, because a backend that stores
-    texts in PostgreSQL would reject the whole request forever.
+    Lone surrogates, which UTF-8 can't represent, become U+FFFD. NUL becomes its symbol, because a backend that stores
+    text in PostgreSQL would always reject the whole request.
     """
     if "\0" in value:
         value = value.replace("\0", "\u2400")

@@ -36,7 +36,7 @@ LineSource = Callable[[], Iterable[bytes]]
 
 class NewSession(NamedTuple):
     path: Path
-    """The path of its transcript, which must not exist yet."""
+    """The path of the transcript, which must not exist yet."""
     root: Path
     """The folder that no path may leave: a config folder, or the transcript's own folder."""
     lines: LineSource
@@ -44,7 +44,7 @@ class NewSession(NamedTuple):
     files: tuple[CarriedFile, ...] = ()
     title: str | None = None
     read: Callable[[Path], Iterable[bytes]] | None = None
-    """Reads a copied file if its content must change; line by line if the file contains ids."""
+    """Reads a copied file if its content must change, line by line if the file contains ids."""
 
 
 class _IdRenewalIncomplete(Exception):
@@ -94,10 +94,10 @@ def _iterate_transcript(new: NewSession, checked: IdRenewer | None) -> Iterator[
 
 def _create_file(path: Path, content: Iterable[bytes], new: NewSession, created: list[Path]) -> None:
     first_folder = path.relative_to(new.root).parts[:-1][:1]
-    root = new.root.joinpath(*first_folder)  # `projects` itself may be a link: people keep it on another disk
+    root = new.root.joinpath(*first_folder)  # `projects` itself may be a link to a folder on another disk
     try:
         _create_folders(path.parent, root, created)
-        created.append(path)  # before it exists: an interrupt can arrive at any moment
+        created.append(path)  # before the file exists: an interrupt can arrive at any moment
         writer.create_session_file(path, content, root=root)
     except FileExistsError:
         created.remove(path)

@@ -24,7 +24,7 @@ class CarriedFile(NamedTuple):
     source: Path
     goal: Path
     names_ids: bool
-    """Whether its lines contain entry ids."""
+    """Whether the file's lines contain entry ids."""
 
 
 def list_carried_files(target: SessionTarget, new_id: str, project_dir: Path | None = None) -> list[CarriedFile]:

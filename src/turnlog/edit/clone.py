@@ -1,7 +1,7 @@
 """Makes a new session from an existing one, with new ids for everything and copies of all files that belong to it.
 
 Without edits, the transcript is streamed, so that at most one line is in memory at a time. With edits (`draft`), the
-result is checked before anything is written, and is refused if less of it could be resumed than of its source.
+result is checked before anything is written, and is refused if it would not resume as well as its source.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class ClonedSession(NamedTuple):
     session_id: str
     title: str
     size: int
-    """The size of its transcript in bytes."""
+    """The size of the new transcript in bytes."""
     files: int
-    """The number of other files that were copied with it."""
+    """The number of other files that were copied."""
     torn_bytes: int = 0
     """The length of the source's incomplete last line, which was left out; 0 if there is none."""
     left_out: tuple[Path, ...] = ()

@@ -24,7 +24,7 @@ _KNOWN_KEYS = {
     "subtype": "subtype",
     "timestamp": "timestamp",
 }
-"""Keys whose values an entry has without decoding its line again."""
+"""Keys whose values are available from an entry without decoding its line again."""
 LINK_KEYS = (
     "parentUuid",
     "logicalParentUuid",
@@ -46,7 +46,7 @@ RowChanges = Mapping[int, Mapping[str, Any]]
 
 class DraftRow(NamedTuple):
     item: EntryOrScrap | None = None
-    """The line in the file; None for a line that an edit created."""
+    """The line in the file, or None for a line that an edit created."""
     changed: Mapping[str, Any] = _NO_CHANGES
     """Top-level keys with their new values, or `REMOVE_KEY`; for a line that an edit created, all its keys."""
 
@@ -167,7 +167,7 @@ class Draft(NamedTuple):
     def to_transcript(self) -> Transcript:
         """Read the result as a transcript, to be viewed or checked."""
         result = Transcript.from_bytes(b"".join(self.iterate_lines()))
-        result.path = self.file.path  # for now it shares the id and the sub-agents of its source
+        result.path = self.file.path  # for now, the draft shares the id and sub-agents of its source
         return result
 
 
@@ -203,7 +203,7 @@ def _relink_rows(draft: Draft, removed: frozenset[int]) -> dict[int, dict[str, A
     parents = {
         uuid: draft.get_parent_uuid(draft.rows[at]) for at in removed if (uuid := draft.get_uuid(draft.rows[at]))
     }
-    # A uuid that two rows have still exists when one of them is removed.
+    # If two rows have the same uuid, it still exists when one of them is removed.
     remaining = {uuid for at, row in enumerate(draft.rows) if at not in removed and (uuid := draft.get_uuid(row))}
     parents = {uuid: parent for uuid, parent in parents.items() if uuid not in remaining}
 

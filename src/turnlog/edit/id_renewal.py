@@ -77,7 +77,7 @@ class IdRenewer:
         self._referred: set[bytes] = set()
         """The ids that were renewed because something refers to them."""
         self._foreign: set[bytes] = set()
-        """The ids that a first pass found on no entry of the session; they are not replaced."""
+        """Ids that a first pass did not find on any entry of the session; they are not replaced."""
         for uuid in uuids:
             self._owned.add(encode_json_line(uuid))
             self._renew_id(encode_json_line(uuid))
@@ -179,7 +179,7 @@ class IdRenewer:
             is_link = _LINK_KEY_PATTERN.search(key) is not None and key not in _FOREIGN_ID_KEYS
             if len(value) == _QUOTED_UUID_BYTES and _UUID_PATTERN.fullmatch(value, 1, _QUOTED_UUID_BYTES - 1):
                 return bytes(self._renew_link(value)) if is_link else self._renew_known(value)
-            if is_link:  # an id that is not a uuid: written by hand, or not an entry's
+            if is_link:  # an id that is not a uuid: it was written by hand or is not an entry's
                 return self._renew_known(value)
             is_path = key in _SESSION_PATH_KEYS and len(value) < _MAX_ID_VALUE_BYTES and self._old in value
             return value.replace(self._old, self._new) if is_path else value

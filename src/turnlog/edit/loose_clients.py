@@ -31,14 +31,14 @@ class LooseClient(NamedTuple):
 
     pid: int
     parent: int
-    """The id of the process that started it."""
+    """The id of the client's parent process."""
     started: float
     folders: tuple[str, ...]
-    """All names of its working folder; empty if unknown."""
+    """All names of the client's working folder; empty if unknown."""
     config_dir: Path | None = None
     """None if unknown."""
     writing: frozenset[str] = frozenset()
-    """The files that it is known to have open for writing."""
+    """The files that the client is known to have open for writing."""
 
 
 class ProcessesHidden(Exception):

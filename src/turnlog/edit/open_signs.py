@@ -40,7 +40,7 @@ class ClientMatch(NamedTuple):
     client: LooseClient
     words: str
     is_writing: bool = False
-    """Whether it has a file of the session open for writing, which is certain."""
+    """Whether the client has a file of the session open for writing, which is a certain sign."""
 
 
 def match_clients(target: SessionTarget, running: Iterable[LooseClient]) -> list[ClientMatch]:
@@ -120,7 +120,7 @@ def _get_write_time(path: Path) -> float:
 
 
 RECENT_WRITE_SECONDS = 5.0
-"""A file written within this time may be written again."""
+"""A file written within this many seconds may be written again."""
 _SESSION_OPTIONS = {b"--resume", b"-r", b"--session-id"}
 _PROC_FOLDER = Path("/proc")
 _OPEN_FLAGS_PATTERN = re.compile(rb"^flags:\s*([0-7]+)", re.MULTILINE)
@@ -131,7 +131,7 @@ class OpenSign(NamedTuple):
 
     kind: str
     words: str
-    """A clause for messages: `process 4711 has it open`."""
+    """A clause for messages, such as `process 4711 has it open`."""
     pid: int | None = None
 
     @property

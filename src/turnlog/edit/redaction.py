@@ -52,7 +52,7 @@ def redact_draft(draft: Draft, redactor: Redactor) -> Draft:
             values = {
                 **redactor.make_rehearsal().redact_entry_body(body),
                 **values,
-            }  # all keys, so that no earlier value of a repeated key is left
+            }  # all keys, so that no earlier value of a repeated key remains
         if values:
             changes[at] = values
         if (values and is_emptied_entry(body, values)) or _has_unread_secret(draft, row, values, redactor):

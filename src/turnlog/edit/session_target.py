@@ -22,7 +22,7 @@ class SessionTarget(NamedTuple):
     path: Path
     session_id: str
     config_dir: Path | None
-    """Its config folder; None for a file elsewhere, which has no other files."""
+    """The session's config folder, or None for a file elsewhere, which has no other files."""
 
     @property
     def root(self) -> Path:
@@ -45,7 +45,7 @@ def find_target(path: Path) -> SessionTarget:
         raise UsageError("the demo's sessions can't be changed; name one of your own")
     if path.suffix != ".jsonl" or not is_session_id(path.stem):
         raise UsageError(f"{path}: the file name is not a session id, so Claude Code does not list it as a session")
-    # Not resolved: a link must still be recognisable. But `..` and the current folder must not hide where it is.
+    # Not resolved, so that a link can still be recognised, but `..` and the current folder must not hide the path.
     whole = Path(os.path.abspath(path))  # noqa: PTH100
     projects = whole.parent.parent
     return SessionTarget(whole, whole.stem, projects.parent if projects.name == "projects" else None)

@@ -23,7 +23,7 @@ from turnlog.model.failures import AnswerBrokenOff
 JsonObject = Mapping[str, Any]
 
 CUT_STOP_REASONS = frozenset({"max_tokens", "model_context_window_exceeded"})
-"""Stop reasons of an answer that hit a limit."""
+"""Stop reasons of an answer that reached a limit."""
 
 
 class ModelAnswer(Struct, frozen=True):

@@ -38,7 +38,7 @@ from turnlog.network.connections import build_proxy_headers, cut_connection, mak
 BytesPiece = bytes | memoryview
 
 _MAX_IDLE_CONVERSATIONS = 4
-"""The number of conversations to keep encoded: the session's and those of sub-agents."""
+"""The number of conversations to keep in encoded form: the session's and those of sub-agents."""
 
 
 def encode_request_json(value: object) -> bytes:
@@ -71,7 +71,7 @@ class RequestEncoder:
         )
         with memoryview(known.data) as data:
             yield [begin, data, rest]
-        with self._lock:  # not kept if its request failed
+        with self._lock:  # not kept if the request failed
             self._idle = [*self._idle, known][-_MAX_IDLE_CONVERSATIONS:]
 
     def _take_settled(self, messages: ConversationMessages) -> _SettledMessages:

@@ -27,7 +27,7 @@ class AnswerStarted(_StreamEvent, frozen=True):
     id: str
     model: str
     usage: JsonObject
-    """The tokens so far; those of the input are final."""
+    """The number of tokens so far; input tokens are final."""
     request_id: str | None = None
 
 
@@ -78,14 +78,14 @@ class AnswerEnded(_StreamEvent, frozen=True):
     stop_reason: str | None
     stop_sequence: str | None
     usage: JsonObject
-    """The total tokens of the answer."""
+    """The total number of tokens in the answer."""
 
 
 class RetryStarted(_StreamEvent, frozen=True):
     """A request failed and will be retried; everything so far is invalid."""
 
     attempt: int
-    """The number of the next attempt: 2 is the second."""
+    """The number of the next attempt; the first retry is 2."""
     wait: float
     """Seconds until the next attempt."""
     reason: str

@@ -36,10 +36,10 @@ class ModelError(TurnlogError):
         self.status = status
         """The HTTP status."""
         self.kind = kind
-        """The API's name for the error: `overloaded_error`, `invalid_request_error` …"""
+        """The API's name for the error, such as `overloaded_error` or `invalid_request_error`."""
         self.request_id = request_id
         self.retry_after = retry_after
-        """How many seconds the server wants us to wait before a retry."""
+        """How many seconds the server asks us to wait before a retry."""
 
 
 class ServerBusy(ModelError):

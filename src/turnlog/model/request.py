@@ -51,14 +51,14 @@ class ModelRequest(Struct, frozen=True):
     max_tokens: int = 4096
     system: Content = ""
     tools: Sequence[JsonObject] = ()
-    """The tools that the model may call, in a fixed order: the prompt cache depends on it."""
+    """The tools that the model may call, in a fixed order, on which the prompt cache depends."""
     tool_choice: JsonObject | None = None
     thinking: JsonObject | None = None
     temperature: float | None = None
     stop_sequences: Sequence[str] = ()
     metadata: JsonObject | None = None
     extra: JsonObject = {}
-    """Further fields of the body, by their API names; they override the fields above."""
+    """Additional body fields, by their API names; they override the fields above."""
     betas: Sequence[str] = ()
     """Values of the `anthropic-beta` header."""
 

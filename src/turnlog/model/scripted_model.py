@@ -43,7 +43,7 @@ _EMPTY_BLOCKS: dict[str, dict[str, Any]] = {
     "tool_use": {"input": {}},
 }
 PARTS_PER_TEXT = 3
-"""The number of parts into which each text is split."""
+"""The number of parts into which each block of text is split."""
 
 
 class DelayedStep(Struct, frozen=True):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from turnlog.model.failures import AnswerBrokenOff
 
 MAX_EVENT_BYTES = 64 << 20
-"""The size limit of an event: a server that sends more has no Messages API."""
+"""The maximum size of an event; a server that sends more does not provide the Messages API."""
 
 
 class ServerEvent(NamedTuple):

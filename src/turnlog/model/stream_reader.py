@@ -44,7 +44,7 @@ class StreamReader:
         self._usage: JsonData = {}
         self._stop: JsonData = {}
         self._flaw = ""
-        """What is wrong with a call; acceptable if the answer hit its length limit."""
+        """What is wrong with a call, which is acceptable if the answer reached its length limit."""
 
     def read_events(self, stream: Iterable[ServerEvent]) -> Iterator[ModelEvent]:
         """Yield the events of an answer; raise AnswerBrokenOff if the end is missing."""

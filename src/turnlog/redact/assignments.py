@@ -34,10 +34,10 @@ from turnlog.redact.secret_rule import FindingRank, SecretFinding
 from turnlog.redact.text_view import TextView
 from turnlog.redact.value_surroundings import is_in_hash_table, is_setting_value
 
-# Most words lack what must follow a name.
+# Most words are not followed by what must follow a name.
 _NAME_LOOKAHEAD = r"(?=[a-z0-9_-]{0,40}+\\*+[\"'`]?\]?(?:\s{0,8}+[:=-]|\s?(?:,\s{0,24}+|\(\s?)\\*[\"'`]|>|\s|\|))"
 _WORD_ANCHORS = tuple(dict.fromkeys(word.anchor for word in SECRET_WORDS if word.anchor != "code"))
-"""`lists` handles what follows `code`, which occurs in too many texts."""
+"""`lists` handles what follows `code`, which is too common a word."""
 _WORDS_BY_ANCHOR = {anchor: tuple(word for word in SECRET_WORDS if word.anchor == anchor) for anchor in _WORD_ANCHORS}
 _ALL_SEARCHES = tuple(
     AnchoredPattern(
@@ -55,7 +55,7 @@ _OF = (
     "for|of|to|on|at|in|für|fuer|vom|von|des|der|zum|zur|im|am|du|de|del|della|dello|do|da|dos|van|voor|pour|para|per"
     "|di|al"
 )
-"""The words that a sentence puts between a name and its value: `Passwort für den Drucker lautet: …`."""
+"""Words that a sentence may have between a name and its value: `Passwort für den Drucker lautet: …`."""
 _JOINT_PATTERN = re.compile(
     r"(?P<close>\\*+[\"'`]?\]?)(?:"
     r"(?P<field>\s{0,8}+,?\s{0,40}+\\*+[\"']?value\\*+[\"']?\s?[:=]\s?)"
@@ -71,7 +71,7 @@ _JOINT_PATTERN = re.compile(
     r")(?:[bBrRuU]{1,2}(?=[\"']))?(?P<open>[„“«]\s?|\\*+[\"'`]{0,3})"
 )
 _PLAIN_WORD = re.compile(r"[A-Za-z_.,:;!?)(-]*+(?:\s|$)")
-"""The rest of a sentence: without a digit before the next space it is not a strong value, in quotes or not."""
+"""The rest of a sentence: without a digit before the next space, it is not a strong value, in quotes or not."""
 _BARE_VALUE = re.compile(r"[^\s\"'`<>,;(){}\[\]\\|&]{1,1024}+")
 _OPTION_BEFORE_NAME = re.compile(
     r"(?:^|[\s\"'`(=])--?[a-z0-9_-]{0,40}$|(?:^|\s)(?:env|arg|setx|set -g?x)[ \t]+[a-z0-9_]{0,40}$"
@@ -82,7 +82,7 @@ _NUMBER_PATTERN = re.compile(r"-?[0-9]++(?:\.[0-9]++)?(?:[eE][-+]?[0-9]++)?")
 _CODE_START_SIGNS = ("-", "=", "$", "@", "*", "#", "/", "&", ".")
 _TYPOGRAPHIC = re.compile(r"[^„“”«»\n]{3,200}?(?=\s?[“”»])")
 _PUNCTUATED = re.compile(r"[^\s\"'`\\]{24,200}+(?=\s|$)")
-"""A value in an env file, which may contain any sign."""
+"""A value in an env file, which may contain any symbol."""
 _PHRASE_LINE = re.compile(r"[A-Za-z]{2,16}(?: [A-Za-z]{2,16}){3,30}(?=\s*(?:\n|$))")
 _SHELL_NAME = re.compile(r"[A-Z][A-Z0-9_]*$")
 
@@ -166,7 +166,7 @@ def _find_value_span(text: str, word: SecretWord, start: int, end: int) -> tuple
         return None
     name = _read_name_prefix(text, start) + text[start : rest.end()]
     joint = _NameValueJoint(joined, bool(joined["space"] or joined["comma"]) and _is_option_name(text, start), name)
-    # After most names a sentence or a list may continue: check that first.
+    # After most names, a sentence or a list may continue, so check that first.
     if joint.is_doubtful and (
         (_PLAIN_WORD.match(text, joined.end()) and not (joined["open"] and word.rule == "password"))
         or (joined["space"] and (rest[0] not in ("", "s") or "\n" in joined["space"]))

@@ -11,7 +11,7 @@ from turnlog.redact.secret_rule import FindingRank, SecretFinding
 from turnlog.redact.text_view import TextView
 
 _MIN_BASE64_CHARS = 24
-# In base64 of ASCII text the first of every four characters is one of these.
+# In base64 of ASCII text, the first of every four characters is one of these.
 _BASE64_TEXT = r"(?:[CI-Za-f][A-Za-z0-9+/_-]{3}){6}(?:[A-Za-z0-9+/_-]|\\*[rn\n](?=[A-Za-z0-9+/]{20})){0,200000}+={0,2}"
 _BASE64_TOKEN = re.compile(r"(?:(?<![A-Za-z0-9+/_\\-])|(?<=\\[nrt]))" + _BASE64_TEXT)
 _BASE64_BINARY = re.compile(r"[A-Za-z0-9+/\r\n]{120}")

@@ -25,7 +25,7 @@ from turnlog.redact.secret_rule import FindingRank, SecretFinding
 from turnlog.redact.text_view import TextView
 
 _MAX_COMMAND_DISTANCE_CHARS = 400
-"""How far before its option a command may start."""
+"""The maximum distance between the start of a command and its option."""
 
 
 _MAX_UNMARKED_SHELL_CHARS, _MAX_FENCED_SHELL_CHARS = 1_000, 8_000
@@ -93,7 +93,7 @@ _VALUE_FORMS = {
 _LINE_CONTINUATION = re.compile(r"\\{1,8}+(?:\r?\n|n(?=[ \t]))")
 _POWERSHELL = "securestring"
 _CODE_PLACES = ("identified", _POWERSHELL)
-"""The places that also occur in code, which may be long."""
+"""Forms that also occur in code, which may be long."""
 _SHORT_NUMBER = re.compile(r"[0-9:.]{1,11}")
 
 

@@ -89,7 +89,7 @@ class JsonWalk:
         label = items.get("name", items.get("key"))
         clean, is_jwk = self._visitor.get_clean_texts(), "kty" in items
         for key, value in items.items():
-            # Most strings in a session are keys, and only a few of those are distinct.
+            # Most strings in a session are keys, and only a few keys are distinct.
             new_key = key if key in clean else self._visit_key(key, path, redacted)
             if not free and self._is_structure(items, key):
                 redacted[new_key] = value

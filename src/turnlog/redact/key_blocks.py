@@ -17,7 +17,7 @@ from turnlog.redact.text_view import TextView
 
 PRIVATE_KEY_RULE = "private-key"
 MIN_KNOWN_KEY_LINE_CHARS = 40
-"""Key lines of at least this length are later recognised on their own."""
+"""Key lines of at least this length are later recognised even when they appear alone."""
 _KIND = (
     r"(?:[A-Za-z0-9-]{1,20}+ ){0,3}"
     r"(?:(?:PRIVATE|SECRET|[Ss]tatic|[Ss]hared|[Ss]ymmetric|(?:tls-crypt-v2 )?(?:client|server))"
@@ -27,8 +27,8 @@ _KEY_BEGIN = re.compile(rf"-----BEGIN {_KIND}-----|---- BEGIN {_KIND} ----")
 _KEY_END = re.compile(rf"-----END {_KIND}-----|---- END {_KIND} ----")
 _MAX_ODD_KEY_CHARS = 32 * 1024
 _KEY_LINE = re.compile(r"[A-Za-z0-9+/]{16,}+={0,2}")
-# What separates two lines: line ends and escapes, or the quotes of code, which end one line and begin the next;
-# then the number or the sign that a listing puts first.
+# What separates two lines: line endings and escapes, or the quotes of code, which end one line and start the next;
+# then the number or symbol that a listing puts first.
 _LINE_JOINT = re.compile(
     r"(?:(?:\s|\\+[nrt]|\\(?=\n)){1,40}+|(?:\\+[nrt])*+[\"'`][ \t]*+[+,.\\]?[ \t]*+\r?\n[\s+]*+[\"'`](?:\s|\\+[nrt])*+)"
     r"(?:[0-9]{1,6}(?:→|\t|:|-|\s)\s{0,8}+|[-+>|#*]\s{0,4}+)?"

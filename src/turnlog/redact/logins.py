@@ -24,14 +24,14 @@ _MIXED_LOGIN_CALLS = (
     "sign_in",
     "credential]::new",
 )
-"""Calls that also take other arguments: only what looks like neither a word nor a name is a password."""
+"""Calls that also take other arguments: only values that look like neither a word nor a name are passwords."""
 
 
 def _build_lookbehind(names: tuple[str, ...]) -> str:
     return "|".join(rf"(?<={re.escape(name)}\()" for name in names)
 
 
-# Search for the parenthesis first: that is much faster than a search for each name.
+# Search for the parenthesis first, which is much faster than a search for each name.
 _LOGIN_CALL = re.compile(
     rf"\((?=[\"'\\\\\n])(?=\s{{0,40}}+\\*[\"'])(?:(?P<plain>{_build_lookbehind(_PLAIN_LOGIN_CALLS)})|{_build_lookbehind(_MIXED_LOGIN_CALLS)})"
 )

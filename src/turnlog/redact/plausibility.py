@@ -65,9 +65,9 @@ _PROSE_WORDS = _INSTRUCTION_WORDS | frozenset(
 )
 
 _SEED_SIZES = frozenset({12, 15, 18, 21, 24})
-"""The possible numbers of words in the seed of a wallet."""
+"""The possible numbers of words in a wallet's seed phrase."""
 NO_SEED_WORDS = frozenset("the and for from your are was were not has its but".split())
-"""Words that are in most sentences but in no wallet."""
+"""Words that are in most sentences but not in seed phrases."""
 
 
 def is_placeholder(value: str) -> bool:

@@ -48,7 +48,7 @@ class PluginRule:
         try:
             spans = read_spans(self.rule.find_secrets(text), text)
         except PLUGIN_ERRORS as error:
-            # Not the exception's message: it may quote the secret.
+            # Not the exception's message, which may quote the secret.
             reason = f"failed with {type(error).__name__} (TURNLOG_DEBUG=1 shows the traceback)"
             raise self.plugin.build_failure(reason) from error
         name = self.names[0]

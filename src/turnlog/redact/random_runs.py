@@ -38,7 +38,7 @@ _SESSION_COOKIE_NAME = re.compile(
 _COOKIE_LINE = re.compile(r"cookies?\\*[\"'`]?\]?\s{0,4}[:=(,]\s{0,4}[^:(){}\[\]]{0,8}[{(\[\"'\\]?[^(){}\[\]]*$")
 """A header, a call or an object with cookies that has not ended."""
 JWK_PRIVATE = frozenset({"d", "p", "q", "dp", "dq", "qi", "k"})
-"""The members of a JSON Web Key that must stay secret."""
+"""The members of a JSON Web Key that must be kept secret."""
 _JWK = re.compile(r"\bkty\b")
 _MAX_JWK_DISTANCE_CHARS = 4_000
 _CURL_COOKIE_OPTION = re.compile(r"(?:\s-b|--cookie)[ =]{1,2}")

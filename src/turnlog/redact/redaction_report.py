@@ -13,7 +13,7 @@ class SecretPlace(NamedTuple):
     rule: str
     times: int
     path: str
-    """The path in the entry or value, such as `message.content[0].text`; empty for a text by itself."""
+    """The path in the entry or value, such as `message.content[0].text`; empty for text that is not part of one."""
     line: int | None = None
     """The entry's line number, from 1."""
     entry: str | None = None
@@ -28,7 +28,7 @@ class RuleCount(NamedTuple):
     found: int
     """How many times a secret was replaced."""
     secrets: int
-    """How many different secrets there were."""
+    """The number of different secrets."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class RedactionReport:
     """By rule name, most frequent first."""
     places: tuple[SecretPlace, ...]
     thinking: tuple[SecretPlace, ...]
-    """Signed thinking whose text changed: its signature no longer matches, so the API would refuse it."""
+    """Signed thinking whose text changed; its signature no longer matches, so the API would refuse it."""
 
     @property
     def replacement_count(self) -> int:

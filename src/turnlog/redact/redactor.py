@@ -98,11 +98,11 @@ def _list_escaped_forms(secret: str) -> list[str]:
 JsonValue = Any
 _UUID_PATTERN = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _MAX_ROUNDS = 5
-"""How many times a redacted text is searched again, so that a second redaction finds nothing more."""
+"""How many times redacted text is searched again, so that a second redaction finds nothing more."""
 _MAX_REMEMBERED_CHARS = 256
 _MAX_CLEAN_TEXTS = 50_000
 _UNNAMED_PLACE = SecretPlace("", 0, "")
-"""The place of a text that is not part of an entry or file."""
+"""The place of text that is not part of an entry or file."""
 
 
 class Redactor:
@@ -113,7 +113,7 @@ class Redactor:
         self._ledger = ledger or SecretLedger()
         self._tally = RedactionTally()
         self._clean: set[str | bytes] = set()
-        """Short texts in which neither the rules nor the ledger find anything; most strings in a session recur."""
+        """Short strings in which neither the rules nor the ledger find anything; most strings in a session recur."""
         self._clean_at = 0
 
     def make_rehearsal(self) -> Redactor:

@@ -126,12 +126,12 @@ class SecretRules:
         self._without = frozenset(without)
         if unknown := sorted(self._without.difference(self.names)):
             raise UsageError(f"no rule is called {unknown[0]!r}; choose from {', '.join(self.names)}")
-        # A plugin that is left out is not called at all: it may be left out because it fails.
+        # A plugin that is left out is not called at all, because it may have been left out for failing.
         rules = [rule for rule in rules if rule not in plugins or not self._without.issuperset(rule.names)]
         self.clean: set[str | bytes] = set()
-        """Short texts, and digests of others, in which these rules find nothing, whatever the ledger contains."""
+        """Short strings, and digests of longer ones, in which these rules find nothing; independent of the ledger."""
         self._rules = [rules]
-        """By depth: how many times base64 that they find is decoded again."""
+        """The rules by depth, which is how many more times base64 is decoded."""
         for _ in range(MAX_BASE64_DEPTH):
             self._rules.append([*rules, Base64Rule(partial(self._find_in_decoded, len(self._rules) - 1))])
         self._of_runs = [[rule for rule in rules_at_depth if rule.hints == ()] for rules_at_depth in self._rules]

@@ -34,14 +34,14 @@ KEY_OWNERS = tuple(
 _KEY_OWNER_ENDS = frozenset(
     (word + joint)[-4:] for word in KEY_OWNERS for joint in ("", *"-_. \n", "-\n", "_\n", ".\n", " \n")
 )
-"""Matches text that ends with an owner of a key; `$` also matches before a last line end."""
+"""Matches text that ends with an owner of a key; `$` also matches before a trailing line ending."""
 _SHORT_KEY_OWNERS = tuple(word for word in KEY_OWNERS if len(word) < 4)
 _PASS_OWNERS = (
     "db database smtp mail email imap pop3 user usr root admin ftp sftp ssh redis mongo pg postgres mysql sql http"
     " proxy login auth store key ks truststore keystore api vnc wifi cert p12 pfx sudo ldap bind rabbit mq mqtt broker"
     " elastic kafka nexus registry docker git repo deploy service svc account app vault".split()
 )
-"""Words before `pass` that make it certainly a password."""
+"""Words before `pass` that make it definitely a password."""
 _OWNED_PASS_NAME = re.compile(rf"(?:^|[^A-Za-z]|(?<=[a-z]))(?:{'|'.join(_PASS_OWNERS)})[-_.]?pass$", re.IGNORECASE)
 _PASSE_OWNERS = ("mot de", "mot_de", "motde", "phrase de", "palavra")
 _SALT_OWNERS = ("auth", "logged_in", "nonce", "secret", "session", "cookie", "signing")
@@ -116,16 +116,16 @@ class SecretWord(NamedTuple):
     """A word that reveals a secret."""
 
     anchor: str
-    """The fixed string that it starts with."""
+    """The fixed string that the word starts with."""
     rest: str
-    """An expression for what follows the anchor."""
+    """A regular expression for what follows the anchor."""
     rule: str
     check: SecretValueCheck
     why: str
     apart: bool = False
-    """Whether it has other meanings inside other words."""
+    """Whether the word has other meanings inside other words."""
     owners: tuple[str, ...] = ()
-    """Words, one of which must come before it."""
+    """Words, one of which must come before this word."""
 
     @property
     def is_phrase(self) -> bool:
@@ -178,7 +178,7 @@ SECRET_WORDS = (
     SecretWord("key", "", "key", _check_token, "what gives access, by its owner", owners=KEY_OWNERS),
 )
 RARE_ANCHORS = frozenset({"kennwort", "wachtwoord", "contrase", "senha", "salt"})
-"""Anchors that are only searched for near the start of a long text."""
+"""Anchors that are searched for only near the start of long text."""
 SECRET_NAME = re.compile("|".join(f"(?P<w{index}>{word.form})" for index, word in enumerate(SECRET_WORDS)))
 _NON_SECRET_ENDINGS = frozenset(
     "name names id ids type types count counts env var vars variable field fields file files path paths dir"

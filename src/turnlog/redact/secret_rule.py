@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 from turnlog.redact.text_view import TextView
 
 SECRET_MARK = re.compile(r"\[secret:[a-z0-9-]{1,40}:[0-9]{1,7}\]")
-"""The placeholder of a secret. No rule looks inside it."""
+"""The placeholder for a secret, in which no rule searches."""
 
 
 class FindingRank(IntEnum):

@@ -20,16 +20,16 @@ _CUTTING_SEQUENCE = re.compile(
 )
 _WRITTEN_ESCAPES = ("1b[", "1B[", "\\033[", "\\e[")
 _KELVIN_SIGN = "\u212a"
-"""The sign whose lower case is that of `K`. The dotted capital I becomes two characters, so it is not changed."""
+"""The symbol with the same lower case as `K`. The dotted capital I becomes two characters, so it is not changed."""
 MIN_RUN_CHARS = 20
-"""The minimum length of a run of letters, digits and base64 signs."""
+"""The minimum length of a run of letters, digits and base64 symbols."""
 _RUN_BYTES = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_-")
 _RUN_SHAPE_TABLE = bytes(ord("x" if byte in _RUN_BYTES else " ") for byte in range(256))
 _DIGIT = re.compile("[0-9]")
 _MIXED_CASE = re.compile(r"[a-z][A-Z]{2,3}[a-z]|[A-Z][a-z][A-Z]")
 _MIN_RUN_SHAPE = b"x" * MIN_RUN_CHARS
 EARLY_CHARS = 1_000
-"""How many characters at the start are searched for rare words: each word costs a search of its own."""
+"""The number of characters at the start that are searched for rare words, each of which needs its own search."""
 
 
 class TextView:

@@ -16,7 +16,7 @@ class TokenForm(NamedTuple):
 
     name: str
     start: str
-    """An expression for the first characters."""
+    """A regular expression for the first characters."""
     rest: str
     end: str = r"(?![A-Za-z0-9])"
     dashed: bool = False

@@ -19,7 +19,7 @@ from turnlog.redact.text_view import TextView
 from turnlog.redact.token_forms import TOKEN_FORMS, TokenForm
 
 _MAX_CHARS_BEFORE_RUN = 32
-"""How far before a run a token may start: `SG.`, `hooks.slack.com/services/`."""
+"""How many characters before a run a token may start: `SG.`, `hooks.slack.com/services/`."""
 # A token does not start inside a word, but it may follow an escape that ends in a letter.
 _NOT_IN_WORD = r"(?<![A-Za-z0-9])"
 _TOKEN_BOUNDARY = (

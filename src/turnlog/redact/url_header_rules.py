@@ -39,7 +39,7 @@ _CREDENTIAL_PATTERN = re.compile(r"[A-Za-z0-9._~+/:=-]{8,4096}+")
 _SIGNATURE_FIELD = re.compile(
     r"(?:response|signature|oauth_signature|mac|hash)\\*[\"']?=\\*[\"']?(?P<value>[A-Za-z0-9+/%_.-]{16,1024}+={0,2})"
 )
-"""The fields of a header that prove knowledge of the password: in Digest, AWS, OAuth and Hawk."""
+"""The header fields that prove knowledge of the password, in Digest, AWS, OAuth and Hawk."""
 _MAX_SIGNATURE_DISTANCE_CHARS = 1200
 
 

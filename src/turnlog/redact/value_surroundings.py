@@ -18,7 +18,7 @@ _SETTING_LINE = re.compile(
 
 
 def is_in_hash_table(text: str, start: int, end: int) -> bool:
-    """Return whether a value is one of several hashes of one length, most of them with names that reveal no secret."""
+    """Return whether a value is among several hashes of the same length whose names do not reveal a secret."""
     size = end - start
     if size not in _HASH_LENGTHS or not _HEX_HASH.fullmatch(text[start:end]):
         return False

@@ -19,7 +19,7 @@ from turnlog.trace.wire.batch import SpanBatch
 from turnlog.trace.wire.otlp import build_span_batches
 
 _PUT_AT_BYTES = 8 << 20
-"""Batches are put into the outbox once they have this many bytes, so that memory stays flat."""
+"""Batches are put into the outbox once they have this many bytes, to limit memory use."""
 
 SpanClaims = dict[bytes, bytes]
 """Span ids, each with the id of its trace."""
@@ -33,9 +33,9 @@ class HarvestResult(NamedTuple):
     waiting: int = 0
     """Spans that are not final yet."""
     known: int = 0
-    """Spans that were put there before, from this file or a copy of it."""
+    """Spans that were put into the outbox earlier, from this file or a copy of it."""
     scraps: int = 0
-    """Lines that could not be read, and were skipped."""
+    """Lines that could not be read and were skipped."""
 
     def plus(self, other: HarvestResult) -> HarvestResult:
         """Add two results."""
@@ -47,12 +47,12 @@ def harvest_session(path: Path, outbox: Outbox, target: TraceTarget, signals: Se
     while True:
         try:
             return _harvest_once(path, outbox, target, signals)
-        except OutboxOvertaken:  # another process handles this session or a copy; less is left each time
+        except OutboxOvertaken:  # another process is handling this session or a copy; less is left each time
             continue
 
 
 def _harvest_once(path: Path, outbox: Outbox, target: TraceTarget, signals: SessionSignals) -> HarvestResult:
-    # A session that is over is read whole, because side work that no call started may appear anywhere.
+    # A session that is over is read completely, because side work not started by a call may appear anywhere.
     before = None if signals.over else TraceProgress.from_text(outbox.read_progress(target.key, str(path)))
     state = read_session_state(path)
     with closing(read_session_tail(path, before)) as tail:

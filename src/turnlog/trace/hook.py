@@ -122,4 +122,4 @@ if __name__ == "__main__":
     try:
         run_hook(sys.argv[1:])
     finally:
-        os._exit(0)  # success whatever happened, without spending time on cleanup
+        os._exit(0)  # always success, without spending time on cleanup

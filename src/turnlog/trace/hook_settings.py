@@ -29,7 +29,7 @@ from turnlog.trace import hook as hook_script
 
 HOOK_EVENTS = ("Stop", "SubagentStop", "SessionEnd")
 HOOK_TIMEOUT_SECONDS = 10
-"""Without it, Claude Code gives all SessionEnd hooks together one and a half seconds."""
+"""Without this, Claude Code gives all SessionEnd hooks a total of one and a half seconds."""
 _OUR_HOOK = re.compile(r"turnlog[\\/]+trace[\\/]+hook\.py")
 _SINCE_OPTION = re.compile(r"--since (\d+)")
 _BYTE_ORDER_MARK = "\ufeff"
@@ -51,9 +51,9 @@ class SettingsPlan(NamedTuple):
     path: Path
     """The real path, with links resolved."""
     before: bytes | None
-    """Its present content; None if it doesn't exist."""
+    """The file's current content, or None if it doesn't exist."""
     after: bytes | None
-    """Its new content; None if it will be deleted."""
+    """The file's new content, or None if it will be deleted."""
     backup: Path
     makes_backup: bool = False
     drops_backup: bool = False
@@ -69,12 +69,12 @@ class InstalledHooks(NamedTuple):
 
     events: tuple[str, ...]
     commands: tuple[str, ...]
-    """Without duplicates; more than one if somebody has edited them."""
+    """The commands, without duplicates; more than one if somebody has edited them."""
     targets: tuple[str, ...]
     since: float | None
-    """When they were installed, in seconds since 1970."""
+    """When the hooks were installed, in seconds since 1970."""
     is_disabled: bool
-    """Whether the settings disable all hooks in Claude Code."""
+    """Whether the settings disable all of Claude Code's hooks."""
 
 
 def build_hook_command(options: HookOptions, since: int) -> str:
@@ -92,7 +92,7 @@ def build_hook_command(options: HookOptions, since: int) -> str:
     arguments += [word for name in options.targets for word in ("--target", name)]
     if sys.platform == "win32":  # both kinds of shell accept this
         return subprocess.list2cmdline([word.replace("\\", "/") for word in arguments])
-    # Python exits with 2 if the script is missing, and for Claude Code that means: don't stop, continue working.
+    # Python exits with 2 if the script is missing, which tells Claude Code not to stop but to continue working.
     return f"{shlex.join(arguments)} || :"
 
 

@@ -24,9 +24,9 @@ from turnlog.trace.targets.target import TraceTarget
 OVER_AFTER_SECONDS = 3600.0
 """Old clients don't register themselves: a session without writes for this long counts as over."""
 _LEFT_AFTER_SECONDS = 10.0
-"""The session that another one came from is over after this time; it may be a copy of one still in use."""
+"""The previous session is over after this time without writes; it may be in use if this one is only a copy of it."""
 _FIRST_REGISTERING_VERSION = (2, 1, 325)
-"""From this version on, clients register the sessions that they have open. For older ones that is unknown."""
+"""From this version on, clients register the sessions that they have open; for older ones, this is unknown."""
 
 
 class UnsentSession(NamedTuple):
@@ -34,15 +34,15 @@ class UnsentSession(NamedTuple):
 
     path: Path
     targets: tuple[TraceTarget, ...]
-    """The targets that lack them."""
+    """The targets that have not received the spans."""
     over: bool
-    """Whether it is no longer being written, so that all of it can be sent."""
+    """Whether the session is no longer being written, so that all of it can be sent."""
 
 
 def find_unsent_sessions(
     path: Path, outbox: Outbox, targets: Sequence[TraceTarget], config_dir: Path, since: float | None = None
 ) -> list[UnsentSession]:
-    """Find this session's neighbours that were not sent completely, starting with the previous one.
+    """Find other sessions in the same folder that were not sent completely, starting with the previous one.
 
     `since` is the time when the hook was installed; older sessions were never meant to be sent.
     """

@@ -29,7 +29,7 @@ class TraceProgress(NamedTuple):
     turns: int
     """The number of turns before it."""
     leaf: str | None
-    """The last uuid before it, which is the parent of the next turn."""
+    """The last uuid before this point, which is the parent of the next turn."""
 
     def to_text(self) -> str:
         """Encode the progress for the outbox."""

@@ -22,7 +22,7 @@ _MAX_TAIL_BYTES = 1 << 24
 _MIN_PAUSE_SECONDS, _MAX_PAUSE_SECONDS = 0.02, 0.2
 
 EndPresence = Literal["there", "passed", "missing"]
-"""Whether a transcript has its expected end; `passed` means that the session has continued after it."""
+"""Whether a transcript has reached its expected end; `passed` means that the session has continued after it."""
 
 
 class WaitLimits(NamedTuple):
@@ -31,9 +31,9 @@ class WaitLimits(NamedTuple):
     answer: float = 5.0
     """For the last answer of the model."""
     duration: float = 1.0
-    """For the line that says how long the turn took."""
+    """For the line that records how long the turn took."""
     quiet: float = 0.3
-    """A text is the last one if nothing follows for this long."""
+    """Text is considered the last if nothing follows for this long."""
 
     def deduct_elapsed(self, since_ns: int) -> WaitLimits:
         """Return the remaining limits for a wake with this time (in nanoseconds since 1970)."""
@@ -59,7 +59,7 @@ class TranscriptEnd(NamedTuple):
     prompts: tuple[str, ...] = ()
     """The ids of the prompts in it, in order, without duplicates."""
     has_duration: bool = False
-    """Whether the last answer is followed by the line that says how long the turn took."""
+    """Whether the last answer is followed by the line that records how long the turn took."""
 
 
 def wait_for_transcript_end(
@@ -168,7 +168,7 @@ def _read_file_state(path: Path) -> tuple[int, int] | None:
 
 def _is_quiet(path: Path, seconds: float) -> bool:
     state = _read_file_state(path)
-    # A clock that was set back must not make a file seem to be in use forever.
+    # If the clock was set back, a file must not seem to be in use forever.
     return state is None or abs(time.time() - state[1] / 1e9) >= seconds
 
 

@@ -17,11 +17,11 @@ from turnlog.entries.layout import scan_folder
 from turnlog.entries.line_decoder import decode_first_object
 
 _MAX_BROKEN_WAKES = 100
-"""How many broken wakes are kept for inspection."""
+"""The number of broken wakes to keep for inspection."""
 _MAX_HEAD_BYTES = 1 << 16
 _STALE_TEMPORARY_NS = 3600 * 10**9
 _EXPIRED_NS = 30 * 86400 * 10**9
-"""A wake with other surroundings is dropped if no worker has served it for this long."""
+"""A wake with different surroundings is dropped if no worker has handled it for this long."""
 
 
 class Wake(NamedTuple):
@@ -35,7 +35,7 @@ class Wake(NamedTuple):
     since: float | None
     """When the hook was installed, in seconds since 1970."""
     targets: tuple[str, ...]
-    """The target names in the hook's arguments; none means all configured ones."""
+    """The target names in the hook's arguments; an empty list means all configured targets."""
     event: str
     transcript: Path
     agent_id: str | None = None
@@ -64,7 +64,7 @@ def list_waiting_wakes(folder: Path, surroundings: str) -> list[Wake]:
         try:
             wake = _read_wake(path)
         except FileNotFoundError:
-            continue  # another worker was faster
+            continue  # another worker did this first
         except (OSError, ValueError):
             _move_aside(path, folder / "broken")
             continue

@@ -33,7 +33,7 @@ from turnlog.trace.wire.poster import Poster
 _LOCK_SLOTS = 256
 _LOCK_TIMEOUT_SECONDS = 60.0
 _GIVE_UP_AFTER_NS = 7 * 86400 * 10**9
-"""How long a wake may remain unserved before it is set aside."""
+"""How long a wake may wait to be handled before it is set aside."""
 _AFTER_END_NS = 5 * 10**9
 """If a file is written this long after its session ended, the session is in use again."""
 
@@ -42,9 +42,9 @@ class WorkerJob(NamedTuple):
     folder: Path
     """`trace` in turnlog's data folder."""
     surroundings: str
-    """Which wakes to serve; see `hook.hash_surroundings`."""
+    """Which wakes to handle; see `hook.hash_surroundings`."""
     targets: Callable[[Sequence[str]], list[TraceTarget]]
-    """Returns the targets with some names; without names, all configured ones."""
+    """Returns the targets with the given names or, without names, all configured targets."""
     patience: WaitLimits = WaitLimits()
     delivery: float = 600.0
     """How long to retry a server that doesn't answer, in seconds."""
@@ -72,7 +72,7 @@ def run_worker(job: WorkerJob) -> WorkerReport:
                 targets = _find_targets(job, group, report)
                 used |= {target.key: target for found in targets.values() for target in found}
                 _SessionService(job, outbox, path, targets, report).serve()
-                # The remaining wakes could not be served; later ones are new.
+                # The remaining wakes could not be handled; later ones are new.
                 unserved |= {wake.path for wake in group}
     _deliver_all(job, list(used.values()), report)
     return report
@@ -107,7 +107,7 @@ class _SessionService:
     outbox: Outbox
     path: Path
     by_names: dict[tuple[str, ...], list[TraceTarget]]
-    """The targets of the wakes to serve, by the names in a wake; no names mean all targets."""
+    """The targets of the wakes to handle, by the names in a wake; no names means all targets."""
     report: WorkerReport
 
     @property

@@ -45,7 +45,7 @@ KEPT_MESSAGES_TEXT = (
     "was written without seeing them, so something it says has not happened yet may already have happened in them."
 )
 SUMMARY_DELAY = timedelta(milliseconds=1)
-"""Old clients (2.1.29) continue from the row with the newest time; that must be the summary, not the boundary."""
+"""Old clients (2.1.29) continue from the row with the newest time; that row must be the summary, not the boundary."""
 _ENVELOPE_KEYS = ("userType", "entrypoint", "cwd", "sessionId", "version", "gitBranch", "slug")
 
 Summariser = Callable[[Session, Sequence[Entry]], str]
@@ -67,9 +67,9 @@ class CompactedDraft(NamedTuple):
     turns: int
     """The number of turns that the summary replaces."""
     kept: int
-    """The number of turns that are kept word for word."""
+    """The number of turns that are kept verbatim."""
     before: int
-    """The tokens of the conversation before the compaction, measured if possible."""
+    """The number of tokens in the conversation before the compaction, measured if possible."""
     after: int
 
 

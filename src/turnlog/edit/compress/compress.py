@@ -31,23 +31,23 @@ from turnlog.session.usage.prices import SYNTHETIC_MODEL
 SMALL_MODEL = "claude-haiku-5-5"
 """The default model."""
 MIN_TEXT_CHARS = 240
-"""Texts with fewer characters, not counting code, are not shortened."""
+"""Text with fewer characters, not counting code, is not shortened."""
 MAX_PARALLEL_REQUESTS = 4
-"""The maximum number of requests at a time."""
+"""The maximum number of concurrent requests."""
 
 MessageObject = Mapping[str, Any]
 Shortener = Callable[[str], ShortenedText]
 CompressProgress = Callable[[int, int], object]
-"""Called with the number of finished texts and the total."""
+"""Called with the number of finished items and the total."""
 
 
 class TextSlot(NamedTuple):
     """The position of text that may be shortened."""
 
     entry: int
-    """The index of its entry."""
+    """The index of the entry."""
     block: int | None
-    """The position of the block in the content; None if the content is the text."""
+    """The position of the block in the content, or None if the content itself is the text."""
     turn: int
     role: str
     text: str
@@ -59,7 +59,7 @@ class CompressedText(NamedTuple):
     slot: TextSlot
     short: str | None
     reason: str | None
-    """Why the text is unchanged."""
+    """The reason why the text is unchanged."""
 
     @property
     def text_after(self) -> str:
@@ -72,14 +72,14 @@ class CompressionResult:
     changes: dict[int, dict[str, Any]]
     """The new `message` of each changed entry, by its index."""
     pieces: tuple[CompressedText, ...]
-    """All texts in these turns, in file order."""
+    """All text in these turns, in file order."""
     turns: tuple[int, ...]
     to: float
     """The requested length as a share of the original."""
     model: str | None
-    """The model that shortened the texts; None if none did."""
+    """The model that shortened the text, or None if none was used."""
     used: Mapping[str, int]
-    """The tokens it used, under the API's names."""
+    """The tokens that the model used, by their API names."""
 
     @property
     def shortened_texts(self) -> list[CompressedText]:

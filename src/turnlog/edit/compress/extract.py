@@ -26,7 +26,7 @@ _COMMON_WORDS = frozenset(
 )
 _NOTE_PATTERN = re.compile(r"\[Shortened by turnlog without a model: \d+ of \d+ sentences left out\.[^\n]*\]\s*\Z")
 NOTE_CHARS = 80
-"""The approximate length of the last line without names."""
+"""The approximate length of the last line, without key terms."""
 
 
 class TextExtract(NamedTuple):
@@ -87,7 +87,7 @@ class _UnitChoice:
             _, start, unit = heap[0]
             now = (-self._score_unit(unit), start, unit)
             if len(heap) > 1 and now > min(heap[1:3]):
-                heapreplace(heap, now)  # units chosen since then share its words, so it is less central now
+                heapreplace(heap, now)  # units chosen since then share words with this one, so it is less central now
                 continue
             heappop(heap)
             cost = self._measure_cost(unit)

@@ -45,7 +45,7 @@ def find_key_terms(text: str) -> list[str]:
 
 def find_lost_terms(terms: Iterable[str], text: str) -> list[str]:
     """List the key terms that do not appear in a text."""
-    present = frozenset(find_key_terms(text))  # finds most of them without a search for each
+    present = frozenset(find_key_terms(text))  # finds most terms without a separate search for each
     return [term for term in terms if term not in present and not has_term(text, term)]
 
 

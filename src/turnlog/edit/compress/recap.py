@@ -27,7 +27,7 @@ MAX_PROMPT_CHARS, MAX_ANSWER_CHARS, MAX_LAST_ANSWER_CHARS, MAX_COMMAND_CHARS, MA
     160,
     6_000,
 )
-"""The maximum characters of each prompt, each answer, the last answer, a command, and an earlier summary."""
+"""The maximum length in characters of each prompt, each answer, the last answer, a command, and an earlier summary."""
 MAX_LISTED_COMMANDS = 20
 _SHELL_TOOLS = frozenset({"Bash", "PowerShell"})
 
@@ -88,7 +88,7 @@ def _render_turn(session: Session, turn: Turn, rows: Sequence[Entry], *, is_last
 
 
 def _describe_asker(turn: Turn) -> str:
-    """Return the label for the start of a turn; only what a person wrote is labelled as asked."""
+    """Return the label for the start of a turn; only what a person typed is labelled `Asked`."""
     if turn.prompt.is_typed:
         return "Asked"
     if turn.kind == "notification":

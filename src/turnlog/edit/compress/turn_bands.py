@@ -22,7 +22,7 @@ class TurnBand(NamedTuple):
     first: int = 1
     last: int = 0
     share: float | None = None
-    """The oldest turns as a share of all; if set, `first` and `last` are not used."""
+    """The share of the oldest turns to select; if set, `first` and `last` are not used."""
 
     def list_turns(self, count: int) -> range:
         """List the selected turns of a session with `count` turns; raise UsageError if some don't exist."""

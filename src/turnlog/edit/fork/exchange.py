@@ -24,7 +24,7 @@ class SpokenEntry(NamedTuple):
 
     entry: Entry
     message: Body | None = None
-    """Its message, if that differs from the one in the file."""
+    """The entry's message, if it differs from the one in the file."""
 
 
 class _SpokenPart(NamedTuple):

@@ -138,7 +138,7 @@ def _find_companions(session: Session, kept: set[int], last: int) -> set[int]:
         ):
             companions.add(entry.index)
             uuids |= {entry.uuid} - {None}
-    for indexes in states.values():  # a state first recorded later is better than none
+    for indexes in states.values():  # a state that was first recorded later is better than none
         companions |= {index for index in indexes if index < last} or {indexes[0]}
     return companions
 

@@ -28,7 +28,7 @@ class ForkPoint(NamedTuple):
     leaf: str
     """The uuid of the last entry to keep."""
     words: str
-    """A description for messages: `after turn 3`."""
+    """A description for messages, such as `after turn 3`."""
 
 
 def parse_fork_point(session: Session, point: str) -> ForkPoint:

@@ -22,11 +22,11 @@ from turnlog.session.usage.prices import parse_model_name
 OTHER_PROVIDER = "other-provider"
 Json = dict[str, Any]
 _PLAIN_BLOCK_TYPES = ("text", "image", "document", "tool_use", "tool_result", "search_result")
-"""Blocks that every provider has a form for."""
+"""Blocks that every provider supports in some form."""
 _API_ONLY_KEYS = ("cache_control", "citations")
-"""Keys of plain blocks that mean something only to the API that wrote them, or only in one request."""
+"""Keys of plain blocks that are meaningful only to the API that wrote them, or only in one request."""
 _DIRECT_CALLER = {"type": "direct"}
-"""The caller of a call that the model made itself, not a program of the API."""
+"""The caller of a call made by the model itself, not by a program that the API ran."""
 _ANSWER_ONLY_KEYS = ("container", "context_management")
 _TEXT_KEYS = (
     "text",
@@ -52,7 +52,7 @@ class AdaptedDraft(NamedTuple):
 
     draft: Draft
     counts: Mapping[str, int]
-    """The number of removed or changed things, by description."""
+    """The number of removed or changed items, by description."""
 
 
 def adapt_to_model(draft: Draft, model: str) -> AdaptedDraft:

@@ -14,7 +14,7 @@ GIANT_RESULT_BYTES = 1 << 20
 MIN_BLOAT_BYTES = 1 << 20
 """The size at which progress reports become a problem."""
 _KEPT_CHARS_STEPS = (100_000, 10_000, 500, 0)
-"""Numbers of characters to keep from each text; the first that makes the result short enough is used."""
+"""Numbers of characters to keep from each string; the first number that makes the result short enough is used."""
 _RESULT_COPY_KEY = "toolUseResult"
 
 

@@ -90,7 +90,7 @@ REPAIRS_BY_KIND: dict[str, Callable[[RepairCase], RepairAttempt]] = {
 """The kinds that can be repaired in a session's file, in the order of the repairs."""
 
 ALTERNATIVES_BY_KIND = {kind: illness.alternative for kind, illness in ILLNESSES.items() if illness.repair is None}
-"""The kinds that can't be repaired there, each with what to do instead."""
+"""The kinds that can't be repaired in a session's file, and what to do instead."""
 
 _DETECTORS: tuple[Callable[[ResumeView, Symptoms], None], ...] = (
     lines.detect_damaged_lines,
@@ -114,7 +114,7 @@ _DETECTORS: tuple[Callable[[ResumeView, Symptoms], None], ...] = (
     blocks.detect_bad_thinking,
     blocks.detect_bad_images,
 )
-"""The detectors for a session's file; symptoms of one severity are listed in this order."""
+"""The detectors for a session's file; symptoms of the same severity are listed in this order."""
 
 
 def diagnose_session(session: Session) -> list[Symptom]:
@@ -126,7 +126,7 @@ def diagnose_resume_view(view: ResumeView) -> list[Symptom]:
     """Find the symptoms of a session whose resume view has already been built."""
     symptoms = Symptoms()
     files.detect_foreign_file(view, symptoms)
-    if not symptoms.list_symptoms():  # nothing else is known about another program's file
+    if not symptoms.list_symptoms():  # another program's file is not examined further
         for detect in _DETECTORS:
             detect(view, symptoms)
     return symptoms.list_symptoms()

@@ -31,7 +31,7 @@ class SymptomSpot(NamedTuple):
     item: EntryOrScrap
     """The entry or scrap."""
     blocks: tuple[int, ...] = ()
-    """The block of its message: the index in the content, then the index inside a result."""
+    """The block of the entry's message: its index in the content, then its index inside a result."""
     detail: str = ""
     """The id of the call, the name, or anything else that identifies this place."""
 
@@ -42,9 +42,9 @@ class Symptom(Struct, frozen=True):
     kind: str
     severity: Severity
     text: str
-    """What is wrong here."""
+    """A description of the problem."""
     spots: tuple[SymptomSpot, ...] = ()
-    """All places; empty if it affects the session as a whole."""
+    """All affected places; empty if the symptom affects the session as a whole."""
 
     @property
     def count(self) -> int:
@@ -86,7 +86,7 @@ class Symptoms:
 class EmptiedDraft(NamedTuple):
     draft: Draft
     blocks: int
-    """How many blocks were removed."""
+    """The number of blocks that were removed."""
 
 
 class RepairCase:
@@ -171,24 +171,24 @@ class RepairAttempt(NamedTuple):
     draft: Draft
     """The session after the repair; the same draft if nothing could be done."""
     done: int
-    """How many places the repair changed."""
+    """The number of places that the repair changed."""
     words: str
-    """What was done, or why nothing was."""
+    """What was done, or why nothing was done."""
     left: int | None = None
-    """How many places are still affected, if a new diagnosis can't detect that."""
+    """The number of places that are still affected, if a new diagnosis can't detect this."""
 
 
 class Illness(NamedTuple):
     """A kind of problem: what the user notices, its cause, and its cure."""
 
     kind: str
-    """Its name, which never changes: `turnlog repair --only KIND` and other programs use it."""
+    """The name of the kind, which never changes, because `turnlog repair --only KIND` and other programs use it."""
     notice: str
     """What the user notices."""
     cause: str
-    """Its known cause. Numbers in brackets are issues in anthropics/claude-code."""
+    """The known cause; numbers in brackets are issues in anthropics/claude-code."""
     repair: Callable[[RepairCase], RepairAttempt] | None = None
-    """Repairs it in a session's file; None if no edit to that file can."""
+    """Repairs the illness in a session's file; None if editing that file can't repair it."""
     remedy: str = REPAIR_COMMAND
     """The doctor's remedy: a command or an instruction; {session}, {kind}, {project} and {path} are filled in."""
     alternative: str = ""
@@ -196,7 +196,7 @@ class Illness(NamedTuple):
     remedy_if_noted: str = "no repair is needed"
     """What the doctor prints before the repair if the illness is only a note."""
     refused_blocks: frozenset[str] = frozenset()
-    """The types of blocks that its repair may remove without asking: the API refuses every request with them."""
+    """The types of blocks that the repair may remove without asking: the API refuses all requests with them."""
 
     def describe_cure(self, session: str, path: str = "", project: str = "") -> str:
         """Return the remedy for one session."""

@@ -24,7 +24,7 @@ _UNUSUAL_CONTROL_PATTERN = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 """Control bytes other than line breaks and tabs."""
 _SHORT_ESCAPES = {b"\n": b"\\n", b"\r": b"\\r", b"\t": b"\\t"}
 _MAX_JOINED_LINES = 50
-"""How many consecutive lines to try as one entry that was split by line breaks."""
+"""The number of consecutive lines to try as one entry that was split by line breaks."""
 
 
 class _LinePiece(NamedTuple):
@@ -36,7 +36,7 @@ class _LinePiece(NamedTuple):
 class _MendedLine(NamedTuple):
     line: bytes
     used: int
-    """How many pieces it consists of."""
+    """The number of pieces that the entry consists of."""
 
 
 def detect_damaged_lines(view: ResumeView, symptoms: Symptoms) -> None:

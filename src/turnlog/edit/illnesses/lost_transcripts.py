@@ -60,9 +60,9 @@ class Leftover(NamedTuple):
     session_id: str
     config_dir: Path
     project: str | None
-    """The working directory, if the history names it."""
+    """The working directory, if it is in the history."""
     project_dir: Path | None
-    """The project folder that it was in, if known."""
+    """The session's project folder, if known."""
     typed: tuple[TypedText, ...]
     """What the user typed, in the order of the history."""
     rest: Belongings

@@ -42,7 +42,7 @@ class ParentFinder:
 
     def find_parent(self, row: Entry, since: int = 0) -> Entry | None:
         """Return the parent for an entry, at or after the index `since`, or None if there is none."""
-        row = self._entries[self._first.get(row.uuid or "", row.index)]  # its copies come after its children
+        row = self._entries[self._first.get(row.uuid or "", row.index)]  # the entry's copies come after its children
         for home in self._list_candidates(row):
             if home.index >= since and home.uuid is not None and not self._is_below(home, row):
                 self._assigned[row.index] = home.index

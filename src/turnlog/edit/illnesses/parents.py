@@ -1,8 +1,8 @@
 """Illnesses of the links between entries: a parent is missing, null, in a sub-agent's file, or a descendant.
 
 Some clients wrote lines of the main conversation into a sub-agent's file; the repair copies those lines back. A line
-that belongs to the sub-agent's own conversation is not copied; instead, its child continues from the entry written just
-before it.
+that belongs to the sub-agent's own conversation is not copied; instead, its child is attached to the entry written just
+before the child.
 """
 
 from __future__ import annotations

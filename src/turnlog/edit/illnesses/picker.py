@@ -23,7 +23,7 @@ from turnlog.session.session import Session
 INDEX_FILE_NAME = "sessions-index.json"
 _WORKTREE_PATH = re.compile(r"[/\\]\.claude[/\\]worktrees[/\\]")
 HIDDEN_ENTRYPOINTS = ("sdk-cli", "sdk-ts", "sdk-py")
-"""Client 2.1.325 does not list these; the first entry decides."""
+"""Entry points of sessions that client 2.1.325 does not list; the value in the first entry counts."""
 _PROGRAM_REASON = "a program wrote it"
 _AGENT_REASON = "it begins with entries of a sub-agent"
 _ELSEWHERE_REASON = "it is in the folder of another project"

@@ -57,20 +57,20 @@ class Treatment(Struct, frozen=True):
 
     kind: str
     found: int
-    """How many places had it."""
+    """The number of places that had the illness."""
     done: int
-    """How many places the repair changed."""
+    """The number of places that the repair changed."""
     left: int
-    """How many places still have it."""
+    """The number of places that still have the illness."""
     words: str
-    """What was done, or why nothing was, and what to do instead."""
+    """What was done, or why nothing was done and what to do instead."""
 
 
 class RepairOutcome(NamedTuple):
     treatments: list[Treatment]
-    """One for each kind that was found, in the order of the repairs."""
+    """The outcome for each kind that was found, in the order of the repairs."""
     draft: Draft | None
-    """The session afterwards; None if nothing changed."""
+    """The session after the repair, or None if nothing changed."""
     revealed: list[str]
     """Kinds that were not selected and now affect more places, because restored entries may be ill too."""
 
@@ -86,7 +86,7 @@ class RepairCourse:
     def __init__(self, session: Session, only: Collection[str], passing: Collection[str]) -> None:
         self._only = frozenset(only)
         self._passing = passing
-        """Kinds that may become worse on the way."""
+        """Kinds that may temporarily get worse."""
         self._session = session
         self._data: bytes | None = None
         self._symptoms = [*diagnose_session(session), *diagnose_surroundings(session)]
@@ -97,7 +97,7 @@ class RepairCourse:
         self._sent: SentBlocks | None = None
         self._treatments: dict[str, Treatment] = {}
         self._reported_left: dict[str, int] = {}
-        """How many places the repair itself reports as still affected, by kind."""
+        """The number of places that the repair itself reports as still affected, by kind."""
         self._given_up: set[str] = set()
 
     def _select_repairable(self, symptoms: list[Symptom]) -> dict[str, tuple[Symptom, ...]]:
@@ -106,7 +106,7 @@ class RepairCourse:
         for symptom in symptoms:
             if symptom.kind in self._only if self._only else symptom.severity != "info":
                 repairable[symptom.kind] = (*repairable.get(symptom.kind, ()), symptom)
-        if repairable and "torn-line" not in repairable:  # anything written after a cut-off line would be lost with it
+        if repairable and "torn-line" not in repairable:  # text after a truncated line would be lost with it
             repairable |= {symptom.kind: (symptom,) for symptom in symptoms if symptom.kind == "torn-line"}
         return repairable
 

@@ -20,9 +20,9 @@ class ResumeView:
         self.session = session
         self.rows = ResumeRows(session.file)
         self.refusal: str | None = None
-        """Why the client would not resume it."""
+        """The reason why the client would not resume the session."""
         self.chain: list[Entry] = []
-        """The entries from the top down to the leaf, by parents alone."""
+        """The entries from the root to the leaf, following only parents."""
         self.thread: list[Entry] = []
         """The entries that would be resumed, in order."""
         try:
@@ -52,7 +52,7 @@ class ResumeView:
         if parent is None:
             return "root"
         above = self.rows.rows.get(parent)
-        if above is None:  # in a large file, the client does not even read what was before a compaction
+        if above is None:  # in a large file, the client does not even read what comes before a compaction
             return "compaction" if parent in self.session.file.by_uuid else "missing"
         return "compaction" if is_boundary(above) else "cycle"
 

@@ -33,7 +33,7 @@ _MILD_SEVERITIES: dict[str, Severity] = {
     "api-late-thinking": "warning",
 }
 _ALLOWED_IN_LAST_MESSAGE = ("api-unanswered", "api-last-thinking")
-"""The client repairs these by itself in the last message, which may be unfinished."""
+"""The client repairs these automatically in the last message, which may be unfinished."""
 _EQUIVALENT_RULES = {"parent-in-agent": "missing-parent", "snapshot-id": "missing-parent", "torn-line": "broken-line"}
 """Rules compared as one: a lost parent's kind depends on files not copied yet, and an edit completes a torn line."""
 _FIELDS_TO_KEEP = {
@@ -55,7 +55,7 @@ class Loss(Struct, frozen=True):
 
     kind: str
     version: str
-    """The latest client version known to do so."""
+    """The latest client version known to lose it."""
     text: str
     count: int
 
@@ -68,14 +68,14 @@ class BrokenRule(Struct, frozen=True):
     text: str
     count: int
     uuids: tuple[str, ...] = ()
-    """The uuids of the affected entries that have one."""
+    """The uuids of the affected entries, if they have one."""
 
 
 class Verdict(Struct, frozen=True):
     """What would happen when the client resumes a session."""
 
     resumes: bool
-    """Whether the client resumes it at all."""
+    """Whether the client resumes the session at all."""
     broken: tuple[BrokenRule, ...]
     """The broken rules, most severe first."""
     kept: dict[str, str]
@@ -211,11 +211,11 @@ def _count_rules(verdict: Verdict) -> Counter[str]:
 
 
 def check_resumes(source: Session, draft: Draft, apart_from: Collection[str] = ()) -> None:
-    """Refuse to write a new session if the client would resume it worse than its source.
+    """Refuse to write a new session that would not resume as well as its source.
 
     `apart_from` names what the edit is meant to change (see `list_regressions`).
     """
-    apart = {*apart_from, "other-session"}  # all its entries will have the id of the new session
+    apart = {*apart_from, "other-session"}  # all entries of the copy will have the id of the new session
     with Session(draft.to_transcript()) as after:
         reasons = list_regressions(judge_session(source), judge_session(after), apart_from=apart)
     if reasons:

@@ -23,7 +23,7 @@ from turnlog.session.graph import Branch, get_message_id, is_said
 from turnlog.session.session import Session
 
 _MIN_BRANCH_SWITCHES = 3
-"""How many times two branches must alternate in the file: a rewind is one switch, a late answer two."""
+"""How many times two branches must alternate in the file; a rewind is one switch, and a late answer is two."""
 
 
 # -- detection

@@ -52,7 +52,7 @@ class JournalListing(NamedTuple, Generic[EntryT]):
     """The entries of a journal."""
 
     entries: list[EntryT]
-    """The newest first."""
+    """Newest first."""
     unreadable: list[str]
     """The reason for each entry that can't be read."""
 
@@ -62,12 +62,12 @@ class Journal(ABC, Generic[EntryT]):
 
     manifest_name: ClassVar[str]
     removed_prefix: ClassVar[str]
-    """The prefix of an entry's name during its removal: the entry no longer counts."""
+    """The prefix of an entry's name while it is being removed and no longer counts."""
     entry_glob: ClassVar[str] = "[0-9]*"
     states: ClassVar[tuple[str, ...]] = ()
     """The names of state files, in the order in which work passes through them."""
     originals_name: ClassVar[str | None] = None
-    """The folder of an entry with the only copies of files: it is never removed without a manifest."""
+    """The folder in an entry that contains the only copies of files; without a manifest, it is never removed."""
     lock_name: ClassVar[str] = ".lock"
     """The file to lock; `.` is the folder itself."""
 
@@ -134,7 +134,7 @@ class Journal(ABC, Generic[EntryT]):
         return next((state for state in reversed(self.states) if (folder / state).exists()), None)
 
     def remove_entry(self, folder: Path) -> None:
-        """Remove an entry; it stops counting as an entry with the first step."""
+        """Remove an entry; from the first step on, it no longer counts as an entry."""
         removed = folder.with_name(self.removed_prefix + folder.name)
         folder.rename(removed)
         shutil.rmtree(removed, ignore_errors=True)

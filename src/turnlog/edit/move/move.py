@@ -34,7 +34,7 @@ class MoveResult(NamedTuple):
     files: int
     """The number of files whose content changed."""
     lines: int
-    """The number of lines that changed in them."""
+    """The number of lines that changed in these files."""
 
 
 class _LineTally:
@@ -59,7 +59,7 @@ def refuse_move(plan: MovePlan, *, merge: bool, force: bool = False, asked: bool
 
 
 def list_moved_targets(plan: MovePlan) -> list[SessionTarget]:
-    """Return the sessions that move, with their old and new paths.
+    """Return the sessions that move, first at their old paths and then at their new paths.
 
     If the user has already renamed the project's folder, the working directory of a running client is the new path.
     """

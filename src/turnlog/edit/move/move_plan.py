@@ -35,9 +35,9 @@ class MovedFolder(NamedTuple):
     sessions: tuple[str, ...]
     """The ids of the sessions that move."""
     names: tuple[str, ...]
-    """The names of all items in it that move."""
+    """The names of all items in the folder that move."""
     is_whole: bool
-    """Whether everything in it moves."""
+    """Whether everything in the folder moves."""
 
     @property
     def targets(self) -> list[SessionTarget]:
@@ -141,7 +141,7 @@ def _find_base_folder(name: str, cwds: Iterable[str], translation: PathTranslati
 
 
 def _is_slug_of(name: str, path: str, translation: PathTranslation) -> bool:
-    # Windows drive letters occur in upper and lower case.
+    # Windows drive letters occur in both upper and lower case.
     own = make_slug(path)
     return own == name or (translation.prefix.is_windows and own.casefold() == name.casefold())
 

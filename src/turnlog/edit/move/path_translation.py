@@ -33,7 +33,7 @@ _ANY_SEPARATOR = r"[\\/]+"
 _MAX_PATH_CHARS = 4096
 """The maximum length of a path."""
 _NAME_CHARACTERS = r"\w\-@+~"
-"""Characters that continue a name, so that the text means a different path."""
+"""Characters that continue a name, which means that the text refers to a different path."""
 
 
 class PathPrefix:
@@ -120,7 +120,7 @@ _SEALED_KEYS = frozenset({"signature", "data", "encrypted_content", "requestDige
 """Keys whose values must not change."""
 _SIGNED_BLOCK_TYPES = frozenset({"thinking", "redacted_thinking"})
 _HASHED_ENTRY_MARKS = (b'"api-request', b'"fork-context-ref')
-"""Entries that contain a hash of the text beside it."""
+"""Entries that contain both text and a hash of it."""
 _WORD_PATTERN = re.compile(r"[A-Za-z0-9]+")
 _MAX_SLUG_CHARS = 200
 """How many characters of a path are in the name of its project folder."""

@@ -25,7 +25,7 @@ class JsonString(NamedTuple):
 
     value: str
     keys: tuple[str, ...]
-    """The keys that lead to it; for a key, those that lead to its object."""
+    """The keys that lead to the string or, if it is itself a key, to its object."""
     is_key: bool
     start: int
     end: int

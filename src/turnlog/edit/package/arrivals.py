@@ -28,11 +28,11 @@ class ArrivingSession(NamedTuple):
 
     session: PackedSession
     session_id: str
-    """The id that it gets here."""
+    """The session's id on this machine."""
     project: str
-    """The working directory here."""
+    """The session's working directory on this machine."""
     translations: tuple[tuple[bytes, PathTranslation], ...]
-    """Each with a string that a line must contain to need the translation."""
+    """The translations, each with a string that a line must contain to need it."""
     identity: IdRenewer | None
 
     @property

@@ -48,7 +48,7 @@ class PackResult(NamedTuple):
     """The hash of the whole package."""
     manifest: PackageManifest
     left_out: tuple[Path, ...]
-    """Files of the sessions that were not packed: links, logs, caches, shell code."""
+    """Files of the sessions that were not packed: links, logs, caches and shell code."""
 
 
 def pack_sessions(

@@ -29,9 +29,9 @@ class PackSource(NamedTuple):
 
     path: Path
     size: int
-    """How many bytes of it are packed."""
+    """The number of bytes that are packed."""
     left_out: int
-    """How many bytes after them belong to a line that was being written."""
+    """The number of bytes after these that belong to a line that was being written."""
     mode: int
     mtime_ns: int
     checkpoint: Checkpoint

@@ -50,13 +50,13 @@ class PackedFile(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     name: str
     """The name in the package; `%` and bytes that are not UTF-8 are written as %XX."""
     session: str
-    """The id of the session that it belongs to; for a plan that several share, the first one."""
+    """The id of the session that the file belongs to; for a shared plan, the first of its sessions."""
     size: int
     sha256: str
     mtime_ns: int
     mode: int
     left_out: int = 0
-    """How many bytes at its end are missing: a line that was being written during packing."""
+    """The number of bytes missing at its end, from a line that was being written during packing."""
 
     @property
     def place(self) -> str | None:
@@ -68,11 +68,11 @@ class PackedSession(msgspec.Struct, frozen=True, kw_only=True):
     session_id: str
     title: str | None
     project: str | None
-    """The working directory of the project that it belongs to."""
+    """The working directory of the session's project."""
     config_dir: str
-    """The config folder that it came from."""
+    """The config folder that the session came from."""
     folder: str
-    """The name of its folder below `projects`."""
+    """The name of the session's folder below `projects`."""
     history_lines: int = 0
 
     @property
@@ -88,7 +88,7 @@ class PackageManifest(msgspec.Struct, frozen=True, kw_only=True):
     """Whether secrets were replaced by placeholders."""
     sessions: tuple[PackedSession, ...]
     files: tuple[PackedFile, ...]
-    """By name."""
+    """The files, by name."""
 
     @property
     def size(self) -> int:

@@ -46,7 +46,7 @@ class PackageMember(NamedTuple):
 
     file: PackedFile
     pieces: Iterator[bytes]
-    """Its bytes, to be read to the end; raises an error at the end if they are not the bytes that were packed."""
+    """The file's bytes, to be read to the end; raises an error at the end if they differ from what was packed."""
 
 
 class Package:

@@ -60,7 +60,7 @@ class StagingPlan(msgspec.Struct, frozen=True):
 
     items: tuple[StagedFile, ...]
     folders: tuple[str, ...]
-    """Folders to create for them, the outer ones first."""
+    """Folders to create for the files, outermost first."""
     history: int | None = None
     """The number of the file with lines for `history.jsonl`."""
 
@@ -157,7 +157,7 @@ class UnpackJournal(Journal[StagedUnpacking]):
             if is_same_file(staged, goal) if staged.exists() else _has_hash(goal, item.sha256):
                 goal.unlink()
         for place in reversed(entry.plan.folders):
-            with contextlib.suppress(OSError):  # another program has put something into it
+            with contextlib.suppress(OSError):  # another program has put something into the folder
                 (entry.config / unescape_path(place)).rmdir()
         self.remove_entry(entry.folder)
 

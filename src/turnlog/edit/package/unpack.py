@@ -26,11 +26,11 @@ from turnlog.entries.layout import list_project_folders
 from turnlog.errors import Changed, TurnlogError, UsageError
 
 STATE_NEW, STATE_SAME, STATE_KEPT, STATE_DIFFERS = "new", "same", "kept", "differs"
-"""What is already at the path of a packed file: nothing, an equal file, another plan (which is kept), another file."""
+"""What is already at the path of a packed file: nothing, the same file, a different plan (kept) or other content."""
 _NEW_IDS_REMEDY = "nothing was unpacked; --new-ids unpacks it as a separate session"
 _PROJECT_REMEDY = "nothing was unpacked; use --project OLD=NEW to give each project a folder of its own"
 _MODE_MASK = 0o755
-"""Only the owner may write to files from a stranger's package."""
+"""Files from an untrusted package are writable only by their owner."""
 
 
 class UnpackGoal(NamedTuple):
@@ -46,7 +46,7 @@ class UnpackedSession(NamedTuple):
 
     arrival: ArrivingSession
     path: Path
-    """Its transcript."""
+    """The session's transcript."""
     goals: tuple[UnpackGoal, ...]
 
     @property
@@ -187,7 +187,7 @@ def _write_sessions(package: Package, journal: UnpackJournal, sessions: list[Unp
             if is_last or all(item.arrival.identity is None or item.arrival.identity.is_complete for item in sessions):
                 _publish_staged(staging, history)
                 return
-        for item in sessions:  # an id appeared in a file before the one that it is an entry of
+        for item in sessions:  # an id appeared in an earlier file than the one with its entry
             if item.arrival.identity:
                 item.arrival.identity.reset_mistakes()
 

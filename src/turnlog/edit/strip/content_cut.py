@@ -21,9 +21,9 @@ _BASE64_PATTERN = re.compile(
 _MIN_BASE64_CHARS = 256
 """A shorter run of letters is probably not base64."""
 _PATH_KEYS = frozenset({"file_path", "notebook_path", "path", "filePath"})
-"""Keys of paths, which are useless when cut."""
+"""Keys of paths, which are useless when shortened."""
 _MAX_NESTING = 100
-"""Values nested deeper are not shortened."""
+"""Values nested more deeply than this are not shortened."""
 
 
 def cut_text(value: str, max_chars: int) -> str:

@@ -15,7 +15,7 @@ from turnlog.session.resume.parts import Json, build_message_part
 from turnlog.session.session import Session
 
 RESULT_CHAR_STEPS = (2000, 600, 150)
-"""Limits on the characters of each call and result; the next one applies if the whole text is too long."""
+"""Character limits for each call and result; the next limit applies if the whole text is too long."""
 
 
 def render_conversation_text(session: Session, rows: Sequence[Entry], max_chars: int) -> str:

@@ -4,7 +4,7 @@ If several rules apply to a piece, the strictest wins. Regardless of the options
 
 - a call without a result is never changed, because its effect is unknown;
 - a call is shortened instead of removed if its result is next to other text, if another call in its row has no result,
-  or if it is the model's last action and no text follows, because the session continues there;
+  or if it is in the last answer and that answer has no text, because the session continues there;
 - thinking is kept in an unfinished answer, and is removed if nothing else is left of the answer.
 """
 
@@ -56,7 +56,7 @@ class Fate(NamedTuple):
     degree: int = FATE_STAYS
     """One of the `FATE_…` values; a shortened image becomes a placeholder."""
     longest: int = 0
-    """The maximum characters of each shortened text."""
+    """The maximum length of shortened text in characters."""
     why: str = ""
     """The option that decided: tools, duplicates, stale_reads, thinking, images or noise."""
 
@@ -218,7 +218,7 @@ class _ProtectedPieces:
             if is_mixed or not calls <= self.answered:
                 self.calls |= calls
         self.working = self._protect_end(pieces)
-        """The key of the answer that is unfinished at the end: it only thinks, or its calls are still running."""
+        """The key of the last answer if it is unfinished: it contains only thinking, or its calls are still running."""
 
     def _protect_end(self, pieces: Sequence[ContextPiece]) -> str | None:
         last = next((piece for piece in reversed(pieces) if piece.row.type == "assistant"), None)

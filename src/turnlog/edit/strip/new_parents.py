@@ -51,7 +51,7 @@ class _RowRehanger:
             if group is not None and is_there and _has_tools(draft.rows[at].entry):
                 self._members.setdefault(group, []).append(at)
         self._lost: set[int] = set()
-        """Rows whose parent is not in the file, and that the client would no longer find."""
+        """Rows whose parent is not in the file and that the client would no longer find."""
         self._before = self._map_said_before(thread)
 
     def _group_rows(self) -> list[str | None]:

@@ -29,7 +29,7 @@ MAX_MARK_CHARS = 60
 PLACEHOLDER_BYTES = 40
 """The approximate size of the text that replaces a removed result."""
 PLACEHOLDER_TOKENS = 15
-"""The approximate tokens of the text that replaces an image."""
+"""The approximate number of tokens in the text that replaces an image."""
 
 _TALK_TOOLS = frozenset({"AskUserQuestion", "ExitPlanMode"})
 _LIST_TOOLS = frozenset("TodoWrite TaskCreate TaskUpdate TaskList TaskGet".split())
@@ -47,23 +47,23 @@ class Preset:
     shortened: int | None
     """The number of turns before them whose calls are shortened; older calls are removed. None: all are shortened."""
     longest: int
-    """The maximum characters of a shortened text, at its head and its tail."""
+    """The maximum length of shortened text in characters, at its beginning and at its end."""
     thinking: int | None
-    """The number of latest turns that keep their thinking; None: all do."""
+    """The number of latest turns that keep their thinking; None means all."""
     images: int | None
-    """The number of newest images to keep; None: all."""
+    """The number of newest images to keep; None means all."""
     noise: bool
     """Whether to remove noise, hook output, and all but the last of repeated entries."""
     duplicates: bool
     """Whether to remove a result if a later call to the same tool with the same input has one."""
     stale_reads: bool
-    """Whether to remove the content of a file that was later written, or read as a whole."""
+    """Whether to remove the content of a file that was later written or read completely."""
     protected: frozenset[str]
-    """Tools whose calls and results are never touched."""
+    """Tools whose calls and results are never changed."""
     copies: int | None = None
     """The number of latest turns with calls that keep the client's own copies of results; None: like the results."""
     fade_from: int | None = None
-    """The age from which shortened texts get shorter with age (`StripRule.fade_from`)."""
+    """The age from which text is shortened more with age (`StripRule.fade_from`)."""
 
     @property
     def strip_options(self) -> StripOptions:
@@ -116,10 +116,10 @@ class PresetSaving(NamedTuple):
 
     preset: Preset
     before: int
-    """The estimated tokens of the next request."""
+    """The estimated number of tokens in the next request."""
     after: int
     bytes: int
-    """The bytes that would be removed from the file: from the conversation's entries, and noise anywhere."""
+    """The number of bytes that would be removed from the file: from the conversation's entries, and noise anywhere."""
 
     @property
     def saved_tokens(self) -> int:
@@ -215,7 +215,7 @@ MAX_ROOMY_SHARE = 0.6
 MIN_SAVED_SHARE = 0.1
 """A clone that frees less than this share of the limit is not worth a full write of the prompt cache."""
 FULL_SHARE = 0.85
-"""From this share on, if no preset frees enough room, compact before the client does so in the middle of the work."""
+"""From this share on, if no preset frees enough room, compact now, before the client does so in the middle of work."""
 
 
 class Advice(NamedTuple):

@@ -54,7 +54,7 @@ class StripReport:
     bytes_before: int
     bytes_after: int
     tokens_before: int | None
-    """Estimated tokens of the next request; None if nothing would be resumed."""
+    """The estimated number of tokens in the next request, or None if nothing would be resumed."""
     tokens_after: int | None
     """The number that `turnlog context` shows for the same preset."""
     rows_before: int

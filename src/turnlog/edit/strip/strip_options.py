@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 MIN_FADED_CHARS = 100
-"""The minimum characters of a text that fades with age."""
+"""The minimum length in characters of text that gets shorter with age."""
 _FORMER_TOOL_NAMES = {"Agent": ("Task",)}
-"""Earlier names of tools: calls in a file have the old name, and are sent with the new one."""
+"""Former names of tools: calls in a file have the old name but are sent with the new one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,11 +18,11 @@ class StripRule:
     whole: int = 0
     """The number of latest turns with calls whose calls are not changed."""
     longest: int | None = None
-    """The maximum characters of older texts; None: they are not shortened."""
+    """The maximum length of older text in characters; None means that it is not shortened."""
     gone: int | None = None
-    """The age in turns with calls from which calls and results are removed; None: never."""
+    """The age, in turns with calls, from which calls and results are removed; None means never."""
     fade_from: int | None = None
-    """The age from which a shortened text keeps half as much each time its age doubles; None: always `longest`."""
+    """The age from which text is cut to half its length each time its age doubles; None means always `longest`."""
 
     def get_max_chars(self, age: int) -> int | None:
         """Return the maximum length of text of this age in characters, or None if it is not shortened."""
@@ -45,18 +45,18 @@ class StripOptions:
     named: tuple[tuple[str, StripRule], ...] = ()
     """Rules for some tools, by name or pattern (`mcp__*`); the last match applies."""
     protected: frozenset[str] = frozenset()
-    """Tools, by name or pattern, whose calls and results are never touched."""
+    """Tools, by name or pattern, whose calls and results are never changed."""
     duplicates: bool = False
     """Whether to remove a result if a later call to the same tool with the same input has one."""
     stale_reads: bool = False
-    """Whether to remove the content of a file that was later written, or read as a whole."""
+    """Whether to remove the content of a file that was later written or read completely."""
     thinking: int | None = None
-    """The number of latest turns that keep their thinking; None: all do."""
+    """The number of latest turns that keep their thinking; None means all."""
     images: int | None = None
-    """The number of newest images to keep; None: all."""
+    """The number of newest images to keep; None means all."""
     copies: int | None = None
     """The number of latest turns with calls that keep the client's own copies of results (`toolUseResult`, never sent);
-    None: the copies are treated like the results.
+    None means that the copies are treated like the results.
     """
     noise: bool = False
     """Whether to remove what neither requests nor clients need (`edit.strip.fates`)."""

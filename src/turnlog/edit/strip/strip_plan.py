@@ -135,7 +135,7 @@ class _ConversationLines:
         for piece in (*_find_unsent_thinking(session), *list_pieces_of_rows(session, rows)):
             self._pieces.setdefault(piece.row.index, []).append(piece)
         self.flawed = {p.call for row in self._pieces.values() for p in row if p.row.flaw and p.call}
-        """Calls with a part in a row that could not be decoded in the ordinary way."""
+        """Calls with a part in a row that could not be decoded normally."""
         self._of_message: dict[str, set[int]] = {}
         owner: dict[str, str] = {}
         for row in session.entries:
@@ -148,7 +148,7 @@ class _ConversationLines:
                     self._of_message[identity].add(row.index)
 
     def iterate_lines(self, end: Entry | None, thread: list[Entry]) -> Iterator[list[ContextPiece]]:
-        """Yield what would be resumed with all before it, then the part unique to each other branch, then the rest."""
+        """Yield what would be resumed and all before it, then the unique part of each other branch, then the rest."""
         covered: set[int] = set()
         ends = [row.index for row in (*([end] if end else ()), *reversed(thread))]
         others = [[row.index] for row in self._session.graph.leaves]

@@ -35,11 +35,11 @@ class DeletionPlan(NamedTuple):
     title: str | None
     project: str | None
     paths: tuple[Path, ...]
-    """Everything that is moved to the trash; folders before their contents, the session file last."""
+    """Everything that is moved to the trash: folders before their contents, and the session file last."""
     shared_plans: tuple[Path, ...]
     """Plans that are kept, because other sessions refer to them."""
     history_lines: int
-    """How many lines of the prompt history belong to the session."""
+    """The number of lines in the prompt history that belong to the session."""
 
 
 def plan_deletion(path: Path) -> DeletionPlan:

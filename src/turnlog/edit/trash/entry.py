@@ -54,10 +54,10 @@ class TrashManifest:
     deleted: str
     """When it was deleted, in UTC."""
     items: tuple[TrashItem, ...]
-    """Folders before their contents; the session file is the last."""
+    """Folders before their contents, and the session file last."""
     history_lines: int = 0
     links: dict[str, str] = field(default_factory=dict)
-    """Folders of the config folder that were links, with their targets: some users keep them on another disk."""
+    """Folders in the config folder that were links, with their targets; some users keep them on another disk."""
     version: int = TRASH_VERSION
 
     @property

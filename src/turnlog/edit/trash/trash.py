@@ -56,11 +56,11 @@ class Trash(Journal[TrashEntry]):
                 for item in manifest.files:
                     _take_item(entry, item)
             except BaseException:
-                if self.restore(entry).lost:  # another program removed files that are not in the trash either
+                if self.restore(entry).lost:  # another program removed files that are not in the trash
                     self.remove_entry(entry.folder)
                 raise
             for item in reversed(manifest.folders):
-                with contextlib.suppress(OSError):  # it contains something new, and is kept
+                with contextlib.suppress(OSError):  # the folder contains something new and is kept
                     entry.get_home(item).rmdir()
             flush_folder(entry.folder)
             return entry

@@ -33,11 +33,11 @@ class UndeleteResult(NamedTuple):
     lost: list[str]
     """The paths of files that no longer exist."""
     altered: list[str]
-    """The paths of files that changed in the trash; they were restored as they are."""
+    """The paths of files that were changed in the trash; they were restored as they are."""
     joined: tuple[Path, ...] = ()
     """Transcripts that a client continued to write; its lines now follow the original."""
     aside: tuple[Path, ...] = ()
-    """Where the files that were in the way are now."""
+    """The new paths of files that were in the way."""
 
 
 def put_files_back(entry: TrashEntry, aside_folder: Path, *, force: bool = False) -> UndeleteResult:
@@ -77,7 +77,7 @@ def _move_item_back(entry: TrashEntry, item: TrashItem) -> None:
     home.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     if _find_collision(home, place) is not None:
         raise TurnlogError(f"{home}: was written in the meantime; undelete it again")
-    if os.path.lexists(home):  # with equal content
+    if os.path.lexists(home):  # with the same content
         place.unlink()
     else:
         move_file(place, home)
@@ -142,9 +142,9 @@ class Collision(NamedTuple):
 
     home: Path
     place: Path
-    """Where the deleted file is in the trash."""
+    """The path of the deleted file in the trash."""
     is_joined: bool
-    """Whether it continues the deleted file, so that both can become one."""
+    """Whether the file continues the deleted one, so that the two can be joined."""
 
 
 def _find_collision(home: Path, place: Path) -> Collision | None:

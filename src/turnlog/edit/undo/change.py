@@ -85,7 +85,7 @@ class AppendChange(NamedTuple):
     lines: bytes
     root: Path
     mend: bool = True
-    """Whether an incomplete last line gets a line end first; otherwise the change is refused."""
+    """Whether a line ending is first added to an incomplete last line; otherwise, the change is refused."""
 
 
 FileChange = RewriteChange | CreateChange | RenameChange | RemoveChange | AppendChange

@@ -26,7 +26,7 @@ RECORD_VERSION = 1
 RECORD_FILE_NAME = "record.json"
 STATE_BEGUN, STATE_DONE, STATE_UNDONE = "begun", "done", "undone"
 NEW_SUFFIX, OLD_SUFFIX, LATE_SUFFIX = "new", "old", "late"
-"""The suffixes of files beside a changed one: the new content, and second names of the old and the new content."""
+"""The suffixes of files beside a changed file: the new content, and second names for the old and the new content."""
 CHANGE_KINDS = frozenset({"rewrite", "create", "rename", "remove", "append"})
 
 
@@ -40,12 +40,12 @@ class UndoItem:
     root: str
     """The folder that the path must not lead out of."""
     to: str | None = None
-    """The new name, when renamed."""
+    """The new name, if renamed."""
     before: FileState | None = None
     after: FileState | None = None
     """For an append: the state of the appended lines alone."""
     folders: tuple[str, ...] = ()
-    """Folders that had to be created first, the outermost first."""
+    """Folders that had to be created, outermost first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +54,14 @@ class UndoRecord:
 
     folder: Path
     verb: str
-    """The command that made it."""
+    """The command that made the change."""
     words: str
-    """What it did, for the user to read."""
+    """A description of the change, for the user."""
     when: str
     """In UTC."""
     items: tuple[UndoItem, ...]
     is_ready: bool = False
-    """Whether all new content was written; until then, none of the user's files was touched."""
+    """Whether all new content has been written; until then, none of the user's files are changed."""
     state: str = STATE_BEGUN
 
     @property

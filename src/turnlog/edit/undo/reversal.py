@@ -36,7 +36,7 @@ class UndoTrouble(NamedTuple):
 
     words: str
     is_final: bool = False
-    """Whether --force does not help either."""
+    """Whether the change can't be reversed even with --force."""
 
 
 def find_trouble(record: UndoRecord, number: int) -> UndoTrouble | None:
@@ -112,7 +112,7 @@ def take_back_change(record: UndoRecord, number: int) -> None:
     else:
         _put_original_back(record, number, path)
     for folder in reversed(item.folders):
-        with contextlib.suppress(OSError):  # something else is in it, or it was never created
+        with contextlib.suppress(OSError):  # the folder contains something else or was never created
             Path(folder).rmdir()
 
 
@@ -120,11 +120,11 @@ def _put_original_back(record: UndoRecord, number: int, path: Path) -> None:
     """Restore a rewritten or removed file; use the same file if it still has a second name."""
     item, kept = record.items[number], record.get_kept_path(number)
     old, new = (path.with_name(record.make_beside_name(number, ending)) for ending in (OLD_SUFFIX, NEW_SUFFIX))
-    if new.exists():  # stopped before the replacement
+    if new.exists():  # interrupted before the replacement
         new.unlink()
         old.unlink(missing_ok=True)
         kept.unlink(missing_ok=True)
-    elif old.exists():  # stopped after it
+    elif old.exists():  # interrupted after it
         put_kept_file(old, path)
         kept.unlink(missing_ok=True)
     if not os.path.lexists(kept):
@@ -146,7 +146,7 @@ def _set_file_aside(path: Path, undone: Path) -> None:
 
 def _rename_back(old: Path, new: Path) -> None:
     if os.path.lexists(old):
-        if is_same_file(old, new):  # stopped between its two names
+        if is_same_file(old, new):  # interrupted while the file had two names
             new.unlink()
         return
     old.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -202,7 +202,7 @@ class Undo(Journal[UndoRecord]):
             if reversal.find_trouble(record, position) is None:
                 reversal.take_back_change(record, position)
             else:
-                is_whole = is_whole and position == number  # the one that failed has reversed itself
+                is_whole = is_whole and position == number  # the change that failed has already been reversed
         if is_whole:
             self._forget_record(record)
 

@@ -21,12 +21,12 @@ from turnlog.trace.wire.otlp import halve_batch
 from turnlog.trace.wire.poster import PostAccepted, PostDeferred, PostRefused, PostTooLarge, PostVerdict
 
 FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 1.0, 600.0
-"""The longest pause after the first failure, and after any failure."""
+"""The maximum pause in seconds after the first failure, and after any failure."""
 _NAP_SECONDS = 5.0
-"""How often a sleeping process checks whether another one wants the target to be tried at once."""
+"""The interval at which a sleeping process checks whether another one wants the target to be tried at once."""
 
 BatchProgress = Callable[[int, int], object]
-"""Called with the number of batches that are done, and their total."""
+"""Called with the number of finished batches and the total."""
 
 
 class BatchSender(Protocol):
@@ -53,7 +53,7 @@ class DeliveryResult(NamedTuple):
     batches: int = 0
     spans: int = 0
     refused: int = 0
-    """Batches that went into quarantine."""
+    """The number of batches that were quarantined."""
     refusal: str | None = None
     """The server's reason for the last of these."""
     rejected: int = 0
@@ -61,13 +61,13 @@ class DeliveryResult(NamedTuple):
     rejection: str | None = None
     """The server's reason for the last of these."""
     failures: int = 0
-    """Attempts that will be repeated."""
+    """Failed attempts that will be repeated."""
     error: str | None = None
-    """Why the last of these failed."""
+    """The reason why the last of these failed."""
     left: bool = False
     """Whether something is still pending."""
     busy: bool = False
-    """Whether another process is delivering, which also sends what was stored before."""
+    """Whether another process is delivering, which also sends what has been stored so far."""
 
 
 def deliver_batches(

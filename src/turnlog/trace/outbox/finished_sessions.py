@@ -34,5 +34,5 @@ def is_session_finished(outbox: Outbox, target: str, path: Path) -> bool:
 
 
 def _build_progress_key(path: Path) -> str:
-    # Next to the progress of the file itself, under a name that no file has.
+    # Stored next to the progress of the file itself, under a name that no file has.
     return f"over\n{path}"

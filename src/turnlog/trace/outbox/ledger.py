@@ -19,7 +19,7 @@ from turnlog.store.file_lock import enable_write_ahead_log, open_write_transacti
 
 LEDGER_VERSION = 1
 BUSY_TIMEOUT_MS = 30_000
-"""How long a process waits for another one that writes."""
+"""How long a process waits while another one is writing."""
 
 
 def open_ledger(path: Path) -> apsw.Connection:
@@ -79,7 +79,7 @@ def _set_up(db: apsw.Connection, path: Path) -> None:
 def _create_schema(db: apsw.Connection) -> None:
     schema = Path(__file__).with_name("ledger.sql").read_text("utf-8")
     with open_write_transaction(db):
-        if db.pragma("user_version") == 0:  # another process may have been faster
+        if db.pragma("user_version") == 0:  # another process may have done this already
             db.execute(schema)
             db.pragma("user_version", LEDGER_VERSION)
 

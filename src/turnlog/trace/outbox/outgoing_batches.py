@@ -16,7 +16,7 @@ from turnlog.trace.outbox.target_status import compute_pause_left, split_span_id
 from turnlog.trace.wire.batch import SpanBatch
 
 LATE_AFTER_TRIES = 5
-"""After this many attempts a batch is only tried if there is no other, because it may be what makes the server fail."""
+"""After this many attempts, a batch is tried only if there is no other, because it may make the server fail."""
 _NEXT_BATCH_SQL = (
     "SELECT tries >= ?, place, part, id FROM batch WHERE target = ? AND state = ? ORDER BY place, part LIMIT 1"
 )
@@ -31,7 +31,7 @@ class PendingBatch(NamedTuple):
     tries: int
     """How many times sending was attempted."""
     fails: int
-    """How often its target has failed since its last success."""
+    """How many times the target has failed since its last success."""
 
 
 class _NextBatch(NamedTuple):
@@ -39,7 +39,7 @@ class _NextBatch(NamedTuple):
 
     id: int
     wait: float
-    """Seconds until its target may be tried."""
+    """The number of seconds until the target may be tried."""
 
 
 class OutgoingBatches:
@@ -73,7 +73,7 @@ class OutgoingBatches:
                 if upcoming is not None and upcoming.wait == 0
                 else None
             )
-        if upcoming is None or row is None:  # another process was faster
+        if upcoming is None or row is None:  # another process did this first
             return None
         trace, ids, body, tries, fails = row
         return PendingBatch(upcoming.id, target, SpanBatch(trace, split_span_ids(ids), body), tries, fails)

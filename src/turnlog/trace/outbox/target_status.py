@@ -12,7 +12,7 @@ class TargetStatus(NamedTuple):
 
     key: str
     shown: str
-    """Its name for people, without secrets."""
+    """The display name, without secrets."""
     sent_spans: int = 0
     sent_batches: int = 0
     pending_spans: int = 0
@@ -33,7 +33,7 @@ class TargetStatus(NamedTuple):
     last_success: float | None = None
     last_error: str | None = None
     failed: float | None = None
-    """When the last error happened."""
+    """When the last error occurred."""
     warning: str | None = None
     """The server's message about the last batch that it accepted in part."""
     warned: float | None = None
@@ -43,7 +43,7 @@ class TargetStatus(NamedTuple):
     fails: int = 0
     """Failures since the last success."""
     next_attempt: float | None = None
-    """When it is tried again; None if nothing is pending, or it may be tried at once."""
+    """When the target is tried again, or None if nothing is pending or it may be tried at once."""
 
 
 class QuarantinedBatch(NamedTuple):

@@ -257,7 +257,7 @@ class ActorStream:
     # -- turns
 
     def _number_turns(self, first: int) -> None:
-        """Number the turns in the order in which they were first answered."""
+        """Number each turn by how many turns were known when it was first answered."""
         certain, later = 0, list[int]()
         for work in self.works:
             if work.prompt is None:

@@ -54,7 +54,7 @@ def _build_count_attributes(tokens: PricedTokens) -> dict[str, AttributeValue]:
         "langfuse.observation.usage_details": to_json_text(_split_by_price(tokens)),
     }
     if tokens.cache_write_1h:
-        # Only then: otherwise MLflow computes the same from the counts above.
+        # Only in this case; otherwise, MLflow computes the same from the counts above.
         usage = {
             "input_tokens": total,
             "output_tokens": tokens.output,
@@ -79,7 +79,7 @@ def _split_by_price(tokens: PricedTokens) -> dict[str, int]:
 _OPENINFERENCE_KINDS = {"agent": "AGENT", "generation": "LLM", "tool": "TOOL"}
 _ERROR_TYPES = {"error": "tool_error", "denied": "denied", "interrupted": "interrupted"}
 _MAX_ERROR_CHARS = 500
-"""The maximum characters of the reason why a span failed."""
+"""The maximum length in characters of the reason why a span failed."""
 
 SpanAttributes = dict[str, AttributeValue]
 

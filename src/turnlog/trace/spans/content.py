@@ -22,7 +22,7 @@ from turnlog.trace.spans.stretches import ActorWork
 
 ContentLevel = Literal["full", "redacted", "none"]
 REDACTION_MARGIN_CHARS = 16_384
-"""How much more of a long text is redacted than sent, so that no secret survives by being cut in two."""
+"""How many more characters of long text are redacted than sent, so that no secret survives by being cut in two."""
 
 
 class ContentPolicy(NamedTuple):
@@ -30,7 +30,7 @@ class ContentPolicy(NamedTuple):
 
     content: ContentLevel = "redacted"
     limit: int = 20_000
-    """How many characters of one value to send; longer ones are cut."""
+    """The maximum number of characters to send per value; longer values are truncated."""
 
 
 class TraceContext(NamedTuple):
@@ -138,7 +138,7 @@ class TextCutter:
         if self._redactor is None:
             return value if len(encoded) <= self._limit else self._mark_cut(encoded, encoded)
         if len(encoded) > self._limit + REDACTION_MARGIN_CHARS:
-            # Not as JSON text: keys, and the words before others, show what is a secret.
+            # Not as JSON text, because keys, and words before other words, reveal what is a secret.
             room = _CharBudget(self._limit + REDACTION_MARGIN_CHARS)
             start = to_json_text(self._redactor.redact_value(room.clip_value(value)))
             return self._mark_cut(start if room.left else start[:-REDACTION_MARGIN_CHARS], encoded)

@@ -29,7 +29,7 @@ class SpanPart(NamedTuple):
     kind: Literal["text", "reasoning", "tool_call", "tool_call_response"]
     text: str = ""
     id: str = ""
-    """The id of the call that it is, or answers."""
+    """The id of the call that the part is or answers."""
     name: str = ""
     value: Any = None
     """The input of a call."""
@@ -40,9 +40,9 @@ class EntryParts(NamedTuple):
 
     parts: list[SpanPart]
     outcomes: dict[str, str]
-    """The outcome of each call that it answers."""
+    """The outcome of each call that the entry answers."""
     error: str | None
-    """The kind of API error that it reports."""
+    """The kind of API error that the entry reports."""
 
 
 def read_entry_parts(body: Body, prompt: Prompt | None = None) -> EntryParts:

@@ -18,11 +18,11 @@ class Span(NamedTuple):
     """One span with everything that is sent."""
 
     trace: bytes
-    """The id of its trace, 16 bytes."""
+    """The id of the trace (16 bytes)."""
     id: bytes
-    """Its own id, 8 bytes."""
+    """The id of the span (8 bytes)."""
     parent: bytes | None
-    """The span that it is part of; None for the root of a trace."""
+    """The id of the parent span, or None for the root of a trace."""
     kind: SpanKind
     name: str
     start: int
@@ -30,9 +30,9 @@ class Span(NamedTuple):
     end: int
     attributes: dict[str, AttributeValue]
     error: str | None = None
-    """Why it failed; None if it didn't."""
+    """The reason for a failure, or None if the span did not fail."""
     shared: Mapping[str, AttributeValue] = MappingProxyType({})
-    """The attributes that all spans of its trace share, as one object; `attributes` starts with them."""
+    """The attributes shared by all spans in the trace, as one object; `attributes` starts with them."""
 
 
 class SessionSignals(NamedTuple):
@@ -41,6 +41,6 @@ class SessionSignals(NamedTuple):
     at_rest: bool = False
     """The client has finished its turn (Stop): work that has come to rest is complete."""
     over: bool = False
-    """Nothing more is expected (SessionEnd, or no client runs): everything is complete."""
+    """Nothing more is expected (SessionEnd, or no client is running): everything is complete."""
     agents: frozenset[str] = frozenset()
     """Ids of sub-agents that have finished (SubagentStop)."""

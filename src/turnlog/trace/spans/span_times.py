@@ -25,9 +25,9 @@ class SpanTimes(NamedTuple):
     start: int
     end: int
     borrowed: bool = False
-    """Whether a time was missing, so that a neighbour's is used."""
+    """Whether a time was missing and a neighbouring entry's time is used."""
     clamped: bool = False
-    """Whether the end was before the start, and was moved there."""
+    """Whether the end was before the start and was moved to it."""
 
 
 @lru_cache(4096)

@@ -37,8 +37,8 @@ def iter_end_reports(
     """Yield when the end of a sub-agent was reported, and when the session had continued after the report."""
     reports = sorted(_iter_report_times(agent, call, caller, main))
     yield from (EndReport(report, certain=False) for report in reports)
-    # An agent that was stopped doesn't rest. Only the start of the next turn shows that no line is merely
-    # late.
+    # An agent that was stopped doesn't rest. Only the start of the next turn shows that no line is still to
+    # come.
     later = (work.start for work in main.works if work.start.index > turn.index and work.is_asked)
     if reports and (next_turn := next(later, None)) and (time := main.clock.read_time(next_turn)) is not None:
         yield from (EndReport(max(report, time), certain=True) for report in reports)
@@ -67,7 +67,7 @@ def _iter_entry_time(stream: ActorStream, entry: Entry) -> Iterator[int]:
 
 
 MAIN_AGENT_NAME = "claude-code"
-"""The label of the agent that a person talks to."""
+"""The label of the agent that the user talks to."""
 
 
 class SpanNode(Struct):
@@ -112,7 +112,7 @@ class Trace(Struct):
 
     id: bytes
     number: int
-    """The number of the turn; 0 if it isn't one."""
+    """The number of the turn, or 0 if the trace isn't a turn."""
     start: Entry
     session: Session
     """The session itself, even for a sub-agent's trace."""
@@ -120,7 +120,7 @@ class Trace(Struct):
     name: str
     nodes: list[SpanNode] = []
     settled: bool = True
-    """Whether nothing more is expected in it, so that all its spans are final."""
+    """Whether nothing more is expected in the trace, so that all its spans are final."""
 
 
 class _CallPlace(NamedTuple):
@@ -144,7 +144,7 @@ def build_session_traces(
     session: Session, signals: SessionSignals = SessionSignals(), *, first_turn: int = 1
 ) -> list[Trace]:
     """Build the traces of a session in file order; those of agents that were not started by a call come last."""
-    # A file of side-chain lines only may just start with them: that is clear when the session is over.
+    # A file with only side-chain lines may yet continue with others; this is clear when the session is over.
     entries = session.entries if signals.over else [entry for entry in session.entries if not entry.is_sidechain]
     collector = _TraceCollector(session, signals, ActorStream(session, entries, first_turn=first_turn))
     collector.add_agents()

@@ -26,11 +26,11 @@ class StretchAnswer(Struct):
     key: str
     lines: list[Entry]
     before: Entry | None
-    """What it answers: the entry at which the request started."""
+    """The entry that it answers, at which the request started."""
     inputs: list[Entry]
     """The messages to the model since the previous answer."""
     calls: int = 0
-    """How many calls it contains."""
+    """The number of calls in it."""
     final: bool = False
 
     @property
@@ -50,18 +50,18 @@ class WorkStretch(Struct):
 
     start: Entry
     continued: bool
-    """Whether other work in the same turn, or by the same sub-agent, came before it."""
+    """Whether other work in the same turn or by the same sub-agent came before this stretch."""
     last: Entry
-    """The last entry of its work."""
+    """The last entry of the stretch's work."""
     answers: list[StretchAnswer] = []
     calls: list[Call] = []
     at_rest: bool = False
     closed: bool = False
-    """Whether it can no longer change."""
+    """Whether the stretch can no longer change."""
     cut_off: bool = False
-    """Whether it was closed because nothing more is expected, not by later entries."""
+    """Whether the stretch was closed because nothing more is expected, not because of later entries."""
     failed: bool = False
-    """Whether its last answer is an API error."""
+    """Whether the last answer is an API error."""
     interrupted: bool = False
     compacted: bool = False
     duration_ms: int | None = None
@@ -79,15 +79,15 @@ class ActorWork(Struct):
     session: Session
     start: Entry
     prompt: Prompt | None
-    """What started it; None for work that continues something outside the file."""
+    """What started the work, or None if it continues something outside the file."""
     stretches: list[WorkStretch] = []
     entries: list[Entry] = []
-    """All its messages, in the order of the file."""
+    """All messages, in file order."""
     number: int = 0
-    """Its number among the turns; 0 if it isn't one."""
+    """The number of the turn, or 0 if it isn't a turn."""
     first_answer: Entry | None = None
     kept_at: int | None = None
-    """The index of the entry that made it a turn for certain."""
+    """The index of the entry that confirmed that this is a turn."""
     waiting: list[Entry] = []
     """The messages to the model since the last answer."""
     pending: Entry | None = None
@@ -113,4 +113,4 @@ class EndReport(NamedTuple):
 
     time: int
     certain: bool
-    """Whether it was stopped, and so has ended even if it doesn't rest."""
+    """Whether the actor was stopped, and so has ended even if it isn't at rest."""

@@ -16,7 +16,7 @@ from turnlog.network.addresses import format_public_address, is_loopback
 if TYPE_CHECKING:
     from turnlog.trace.spans.content import ContentLevel, ContentPolicy
 
-# Headers that select a project in a backend; these are not secret.
+# Headers that select a project in a backend, which are not secret.
 _PROJECT_HEADERS = (
     "x-project-name",
     "x-mlflow-experiment-id",
@@ -38,25 +38,25 @@ class TraceTarget:
     """A backend, or one of its projects."""
 
     name: str
-    """The user's name for it."""
+    """The user's name for the target."""
     url: str = field(repr=False)
     """Where requests are posted."""
     headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
     """Additional headers for every request, with lowercase names. They include the credentials."""
     identity: str = ""
-    """Distinguishes two projects in one backend without being secret, such as Langfuse's public key."""
+    """A value that distinguishes two projects in one backend but is not secret, such as Langfuse's public key."""
     content: ContentLevel = "redacted"
-    """How much text is sent: full, redacted or none."""
+    """How text is sent: full, redacted or none."""
     limit: int = 20_000
-    """How many characters of one text are sent."""
+    """The maximum number of characters sent per piece of text."""
     nest: bool = False
-    """Whether calls are below the generation that requested them, instead of next to it."""
+    """Whether calls are nested below the generation that requested them, instead of beside it."""
     user: str | None = None
     """Who the sessions belong to."""
     timeout: float = 10.0
-    """How many seconds to wait for a silent server."""
+    """How many seconds to wait for a server that doesn't respond."""
     compress: bool | None = None
-    """Whether requests are compressed; None means yes, except where that costs more than it saves."""
+    """Whether requests are compressed; None means yes, except where this costs more than it saves."""
     certificate: str | None = None
     """A file with certificates to trust instead of the usual ones."""
     proxy: str | None = field(default=None, repr=False)

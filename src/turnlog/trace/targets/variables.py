@@ -101,7 +101,7 @@ def build_langfuse_target(
     parts = address.to_langfuse_address(address.parse_target_address(host, where))
     own = {
         "authorization": "Basic " + b64encode(f"{public}:{secret}".encode()).decode(),
-        "x-langfuse-ingestion-version": "4",  # without it, spans appear minutes later
+        "x-langfuse-ingestion-version": "4",  # without this, spans appear minutes later
         **(headers or {}),
     }
     url, headers = address.split_credentials(parts, own)

@@ -12,4 +12,4 @@ class SpanBatch(NamedTuple):
     spans: tuple[bytes, ...]
     """The ids of its spans, without duplicates."""
     body: bytes
-    """The request as it is sent: OTLP protobuf, compressed. The same spans give the same bytes."""
+    """The request as it is sent: OTLP protobuf, compressed. The same spans always give the same bytes."""

@@ -31,7 +31,7 @@ from turnlog.trace.wire.protobuf import (
 MAX_REQUEST_BYTES = 1_000_000
 """The maximum size of a request before compression; a larger span is sent alone."""
 
-_GZIP_WINDOW_BITS = 31  # a gzip header by zlib itself, without a time
+_GZIP_WINDOW_BITS = 31  # zlib itself writes the gzip header, without a time
 _MIN_INT64, _MAX_INT64 = -(1 << 63), (1 << 63) - 1
 _INTERNAL_KIND, _CLIENT_KIND = 1, 3
 _MAX_CACHED_TEXT_BYTES = 100
@@ -111,7 +111,7 @@ def halve_batch(batch: SpanBatch) -> tuple[SpanBatch, SpanBatch] | None:
         return None
     resource, scope, parts = _split_request(decompress_body(batch.body))
     half, used, at = sum(map(len, parts)) / 2, len(parts[0]), 1
-    while used + len(parts[at]) / 2 < half:  # this is never true for the last one
+    while used + len(parts[at]) / 2 < half:  # this is never true for the last span
         used += len(parts[at])
         at += 1
     one, two = (compress_body(_join_request(some, resource, scope)) for some in (parts[:at], parts[at:]))

@@ -110,11 +110,11 @@ def _parse_json(raw: bytes) -> Any:
 
 MAX_ANSWER_BYTES = 1 << 16
 MAX_WAIT_SECONDS = 86_400.0
-_CONNECTION_ERRORS = (OSError, http.client.HTTPException, UnicodeError)  # the last for host names that can't be encoded
+_CONNECTION_ERRORS = (OSError, http.client.HTTPException, UnicodeError)  # the last: host names that can't be encoded
 _SECONDS_TEXT = re.compile(r"\d{1,12}(\.\d+)?")
 _RETRY_STATUSES = frozenset({407, 408, 425, 429})
 _UNSURE_STATUSES = frozenset({500, 502, 504})
-"""Statuses of a server that failed, perhaps after it took the spans: a gateway can't know that."""
+"""Statuses of a server that failed, possibly after it accepted the spans, which a gateway can't know."""
 _PAGE_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 
 
@@ -122,9 +122,9 @@ class PostAccepted(NamedTuple):
     """The backend has received the request."""
 
     partial: str | None = None
-    """Its message about spans that it rejected nevertheless."""
+    """The server's message about spans that it rejected nevertheless."""
     rejected: int = 0
-    """How many spans it reports as rejected."""
+    """The number of spans that the server reports as rejected."""
 
 
 class PostDeferred(NamedTuple):
@@ -132,7 +132,7 @@ class PostDeferred(NamedTuple):
 
     reason: str
     after: float | None = None
-    """How many seconds the server wants us to wait before the next attempt."""
+    """How many seconds the server asks us to wait before the next attempt."""
     unsure: bool = False
     """Whether the whole request was sent without a response, so that it may have arrived."""
 

@@ -1,8 +1,8 @@
 """Builds the entries that turnlog adds to a session it creates: its origin, its title, and the entry to continue from.
 
 The first line has turnlog's own type (`"type":"turnlog"`); no client reads it, but `turnlog tree` and `turnlog usage`
-do. Titles and the leaf use the client's own entry types and are at the end of the file, where its session list looks
-for them.
+do. Titles and the leaf use the client's own entry types and are at the end of the file, where the client's session list
+looks for them.
 """
 
 from __future__ import annotations

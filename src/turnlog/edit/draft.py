@@ -276,7 +276,7 @@ def _relink_preserved(draft: Draft, facts: Body, removed: Container[str], follow
 
 
 def _list_segment_uuids(draft: Draft, segment: Body) -> list[str]:
-    """List the uuids from the head of a preserved segment to its tail; return none if the two are not connected."""
+    """List the uuids from the head of a preserved segment to its tail, or none if they are not connected."""
     parents = {draft.get_uuid(row): draft.get_parent_uuid(row) for row in draft.rows}
     head, at = segment.get("headUuid"), segment.get("tailUuid")
     uuids: list[str] = []

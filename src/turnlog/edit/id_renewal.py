@@ -141,7 +141,7 @@ class IdRenewer:
         return self._renew_id(quoted)
 
     def _renew_link(self, quoted: bytes) -> Raw:
-        """Return the new id for a reference; return an id that no entry has unchanged."""
+        """Return the new id for a reference, or the same id if no entry has it."""
         if quoted in self._foreign:
             return Raw(quoted)
         if quoted in (_NIL_UUID, self._old_quoted):
@@ -211,6 +211,6 @@ class IdRenewer:
 
 
 def create_uuid() -> str:
-    """Return an id for a new session or entry: a random version 4 uuid, as the client creates."""
+    """Return an id for a new session or entry: a random version 4 uuid, like those that the client creates."""
     text = os.urandom(16).hex()
     return f"{text[:8]}-{text[8:12]}-4{text[13:16]}-{_UUID_VARIANT_DIGITS[text[16]]}{text[17:20]}-{text[20:]}"

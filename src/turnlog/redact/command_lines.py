@@ -1,4 +1,4 @@
-r"""Finds passwords on command lines whose option doesn't name them: `mysql -p…`, `sshpass -p …`, `curl -u name:…`.
+r"""Finds passwords on command lines after options that don't name them: `mysql -p…`, `sshpass -p …`, `curl -u name:…`.
 
 A line that ends in `\` continues on the next line. To add a tool, add a word to `PASSWORD_OPTIONS`, or a row to
 `password_places.PASSWORD_PLACES` if its password has a fixed position instead of an option.

@@ -45,7 +45,7 @@ class StringVisitor(Protocol):
         """Return the strings that are known not to contain secrets."""
 
     def redact_text(self, text: str, path: JsonPath) -> str:
-        """Replace the secrets in a text."""
+        """Replace the secrets in text."""
 
     def redact_whole(self, rule: str, text: str, path: JsonPath) -> str:
         """Replace a whole string whose key reveals that it is a secret."""

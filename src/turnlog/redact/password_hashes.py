@@ -78,7 +78,7 @@ class HashRule:
     names = (PASSWORD_HASH_RULE,)
 
     def find(self, view: TextView) -> Iterator[SecretFinding]:
-        """Find the password hashes in a text; each contains a run of letters and digits."""
+        """Find the password hashes in text; each contains a run of letters and digits."""
         if view.random_runs:
             for start, end in self._iter_hash_spans(view):
                 yield SecretFinding(start, end, PASSWORD_HASH_RULE, FindingRank.TOKEN, view.text[start:end])

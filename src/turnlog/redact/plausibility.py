@@ -181,7 +181,7 @@ def is_random_like(value: str, least: int = 20) -> bool:
 
 
 def is_passphrase_like(value: str, *, sure: bool, words: int = 4) -> bool:
-    """Return whether several words are a passphrase and not a sentence, which has a capital only at the start."""
+    """Return whether words are a passphrase and not a sentence, which has a capital letter only at the start."""
     parts = value.split(" ")
     if not 8 <= len(value) <= 300 or len(parts) < 2 or not all(parts) or "\n" in value or is_placeholder(value):
         return False

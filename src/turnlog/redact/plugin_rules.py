@@ -30,7 +30,7 @@ class RedactionRule(Protocol):
     """
 
     def find_secrets(self, text: str) -> Iterable[tuple[int, int]]:
-        """Return the start and end of each secret in a text; the same text must always give the same result."""
+        """Return the start and end of each secret in the text; the same text must always give the same result."""
 
 
 class PluginRule:
@@ -43,7 +43,7 @@ class PluginRule:
         self.rule = rule
 
     def find(self, view: TextView) -> list[SecretFinding]:
-        """Find secrets in a text; raise `BrokenPlugin` if the rule fails."""
+        """Find secrets in text; raise `BrokenPlugin` if the rule fails."""
         text = view.text
         try:
             spans = read_spans(self.rule.find_secrets(text), text)

@@ -26,7 +26,7 @@ class RuleCount(NamedTuple):
     """The counts for one rule."""
 
     found: int
-    """How many times a secret was replaced."""
+    """The number of replacements."""
     secrets: int
     """The number of different secrets."""
 
@@ -41,7 +41,7 @@ class RedactionReport:
 
     @property
     def replacement_count(self) -> int:
-        """How many times a secret was replaced."""
+        """The number of replacements."""
         return sum(count.found for count in self.rules.values())
 
 

@@ -150,21 +150,21 @@ class SecretRules:
         )
 
     def is_clean(self, text: str) -> bool:
-        """Return whether the rules are known to find nothing in a text; much of the text recurs.
+        """Return whether the rules are known to find nothing in the text; much text recurs.
 
         A result appears twice in its entry, and most sessions are read twice.
         """
         return _make_clean_key(text) in self.clean
 
     def find_and_remember(self, view: TextView) -> list[SecretFinding]:
-        """Find everything that the rules recognise in a text, and cache the text if they find nothing."""
+        """Find everything that the rules recognise in the text, and cache the text if they find nothing."""
         findings = self.find(view)
         if not findings and len(self.clean) < _MAX_CLEAN_TEXTS and "[secret:" not in view.raw:
             self.clean.add(_make_clean_key(view.raw))
         return findings
 
     def find(self, view: TextView, depth: int = MAX_BASE64_DEPTH) -> list[SecretFinding]:
-        """Find everything that the rules recognise in a text, and in the base64 inside it."""
+        """Find everything that the rules recognise in the text and in base64 inside it."""
         findings: list[SecretFinding] = []
         for rule in self._choose_rules(view, depth):
             findings += rule.find(view)

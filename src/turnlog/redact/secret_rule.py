@@ -28,7 +28,7 @@ class FindingRank(IntEnum):
 
 
 class SecretFinding(NamedTuple):
-    """A secret in a text."""
+    """A secret found in text."""
 
     start: int
     end: int
@@ -53,4 +53,4 @@ class SecretRule(Protocol):
         """
 
     def find(self, view: TextView) -> Iterable[SecretFinding]:
-        """Find the secrets in a text."""
+        """Find the secrets in the text."""

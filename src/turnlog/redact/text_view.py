@@ -153,12 +153,12 @@ def select_random_runs(text: str, runs: list[tuple[int, int]]) -> list[tuple[int
 
 
 def has_random_run(text: str) -> bool:
-    """Return whether a text has a run that may be random."""
+    """Return whether text has a run that may be random."""
     return bool(select_random_runs(text, _find_runs(text)))
 
 
 def _find_runs(text: str) -> list[tuple[int, int]]:
-    """Find the runs in a text, like `[A-Za-z0-9+/_-]{20,}+` but several times faster."""
+    """Find the runs in text, like `[A-Za-z0-9+/_-]{20,}+` but several times faster."""
     shape = text.encode("ascii", "replace").translate(_RUN_SHAPE_TABLE)
     found, start = [], shape.find(_MIN_RUN_SHAPE)
     while start >= 0:

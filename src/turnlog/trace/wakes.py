@@ -83,7 +83,7 @@ def remove_wakes(wakes: Iterable[Wake]) -> None:
 
 
 def set_wakes_aside(wakes: Iterable[Wake], folder: Path) -> None:
-    """Set aside wakes that can't be served."""
+    """Set aside wakes that can't be handled."""
     for wake in wakes:
         _move_aside(wake.path, folder / "broken")
 

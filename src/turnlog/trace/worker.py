@@ -116,7 +116,7 @@ class _SessionService:
         return list({target.key: target for found in self.by_names.values() for target in found}.values())
 
     def serve(self) -> None:
-        """Send what earlier sessions and this session have to send."""
+        """Send the spans of earlier sessions and of this session."""
         since = [wake.since for wake in self._list_wakes() if wake.since is not None]
         if self.targets:
             self._recover_earlier(min(since, default=None))

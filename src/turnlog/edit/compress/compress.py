@@ -1,6 +1,6 @@
 """Shortens the text of older turns, with a model or without one.
 
-Only the model's text in these turns is shortened and, on request, the prompts. Thinking, calls, results, and code
+In these turns, the model's text is shortened and, on request, the prompts are too. Thinking, calls, results, and code
 within the text are not changed. Text is left unchanged if it is already short, if the model fails, or if the new
 version is not shorter or has lost a name, a path, a number or code; `model_shortener` and `extract` check this. Nothing
 is written here; the result contains the new message for each entry that would change.

@@ -138,7 +138,7 @@ def _map_headings(units: Sequence[TextUnit]) -> dict[TextUnit, TextUnit]:
 
 
 def _extract_words(text: str) -> frozenset[str]:
-    """Return the words that indicate what text is about; for scripts without spaces, return pairs of characters."""
+    """Return the words that characterise text; for scripts without spaces, return pairs of characters."""
     pairs = (run[0][at : at + 2] for run in _IDEOGRAPH_PATTERN.finditer(text) for at in range(len(run[0]) - 1))
     words = (word.lower() for word in _WORD_PATTERN.findall(_IDEOGRAPH_PATTERN.sub(" ", text)))
     return frozenset(pairs) | (frozenset(words) - _COMMON_WORDS)

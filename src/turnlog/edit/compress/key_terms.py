@@ -37,20 +37,20 @@ _ABBREVIATIONS = frozenset({"e.g", "i.e", "z.B", "d.h", "u.a", "a.m", "p.m"})
 
 
 def find_key_terms(text: str) -> list[str]:
-    """List the key terms in a text in order, without duplicates or backticks."""
+    """List the key terms in text, in order, without duplicates or backticks."""
     unnumbered = _NUMBERING_PATTERN.sub(lambda match: " " * len(match[0]), text)
     terms = (match[0].strip("`").strip() for match in _KEY_TERM_PATTERN.finditer(unnumbered))
     return [term for term in dict.fromkeys(terms) if term and term not in _ABBREVIATIONS]
 
 
 def find_lost_terms(terms: Iterable[str], text: str) -> list[str]:
-    """List the key terms that do not appear in a text."""
+    """List the key terms that do not appear in the text."""
     present = frozenset(find_key_terms(text))  # finds most terms without a separate search for each
     return [term for term in terms if term not in present and not has_term(text, term)]
 
 
 def has_term(text: str, term: str) -> bool:
-    """Return whether a text contains a key term as such, not only as part of a longer word."""
+    """Return whether text contains a key term as such, not only as part of a longer word."""
     start = text.find(term)
     while start >= 0:
         end = start + len(term)

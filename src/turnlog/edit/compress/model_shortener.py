@@ -36,7 +36,7 @@ class CoveredText(NamedTuple):
     """The code that each placeholder line replaces."""
 
     def uncover_code(self, text: str) -> str | None:
-        """Put the code back into a text; return None if a placeholder is missing, repeated or out of order."""
+        """Put the code back into the text; return None if a placeholder is missing, repeated or out of order."""
         places = [text.find(line) for line in self.code]
         if any(text.count(line) != 1 for line in self.code) or places != sorted(places):
             return None
@@ -54,7 +54,7 @@ class ShortenedText(NamedTuple):
 
 
 def cover_code(text: str) -> CoveredText | None:
-    """Replace the code in a text with placeholder lines; return None if the text itself contains such lines."""
+    """Replace code in text with placeholder lines; return None if the text itself contains such lines."""
     parts, code, last = list[str](), dict[str, str](), 0
     if "⟦" in text:
         return None

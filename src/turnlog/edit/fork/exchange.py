@@ -1,7 +1,7 @@
 """Builds the conversation that a client would resume, with one entry per answer and per message to the model.
 
-Messages are joined as in `session.resume.conversation`, but as entries: each message keeps the entry it came from, and
-its blocks keep the form they have in the file.
+Messages are joined as in `session.resume.conversation`, but they remain entries: each message keeps the entry it came
+from, and its blocks keep the form they have in the file.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Illnesses of blocks that the API refuses: thinking, images and tool names."""
+"""Illnesses caused by blocks that the API refuses: thinking, images and tool names."""
 
 from __future__ import annotations
 

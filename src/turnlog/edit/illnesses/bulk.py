@@ -1,4 +1,4 @@
-"""Illnesses of size: results of several megabytes, and files that consist mostly of progress reports."""
+"""Illnesses caused by size: results of several megabytes, and files that consist mostly of progress reports."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _shorten_block(block: Any, longest: int) -> Any:
 
 
 def _shorten_texts(content: Any, longest: int) -> Any:
-    """Shorten like `cut_content`, but keep images, which are not the problem here."""
+    """Shorten like `cut_content`, but keep images, which don't cause this problem."""
     from turnlog.edit.strip import content_cut
 
     if not isinstance(content, list):

@@ -178,7 +178,7 @@ ORPHAN_RESULT = Illness(
 
 
 def move_late_results(case: RepairCase) -> RepairAttempt:
-    """Move results directly after their calls."""
+    """Move results so that they directly follow their calls."""
     draft, count = case.draft, 0
     calls = {call.id: call.line for call in case.session.calls}
     for entry in case.entries:
@@ -261,7 +261,7 @@ def _stays_on_answer(row: DraftRow, end: Entry | None) -> bool:
 
 
 def _move_results(draft: Draft, entry: Entry, wanted: set[str], end: Entry) -> Draft:
-    """Move the results in an entry directly after a different entry; the rest of the entry is not moved."""
+    """Move the results in an entry so that they directly follow another entry; the rest of the entry is not moved."""
     at = draft.map_entry_places()[entry.index]
     row = draft.rows[at]
     results, rest = _split_results(draft.get_value(row, "message"), wanted)

@@ -1,7 +1,7 @@
 """Types for describing an illness: its description, its symptoms in a session, and the case to repair.
 
-Each module in this folder detects its illnesses as `Symptoms`, describes each as an `Illness`, and repairs a
-`RepairCase` into a `RepairAttempt`.
+Each module in this folder detects its illnesses as `Symptoms`, describes each as an `Illness`, and turns a `RepairCase`
+into a `RepairAttempt`.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Symptom(Struct, frozen=True):
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """The affected entries, each once, in file order."""
+        """The affected entries in file order, without duplicates."""
         found = {spot.item.index: spot.item for spot in self.spots if isinstance(spot.item, Entry)}
         return tuple(found[index] for index in sorted(found))
 
@@ -120,7 +120,7 @@ class RepairCase:
 
     @property
     def entries(self) -> list[Entry]:
-        """The affected entries, each once, in file order."""
+        """The affected entries in file order, without duplicates."""
         found = {entry.index: entry for symptom in self.symptoms for entry in symptom.entries}
         return [found[index] for index in sorted(found)]
 
@@ -130,7 +130,7 @@ class RepairCase:
         return {spot.item for spot in self.spots if isinstance(spot.item, Scrap)}
 
     def with_parents(self, pairs: Iterable[tuple[Entry, Entry | None]]) -> Draft:
-        """Give some entries, and their copies, a new parent."""
+        """Give some entries and their copies a new parent."""
         changes = {
             at: {"parentUuid": home.uuid if home else None} for row, home in pairs for at in self._list_twin_places(row)
         }

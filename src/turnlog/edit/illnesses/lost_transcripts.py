@@ -110,7 +110,7 @@ def describe_leftover(item: Leftover) -> Symptom:
 
 
 def diagnose_leftovers(config_dir: Path) -> list[Symptom]:
-    """Find prompts in a config folder whose transcripts are gone."""
+    """Find prompts in a config folder that are from sessions whose transcripts are gone."""
     lost = [item for item in list_leftovers(config_dir) if item.typed]
     if not lost:
         return []
@@ -234,7 +234,7 @@ def select_prompts(typed: Sequence[TypedText]) -> list[TypedText]:
 def rebuild_session(
     origin: SalvageOrigin, typed: Sequence[TypedText], session_id: str, new_id: Callable[[], str]
 ) -> list[Json]:
-    """Build the rows of the new session; return none if nothing was said to the model."""
+    """Build the rows of the new session; return no rows if nothing was said to the model."""
     prompts = select_prompts(typed)
     rows: list[Json] = []
     parent: str | None = None

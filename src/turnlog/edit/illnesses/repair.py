@@ -2,8 +2,8 @@
 
 Each repair works on the result of the previous one, and the session is diagnosed again after each; a repair that does
 not cure the illness is dropped, and the outcome reports this. Restored entries may have illnesses of their own, so the
-rounds continue until nothing changes. The result must be no worse than the source (`verdict`). If it is, everything is
-repaired again in small steps, none of which may make anything worse.
+rounds continue until nothing changes. The result must be no worse than the source (`verdict`). If the result is worse,
+everything is repaired again in small steps, none of which may make anything worse.
 
 Notes (symptoms of severity `info`) are ignored unless the user names their kind, because a rewind looks like a lost
 link.

@@ -1,4 +1,4 @@
-"""Illnesses of a resume: the client refuses the session, or shows only part of the conversation in the file."""
+"""Illnesses that affect resuming: the client refuses the session or shows only part of the conversation in the file."""
 
 from __future__ import annotations
 

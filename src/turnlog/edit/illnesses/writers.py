@@ -5,7 +5,7 @@ How copies of a uuid are separated:
 the same entry again            one is kept
 a rewritten entry               the last version is kept, as in the newest client, in the place of the first; an
                                 earlier version with different text is kept beside it as a branch
-two entries that share a uuid   the later one gets a new uuid, and so do references to it in later entries
+two entries that share a uuid   the later one gets a new uuid, and references in later entries are changed to it
 """
 
 from __future__ import annotations

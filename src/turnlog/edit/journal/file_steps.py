@@ -1,6 +1,6 @@
 """Operations on single files: each can be repeated after the process is killed, and none of them loses a file.
 
-    write     writes a new file and flushes it to the disk before anything refers to it
+    write     writes a new file and flushes it to disk before anything refers to it
     name      gives a file a second name, which must not be taken
     keep      gives the original a second name; makes a copy where files can't have two names
     move      adds the new name, then removes the old, so that the file is always complete in at least one place

@@ -1,4 +1,4 @@
-"""Makes new files appear in a config folder all at once or not at all.
+"""Publishes new files in a config folder, either all of them or none.
 
 Everything is first written to a hidden folder inside the config folder and flushed to disk. Then each file gets its
 final name as a second link, which never replaces another file; transcripts come last, so that no session is visible

@@ -1,6 +1,6 @@
 """Unpacks a package into a config folder, so that Claude Code can resume its sessions there.
 
-Nothing is written before all checksums and paths have been checked. Then everything appears at once or not at all
+Nothing is written before all checksums and paths have been checked. Then either everything appears or nothing does
 (`staging_area`). Nothing is overwritten. Files get the time of unpacking: the client deletes sessions by age and would
 otherwise delete an old one at its next start.
 """
@@ -51,7 +51,7 @@ class UnpackedSession(NamedTuple):
 
     @property
     def is_here(self) -> bool:
-        """Whether the whole session already existed here."""
+        """Whether the whole session was already in the config folder."""
         return all(goal.state in (STATE_SAME, STATE_KEPT) for goal in self.goals)
 
 

@@ -27,12 +27,11 @@ _MAX_NESTING = 100
 
 
 def cut_text(value: str, max_chars: int) -> str:
-    """Return the beginning and end of a text; remove any base64 in it completely."""
+    """Return the beginning and end of text; remove any base64 in it completely."""
     return value if len(value) <= max_chars + MAX_MARK_CHARS else cut_text_middle(drop_base64(value), max_chars)
 
 
 def drop_base64(value: str) -> str:
-    """Remove base64 from a text."""
     return _BASE64_PATTERN.sub(_mark_base64, value) if len(value) >= _MIN_BASE64_CHARS else value
 
 

@@ -72,7 +72,7 @@ def _render_block(block: Json, max_chars: int) -> str:
 
 
 def shorten_middle(text: str, size: int) -> str:
-    """Return the beginning and end of a text that is longer than `size` characters."""
+    """Return the beginning and end of text that is longer than `size` characters."""
     text = text.strip()
     if len(text) <= size:
         return text

@@ -128,7 +128,7 @@ class PresetSaving(NamedTuple):
 
 
 def cut_text_middle(text: str, max_chars: int) -> str:
-    """Return the beginning and end of a text with a mark between them, or the text itself if that is not longer."""
+    """Return the beginning and end of text with a mark between them, or the whole text if that is not longer."""
     if len(text) <= max_chars + MAX_MARK_CHARS:
         return text
     head = max_chars - max_chars // 3

@@ -162,7 +162,7 @@ def carry_out_change(record: UndoRecord, number: int, change: FileChange) -> Non
 
 
 def finish_item(item: UndoItem) -> UndoItem:
-    """Add to an item what is known only after the change, which is the names in a renamed folder."""
+    """Add the names in a renamed folder to an item, because they are known only after the change."""
     place = Path(item.to or item.path)
     if item.kind != "rename" or place.is_symlink() or not place.is_dir():
         return item

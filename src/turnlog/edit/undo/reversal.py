@@ -87,7 +87,7 @@ def _find_original_trouble(record: UndoRecord, number: int, path: Path) -> UndoT
 
 
 def _was_not_reached(record: UndoRecord, number: int, path: Path) -> bool:
-    """Return whether the new content is still beside the file, which means that the change has not touched the file."""
+    """Return whether the new content is still beside the file, which means that the change has not reached the file."""
     return (
         record.items[number].kind == "rewrite" and path.with_name(record.make_beside_name(number, NEW_SUFFIX)).exists()
     )

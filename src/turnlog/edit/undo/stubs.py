@@ -1,7 +1,7 @@
 """Handles files that were written to a path after a change renamed what was there, so that they don't prevent `undo`.
 
 A client with an open session continues to write to the old path. Before a rename is reversed, all files at the old path
-are set aside with the record; afterwards, each is handled by its path:
+are set aside with the record; afterwards, each file is:
 
     returned   if its path is free
     joined     if it is a transcript that continues the one at its path (`edit.stub`): it is appended to that one

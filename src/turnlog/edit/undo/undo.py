@@ -1,6 +1,6 @@
 """Makes changes to the user's files completely or not at all; they can be undone byte for byte.
 
-The record of a change is flushed to disk before anything is touched (`journal`). Then the originals are kept and all
+The record of a change is flushed to disk before any file is changed (`journal`). Then the originals are kept and all
 new content is written beside them; only then are files renamed. After any failure, everything is reversed. A killed
 process leaves behind a record in the state `begun`, which the next change or `undo` reverses.
 """
@@ -86,7 +86,7 @@ class Undo(Journal[UndoRecord]):
     def carry_out(
         self, verb: str, words: str, changes: Sequence[FileChange], progress: UndoProgress | None = None
     ) -> UndoRecord:
-        """Make all of some changes or none; `words` describes them for the user."""
+        """Make the given changes, all or none; `words` describes them for the user."""
         with self.lock_journal():
             self.settle_unfinished()
             report = progress or _report_nothing

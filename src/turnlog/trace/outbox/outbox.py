@@ -178,7 +178,7 @@ class Outbox(OutgoingBatches):
             return list_quarantined_batches(self._db, target)
 
     def shrink(self) -> None:
-        """Release the disk space of sent batches if there is enough of it."""
+        """Release the disk space of sent batches if this is worthwhile."""
         with explain_ledger_errors(self.path):
             if self._db.pragma("freelist_count") * self._db.pragma("page_size") > _MIN_SHRINK_BYTES:
                 self._db.execute("PRAGMA incremental_vacuum").fetchall()

@@ -35,8 +35,6 @@ class PendingBatch(NamedTuple):
 
 
 class _NextBatch(NamedTuple):
-    """The next batch."""
-
     id: int
     wait: float
     """The number of seconds until the target may be tried."""

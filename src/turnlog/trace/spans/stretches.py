@@ -35,7 +35,7 @@ class StretchAnswer(Struct):
 
     @property
     def message(self) -> Message:
-        """Its lines joined."""
+        """The answer's lines, joined into one message."""
         return join_messages(self.lines)[0]
 
     @property

@@ -128,7 +128,7 @@ class PostAccepted(NamedTuple):
 
 
 class PostDeferred(NamedTuple):
-    """The request was not accepted now but may be accepted later."""
+    """The request was not accepted but may be accepted later."""
 
     reason: str
     after: float | None = None

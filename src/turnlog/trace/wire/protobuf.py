@@ -35,7 +35,7 @@ def encode_chunk(before: bytes, content: bytes) -> bytes:
 
 
 def encode_wire_text(value: str) -> bytes:
-    """Encode a text.
+    """Encode text.
 
     Lone surrogates, which UTF-8 can't represent, become U+FFFD. NUL becomes its symbol, because a backend that stores
     text in PostgreSQL would always reject the whole request.

@@ -1,4 +1,4 @@
-"""Installs the triggers of the archive: a systemd timer, a crontab line, or Claude Code hooks."""
+"""Installs the archive's triggers: a systemd timer, a crontab line or Claude Code hooks."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _CARRIED_VARIABLES = ("TURNLOG_HOME", "TURNLOG_CONFIG", "TURNLOG_CONFIG_DIRS", "
 
 
 class InstallStep(NamedTuple):
-    """One step of an installation: its description, and the function that carries it out."""
+    """One step of an installation: its description and the function that performs it."""
 
     words: list[str]
     act: Callable[[], None]
 
 
 def plan_install_steps(kind: str | None, remove: bool, config_dir: str | None) -> list[InstallStep]:
-    """List the steps to install or remove something; empty if nothing is left to do."""
+    """List the steps that install or remove the triggers; the list is empty if there is nothing to do."""
     found: list[InstallStep] = []
     for name in (kind,) if kind else INSTALL_KINDS:
         if name == "systemd":
@@ -49,7 +49,7 @@ def plan_install_steps(kind: str | None, remove: bool, config_dir: str | None) -
 
 
 def build_unit_files() -> dict[Path, str]:
-    """Build the systemd service and timer, by path."""
+    """Build the systemd service and timer files, keyed by path."""
     base = os.environ.get("XDG_CONFIG_HOME") or ""
     folder = (Path(base) if os.path.isabs(base) else Path.home() / ".config") / "systemd" / "user"  # noqa: PTH117
     environment = "".join(f"Environment={_quote_unit_word(pair)}\n" for pair in _read_carried_environment())
@@ -85,7 +85,7 @@ def hook_command() -> str:
 
 
 def add_archive_hooks(text: str, command: str) -> str:
-    """Add hooks that run a command to the text of settings.json; existing ones are not added again."""
+    """Add hooks that run a command to the text of settings.json, unless they are already there."""
     present = {event for event, _ in iter_our_hooks(parse_client_settings(text), lambda other: other == command)}
     hook = {"type": "command", "command": command}
     return add_client_hooks(text, {event: hook for event in HOOK_EVENTS if event not in present})
@@ -227,6 +227,6 @@ def _build_env_words() -> list[str]:
 
 
 def _quote_unit_word(word: str) -> str:
-    """Quote a word for a unit file, and escape what systemd would expand."""
+    """Quote a word for a unit file and escape anything that systemd would expand."""
     text = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
     return f'"{text}"'

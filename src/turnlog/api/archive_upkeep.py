@@ -25,7 +25,7 @@ def open_archive() -> Archive:
 
 
 class DamagedCopy(Struct, frozen=True):
-    """A file of an archived session that can't be restored."""
+    """A file in an archived session that can't be restored."""
 
     session_id: str
     generation: int
@@ -35,7 +35,7 @@ class DamagedCopy(Struct, frozen=True):
 
 
 class ArchiveVerification(Struct, frozen=True):
-    """The result of a verification: what was read, and what is damaged."""
+    """The result of a verification: what was read and what is damaged."""
 
     sound: bool
     manifests: int
@@ -50,7 +50,7 @@ class ArchiveVerification(Struct, frozen=True):
 
 
 class PrunedGeneration(Struct, frozen=True):
-    """A generation that was removed, or would be."""
+    """A generation that was (or would be) removed."""
 
     session_id: str
     generation: int
@@ -60,7 +60,7 @@ class PrunedGeneration(Struct, frozen=True):
 
 
 class ArchivePruning(Struct, frozen=True):
-    """The generations that were removed from the archive, or would be."""
+    """The generations that were (or would be) removed from the archive."""
 
     done: bool
     dropped: tuple[PrunedGeneration, ...]
@@ -71,9 +71,9 @@ class ArchivePruning(Struct, frozen=True):
 def verify_archive(
     *, repair: bool = False, config: Config | None = None, notify: Notify | None = None
 ) -> ArchiveVerification:
-    """Read everything in the archive and compare it with its hashes.
+    """Read everything in the archive and check it against its hashes.
 
-    `repair` moves damaged blobs aside, and rebuilds damaged manifests from blobs.
+    `repair` moves damaged blobs aside and rebuilds damaged manifests from blobs.
     """
     from turnlog.store.archive.rebuild import mend_manifests
     from turnlog.store.archive.verify import put_damaged_blobs_aside
@@ -111,9 +111,9 @@ def prune_archive(
 ) -> ArchivePruning:
     """Remove old generations from the archive.
 
-    `keep` is the number of generations to keep per session, `older_than` an age (`90d`, `2y`) or a date, `max_size` a
-    number of bytes or a string such as `2GB`. The newest generation of a session is kept, unless the session is no
-    longer on disk and `gone` is true.
+    `keep` is the number of generations to keep per session, `older_than` is an age (`90d`, `2y`) or a date, and
+    `max_size` is a number of bytes or a string such as `2GB`. The newest generation of a session is kept, unless the
+    session is no longer on disk and `gone` is true.
     """
     from turnlog.store.archive.prune import plan_prune
     from turnlog.store.archive.prune import prune_archive as drop
@@ -150,7 +150,7 @@ def parse_typed_time(text: str) -> datetime:
 
 
 def parse_generation(text: str | None) -> int | datetime | None:
-    """Parse the number of a generation, or a time."""
+    """Parse a generation number or a time."""
     if text is None:
         return None
     return int(text) if text.isascii() and text.isdigit() and len(text) < 9 else parse_typed_time(text)
@@ -179,5 +179,5 @@ def parse_size_bytes(text: str | None) -> int | None:
 
 
 def to_time_text(seconds: float) -> str:
-    """Format seconds since 1970 as a time in JSON."""
+    """Format seconds since 1970 as a JSON time string."""
     return to_iso_time(datetime.fromtimestamp(seconds, UTC)) or ""

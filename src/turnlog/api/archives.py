@@ -1,4 +1,4 @@
-"""The archive: copies of sessions that Claude Code would delete, restored byte for byte."""
+"""The archive keeps copies of sessions that Claude Code would delete and restores them byte for byte."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class CleanupRule(Struct, frozen=True):
 
 
 class ArchiveStatus(Struct, frozen=True):
-    """The content of the archive, what it lacks, and what Claude Code will delete."""
+    """What the archive contains, what it is missing, and what Claude Code will delete."""
 
     folder: Path
     on: bool
@@ -68,7 +68,7 @@ class ArchiveStatus(Struct, frozen=True):
 
 
 def read_archive_status(*, config: Config | None = None) -> ArchiveStatus:
-    """Read what is in the archive, and what Claude Code will delete."""
+    """Report what is in the archive and what Claude Code will delete."""
     archive, config_dirs = open_archive(), list_config_folders(config or load_config())
     sessions = archive.list_sessions()
     sizes = [size for _, size in archive.blobs.iter_sizes()]
@@ -104,7 +104,7 @@ def read_archive_status(*, config: Config | None = None) -> ArchiveStatus:
 
 
 def schedule_archive(every_hours: int | None) -> None:
-    """Archive everything now, and again after this many hours when turnlog is used; None turns this off."""
+    """Archive everything now and, whenever turnlog is used, again after this many hours; None turns this off."""
     from turnlog.store.archive.schedule import maybe_start, turn_off_schedule, turn_on_schedule
 
     if every_hours is None:
@@ -182,7 +182,7 @@ def _find_session_ids(names: Sequence[str], config_dirs: list[Path]) -> set[str]
 
 
 def _read_last_run(folder: Path) -> dict[str, Any]:
-    """Read the record of the latest run; empty if there is none."""
+    """Read the record of the latest run; return an empty dict if there is none."""
     try:
         found = msgspec.json.decode((folder / "last.json").read_bytes())
     except (OSError, msgspec.MsgspecError):
@@ -278,7 +278,7 @@ class RestoredSession(Struct, frozen=True):
 
 
 class RestoredSessions(Struct, frozen=True):
-    """Restored sessions, in the order of the call."""
+    """The restored sessions, in the order in which they were requested."""
 
     sessions: tuple[RestoredSession, ...]
 
@@ -293,11 +293,11 @@ def restore_archived_session(
     with_gone: bool = True,
     config: Config | None = None,
 ) -> RestoredSession:
-    """Restore an archived session, byte for byte, so that Claude Code can resume it.
+    """Restore an archived session byte for byte so that Claude Code can resume it.
 
-    `to` is the config folder to restore into (default: the original one), `at` the number of a generation or a time. If
+    `to` is the config folder to restore into (default: the original one), and `at` is a generation number or a time. If
     a file exists with different content, the call fails; with `force`, the file is replaced and a copy is kept.
-    `with_gone` also restores files that were deleted before the session was.
+    `with_gone` also restores files that were deleted before the session itself.
     """
     done = restore_archived_sessions(
         [name], to=to, at=at, force=force, keep_times=keep_times, with_gone=with_gone, config=config

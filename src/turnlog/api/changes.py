@@ -1,4 +1,4 @@
-"""Changes to sessions in place: titles, tags, moved projects; and `undo`, which reverts them."""
+"""Changes sessions in place (titles, tags and moved projects), and reverts these changes with `undo`."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class ProjectFolder(Struct, frozen=True):
 
 
 class ProjectMove(Struct, frozen=True):
-    """The changes that moving a project made, or would make."""
+    """The changes that a project move made or would make."""
 
     old_path: str
     new_path: str
@@ -108,9 +108,9 @@ def move_project(
 ) -> ProjectMove:
     """Move the sessions of a project whose folder was renamed or moved; the folder itself is not moved.
 
-    `text` also changes paths in prompts, answers and tool results, `merge` allows a target project that already has
-    sessions. If a session may be open in Claude Code, `confirm` decides; without `confirm` and `force`, the move fails.
-    `undo` reverts everything.
+    `text` also changes paths in prompts, answers and tool results; `merge` allows a target project that already has
+    sessions. If a session may be open in Claude Code, the `confirm` callback decides; with neither `confirm` nor
+    `force`, the move fails. `undo` reverts everything.
     """
     from turnlog.edit.move.move import list_moved_targets, rehearse_move
     from turnlog.edit.move.move import move_project as move_sessions
@@ -134,7 +134,7 @@ def move_project(
 
 
 def _plan_move(old: str, new: str, config: Config) -> MovePlan:
-    """Plan the move of a path as it was typed or, if it has no sessions, of the path that its links lead to."""
+    """Plan the move of a path as typed or, if it has no sessions, of the path that its links resolve to."""
     from turnlog.edit.move.move_plan import plan_move
 
     typed = _to_absolute_path(old)
@@ -183,7 +183,7 @@ class FileEffect(Struct, frozen=True):
 
 
 class Change(Struct, frozen=True):
-    """A change that turnlog made to files of Claude Code."""
+    """A change that turnlog made to Claude Code's files."""
 
     name: str
     verb: str
@@ -209,7 +209,7 @@ class ChangeList(Struct, frozen=True):
 
 
 class LaterFile(Struct, frozen=True):
-    """A file that was written after the change, at the path of a file that the change had moved."""
+    """A file that was written after the change, at a path from which the change had moved a file."""
 
     path: Path
     fate: str
@@ -226,7 +226,7 @@ class UndoObstacle(Struct, frozen=True):
 
 
 class UndoResult(Struct, frozen=True):
-    """A change that was undone, or would be."""
+    """A change that was (or would be) undone."""
 
     change: Change
     dry_run: bool
@@ -238,7 +238,7 @@ class UndoResult(Struct, frozen=True):
 
 
 class PrunedChanges(Struct, frozen=True):
-    """Changes whose originals were removed, or would be."""
+    """The changes whose originals were (or would be) removed."""
 
     dry_run: bool
     changes: tuple[Change, ...]
@@ -260,10 +260,11 @@ def list_changes() -> ChangeList:
 def undo(
     change: str | None = None, *, force: bool = False, dry_run: bool = False, confirm: Confirm | None = None
 ) -> UndoResult:
-    """Undo the latest change that turnlog made, or the one with this name or session id, byte for byte.
+    """Undo turnlog's latest change, or the change with the given name or session id, byte for byte.
 
     A file that was written after the change is restored only with `force`, which keeps its current content. If a
-    session may be open in Claude Code, `confirm` decides; without `confirm` and `force`, the call fails.
+    session may be open in Claude Code, the `confirm` callback decides; with neither `confirm` nor `force`, the call
+    fails.
     """
     store = open_undo_store()
     records = store.list_records()

@@ -31,7 +31,7 @@ class UnresolvedMessage(Struct, frozen=True):
 
 
 class RequestCheck(Struct, frozen=True):
-    """How the recorded messages of a session's requests were found."""
+    """How the messages in a session's recorded requests were resolved."""
 
     requests: int
     messages: int
@@ -45,7 +45,7 @@ class RequestCheck(Struct, frozen=True):
 
 
 class ResumeCheck(Struct, frozen=True):
-    """Whether Claude Code and the API would continue a session."""
+    """The result of checking whether Claude Code and the API would continue a session."""
 
     ok: bool
     resumes: bool
@@ -70,16 +70,16 @@ class CheckedFile(Struct, frozen=True):
 
     @property
     def is_refused(self) -> bool:
-        """Whether it was checked for resuming, and failed."""
+        """True if the file was checked for resuming and can't be resumed."""
         return self.resumable is not None and not self.resumable.ok
 
     def count_findings(self, severity: str) -> int:
-        """Count the kinds of findings with a severity."""
+        """Count the kinds of findings that have the given severity."""
         return sum(finding.severity == severity for finding in self.findings)
 
 
 class FormatNews(Struct, frozen=True):
-    """An unknown type or field, in all files."""
+    """An unknown type or field, counted across all files."""
 
     kind: str
     path: str
@@ -90,7 +90,7 @@ class FormatNews(Struct, frozen=True):
 
 
 class CheckSummary(Struct, frozen=True):
-    """The number of findings, and of files with findings."""
+    """The number of findings and the number of files that have them."""
 
     files: int
     errors: int
@@ -99,7 +99,7 @@ class CheckSummary(Struct, frozen=True):
 
 
 class CheckReport(Struct, frozen=True):
-    """The findings in some files."""
+    """The findings in the files that were checked."""
 
     files: list[CheckedFile]
     drift: list[FormatNews]
@@ -108,7 +108,7 @@ class CheckReport(Struct, frozen=True):
 
     @property
     def is_sound(self) -> bool:
-        """Whether there are no errors, and every file that was checked for resuming can be resumed."""
+        """True if there are no errors and every file that was checked for resuming can be resumed."""
         return not self.summary.errors and not any(file.is_refused for file in self.files)
 
 
@@ -121,10 +121,10 @@ def check_session(
     notify: Notify | None = None,
     progress: Progress | None = None,
 ) -> CheckReport:
-    """Check session files, or all `.jsonl` files below a folder; an unreadable file is a finding too.
+    """Check session files, or all `.jsonl` files below a folder; an unreadable file is reported as a finding.
 
     `requests` compares the rebuilt messages with the requests that a file records; `resumable` checks whether Claude
-    Code and the API would continue it.
+    Code and the API would continue the session.
     """
     paths = list(_find_files((session, *further), config or load_config(), notify))
     files = []
@@ -177,7 +177,7 @@ def _judge_resumability(session: Session) -> ResumeCheck:
 
 
 def collect_format_news(files: Iterable[CheckedFile]) -> list[FormatNews]:
-    """Collect what is unknown in the files, the most frequent first."""
+    """Collect the unknown types and fields in the files, most frequent first."""
     found: dict[str, list[UnknownItem]] = {}
     for file in files:
         for finding in file.findings:
@@ -194,7 +194,7 @@ def _sum_news(path: str, seen: list[UnknownItem]) -> FormatNews:
 
 
 def _find_files(names: Iterable[str | Path], config: Config, notify: Notify | None) -> Iterator[Path]:
-    """Find the files for some names, each once."""
+    """Find the files that the names refer to, without duplicates."""
     seen: set[Path] = set()
     for name in names:
         folder = Path(os.path.expanduser(name))  # noqa: PTH111 - Path raises for ~nobody
@@ -206,7 +206,7 @@ def _find_files(names: Iterable[str | Path], config: Config, notify: Notify | No
 
 
 def _list_folder(folder: Path) -> list[Path]:
-    """List the session files in a folder, without Claude Code's own history of prompts."""
+    """List the session files in a folder, except Claude Code's own prompt history."""
     found = sorted(path for path in folder.rglob("*.jsonl") if path.is_file() and path.name != "history.jsonl")
     if not found:
         raise NotFound(f"{folder}: contains no .jsonl files")

@@ -1,6 +1,6 @@
-"""New sessions from existing ones: clones, unchanged or edited, and forks.
+"""Creates new sessions from existing ones: forks, and clones that are unchanged or edited.
 
-The edits run in a fixed order: strip, for_model, compress, compact, portable; `docs/clone.md` gives the reasons.
+The edits run in a fixed order: strip, for_model, compress, compact, portable; `docs/clone.md` explains why.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ DEFAULT_KEPT_TURNS = 2
 
 
 class CompressOptions(Struct, frozen=True):
-    """How to shorten text."""
+    """The options for shortening text."""
 
     turns: tuple[str, ...] = ("oldest=50%",)
     """`turns=A..B` or `oldest=P%`; `offline` leaves out sentences instead of calling a model."""
@@ -54,7 +54,7 @@ class CompressOptions(Struct, frozen=True):
 
 
 class CompactOptions(Struct, frozen=True):
-    """How to summarize older turns."""
+    """The options for summarizing older turns."""
 
     offline: bool = False
     """Write an outline without calling a model."""
@@ -165,7 +165,7 @@ class ForkResult(Struct, frozen=True):
 
 
 def to_session_copy(clone: ClonedSession) -> SessionCopy:
-    """Convert the writer's result to the public value."""
+    """Convert the writer's result to the public type."""
     source = SourceSession(clone.source.session_id, clone.source.path)
     return SessionCopy(
         clone.session_id, clone.path, clone.title, clone.size, clone.files, clone.torn_bytes, clone.left_out, source
@@ -189,7 +189,7 @@ def clone_session(
     """Create a new session from another, unchanged or with parts stripped, shortened or summarized.
 
     `strip` is a value from `build_strip_options` or the name of a preset. Only `compress` and `compact` call a model,
-    and pass its name and address to `notify`; a dry run never calls it. The original session is not changed.
+    whose name and address they pass to `notify`; a dry run never calls a model. The original session is not changed.
     """
     options = resolve_strip_options(strip, config) if strip is not None else None
     _check_log_path(compress.log if compress else None)
@@ -233,8 +233,8 @@ def fork_session(
 ) -> ForkResult:
     """Create a new session that continues from any point in another.
 
-    `at` is the number of a turn, the uuid of an entry or the start of one, `compaction:N` or `leaf:N`, where N may be
-    `last`. The original session is not changed.
+    `at` is a turn number, an entry's uuid or the start of one, `compaction:N` or `leaf:N`, where N may be `last`. The
+    original session is not changed.
     """
     from turnlog.edit.fork.fork import check_fork_resumes
     from turnlog.edit.fork.fork import fork_session as cut_at_point
@@ -261,7 +261,7 @@ def _plan_clone(path: Path, title: str | None, work: _EditSequence) -> ClonePlan
 
 
 def _check_log_path(log: Path | None) -> None:
-    """Refuse an unusable path for the log before a model is called."""
+    """Refuse an unusable log path before a model is called."""
     if log is None:
         return
     if log.exists():
@@ -377,7 +377,7 @@ def _choose_kept_turns(draft: Draft) -> int:
 
 @contextmanager
 def open_edit_model(name: str | None, notify: Notify | None) -> Iterator[Model | None]:
-    """Connect to a model after notifying the user where text is sent; yield None without a name."""
+    """Connect to a model after notifying the user where text will be sent; yield None if no name is given."""
     if name is None:
         yield None
         return

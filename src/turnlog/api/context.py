@@ -20,7 +20,7 @@ _MAX_GIST_CHARS = 200
 
 
 class MeasuredContext(Struct, frozen=True):
-    """Measurements that the answers report for their requests."""
+    """The context sizes that answers report for their requests."""
 
     tokens: int | None
     """The tokens of the last request."""
@@ -67,7 +67,7 @@ class PresetEstimate(Struct, frozen=True):
 
 
 class ContextAdvice(Struct, frozen=True):
-    """What to do about the window."""
+    """A recommendation for reducing what fills the context window."""
 
     action: str | None
     preset: str | None
@@ -103,7 +103,8 @@ def describe_context(
 ) -> ContextReport:
     """Describe what fills the context window of the conversation that Claude Code would resume now.
 
-    `branch` is the number of a different branch, or its last entry; `turn` limits the report to what one turn added.
+    `branch` selects a different branch by its number or its last entry; `turn` limits the report to what one turn
+    added.
     """
     with open_session(session, config or load_config(), notify) as found:
         try:

@@ -1,4 +1,4 @@
-"""Diagnose sessions: what the user notices, what is wrong, the cause, and the remedy."""
+"""Diagnoses sessions: what the user notices, what is wrong, why, and how to fix it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _MIN_ID_CHARS = 4
 
 
 class SymptomPlace(Struct, frozen=True):
-    """The place of a symptom."""
+    """Where a symptom was found."""
 
     line: int
     offset: int
@@ -44,7 +44,7 @@ class SymptomPlace(Struct, frozen=True):
 
 
 class SymptomReport(Struct, frozen=True):
-    """An illness of one session, or of the machine."""
+    """A problem with one session or with the machine."""
 
     kind: str
     severity: Severity
@@ -75,12 +75,12 @@ class DiagnosedSession(Struct, frozen=True):
     symptoms: list[SymptomReport]
 
     def count_symptoms(self, severity: str) -> int:
-        """Count the symptoms with a severity."""
+        """Count the symptoms that have the given severity."""
         return sum(symptom.severity == severity for symptom in self.symptoms)
 
 
 class DiagnosisSummary(Struct, frozen=True):
-    """The number of healthy sessions."""
+    """The number of sessions by health, and the number of errors and warnings."""
 
     sessions: int
     healthy: int
@@ -92,7 +92,7 @@ class DiagnosisSummary(Struct, frozen=True):
 
 
 class DiagnosisReport(Struct, frozen=True):
-    """The symptoms of some sessions, and of the machine."""
+    """The symptoms of the examined sessions and of the machine."""
 
     sessions: list[DiagnosedSession]
     machine: list[SymptomReport]
@@ -150,7 +150,7 @@ def _build_report(sessions: list[DiagnosedSession], machine: list[SymptomReport]
 
 
 def examine_session_file(path: Path) -> DiagnosedSession:
-    """Examine one session; an unreadable session is sick too."""
+    """Examine one session; an unreadable session is reported as sick."""
     try:
         with Session.open(path) as session:
             view = ResumeView(session)
@@ -174,7 +174,7 @@ def examine_leftover(item: Leftover) -> DiagnosedSession:
 
 
 def find_machine_symptoms(config_dirs: Iterable[Path]) -> list[Symptom]:
-    """Find problems of the machine that don't belong to a single session."""
+    """Find problems that affect the machine rather than a single session."""
     return [
         symptom for folder in config_dirs for symptom in (*diagnose_state_file(folder), *diagnose_leftovers(folder))
     ]

@@ -1,4 +1,4 @@
-"""JSON documents, derived from the values that the API functions return."""
+"""Converts the values that the API functions return to JSON documents."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _PLAIN_TYPES = (str, int, float)
 def to_document(value: Any) -> Any:
     """Convert a value to the JSON that `--json` prints (docs/json.md).
 
-    A Struct or a NamedTuple becomes an object with its fields as keys, in their order; a field that is
-    `msgspec.UNSET` is left out. The fields that a type lists in `__flat_fields__` are replaced by their own keys.
-    Paths, times and enum members become text.
+    A Struct or a NamedTuple becomes an object whose keys are its fields, in order; a field that is `msgspec.UNSET` is
+    left out. The fields that a type lists in `__flat_fields__` are replaced by their own keys. Paths, times and enum
+    members become text.
     """
     # Not msgspec.to_builtins: it turns a NamedTuple into a list, and a number beyond 64 bits into an error.
     if value is None or isinstance(value, _PLAIN_TYPES):
@@ -31,7 +31,7 @@ def to_document(value: Any) -> Any:
 
 
 def _list_fields(value: Any) -> tuple[tuple[str, str], ...] | None:
-    """List key and attribute of every field; None for a value that has no named fields."""
+    """List the key and the attribute of every field; return None if the value has no named fields."""
     kind = type(value)
     names = getattr(kind, "__struct_fields__", None)
     if names is not None:

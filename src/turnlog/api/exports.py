@@ -68,12 +68,12 @@ class ExportOptions(Struct, frozen=True):
 
     @property
     def is_redacted(self) -> bool:
-        """Whether secrets are replaced with placeholders."""
+        """True if secrets are replaced with placeholders."""
         return self.share if self.redact is None else self.redact
 
     @property
     def has_images(self) -> bool:
-        """Whether images and documents are included."""
+        """True if images and documents are included."""
         return not self.share if self.images is None else self.images
 
 
@@ -127,7 +127,7 @@ def export_session(
     """Export a session as html, md, txt, pdf, json, messages, openai or parquet.
 
     `output` is a file, an existing folder, or an open binary file (default: a file in the current folder, named after
-    the title). The default of `format` is the extension of the file, or html. `force` replaces existing files.
+    the title). `format` defaults to the format of the file extension, or to html. `force` replaces existing files.
     """
     form = choose_format(format, output)
     check_export_options(options, form)
@@ -184,7 +184,7 @@ def expand_output(name: str | Path) -> Path:
 
 
 def check_export_options(options: ExportOptions, form: str, *, many: bool = False, prefix: str = "") -> None:
-    """Refuse options that can't be combined; errors put `prefix` before the names of options."""
+    """Refuse options that can't be combined; error messages put `prefix` before option names."""
     parse_turn_range(options.turns, prefix)
     if many and (options.turns or options.branch):
         raise UsageError(f"{prefix}turns and {prefix}branch require one SESSION")
@@ -199,7 +199,7 @@ def check_export_options(options: ExportOptions, form: str, *, many: bool = Fals
 
 
 def parse_turn_range(text: str | None, prefix: str = "") -> tuple[int | None, int | None]:
-    """Parse a number or a range into the first and the last turn."""
+    """Parse a turn number or a range of turns into its first and last turn."""
     if text is None:
         return None, None
     value = _TURN_RANGE.fullmatch(text.strip())
@@ -260,7 +260,7 @@ class _ExportRun:
             sink.writelines(file)
 
     def _is_folder(self, name: str, target: Path) -> bool:
-        """Return whether the name is a folder to write into, not the output itself."""
+        """Return whether the name refers to a folder to write into rather than to the output itself."""
         if name.endswith(("/", os.sep)):
             return True
         return self._form != "parquet" and target.is_dir()
@@ -362,7 +362,7 @@ class _ExportRun:
             yield session
 
     def _learn_secrets(self, paths: list[Path]) -> None:
-        """Collect the secrets in all sessions before the first is written, so that all get the same placeholders."""
+        """Collect the secrets in all sessions before writing, so that a secret has the same placeholder everywhere."""
         if self._redaction is not None:
             self._redaction.learn_secrets(paths)
 
@@ -376,7 +376,7 @@ class _ExportRun:
 
 
 def _build_choice(options: ExportOptions) -> ExportChoice:
-    """Convert the options to the exporters' own."""
+    """Convert the options to the type that the exporters use."""
     first, last = parse_turn_range(options.turns)
     wanted = RenderOptions(
         tools=options.tools,

@@ -1,4 +1,4 @@
-"""The files that sessions read and changed: what was done to them, their changes, and their versions."""
+"""The files that sessions read and changed: the operations on them, their diffs and their versions."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class TouchReport(Struct, frozen=True):
 
 
 class FileReport(Struct, frozen=True):
-    """A file, and what a session did to it."""
+    """A file and what a session did to it."""
 
     path: str
     reads: int
@@ -77,7 +77,7 @@ class FileReport(Struct, frozen=True):
 
 
 class SessionFiles(Struct, frozen=True):
-    """The files of a session."""
+    """The files that a session read or changed."""
 
     session_id: str | None
     path: str | None
@@ -94,7 +94,7 @@ class FileCalls(Struct, frozen=True):
 
 
 class ProjectFile(Struct, frozen=True):
-    """A file, and what the sessions of a project did to it."""
+    """A file and what a project's sessions did to it."""
 
     path: str
     reads: int
@@ -107,7 +107,7 @@ class ProjectFile(Struct, frozen=True):
 
 
 class ProjectFiles(Struct, frozen=True):
-    """The files of a project."""
+    """The files that a project's sessions read or changed."""
 
     files: list[ProjectFile]
 
@@ -162,9 +162,9 @@ def list_files(
     config: Config | None = None,
     notify: Notify | None = None,
 ) -> SessionFiles:
-    """List the files that a session and its sub-agents read, wrote and edited, when and in which turn.
+    """List the files that a session and its sub-agents read, wrote and edited, with the time and turn of each.
 
-    `glob` keeps files whose path, or the end of it, matches.
+    `glob` limits the list to files whose path, or the end of it, matches.
     """
     with open_session(session, config or load_config(), notify) as found:
         touched = (item for item in group_touches_by_file(list_touches(found)) if is_glob_match(item.path, glob))
@@ -200,7 +200,7 @@ def list_project_files(
 def list_file_changes(
     session: str | Path, *, glob: str | None = None, config: Config | None = None, notify: Notify | None = None
 ) -> list[FilePatch]:
-    """Rebuild the changes that a session made to files, in order of time."""
+    """Rebuild the changes that a session made to files, in chronological order."""
     with open_session(session, config or load_config(), notify) as found:
         return [to_file_change(found, step) for step in iter_change_steps(found, glob)]
 
@@ -232,10 +232,10 @@ def restore_file(
     notify: Notify | None = None,
     progress: Progress | None = None,
 ) -> RestoredVersion:
-    """Restore a file as it was after the turn `at`, or `before` a turn changed it, and write it to `output`.
+    """Restore a file as it was after turn `at`, or before turn `before` changed it, and write it to `output`.
 
-    Without `output` nothing is written. `force` replaces an existing file and keeps a copy of it; `partial` also
-    restores a file if only some lines are known.
+    Without `output`, nothing is written. `force` replaces an existing file and keeps a copy of it; `partial` restores a
+    file even if only some lines are known.
     """
     if (at is None) == (before is None):
         raise UsageError("use either --at TURN or --before TURN")
@@ -260,7 +260,7 @@ def restore_file(
 
 
 def describe_version(version: FileVersion, later: bool = False) -> str:
-    """Describe a version: its origin, and how certain it is."""
+    """Describe where a version comes from and how certain it is."""
     origin = f"{VERSION_ACTION_WORDS[version.action]} {version.source}"
     turn = f" in turn {version.turn}" if version.turn else ""
     seen = ", seen only later" if later else ""
@@ -296,7 +296,7 @@ def to_project_path(path: str, folder: str | None) -> str:
 
 
 def iter_change_steps(session: Session, glob: str | None = None) -> Iterator[FileStep]:
-    """Yield the writes and edits in an open session, in order of time."""
+    """Yield the writes and edits in an open session, in chronological order."""
     steps = list_file_steps(session, lambda path: is_glob_match(path, glob))
     return (step for step in steps if step.action in ("write", "edit"))
 
@@ -384,7 +384,7 @@ def _list_name_spellings(file: str) -> list[str]:
 def _open_touching_session(
     file: str, session: str | Path | None, config: Config, notify: Notify | None, progress: Progress | None
 ) -> Session:
-    """Open the named session, or else the newest that touched a file."""
+    """Open the named session, or the newest session that touched the file."""
     if session is not None:
         return open_session(session, config, notify)
     from turnlog.api.index import open_index  # for one session, the index is not needed

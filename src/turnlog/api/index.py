@@ -26,7 +26,7 @@ Progress = Callable[[int, int], None]
 def open_index(
     config: Config, *, fresh: bool = True, notify: Notify | None = None, progress: Progress | None = None
 ) -> Iterator[tuple[Store, RefreshResult]]:
-    """Open and update the index, or that of the demo on a machine without sessions."""
+    """Open and update the index, or the demo's index if the machine has no sessions."""
     notify = notify or _ignore
     with Store.open(data_dir(), notify, build_index_name(config.config_dirs)) as found:
         folders = [folder.absolute() for folder in list_config_folders(config)]
@@ -80,7 +80,7 @@ def refresh_index(
 
 
 def adopt_archived_sessions(found: Store, folders: list[Path], notify: Notify) -> None:
-    """Add what only the archive contains."""
+    """Add the sessions that only the archive contains."""
     if not has_archive_changed(found.db, data_dir() / "archive"):
         return
     from turnlog.store.archive.archive import Archive
@@ -109,7 +109,7 @@ def _ignore_progress(_: int, __: int) -> None:
 
 @contextmanager
 def _replace_damaged_index(found: Store) -> Iterator[None]:
-    """Move an index aside that turns out to be damaged while it is read; the next command rebuilds it."""
+    """Move the index aside if it turns out to be damaged while it is read; the next command rebuilds it."""
     try:
         yield
     except apsw.Error as error:
@@ -176,7 +176,7 @@ class IndexReport(Struct, frozen=True):
 
 
 class IndexVerification(Struct, frozen=True):
-    """The problems of the index."""
+    """The problems found in the index."""
 
     path: str
     faults: list[str]
@@ -225,7 +225,7 @@ def compact_index(config: Config | None = None, notify: Notify | None = None) ->
 
 
 def verify_index(config: Config | None = None, notify: Notify | None = None) -> IndexVerification:
-    """Check the index against itself and against the session files."""
+    """Check the index for internal consistency and against the session files."""
     from turnlog.store.index.batch_writer import count_cut_texts
     from turnlog.store.index.upkeep import DiskDifference, compare_with_disk, list_index_faults
 

@@ -67,7 +67,7 @@ def open_session(name: str | Path, config: Config | None = None, notify: Notify 
 
 
 def find_leaf(session: Session, wanted: str) -> str:
-    """Find the entry that a branch ends with, by the branch's number or the entry's uuid or the start of it."""
+    """Find the last entry of a branch by the branch's number, or by the entry's uuid or the start of it."""
     leaves = session.graph.leaves
     if wanted.isdecimal() and len(wanted) < 6:
         if not 1 <= int(wanted) <= len(leaves):
@@ -94,7 +94,7 @@ def shorten_ids(ids: list[str]) -> dict[str, str]:
 
 
 def mention_unlisted(places: Sequence[object], notify: Notify) -> None:
-    """Warn about folders that can't be listed: their contents are not shown, but not gone."""
+    """Warn about folders that can't be listed: their contents still exist but are not shown."""
     for place in places[:MAX_NAMED_FILES]:
         notify(f"Can't look into {place}. What turnlog already knows about it is kept.")
     if len(places) > MAX_NAMED_FILES:

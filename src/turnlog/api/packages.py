@@ -78,7 +78,7 @@ class PackageContents(Struct, frozen=True):
 
 
 class UnpackedFile(Struct, frozen=True):
-    """A file in a package, and its path on this machine."""
+    """A file in a package and its path on this machine."""
 
     path: Path
     state: str
@@ -86,7 +86,7 @@ class UnpackedFile(Struct, frozen=True):
 
 
 class ArrivedSession(Struct, frozen=True):
-    """A session in a package, and its place on this machine."""
+    """A session in a package and its location on this machine."""
 
     session_id: str
     packed_id: str
@@ -99,7 +99,7 @@ class ArrivedSession(Struct, frozen=True):
 
 
 class UnpackedSessions(Struct, frozen=True):
-    """The sessions from a package that were unpacked, or would be."""
+    """The sessions that were (or would be) unpacked from a package."""
 
     package: Path
     config_dir: Path
@@ -161,10 +161,10 @@ def unpack_sessions(
     new_ids: bool = False,
     dry_run: bool = False,
 ) -> UnpackedSessions:
-    """Unpack the sessions from a package, so that Claude Code can resume them; nothing is overwritten.
+    """Unpack the sessions from a package so that Claude Code can resume them; nothing is overwritten.
 
-    `project` is the folder to resume them in; `projects` maps each project of the package to a folder if it has
-    several. `new_ids` unpacks them as new sessions, next to existing ones with the same ids.
+    `project` is the folder to resume them in; if the package has several projects, `projects` maps each one to a
+    folder. `new_ids` unpacks them as new sessions, next to existing ones with the same ids.
     """
     from turnlog.edit.package.unpack import unpack_package
 

@@ -43,7 +43,7 @@ class RedactResult(Struct, frozen=True):
 
     @property
     def is_written(self) -> bool:
-        """Whether a copy without the secrets was written."""
+        """True if a copy without the secrets was written."""
         return self.made is not None or self.output is not None
 
 
@@ -62,9 +62,9 @@ def redact_session(
 ) -> RedactResult:
     """Find API keys, tokens, passwords and private keys in a session, and write a copy without them.
 
-    `clone` creates a new session, `output` writes a file or to an open binary file; without either, nothing is written.
-    `patterns` are additional rules of the form `NAME=REGEX`, `without` lists rules to skip. The original session is not
-    changed.
+    `clone` creates a new session, and `output` is a file or an open binary file to write to; without either, nothing is
+    written. `patterns` are additional rules of the form `NAME=REGEX`, and `without` lists rules to skip. The original
+    session is not changed.
     """
     if clone and output is not None:
         raise UsageError("use either clone, which creates a session, or output, which writes a file")

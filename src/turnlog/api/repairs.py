@@ -59,8 +59,9 @@ def repair_session(
 ) -> RepairResult:
     """Repair the problems that the doctor finds in a session, as a new session or in place.
 
-    `only` limits the repair to some kinds of problems, and can name kinds that the doctor reports as notes. After a
-    repair in place, `undo` restores the original. `force` changes a session even if it was written just now.
+    `only` limits the repair to the given kinds of problems, which may include kinds that the doctor reports only as
+    notes. After a repair in place, `undo` restores the original. `force` changes a session even if it has just been
+    written.
     """
     if in_place and title is not None:
         raise UsageError("title can't be combined with in_place; use rename_session to change the title")

@@ -1,4 +1,4 @@
-"""Sessions whose transcript is gone: lists what is left of them, and salvages it."""
+"""Lists and salvages what is left of sessions whose transcripts are gone."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class LostSession(Struct, frozen=True):
 
 
 class LostSessionList(Struct, frozen=True):
-    """All sessions on a machine whose transcript is gone."""
+    """All of a machine's sessions whose transcripts are gone."""
 
     sessions: list[LostSession]
 
@@ -60,7 +60,7 @@ class TypedPrompt(Struct, frozen=True):
 
 
 class SessionPart(Struct, frozen=True):
-    """A file that is left of a session."""
+    """A remaining file of a session."""
 
     kind: str
     path: str
@@ -92,7 +92,7 @@ class SalvagedSession(Struct, frozen=True):
 
 
 def list_lost_sessions(config: Config | None = None) -> LostSessionList:
-    """List the sessions whose transcript is gone but other traces are left, newest first."""
+    """List the sessions whose transcripts are gone but that left other traces, newest first."""
     folders = list_config_folders(config or load_config())
     copies = _find_whole_copies()
     found = [item for folder in folders for item in list_leftovers(folder)]

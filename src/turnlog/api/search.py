@@ -1,4 +1,4 @@
-"""Searches the text of all sessions: with the index, or in the files for a substring or a regular expression."""
+"""Searches the text of all sessions: through the index, or by scanning the files for a substring or a regex."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class NearbyText(Struct, frozen=True):
-    """A text before or after a hit."""
+    """Text before or after a hit."""
 
     kind: str
     time: str | None
@@ -74,7 +74,7 @@ class MatchedSession(Struct, frozen=True):
 
 
 class LoosenedTerm(Struct, frozen=True):
-    """A word that found nothing, and what was searched for in its place."""
+    """A word that found nothing, and what was searched for instead."""
 
     typed: str
     how: str
@@ -121,7 +121,7 @@ class SearchedTexts(Struct, frozen=True):
 
 
 class ScanSummary(Struct, frozen=True):
-    """How the files were scanned."""
+    """Statistics about scanning the files."""
 
     files: int
     bytes: int
@@ -134,7 +134,7 @@ class ScanSummary(Struct, frozen=True):
 
 
 class SearchReport(Struct, frozen=True):
-    """The answer to a search."""
+    """The results of a search."""
 
     query: str
     sessions: list[MatchedSession]
@@ -163,7 +163,8 @@ def search_sessions(
     """Search all sessions on this machine; docs/search.md explains the query.
 
     With `substring` or `regex`, the files are read, and `query` contains only filters. At most `limit` sessions are
-    returned with `hits` hits each, the best first, or the `newest`; `context` adds that many texts around each.
+    returned with up to `hits` hits each, the best first or, with `newest`, the newest first; `context` adds up to that
+    many messages before and after each hit.
     """
     if not query.strip() and substring is None and regex is None:
         raise UsageError("nothing to search for; use a query, a substring or a regular expression")
@@ -206,7 +207,7 @@ def _open_searched_index(
 
 
 def build_search_report(query: str, answer: SearchAnswer) -> SearchReport:
-    """Combine the hits with what was searched."""
+    """Combine the hits with a summary of what was searched."""
     found = answer.found
     return SearchReport(
         query,

@@ -1,6 +1,6 @@
 """Describes results in sentences, for the terminal and for web pages.
 
-Text from transcripts is made visible: no line contains a control character.
+Control characters in text from transcripts are made visible, so no line contains any.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _STRIPPED_NOUNS = {"calls": "call", "results": "result", "copies": "copy", "imag
 
 
 def describe_clone(result: CloneResult) -> Iterator[str]:
-    """Describe the edits, and the session that was created or would be."""
+    """Describe the edits and the session that was (or would be) created."""
     yield from _describe_edits(result.edits)
     if result.plan:
         yield from (f"{step}; a dry run does not call a model." for step in result.plan.model_steps)
@@ -60,7 +60,7 @@ def describe_fork(result: ForkResult) -> Iterator[str]:
 
 
 def describe_copy(copy: SessionCopy) -> Iterator[str]:
-    """Describe a new session, and how to resume it."""
+    """Describe a new session and how to resume it."""
     size = f"{format_size(copy.bytes)}{describe_file_count(copy.files)}"
     yield f"{copy.session_id}  {to_visible_line(copy.title)}  ({size})"
     yield f"Resume it with: claude --resume {copy.session_id}"
@@ -79,7 +79,7 @@ def list_copy_remarks(copy: SessionCopy | None) -> Iterator[str]:
 
 
 def describe_file_count(number: int) -> str:
-    """Describe how many other files a session has; empty if none."""
+    """Describe how many other files a session has; return an empty string if there are none."""
     return f", with {format_count(number, 'other file')}" if number else ""
 
 
@@ -233,7 +233,7 @@ def list_label_remarks(label: AppendedLabel) -> Iterator[str]:
 
 
 def describe_export(done: ExportResult, options: ExportOptions, *, is_many: bool = False) -> Iterator[str]:
-    """Describe what was written, and how many secrets were replaced."""
+    """Describe what was written and how many secrets were replaced."""
     if done.output is not None:
         many = f"{format_count(len(done.sessions), 'session')}, " if is_many else ""
         yield to_visible_line(f"Wrote {done.output} ({many}{format_size(done.bytes)})")

@@ -24,7 +24,7 @@ _READ_BYTES = 1 << 20
 
 
 class RedactedSession(NamedTuple):
-    """A copy of a session without secrets, and where the original is."""
+    """A copy of a session without secrets, and the path of the original."""
 
     session: Session
     copied_folder: str
@@ -39,7 +39,7 @@ class MessageList(Struct, frozen=True):
 
 
 class FilePiece(Struct, frozen=True):
-    """A piece of a file: an entry, or something else."""
+    """A piece of a file: an entry, or data that is not an entry."""
 
     line: int
     offset: int
@@ -71,7 +71,7 @@ def describe_session(
 def open_redacted_session(
     session: str | Path, config: Config | None = None, notify: Notify | None = None
 ) -> Iterator[RedactedSession]:
-    """Open a copy of a session with placeholders for API keys, tokens and passwords; it is deleted at the end."""
+    """Open a copy of a session with placeholders for API keys, tokens and passwords; the copy is deleted on exit."""
     from turnlog.export.redaction import ExportRedaction
     from turnlog.redact.rules import SecretRules
 
@@ -102,8 +102,8 @@ def list_messages(
 ) -> MessageList:
     """Return what the API would receive if a session were resumed now; raise `Refused` if Claude Code can't resume it.
 
-    `leaf` is the entry to resume (default: the one that Claude Code would choose); `as_sent` adds what Claude Code
-    would add.
+    `leaf` is the entry to resume from (default: the one that Claude Code would choose); `as_sent` includes what Claude
+    Code would add.
     """
     with open_session(session, config or load_config(), notify) as found:
         return collect_messages(found, leaf, as_sent=as_sent)
@@ -118,7 +118,7 @@ def collect_messages(session: Session, leaf: str | None = None, *, as_sent: bool
 
 
 def list_file_pieces(path: str | Path) -> Iterator[FilePiece]:
-    """Yield every entry in a file, and every piece that is not one, in file order."""
+    """Yield every piece of a file in file order, whether or not it is an entry."""
     with open_raw_file(path) as file:
         yield from explain_pieces(scan_raw_pieces(file))
 
@@ -132,12 +132,12 @@ def open_raw_file(path: str | Path) -> BinaryIO:
 
 
 def scan_raw_pieces(source: BinaryIO) -> Iterator[RawItem]:
-    """Yield the pieces of an open file with their bytes; joined, they equal the file."""
+    """Yield the pieces of an open file with their bytes, which together equal the file."""
     return scan_lines(read_lines(source) if source.seekable() else source)
 
 
 def explain_pieces(pieces: Iterator[RawItem]) -> Iterator[FilePiece]:
-    """Describe each piece of a file, and the problem with it."""
+    """Describe each piece of a file and any problem with it."""
     number = 1
     for item, raw in pieces:
         kind, problem = _explain_piece(item)

@@ -1,4 +1,4 @@
-"""The sessions on a machine as a tree: projects, their sessions, and below each its forks and copies."""
+"""The sessions on a machine as a tree: projects, their sessions, and each session's forks and copies."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from turnlog.store.insight.worktrees import find_worktrees
 
 
 class TreeOrigin(Struct, frozen=True):
-    """The session that another one came from."""
+    """The session from which another one was created."""
 
     relation: str
     """clone, fork, repair or copy."""
@@ -84,7 +84,7 @@ def build_session_tree(
     notify: Notify | None = None,
     progress: Progress | None = None,
 ) -> SessionTree:
-    """Build the tree of projects, their sessions, and below each session its forks and copies.
+    """Build the tree of projects, their sessions, and each session's forks and copies.
 
     The tree comes from the index, so it includes sessions whose files were deleted.
     """

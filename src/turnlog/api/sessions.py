@@ -92,11 +92,11 @@ def list_sessions(
     config: Config | None = None,
     notify: Notify | None = None,
 ) -> SessionList:
-    """List the sessions on this machine, newest first; without any, list those of the demo.
+    """List the sessions on this machine, newest first; if there are none, list the demo sessions.
 
-    `project` limits the list to a folder and those below it, or to folders whose name contains it.
-    `include_junk` adds files without a conversation. `other_files` lists the `.jsonl` files whose names are not
-    session ids instead.
+    `project` limits the list to a folder and its subfolders, or to folders whose names contain the given text.
+    `include_junk` adds files without a conversation. `other_files` instead lists the `.jsonl` files whose names are not
+    session ids.
     """
     config = config or load_config()
     found = load_catalogue(list_config_folders(config), project, include_junk, other=other_files)
@@ -164,7 +164,7 @@ def _mention_state(found: Catalogue, notify: Notify) -> None:
 
 
 def _build_deletion_warning(found: Catalogue) -> str | None:
-    """Build one line about the sessions that will be deleted within a week; None if there are none."""
+    """Build a one-line warning about sessions that will be deleted within a week; return None if there are none."""
     limit = time.time() + _WEEK_SECONDS
     soon = [
         (end, row.file) for row, end in zip(found.rows, found.find_deletion_times(), strict=True) if end and end < limit
@@ -186,7 +186,7 @@ def _build_deletion_warning(found: Catalogue) -> str | None:
 
 
 def _read_archived_names() -> set[str]:
-    """Read the ids in the archive from the names of its files: loading a decoder would take longer."""
+    """Read the ids in the archive from its file names: loading a decoder would take longer."""
     try:
         return {name[:36] for name in os.listdir(data_dir() / "archive" / "sessions")}  # noqa: PTH208
     except OSError:
@@ -215,7 +215,7 @@ class Catalogue(NamedTuple):
     survey: Survey
 
     def find_deletion_times(self) -> list[float | None]:
-        """Compute when Claude Code may delete each row, in seconds since 1970."""
+        """Compute when Claude Code may delete the session in each row, in seconds since 1970."""
         days = {folder: read_cleanup_days(folder) for folder in {row.file.config_dir for row in self.rows}}
         if self.is_demo:
             return [None] * len(self.rows)
@@ -269,7 +269,7 @@ def split_path(path: str) -> list[str]:
 
 
 def find_project_sessions(db: apsw.Connection, project: str) -> list[int]:
-    """Find the index's numbers for the sessions of a project; raise `UsageError` if there are none."""
+    """Find the numbers of a project's sessions in the index; raise `UsageError` if there are none."""
     rows = db.execute("SELECT DISTINCT session, cwd FROM file WHERE kind = 'session'")
     if found := [number for number, cwd in rows if is_in_project(cwd, project)]:
         return found

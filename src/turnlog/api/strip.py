@@ -1,4 +1,4 @@
-"""Options for stripping a session: parses them, estimates their savings, and finds those that fit a size.
+"""Options for stripping a session: parses them, estimates their savings, and finds options that reach a given size.
 
     preset       light | standard | heavy | extreme, or one of the user's own
     tools        keep=N: keep the calls of the last N turns that have calls, and remove older ones
@@ -85,7 +85,7 @@ class StripSavings(Struct, frozen=True):
 
 
 class FitSummary(Struct, frozen=True):
-    """The options that make a session fit."""
+    """The options that shrink a session to the requested size."""
 
     target: int
     """The maximum tokens of the next request."""
@@ -113,7 +113,7 @@ class StripPreview(Struct, frozen=True):
 
 
 class StripFit(NamedTuple):
-    """The mildest options that make a session fit."""
+    """The mildest options that shrink a session to the requested size."""
 
     options: StripOptions
     flags: tuple[str, ...]
@@ -123,7 +123,7 @@ class StripFit(NamedTuple):
 
 
 def to_strip_savings(report: StripReport) -> StripSavings:
-    """Convert the stripper's report to the public value."""
+    """Convert the stripper's report to the public type."""
     return StripSavings(**{name: getattr(report, name) for name in StripSavings.__struct_fields__})
 
 
@@ -139,8 +139,8 @@ def strip_session(
     """Preview what stripping a session would save, without writing anything.
 
     `strip` is a value from `build_strip_options` or the name of a preset (default: `standard`). `fit` chooses the
-    mildest options that reach a share of the context window (`60%`) or a number of tokens (`120k`). `clone_session`
-    with the same options creates the session.
+    mildest options that reach a share of the context window (`60%`) or a number of tokens (`120k`). To create the
+    stripped session, call `clone_session` with the same options.
     """
     config = config or load_config()
     if fit is not None and strip is not None:
@@ -162,7 +162,7 @@ def strip_session(
 
 
 def choose_pasteable_name(name: str | Path, path: Path) -> str:
-    """Name the session for a later command, when `last` or a title may mean another session."""
+    """Choose a name that works in a later command, when `last` or a title may refer to a different session."""
     if Path(name).exists():
         return str(name)
     return path.stem if is_session_id(path.stem) else str(path)
@@ -198,7 +198,7 @@ def build_strip_options(
 ) -> StripOptions | None:
     """Build the strip options from a preset and values such as `keep=5`; return None if there are none.
 
-    Errors put `prefix` before the name of an option; the command line uses `--`.
+    Error messages put `prefix` before option names; the command line passes `--`.
     """
     values = {
         "tools": tools, "protect": protect, "duplicates": duplicates, "stale_reads": stale_reads,
@@ -210,7 +210,7 @@ def build_strip_options(
 
 
 def _load_preset(name: str, config: Config, seen: tuple[str, ...] = ()) -> StripOptions:
-    """Find a preset of the user, or a built-in one."""
+    """Load a user-defined or built-in preset."""
     own = config.presets.get(name)
     if own is None or name in seen:
         known = next((preset.strip_options for preset in PRESETS if preset.name == name), None)
@@ -257,7 +257,7 @@ def _parse_count(key: str, text: str, place: str) -> int | None:
 
 
 def _apply_tool_rules(options: StripOptions, rules: list[str], place: str) -> StripOptions:
-    """Add rules for tools; `keep=N` applies to all of them, whatever the order."""
+    """Add rules for tools; `keep=N` applies to all of them, regardless of order."""
     parsed = []
     for text in rules:
         if (rule := _TOOLS_PATTERN.fullmatch(text)) is None:
@@ -284,7 +284,7 @@ def _apply_tool_rules(options: StripOptions, rules: list[str], place: str) -> St
 
 
 def _build_rule(matches: list[re.Match[str]], keep: int, place: str) -> StripRule:
-    """Combine parsed values into one rule; the last one of each mode counts."""
+    """Combine parsed values into one rule; the last value for each mode wins."""
     numbers = {match["mode"]: int(match["number"]) if match["number"] else None for match in matches}
     gone = None
     if "remove" in numbers:
@@ -305,7 +305,7 @@ def _keep_last_turns(rule: StripRule, keep: int) -> StripRule:
 
 
 def choose_fit(session: Session, target: str, protect: Sequence[str], *, config: Config | None = None) -> StripFit:
-    """Choose the mildest options that fit; raise `Refused` if none do."""
+    """Choose the mildest options that reach the target size; raise `Refused` if none do."""
     fill = compute_window_fill(session)
     room = _parse_target_tokens(target, fill.threshold or fill.window)
     entries = list(session.file.entries)
@@ -326,7 +326,7 @@ def choose_fit(session: Session, target: str, protect: Sequence[str], *, config:
 def build_rung_options(
     rung: Mapping[str, Any], protect: Sequence[str] = (), *, config: Config | None = None
 ) -> StripOptions:
-    """Build the options of one entry of `STRIP_RUNGS`."""
+    """Build the options for one entry in `STRIP_RUNGS`."""
     options = build_strip_options(**rung, protect=list(protect), config=config)
     assert options is not None
     return options if "preset" in rung else replace(options, preset="")

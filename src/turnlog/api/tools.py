@@ -78,9 +78,9 @@ def count_tools(
     notify: Notify | None = None,
     progress: Progress | None = None,
 ) -> ToolReport:
-    """Count the calls in a session by tool; without a session, in all of them, in a `project`, or `since` a day.
+    """Count calls by tool in one session, or in all sessions, optionally only those in a `project` or `since` a day.
 
-    Sub-agents are included, and a call that several files contain counts once. `include_failures` reads the error
+    Sub-agents are included, and a call that appears in several files is counted once. `include_failures` adds the error
     messages of the failed calls in a session.
     """
     config = config or load_config()

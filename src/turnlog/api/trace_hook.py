@@ -33,7 +33,7 @@ SETTINGS_SCOPES = ("user", "project", "local")
 
 
 class HookSettings(Struct, frozen=True):
-    """The state of the hook in one settings file of Claude Code."""
+    """The state of the hook in one of Claude Code's settings files."""
 
     scope: str
     """user, project or local."""
@@ -78,9 +78,10 @@ class HookStatus(Struct, frozen=True):
 
 
 def install_hook(scope: str = "user", *, targets: Sequence[str] = (), dry_run: bool = False) -> SettingsPlan:
-    """Add the hook to the settings of Claude Code; the rest of the file is kept byte for byte.
+    """Add the hook to Claude Code's settings; the rest of the file is kept byte for byte.
 
-    The command contains the paths of the data folder and the config file, because Claude Code may have other variables.
+    The command contains the paths of the data folder and the config file, because Claude Code may run with different
+    environment variables.
     """
     config = config_file().absolute() if os.environ.get("TURNLOG_CONFIG") else None
     options = HookOptions(trace_dir().absolute(), targets, config)
@@ -88,7 +89,7 @@ def install_hook(scope: str = "user", *, targets: Sequence[str] = (), dry_run: b
 
 
 def uninstall_hook(scope: str = "user", *, dry_run: bool = False) -> SettingsPlan:
-    """Remove the hook from the settings of Claude Code."""
+    """Remove the hook from Claude Code's settings."""
     return _apply(plan_hook_removal(find_settings_file(scope)), dry_run)
 
 
@@ -146,7 +147,7 @@ def _read_settings(scope: str) -> HookSettings:
 
 
 def _is_own_command(command: str, words: set[str]) -> bool:
-    """Return whether a command belongs to this installation; quotes in paths are escaped in it."""
+    """Return whether a command belongs to this installation; single quotes in its paths are escaped."""
     plain = command.replace("'\"'\"'", "'")
     return all(word in plain for word in words)
 

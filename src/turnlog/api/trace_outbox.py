@@ -1,4 +1,4 @@
-"""The outbox for tracing backends: its status, and sending what is waiting."""
+"""The outbox for tracing backends: reports its status and sends what is waiting."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ class FlushReport(Struct, frozen=True):
 
     @property
     def is_complete(self) -> bool:
-        """Whether everything was sent, or another process is sending it."""
+        """True if everything was sent or another process is sending it."""
         return not any(
             item.refused_batches or item.rejected_spans or (item.pending_spans and not item.busy)
             for item in self.targets
@@ -160,7 +160,7 @@ def flush_traces(
 ) -> FlushReport:
     """Send what is waiting in the outbox now, to some targets or to all.
 
-    `wait` is the number of seconds to keep trying; `quarantined` also sends what a server refused before.
+    `wait` is the number of seconds to keep trying; `quarantined` also sends what a server previously refused.
     """
     chosen = require_targets((config or load_config()).trace, os.environ, targets)
     path = trace_dir() / OUTBOX_FILE_NAME

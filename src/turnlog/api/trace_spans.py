@@ -1,4 +1,4 @@
-"""The spans of a session, as a tracing backend receives them; this never opens an outbox."""
+"""Builds a session's spans as a tracing backend receives them; never opens an outbox."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from turnlog.trace.wire.otlp import to_readable_spans
 
 
 class SessionSpan(Struct, frozen=True):
-    """A span with everything that is sent."""
+    """A span with all the data that is sent."""
 
     trace: str
     span: str
@@ -56,7 +56,7 @@ class SessionTraces(Struct, frozen=True):
 def open_traces(
     session: str | Path, turn: int | None = None, *, config: Config | None = None, notify: Notify | None = None
 ) -> Iterator[list[Trace]]:
-    """Build the span trees of a session, or only that of one turn; they can be read while the session is open."""
+    """Build the span trees of a session, or of one turn; they can be read only while the context manager is open."""
     from turnlog.api.traceable import find_traceable
 
     with open_traced_session(find_traceable(session, config or load_config(), notify)) as opened:

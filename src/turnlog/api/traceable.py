@@ -1,4 +1,4 @@
-"""Finds sessions that may have spans, including those of which only sub-agents are left."""
+"""Finds sessions that may have spans, including those that have only sub-agent files left."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class TraceableFile(NamedTuple):
 
 
 def find_traceable(name: str | Path, config: Config, notify: Notify | None = None) -> Path:
-    """Find the file of a session by name, even if only files of its sub-agents are left."""
+    """Find the file of a session by name, even if only its sub-agents' files are left."""
     try:
         return locate_session(name, config, notify)
     except NotFound:

@@ -72,7 +72,7 @@ class TargetBackfill(Struct, frozen=True):
 
     @property
     def refused_spans(self) -> int:
-        """The number of spans that the server refused and that are not sent again automatically."""
+        """The number of spans that the server refused and that won't be resent automatically."""
         return self.quarantined + self.rejected
 
 
@@ -83,7 +83,7 @@ class BackfillReport(Struct, frozen=True):
 
     @property
     def is_complete(self) -> bool:
-        """Whether everything was sent and accepted."""
+        """True if everything was sent and accepted."""
         return not any(item.pending or item.skipped or item.refused_spans for item in self.targets)
 
 
@@ -100,7 +100,7 @@ def backfill_traces(
     notify: Notify | None = None,
     progress: Progress | None = None,
 ) -> BackfillReport:
-    """Send existing sessions to the tracing backends: one session, those of a project or since a day, or all.
+    """Send existing sessions to the tracing backends: one session, a project's sessions, those since a day, or all.
 
     Each span is sent once, when it is final; the call can be interrupted and repeated. `since` is a day such as
     `2026-11-03`, `yesterday` or `30d`.

@@ -35,7 +35,7 @@ class SessionDeletion(Struct, frozen=True):
 
 
 class Deletions(Struct, frozen=True):
-    """The sessions that were deleted, or would be."""
+    """The sessions that were (or would be) deleted."""
 
     sessions: tuple[SessionDeletion, ...]
     doubts: tuple[str, ...]
@@ -88,7 +88,7 @@ class Undeletion(Struct, frozen=True):
 
 
 class EmptiedTrash(Struct, frozen=True):
-    """Sessions that were permanently removed, or would be."""
+    """The sessions that were (or would be) permanently removed."""
 
     dry_run: bool
     sessions: tuple[TrashedSession, ...]
@@ -124,8 +124,8 @@ def delete_sessions(
 ) -> Deletions:
     """Move sessions to the trash, after checking all of them.
 
-    `history` also removes their prompts from history.jsonl. A session that is open in Claude Code is not deleted. If
-    one may be open, `confirm` decides; without `confirm` and `force`, nothing is deleted.
+    `history` also removes their prompts from history.jsonl. A session that is open in Claude Code is not deleted. If a
+    session may be open, the `confirm` callback decides; with neither `confirm` nor `force`, nothing is deleted.
     """
     paths = list(dict.fromkeys(locate_session(session, config, notify) for session in sessions))
     plans = [plan_deletion(path) for path in paths]
@@ -149,9 +149,9 @@ def list_trash() -> TrashList:
 
 
 def undelete_session(name: str | None = None, *, force: bool = False) -> Undeletion:
-    """Restore a session by id, start of an id, title or name in the trash; None for the most recently deleted.
+    """Restore a session by id, start of an id, title or name in the trash; None means the most recently deleted one.
 
-    Nothing is overwritten: if a file is in the way, the call fails, or with `force` moves it aside.
+    Nothing is overwritten: if a file is in the way, the call fails or, with `force`, moves that file aside.
     """
     trash = open_trash()
     entries = trash.list_entries().entries

@@ -1,4 +1,4 @@
-"""Reports tokens, cost and calls of all sessions by day, session, project, model, tool or five-hour block."""
+"""Reports the tokens, cost and calls of all sessions by day, session, project, model, tool or five-hour block."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class UsageQuality(Struct, frozen=True):
 
 
 class UsageAmounts(Struct, frozen=True):
-    """Tokens and cost of some messages."""
+    """The tokens and cost of a set of messages."""
 
     messages: int
     input_tokens: int
@@ -117,10 +117,10 @@ def report_usage(
     notify: Notify | None = None,
     progress: Progress | None = None,
 ) -> UsageTable:
-    """Report tokens and cost of all sessions: sub-agents included, every message once (docs/usage.md).
+    """Report the tokens and cost of all sessions and their sub-agents, counting each message once (docs/usage.md).
 
-    `kind` is daily, weekly, monthly, session, project, model, tool or blocks. Days are dates or words such as
-    `yesterday` and `30d`; `timezone` is their time zone, such as `Europe/Berlin`.
+    `kind` is daily, weekly, monthly, session, project, model, tool or blocks. Days are dates or expressions such as
+    `yesterday` or `30d`; `timezone` is their time zone, such as `Europe/Berlin`.
     """
     from turnlog.store.usage.usage_reports import parse_usage_request
 
@@ -135,7 +135,7 @@ def _to_day_text(day: str | date | None) -> str | None:
 def load_usage_details(
     request: UsageRequest, config: Config, notify: Notify | None = None, progress: Progress | None = None
 ) -> UsageReportDetails:
-    """Load a report from the index or, if it can't be stored, from the session files."""
+    """Load a report from the index or, if the index can't be stored, from the session files."""
     from turnlog.store.index_file_name import build_index_name
 
     if not _can_keep_index(data_dir() / build_index_name(config.config_dirs)):
@@ -148,7 +148,7 @@ def load_usage_details(
 
 
 def _can_keep_index(index: Path) -> bool:
-    """Return whether an index can be written: its folder and, if it exists, its file."""
+    """Return whether the index's folder and, if it exists, its file are writable."""
     import os
 
     place = index.parent

@@ -1,5 +1,5 @@
-"""The command line: parse, call one API function, print.
+"""The command line: each command parses its arguments, calls one API function and prints the result.
 
-Each folder contains a family of commands; `table` lists them all. A command imports the API inside its function, so
-that `--help` responds quickly.
+Each folder contains a family of commands; `table` lists them all. A command imports the API inside its function so that
+`--help` responds quickly.
 """

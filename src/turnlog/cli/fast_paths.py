@@ -1,4 +1,4 @@
-"""Fast paths for common forms of commands, without click: loading it takes longer than the answer."""
+"""Fast paths for common commands, without click: loading click takes longer than running the command."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _run_command(name: str, run: Callable[[], int]) -> int:
 
 
 def _load_decoder() -> None:
-    """Load msgspec without typing_extensions, which it does not need: this saves a tenth of the start."""
+    """Load msgspec without typing_extensions, which it does not need: this saves a tenth of the startup time."""
     if "typing_extensions" in sys.modules or "msgspec" in sys.modules:
         return
     sys.modules["typing_extensions"] = None  # type: ignore[assignment]  # what an import of it finds missing

@@ -1,4 +1,4 @@
-"""The top of the command line, and groups that import a command when it is used."""
+"""The top-level command group, and groups that import a command only when it is used."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command that the first word names, or suggest the nearest one."""
+        """Find the command that the first word names, or suggest the closest match."""
         if args[0] not in self.rows and not ctx.resilient_parsing:
             raise click.NoSuchCommand(args[0], possibilities=self.list_commands(ctx), ctx=ctx)
         return super().resolve_command(ctx, args)

@@ -1,4 +1,4 @@
-"""Sessions by name, with remarks on standard error."""
+"""Finds and opens sessions by name, and prints remarks to standard error."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from turnlog.errors import UsageError
 
 
 def print_lines(lines: Iterable[str]) -> None:
-    """Print lines one by one; untrusted text in them must be escaped already."""
+    """Print lines one by one; untrusted text in them must already be escaped."""
     if sys.stdout is None:
         return
     for text in lines:
@@ -70,7 +70,7 @@ def write_raw(chunks: Iterable[bytes]) -> None:
 
 @contextmanager
 def spell_flags(*names: str) -> Iterator[None]:
-    """Spell the argument at the start of an error message as a command-line option: `--fit` for `fit`."""
+    """Rewrite the argument at the start of an error message as a command-line option: `fit` becomes `--fit`."""
     try:
         yield
     except UsageError as error:

@@ -1,4 +1,4 @@
-"""Progress of long work on a terminal: one line that is overwritten and finally erased."""
+"""Shows the progress of a long operation on a terminal: one line that is overwritten and finally erased."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _REFRESH_SECONDS = 0.1
 
 
 def show_progress(words: str) -> ProgressCallback | None:
-    """Return a callback that shows progress such as `archiving {done:,} of {total:,} …`; None without a terminal."""
+    """Return a callback that shows progress such as `archiving {done:,} of {total:,} …`, or None without a terminal."""
     if sys.stderr is None or not sys.stderr.isatty():
         return None
     shown = 0.0

@@ -1,7 +1,7 @@
 """Tables on a terminal: a header, and columns that fit.
 
-If a table is too wide, its text is cut first, then the least important columns are dropped; the line below lists them.
-If the output is not a terminal, nothing is left out.
+If a table is too wide, its text is cut first, then the least important columns are dropped; a line below the table
+lists them. If the output is not a terminal, nothing is left out.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ def render_table_rows(
     numbers: range,
     spare: Sequence[str] = (),
 ) -> Iterator[str]:
-    """Render a table with a header; nothing if it has no rows. The cells must have been made visible.
+    """Render a table with a header, or nothing if it has no rows. Cells must already be escaped.
 
-    Text columns may be cut; if that is not enough, the `spare` columns are left out in that order.
+    Text columns may be cut; if that is not enough, the `spare` columns are left out in the given order.
     """
     found = list(cells)
     if not found:
@@ -118,5 +118,5 @@ def _keep_path_end(cell: str, size: int) -> str:
 
 
 def format_table_number(value: int) -> str:
-    """Format a number for a table; zero is empty."""
+    """Format a number for a table; zero becomes a dot."""
     return f"{value:,}" if value else "·"

@@ -1,4 +1,4 @@
-"""The output of the archive commands for people."""
+"""Human-readable output of the archive commands."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def render_archive_run(found: ArchiveRun) -> Iterator[str]:
 
 
 def render_archive_list(found: ArchiveList, screen: TerminalScreen) -> Iterator[str]:
-    """Render one line per session: id, last activity, project, size, place, title."""
+    """Render one line per session: id, last activity, project, size, place and title."""
     rows = found.sessions
     ids = shorten_ids([row.session_id for row in rows])
     cells = [
@@ -84,7 +84,7 @@ def _format_title(row: ArchivedSession) -> str:
 
 
 def render_restored_sessions(done: RestoredSessions, elsewhere: str | None = None) -> Iterator[str]:
-    """Render the restored files and the command to resume; `elsewhere` is the config folder of --to."""
+    """Render the restored files and the command that resumes each session; `elsewhere` is the config folder from --to."""
     for session in done.sessions:
         states = [file.what for file in session.files]
         labels = {"written": "written", "same": "unchanged", "replaced": "replaced"}
@@ -120,7 +120,7 @@ def render_verification(found: ArchiveVerification) -> Iterator[str]:
 
 
 def render_pruning(done: ArchivePruning) -> Iterator[str]:
-    """List what was removed, or would be."""
+    """List what was (or would be) removed."""
     for item in done.dropped:
         where = "no longer on disk" if item.gone else "on disk"
         archived = time_format.format_client_time(item.archived)

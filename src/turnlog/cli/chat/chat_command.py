@@ -1,4 +1,4 @@
-"""A conversation with a model, from the command line: in print mode, or at the console."""
+"""Runs a conversation with a model from the command line, in print mode or at the console."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ END_SIGNALS = [signal.Signals[name] for name in ("SIGTERM", "SIGHUP") if hasattr
 
 
 def run_chat(said: Mapping[str, Any]) -> int:
-    """Run `turnlog chat`, and return the exit status."""
+    """Run `turnlog chat` and return the exit status."""
     from turnlog.agent.key_shield import shield_keys
     from turnlog.agent.session_starter import SessionStarter
     from turnlog.api.config import data_dir
@@ -96,7 +96,7 @@ def _run_print_mode(starting: SessionStarter, wishes: StartOptions, said: Mappin
 
 
 def _run_one_prompt(starting: SessionStarter, wishes: StartOptions, prompt: str, printing: TurnPrinter) -> int:
-    """Answer one prompt, and return the exit status."""
+    """Answer one prompt and return the exit status."""
     from turnlog.agent.person import Nobody
     from turnlog.model.cancel import Cancel
 
@@ -108,7 +108,7 @@ def _run_one_prompt(starting: SessionStarter, wishes: StartOptions, prompt: str,
 
 
 def _run_prompt(loop: AgentLoop, printing: TurnPrinter, prompt: Any, cancel: Cancel) -> int:
-    """Answer one prompt or slash command, and return the exit status."""
+    """Answer one prompt or slash command and return the exit status."""
     text = _read_plain_text(prompt)
     if text.startswith("/"):
         from turnlog.agent.events import TurnEnded
@@ -133,7 +133,7 @@ def _read_plain_text(prompt: Any) -> str:
 
 
 def _build_watcher(printing: TurnPrinter) -> EventWatcher:
-    """Print a turn. Notices for a person, such as a retry, also go to standard error."""
+    """Print a turn. Notices for people, such as retries, also go to standard error."""
     from turnlog.agent.events import WarningIssued
 
     def watch(event: TurnEvent) -> None:
@@ -261,9 +261,9 @@ def _print_remarks(*texts: str) -> None:
 
 @contextlib.contextmanager
 def _catch_interrupts(cancel: Cancel) -> Iterator[list[int]]:
-    """Make Ctrl-C and SIGTERM cancel the turn, and end the program the second time.
+    """Make the first Ctrl-C or SIGTERM cancel the turn, and the second one end the program.
 
-    Yields the received signals.
+    Yield the list of received signals.
     """
     heard: list[int] = []
 

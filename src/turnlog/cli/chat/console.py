@@ -1,4 +1,4 @@
-"""A conversation at a terminal: trust, the choice of a session, and an orderly exit."""
+"""Runs a conversation at a terminal: asks for trust, lets the user choose a session, and exits cleanly."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from turnlog.render.terminal import make_visible
 def run_chat_console(
     starting: SessionStarter, wishes: StartOptions, first: str | None, end_signals: Sequence[signal.Signals]
 ) -> int:
-    """Run the conversation until the user quits, and return the exit status. `end_signals` shut it down cleanly."""
+    """Run the conversation until the user quits; each of `end_signals` shuts it down cleanly. Return the exit status."""
     if sys.stdin is None or not sys.stdin.isatty() or sys.stdout is None or not sys.stdout.isatty():
         raise UsageError("a conversation needs a terminal; without one, use `turnlog -p PROMPT`")
     look, measure = terminal.detect_screen(config.load_config().color), lambda: shutil.get_terminal_size().columns
@@ -53,7 +53,7 @@ def run_chat_console(
 
 
 def _close_on_signal(end_signals: Sequence[signal.Signals], close: Callable[[], None]) -> None:
-    """On a signal to end, close everything first, so that background commands end too."""
+    """Close everything before a signal ends the program, so that background commands end too."""
     if os.name == "nt":
         return
     reader, writer = os.pipe()
@@ -75,7 +75,7 @@ def _close_on_signal(end_signals: Sequence[signal.Signals], close: Callable[[], 
 def _ask_without_guards(
     guards: Sequence[UnsupportedFeature], screen: ConsoleScreen, ask: Callable[[str], str | None]
 ) -> bool:
-    """Ask whether to continue without hooks that would guard the session; asked at every start."""
+    """Ask at every start whether to continue without hooks that would guard the session."""
     screen.write_lines("These hooks guard your sessions in Claude Code. turnlog does not run them:")
     screen.write_lines(*(f"  {make_visible(str(guard))}" for guard in guards))
     said = ask("  y: continue without them   n: quit   [y/n] ")
@@ -88,7 +88,7 @@ def _write_terminal(text: str) -> None:
 
 
 def _ask_trust(starting: SessionStarter, screen: ConsoleScreen, ask: Callable[[str], str | None]) -> bool:
-    """Ask whether the user trusts the folder; asked once per folder."""
+    """Ask, once per folder, whether the user trusts the folder."""
     if starting.is_trusted:
         return True
     screen.write_lines(

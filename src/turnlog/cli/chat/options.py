@@ -1,7 +1,7 @@
-"""The options of `turnlog chat`: one table for the help and for the fast parser of print mode.
+"""The options of `turnlog chat`: one table for both the help and print mode's fast parser.
 
 Loading click takes longer than a short answer, so `turnlog -p` parses simple arguments itself. Everything else (an
-unknown option, a missing value, help) is left to click, which has the error messages.
+unknown option, a missing value, help) is left to click, which produces the error messages.
 """
 
 from __future__ import annotations

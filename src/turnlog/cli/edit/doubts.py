@@ -1,4 +1,4 @@
-"""Questions to the user about what turnlog can't know: whether Claude Code has a session open."""
+"""Asks the user what turnlog can't determine, such as whether Claude Code has a session open."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Commands for the files of a session: `files`, `restore`."""
+"""Commands for the files of a session: `files` and `restore`."""

@@ -1,4 +1,4 @@
-"""Tables of files, and what was done to them."""
+"""Tables of files and the operations on them."""
 
 from __future__ import annotations
 

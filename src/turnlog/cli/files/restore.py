@@ -1,4 +1,4 @@
-"""`turnlog restore`: a version of a file, from Claude Code's copies or the transcript."""
+"""`turnlog restore`: restore a version of a file from Claude Code's copies or the transcript."""
 
 from __future__ import annotations
 

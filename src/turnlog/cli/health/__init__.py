@@ -1,1 +1,1 @@
-"""Commands that find and fix damage: `check`, `doctor`, `repair`, `salvage`; also `plugins`."""
+"""Commands that find and fix damage: `check`, `doctor`, `repair` and `salvage`; also `plugins`."""

@@ -1,4 +1,4 @@
-"""The output of `turnlog doctor` for people."""
+"""Human-readable output of `turnlog doctor`."""
 
 from __future__ import annotations
 

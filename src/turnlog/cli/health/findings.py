@@ -1,4 +1,4 @@
-"""The output of `turnlog check` for people."""
+"""Human-readable output of `turnlog check`."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _render_many(files: list[CheckedFile]) -> Iterator[str]:
 
 
 def _list_kinds(files: list[CheckedFile]) -> list[tuple[str, ...]]:
-    """List each kind of error and warning with the number of its files and places."""
+    """List each kind of error and warning with the number of files and places in which it occurs."""
     found: dict[tuple[str, str], tuple[set[str], int, str]] = {}
     for file in files:
         for finding in file.findings:
@@ -72,7 +72,7 @@ def _render_verdict(report: CheckReport, screen: TerminalScreen) -> str:
 
 
 def _render_one(file: CheckedFile, screen: TerminalScreen) -> Iterator[str]:
-    """Render the findings of one file, the most severe first."""
+    """Render the findings in one file, the most severe first."""
     yield screen.paint(to_visible_line(file.path), "bold")
     for severity, title in _SEVERITY_TITLES.items():
         findings = [f for f in file.findings if f.severity == severity and f.kind not in _SEPARATE_KINDS]

@@ -1,4 +1,4 @@
-"""`turnlog salvage`: list and save what is left of sessions whose transcript is gone."""
+"""`turnlog salvage`: list and save what is left of sessions whose transcripts are gone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The output of `turnlog search` for people: hits by session, and what was and wasn't searched."""
+"""Human-readable output of `turnlog search`: hits by session, and what was and wasn't searched."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MAX_LISTED_FAILURES = 3
 
 
 def choose_snippet_width(screen: TerminalScreen) -> int:
-    """Choose how many characters of each text to request."""
+    """Choose how many characters of text to request for each hit."""
     if screen.width is None:
         return SearchOptions().width
     return max(screen.width - _INDENT_CHARS - 4, 20)

@@ -130,7 +130,7 @@ def search(
 
 
 def _explain_query_error(error: QueryError) -> None:
-    """Explain what is wrong with a query, and point at it."""
+    """Explain what is wrong with a query and where."""
     from turnlog.cli.terminal import make_visible, measure_width, to_visible_line
 
     if sys.stderr is None:

@@ -164,7 +164,7 @@ def search_sessions(
 
     With `substring` or `regex`, the files are read, and `query` contains only filters. At most `limit` sessions are
     returned with up to `hits` hits each, the best first or, with `newest`, the newest first; `context` adds up to that
-    many messages before and after each hit.
+    many passages before and after each hit.
     """
     if not query.strip() and substring is None and regex is None:
         raise UsageError("nothing to search for; use a query, a substring or a regular expression")

@@ -6,7 +6,7 @@ import sys
 
 
 def prepare_run(words: list[str]) -> None:
-    """Prepare the output for any text, and start a background archive run if one is due."""
+    """Prepare the output for any text and start a background archive run if one is due."""
     _tolerate_any_text()
     if words[:1] != ["archive"]:
         from turnlog.api.config import data_dir
@@ -16,7 +16,7 @@ def prepare_run(words: list[str]) -> None:
 
 
 def _tolerate_any_text() -> None:
-    """Allow lone surrogates and characters that the terminal's encoding lacks in the output."""
+    """Let the output contain lone surrogates and characters that the terminal's encoding lacks."""
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:

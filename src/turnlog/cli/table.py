@@ -1,6 +1,6 @@
-"""The commands by name, and their modules.
+"""The table of commands and their modules.
 
-The table is data, so that `turnlog --help` and the documentation check don't import any command.
+The table is plain data, so that `turnlog --help` and the documentation check don't import any command.
 """
 
 from __future__ import annotations

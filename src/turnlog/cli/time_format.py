@@ -1,4 +1,4 @@
-"""Times and amounts for people."""
+"""Formats times and amounts for people."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def format_client_time(text: str | None) -> str:
 
 
 def format_time_span(started: str | None, ended: str | None) -> str:
-    """Format a period; the day appears once."""
+    """Format a period; if it starts and ends on the same day, the date appears once."""
     begin, end = format_client_time(started), format_client_time(ended)
     if begin == end:
         return begin
@@ -30,13 +30,13 @@ def format_time_span(started: str | None, ended: str | None) -> str:
 
 
 def format_client_time_ago(text: str | None, now: datetime | None = None) -> str:
-    """Format the age of a timestamp, or after a week its date."""
+    """Format the age of a timestamp or, after a week, its date."""
     found = _parse_client_time(text)
     return format_time_ago(found.timestamp(), now) if found else "unknown time"
 
 
 def format_time_ago(seconds: float, now: datetime | None = None) -> str:
-    """Format the age of a time, or after a week its date."""
+    """Format the age of a time or, after a week, its date."""
     passed = (now or datetime.now(UTC)).timestamp() - seconds
     if passed < 0 or passed >= 7 * 86400:
         return format_epoch_time(seconds)[:10]
@@ -76,7 +76,7 @@ def format_milliseconds(milliseconds: float) -> str:
 
 
 def measure_time_between(started: str | None, ended: str | None) -> timedelta | None:
-    """Format the time between two timestamps."""
+    """Return the time between two timestamps; None if it is unknown or negative."""
     begin, end = _parse_client_time(started), _parse_client_time(ended)
     return end - begin if begin and end and end >= begin else None
 

@@ -1,4 +1,4 @@
-"""Invented sessions that come with the package: shown if a machine has none, and used in tests.
+"""Fictional sessions that ship with the package: shown if a machine has none of its own, and used in tests.
 
 `claude/` has the layout of a `~/.claude` folder. docs/demo.md describes the sessions.
 """

@@ -1,1 +1,1 @@
-"""Exports of sessions: one module for each format, all from the same views."""
+"""Exports sessions: one module per format, all based on the same views."""

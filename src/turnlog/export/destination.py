@@ -1,4 +1,4 @@
-"""Destinations of exports: files and folders that appear complete or not at all, and never replace foreign files."""
+"""Export destinations: files and folders are written completely or not at all, and never replace unrelated files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MAX_NAME_CHARS = 60
 
 
 def build_file_name(title: str, session_id: str | None) -> str:
-    """Build a file name for a session, without extension: words of its title, and the start of its id."""
+    """Build a file name for a session, without an extension: words from its title and the start of its id."""
     words = "-".join(_WORD.findall(title.lower()))[:_MAX_NAME_CHARS].strip("-")
     name = "".join(_WORD.findall(session_id or ""))[:8]
     return "-".join(filter(None, (words if words != name else "", name))) or "session"
@@ -39,7 +39,7 @@ def check_destination(goal: Path, *, force: bool) -> None:
 
 
 def write_export_file(goal: Path, pieces: Iterable[bytes], *, force: bool = False) -> int:
-    """Write a file, and return its size in bytes."""
+    """Write a file and return its size in bytes."""
     check_destination(goal, force=force)
     if goal.is_dir():
         raise UsageError(f"{goal}: is a folder; choose a different name with --output")
@@ -77,7 +77,7 @@ def open_export_folder(goal: Path, *, force: bool = False) -> Iterator[Path]:
 
 
 def replace_folder(temporary: Path, goal: Path) -> None:
-    """Give a folder its final name, replacing a folder that has it."""
+    """Give a folder its final name, replacing any folder that already has it."""
     if not goal.exists():
         temporary.rename(goal)
         return

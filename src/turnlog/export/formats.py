@@ -47,7 +47,7 @@ def find_file_ending(name: str) -> str:
 
 
 def iter_exported_bytes(name: str, material: ExportMaterial) -> Iterator[bytes]:
-    """Yield a session in a format that is one stream, piece by piece."""
+    """Yield a session piece by piece, in a format that is a single stream."""
     if name not in EXPORT_FORMATS:
         yield from load_plugin_format(name).iter_bytes(material)
         return

@@ -39,7 +39,7 @@ class PageNames(NamedTuple):
 
     @property
     def folder(self) -> str:
-        """The folder of the other pages, next to the first."""
+        """The folder that contains the other pages, next to the first page."""
         return f"{self.file.removesuffix('.html')}-pages"
 
     def name_page(self, page: int) -> str:
@@ -47,7 +47,7 @@ class PageNames(NamedTuple):
         return self.file if page == 1 else f"page-{page}.html"
 
     def href(self, here: int, there: int) -> str:
-        """Return the link from one page to another; empty for the page itself."""
+        """Return the link from one page to another; an empty string for the page itself."""
         if here == there:
             return ""
         if here == 1:
@@ -80,16 +80,15 @@ class PageSpool:
 
     @property
     def is_full(self) -> bool:
-        """Whether the page should end here."""
+        """True if the current page should end here."""
         return self._paged and (self._items >= MAX_PAGE_ITEMS or self._size - self._starts[-1] >= MAX_PAGE_BYTES)
 
     def end_page(self) -> None:
-        """Start the next page."""
+        """End the current page and start the next one."""
         self._starts.append(self._size)
         self._items = 0
 
     def add(self, text: str, items: int = 0) -> None:
-        """Add text to the page."""
         data = text.encode("utf-8", "replace")
         self._file.write(data)
         self._size += len(data)
@@ -115,7 +114,7 @@ _MAX_COLOURED_CHARS = 6_000_000
 
 
 def render_one_page(material: ExportMaterial, *, unfolded: bool = False) -> Iterator[bytes]:
-    """Render a session as one document, piece by piece; `unfolded` for paper, where nothing can be opened."""
+    """Render a session as one document, piece by piece; `unfolded` opens all folds, for printing."""
     with PageSpool(paged=False) as spool:
         _BodyWriter(material, spool, unfolded=unfolded).write()
         yield from _render_page(material, spool, PageNames(""), 1, scripted=not unfolded)
@@ -263,7 +262,7 @@ class _BodyWriter:
         return Markup(f"<!--agent {len(self._agent_ids) - 1}-->")
 
     def _expand_agents(self, text: str) -> Iterator[str]:
-        """Replace the placeholders in a text with the sub-agents. Transcript text never becomes an HTML comment."""
+        """Replace the placeholders in the text with the sub-agents. Transcript text never becomes an HTML comment."""
         position = 0
         for placeholder in _AGENT_PLACEHOLDER.finditer(text):
             yield text[position : placeholder.start()]

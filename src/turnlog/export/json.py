@@ -45,7 +45,7 @@ def build_session_facts(material: ExportMaterial) -> dict[str, Any]:
 
 
 def find_branch_leaf(material: ExportMaterial) -> str | None:
-    """Return the entry that the exported branch ends with; None for all branches."""
+    """Return the last entry of the exported branch; None for all branches."""
     if material.choice.all_branches:
         return None
     return material.choice.leaf or material.head.branches[0].leaf or None
@@ -79,6 +79,6 @@ def _encode_agent(material: ExportMaterial, helper: TimelineAgent) -> Iterator[b
 
 
 def iter_agent_views(material: ExportMaterial, helper: TimelineAgent) -> Iterator[AnyView]:
-    """Yield the views of a sub-agent, the first time that it is requested."""
+    """Yield the views of a sub-agent, but only the first time they are requested."""
     for window in material.take_agent_views(helper.agent_id) or ():
         yield from window

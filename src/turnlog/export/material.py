@@ -1,4 +1,4 @@
-"""The exported part of a session, as views in windows, so that a long session takes no more memory."""
+"""The exported part of a session, as views in windows, so that a long session needs no more memory than a short one."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class ExportChoice(NamedTuple):
 
     @property
     def is_part(self) -> bool:
-        """Whether only some turns are exported."""
+        """True if only some turns are exported."""
         return self.first is not None or self.last is not None
 
 
@@ -117,7 +117,7 @@ class ExportMaterial:
         return len(self.session.turns) - sum(chapter.turn > 0 for chapter in self.chapters)
 
     def iter_stretches(self) -> Iterator[ViewStretch]:
-        """Yield the exported views in windows; a window never crosses a chapter."""
+        """Yield the exported views in windows; a window never crosses a chapter boundary."""
         wanted = [(chapter, place) for chapter in self.chapters for place in _list_places(chapter)]
         for start in range(0, len(wanted), WINDOW_ITEMS):
             window = wanted[start : start + WINDOW_ITEMS]
@@ -145,7 +145,7 @@ class ExportMaterial:
         return {helper.agent_id: helper for helper in self.head.agents}
 
     def take_agent_views(self, agent_id: str) -> Iterator[list[AnyView]] | None:
-        """Return the views of a sub-agent in windows; None if it does not exist or was taken before."""
+        """Return the views of a sub-agent in windows; None if it does not exist or its views were already taken."""
         agent = self._agents.get(agent_id)
         if agent is None or agent_id in self._taken_agents:
             return None
@@ -166,7 +166,7 @@ class ExportMaterial:
                 inner.close()
 
     def iter_left_agents(self) -> Iterator[str]:
-        """Yield the sub-agents without a call; none if only some turns are exported."""
+        """Yield the sub-agents that no call started, or none if only some turns are exported."""
         for agent_id, agent in self._agents.items() if not self.choice.is_part else ():
             if agent_id not in self._taken_agents and (agent.kind in _WORK_AGENT_KINDS or self.choice.wishes.meta):
                 yield agent_id

@@ -26,7 +26,7 @@ def export_openai(material: ExportMaterial) -> Iterator[bytes]:
 
 
 def to_chat_messages(message: Json) -> Iterator[Json]:
-    """Convert a message of the Messages API to chat messages."""
+    """Convert a Messages API message to chat messages."""
     blocks = [block for block in message["content"] if isinstance(block, dict)]
     if message["role"] == "assistant":
         yield from _to_assistant_message(blocks)

@@ -1,7 +1,7 @@
-"""The page around exported content: self-contained, with a policy that blocks everything else.
+"""The page around exported content: self-contained, with a policy that blocks all external content.
 
-The policy allows the style and the script by their hashes; the page never contacts any address, whatever a transcript
-says.
+The policy allows the style and the script by their hashes; the page never contacts any address, regardless of what a
+transcript contains.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Sessions as a folder of Parquet files, one per table (`tables`). Needs pyarrow, from the extra `parquet`."""
+"""Sessions as a folder of Parquet files, one per table (`tables`). Requires pyarrow (the `parquet` extra)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MAX_WAITING_CHARS = 16 << 20
 
 
 class ParquetTables:
-    """The Parquet files of one folder, as a context manager that writes them."""
+    """A context manager that writes the Parquet files of one folder."""
 
     def __init__(self, folder: Path) -> None:
         self._arrow = import_pyarrow()

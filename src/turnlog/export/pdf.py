@@ -1,4 +1,4 @@
-"""A session as PDF, printed by an installed Chromium without network and with a temporary profile.
+"""A session as PDF, printed by an installed Chromium without network access and with a temporary profile.
 
 The printed page has no script, and its policy allows none.
 """
@@ -38,7 +38,7 @@ _NO_BROWSER_TEXT = (
 
 
 def find_browser(named: str | None = None) -> str:
-    """Find the program that prints, or raise an error that explains how to get one."""
+    """Find the browser that prints the PDF, or raise an error that explains how to get one."""
     if named is not None:
         if found := shutil.which(named):
             return found

@@ -1,4 +1,4 @@
-"""Exporters from other packages: their input, and the checks of their output.
+"""Exporters from other packages: the input they receive and the checks on their output.
 
 An exporter receives the documented JSON model of a session (docs/export.md), reduced to the part that the user chose
 and redacted if requested. It never receives the session file itself.
@@ -33,20 +33,20 @@ _FILE_ENDING = re.compile(r"(?:\.[A-Za-z0-9][A-Za-z0-9_-]{0,19}){1,3}")
 
 
 class ExportDocument:
-    """A session as the JSON model of docs/export.md. Items come in windows, so a long session needs little memory."""
+    """A session as the JSON model of docs/export.md. Items are read in windows, to save memory."""
 
     def __init__(self, material: ExportMaterial) -> None:
         self._material = material
 
     @cached_property
     def session(self) -> Json:
-        """The facts about the session as a whole: id, title, times, models, folders, cost."""
+        """The facts about the session as a whole: id, title, times, models, folders and cost."""
         facts: Json = to_plain_value(build_session_facts(self._material))
         return facts
 
     @property
     def title(self) -> str:
-        """The title on one line, or the id of a session without one."""
+        """The title on one line, or the id if the session has no title."""
         return self._material.title
 
     @property
@@ -61,23 +61,23 @@ class ExportDocument:
 
     @property
     def is_redacted(self) -> bool:
-        """Whether placeholders replaced the secrets."""
+        """True if secrets were replaced with placeholders."""
         return self._material.choice.is_redacted
 
     def iter_items(self) -> Iterator[Json]:
-        """Yield the views: prompts, answers with their calls, events, compactions."""
+        """Yield the views: prompts, answers with their calls, events and compactions."""
         for stretch in self._material.iter_stretches():
             yield from map(to_plain_value, stretch.views)
 
     def iter_agents(self) -> Iterator[Json]:
-        """Yield the sub-agents of the exported turns, each with its `items`; a second pass has no items."""
+        """Yield the sub-agents of the exported turns, each with its `items`; on a second pass, they have no items."""
         for helper in iter_helpers(self._material):
             items = [*map(to_plain_value, iter_agent_views(self._material, helper))]
             yield {**to_plain_value(asdict(helper)), "items": items}
 
 
 class Exporter(Protocol):
-    """Writes a format. The name of its entry point is the name of the format: `turnlog export --format NAME`."""
+    """Writes a format. The name of the entry point is the name of the format: `turnlog export --format NAME`."""
 
     @property
     def file_ending(self) -> str:
@@ -95,7 +95,7 @@ class PluginExporter(NamedTuple):
     file_ending: str
 
     def iter_bytes(self, material: ExportMaterial) -> Iterator[bytes]:
-        """Yield a session in its format; raise `BrokenPlugin` if the exporter fails."""
+        """Yield a session in the exporter's format; raise `BrokenPlugin` if the exporter fails."""
         try:
             for piece in self.exporter.export_session(ExportDocument(material)):
                 yield encode_piece(piece)
@@ -115,7 +115,7 @@ def encode_piece(piece: object) -> bytes:
 
 
 def find_exporter(name: str) -> PluginExporter:
-    """Find the exporter of a format; raise `BrokenPlugin` if it can't be used."""
+    """Find the exporter for a format; raise `BrokenPlugin` if it can't be used."""
     found = [plugin for plugin in find_plugins(EXPORTER_GROUP) if plugin.name == name]
     return load_exporter(found[0], ())
 

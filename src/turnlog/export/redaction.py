@@ -1,6 +1,6 @@
-"""Redacted copies of sessions, from which exports are made, so that no format can miss a secret.
+"""Redacted copies of sessions; exports are made from these copies, so that no format can miss a secret.
 
-Everything to export is read twice: a secret that a rule finds once is then replaced everywhere, including earlier
+Everything to export is read twice: a secret that a rule finds once is then replaced everywhere, including in earlier
 places. The copies are in a folder that only the user can read, and are deleted when the export is done.
 """
 
@@ -33,15 +33,15 @@ class ExportRedaction:
         self._done = self._total = 0
 
     def build_report(self) -> RedactionReport:
-        """Report what was replaced so far."""
+        """Report what has been replaced so far."""
         return self._redactor.build_report()
 
     def text(self, text: str) -> str:
-        """Redact the known secrets in a text, such as a path, without counting them."""
+        """Redact the known secrets in text such as a path, without counting them."""
         return self._redactor.make_rehearsal().redact_text(text)
 
     def learn_secrets(self, paths: list[Path]) -> None:
-        """Learn every secret in some sessions and their sub-agents."""
+        """Collect every secret in the given sessions and their sub-agents."""
         first = self._redactor.make_rehearsal()
         files = [file for path in paths for file in _iter_files(path)]
         self._total = 2 * sum(file.stat().st_size for file in files if file.is_file())

@@ -1,4 +1,4 @@
-"""The facts at the top of an exported document: names, times, amounts."""
+"""The facts at the top of an exported document: names, times and amounts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class SessionFact(NamedTuple):
 
 
 def list_session_facts(material: ExportMaterial) -> list[SessionFact]:
-    """List the facts about a session, without empty ones."""
+    """List the facts about a session, leaving out empty ones."""
     head = material.head
     found = [
         SessionFact("Session", head.session_id or "", is_code=True),

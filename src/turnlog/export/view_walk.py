@@ -24,14 +24,14 @@ class AgentEnd(NamedTuple):
 
 
 class WalkStep(NamedTuple):
-    """The next part, and the number of sub-agents around it."""
+    """The next part and its nesting depth in sub-agents."""
 
     depth: int
     part: AnyView | AgentBegin | AgentEnd
 
 
 def walk_views(material: ExportMaterial) -> Iterator[WalkStep]:
-    """Yield everything that is exported, in order; sub-agents that no view started are last."""
+    """Yield everything that is exported, in order; sub-agents that no view started come last."""
     for stretch in material.iter_stretches():
         for view in stretch.views:
             yield from _walk_view(material, view, 0)

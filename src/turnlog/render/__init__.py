@@ -1,1 +1,1 @@
-"""The content of a session for people, written as HTML, Markdown or plain text."""
+"""Renders a session for people as HTML, Markdown or plain text."""

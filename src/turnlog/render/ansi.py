@@ -1,7 +1,7 @@
 """Program output as HTML: colours become classes, and progress bars look as they do on a terminal.
 
 Colours are reduced to the sixteen named ones, so that each is readable on light and dark backgrounds. All other escapes
-are removed. This takes one pass over the text, however hostile it is.
+are removed. Rendering takes one pass over the text, no matter how hostile it is.
 """
 
 from __future__ import annotations
@@ -59,14 +59,14 @@ _BLANK_CELL = (" ", PLAIN_STYLE)
 
 
 class AnsiRun(NamedTuple):
-    """Characters of one style."""
+    """A run of characters with the same style."""
 
     text: str
     style: AnsiStyle
 
 
 def render_ansi(text: str, style: AnsiStyle = PLAIN_STYLE) -> tuple[Markup, AnsiStyle]:
-    """Render a text with ANSI escapes as HTML, starting with a style; also return the style at its end."""
+    """Render text with ANSI escapes as HTML, starting in the given style; also return the style at the end."""
     text = normalise_line_ends(text)
     if style == PLAIN_STYLE and not _ACTIVE_CHARS.search(text):
         return escape_to_markup(text), style
@@ -75,13 +75,13 @@ def render_ansi(text: str, style: AnsiStyle = PLAIN_STYLE) -> tuple[Markup, Ansi
 
 
 def strip_ansi(text: str) -> str:
-    """Return the readable part of a text with ANSI escapes."""
+    """Return the readable part of text with ANSI escapes."""
     text = normalise_line_ends(text)
     return "".join(run.text for run in split_ansi_runs(text)[0]) if _ACTIVE_CHARS.search(text) else text
 
 
 def split_ansi_runs(text: str, style: AnsiStyle = PLAIN_STYLE) -> tuple[list[AnsiRun], AnsiStyle]:
-    """Split a text into runs of one style, with equal neighbours joined; also return the style at its end."""
+    """Split text into runs of one style, merging equal neighbours; also return the style at the end."""
     runs: list[AnsiRun] = []
     waiting: list[str] = []
     look = style
@@ -206,7 +206,7 @@ def _apply_basic_colour(code: int, foreground: str, background: str) -> tuple[st
 
 
 def _read_extended_colour(codes: list[int], index: int) -> tuple[str, int]:
-    """Read the colour of `38;5;N` or `38;2;R;G;B`, and where it ends."""
+    """Read the colour from `38;5;N` or `38;2;R;G;B`, and where it ends."""
     mode = codes[index] if index < len(codes) else 0
     if mode == 5 and index + 1 < len(codes):
         return _find_indexed_colour(codes[index + 1]), index + 2

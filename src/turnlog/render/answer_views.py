@@ -1,4 +1,4 @@
-"""Views of the model's messages: their blocks in true order, each call with its result."""
+"""Views of the model's messages: their blocks in the true order, each call with its result."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _RESULT_SUFFIX = "_tool_result"
 
 
 class _BodyCache:
-    """The bodies of one item's entries, each decoded once however many calls it contains."""
+    """The bodies of one item's entries, each decoded only once no matter how many calls it contains."""
 
     def __init__(self, file: Transcript) -> None:
         self._file = file
@@ -53,7 +53,7 @@ class _BodyCache:
 
 
 class AnswerViewBuilder:
-    """Builds the views of messages, in the order of a timeline."""
+    """Builds the views of messages, in timeline order."""
 
     def __init__(self, excerpt: Excerpt, helpers: Iterable[TimelineAgent]) -> None:
         self.excerpt = excerpt
@@ -85,7 +85,7 @@ class AnswerViewBuilder:
     def build_source(
         self, name: str, detail: CallDetail, call_id: str, cwd: str | None, pictures: tuple[Picture, ...]
     ) -> CardSource:
-        """Build the source of a card, with what the session reveals beyond the call's own lines."""
+        """Build the source of a card, including information from outside the call's own lines."""
         named = pick_text(to_dict(detail.structured).get("agentId"), to_dict(detail.structured).get("agent_id"))
         helper = self._helpers.get(call_id) or self._helpers.get(named)
         return CardSource(name, detail, cwd, pictures, helper, self._earlier)
@@ -112,7 +112,7 @@ class _BlockBuilder:
         ]
 
     def iter_blocks(self) -> Iterator[AnswerBlock]:
-        """Yield the blocks in true order, with results inside the message moved to their calls."""
+        """Yield the blocks in the true order, with results inside the message moved to their calls."""
         blocks = read_message_content(self._bodies, self._message)
         results = {pick_text(block.get("tool_use_id")): block for block in blocks if _is_result(block)}
         call_ids = {pick_text(block.get("id")) for block in blocks if block.get("type") in _SERVER_CALL_TYPES}

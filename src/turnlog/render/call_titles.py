@@ -1,9 +1,9 @@
 """The title of a tool call: one line that describes what it does.
 
-Every part of turnlog that mentions a call (`show`, `messages`, `context`, cards, the live state, the console) takes its
-title from here, so that a call is recognisable wherever it appears. A title depends only on the tool, its input and the
-working folder, so it is the same before and after the call has a result. A title is plain text on one line; each part
-escapes, colours and shortens it.
+Every part of turnlog that mentions a call (`show`, `messages`, `context`, cards, the live state and the console) gets
+its title from here, so that a call is recognisable wherever it appears. A title depends only on the tool, its input and
+the working folder, so it is the same before and after the call returns a result. A title is plain text on one line;
+each part escapes, colours and shortens it.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def build_call_title(name: str, arguments: Any, cwd: str | None = None) -> str:
 
 
 def to_title_line(text: str) -> str:
-    """Return the first line of a text that is not blank, and the number of further lines.
+    """Return the first non-blank line of the text and the number of further lines.
 
     Lines are never joined, because a joined script would do something different.
     """
@@ -95,7 +95,7 @@ def _pick_field(fields: Json, names: tuple[str, ...], cwd: str | None) -> str:
 
 
 def _list_values(arguments: Any) -> str:
-    """Describe an input without a descriptive field by its names and short values."""
+    """Describe an input without a descriptive field by its field names and short values."""
     if not isinstance(arguments, dict):
         return "" if arguments is None else _format_value(arguments)
     fields = list(arguments.items())[:_MAX_LISTED_FIELDS]
@@ -151,7 +151,7 @@ def _name_current_todo(fields: Json, _: str | None) -> str:
 
 
 def name_todo(item: Json) -> str:
-    """Return the text of an item of a task list."""
+    """Return the text of a task list item."""
     return pick_text(item.get("content"), item.get("subject"), item.get("activeForm")) or "(no text)"
 
 

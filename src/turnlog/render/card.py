@@ -1,7 +1,7 @@
 """A tool call as a card: a one-line head, and sections that every writer supports.
 
-The tools differ (`render.tools`), but what they show consists of a few kinds of sections, so that each format (HTML,
-Markdown, text) is implemented once, not once per tool.
+The tools differ (`render.tools`), but their cards consist of a few kinds of sections, so each format (HTML, Markdown,
+text) is implemented once, not once per tool.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class TextSection(Struct, frozen=True, tag_field="section", tag="text"):
 
 
 class PlainSection(Struct, frozen=True, tag_field="section", tag="plain"):
-    """Text that is not Markdown: an error, a short result."""
+    """Text that is not Markdown, such as an error or a short result."""
 
     text: str
     title: str = ""
@@ -129,7 +129,7 @@ class QuestionChoice(Struct, frozen=True):
 
 
 class QuestionsSection(Struct, frozen=True, tag_field="section", tag="questions"):
-    """Questions to the person."""
+    """Questions for the user."""
 
     choices: tuple[QuestionChoice, ...]
 

@@ -28,7 +28,7 @@ CharSpan: TypeAlias = tuple[int, int]
 
 
 class DiffLine(NamedTuple):
-    """A line of one of the two texts."""
+    """A line of the old or the new text."""
 
     sign: str
     """A space, `-`, `+`, or a backslash for a remark."""
@@ -107,7 +107,7 @@ def _iter_lines(hunk: Hunk, language: str, highlighter: Highlighter) -> Iterator
 def _colour_lines(
     signs: Sequence[str], texts: Sequence[str], language: str, highlighter: Highlighter
 ) -> dict[int, list[CodePiece]]:
-    """Colour the lines of both texts, each text as a whole, because tokens can span lines."""
+    """Colour the lines of the old and the new text, each as a whole, because tokens can span lines."""
     found: dict[int, list[CodePiece]] = {}
     for side in "-+" if "-" in signs else "+":
         places = [at for at, sign in enumerate(signs) if sign in (" ", side)]
@@ -119,7 +119,7 @@ def _colour_lines(
 
 
 def _find_marks(signs: Sequence[str], texts: Sequence[str]) -> dict[int, list[CharSpan]]:
-    """Map line indexes to the spans that differ from the counterpart of the line."""
+    """Map line indexes to the spans that differ from the line's counterpart."""
     found: dict[int, list[CharSpan]] = {}
     for removed, added in _iter_change_blocks(signs):
         for one, other in zip(removed, added, strict=False):

@@ -102,7 +102,7 @@ def name_entry(file: Transcript, entry: Entry) -> str:
 
 
 def describe_prompt_event(prompt: Prompt) -> EventText | None:
-    """Describe a user entry that starts no turn."""
+    """Describe a user entry that doesn't start a turn."""
     match prompt.kind:
         case "interrupt":
             return EventText("interrupt", "interrupted by the user", "warning")
@@ -120,7 +120,7 @@ def describe_prompt_event(prompt: Prompt) -> EventText | None:
 
 
 def _describe_output(text: str) -> EventText | None:
-    """Describe the output of a command; its first line describes what happened."""
+    """Describe the output of a command by its first line."""
     output = _OUTPUT_TAGS.sub("", text).strip()
     first, _, rest = output.partition("\n")
     return EventText("output", first, detail=output if rest else "", is_terminal=True) if output else None
@@ -273,6 +273,6 @@ _PROMPT_LABELS = {
 
 
 def format_prompt_label(kind: str, sender: str | None = None) -> str:
-    """Return the label of a kind of prompt, with the name of its sender."""
+    """Return the label for a kind of prompt, with the sender's name."""
     label = _PROMPT_LABELS.get(kind, kind)
     return f"{label} ({sender})" if sender else label

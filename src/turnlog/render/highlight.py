@@ -1,6 +1,6 @@
 """Syntax highlighting with Pygments: by CSS classes only, and within limits.
 
-Pygments reads about half a megabyte per second, so large texts are left plain and results are cached.
+Pygments reads about half a megabyte per second, so long text is left plain and results are cached.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LONG_LINE = re.compile("[^\n]{4000}")
 
 
 class CodePiece(NamedTuple):
-    """Characters of one colour."""
+    """A run of characters with the same colour."""
 
     kind: str
     """The CSS class; empty for none."""
@@ -36,18 +36,18 @@ class CodePiece(NamedTuple):
 
 
 class Highlighter:
-    """Highlights texts while the budget lasts: a fast page is worth more than a colourful one."""
+    """Highlights code while the budget lasts: a fast page matters more than a colourful one."""
 
     def __init__(self, budget: int) -> None:
         self._left = budget
 
     def highlight_code(self, text: str, language: str = "") -> Markup:
-        """Render a text with its tokens in spans, or only escaped if the language is unknown or the text too long."""
+        """Render text with its tokens in spans, or only escape it if the language is unknown or the text too long."""
         found = self._split_pieces(normalise_line_ends(text), language)
         return escape_to_markup(text) if found is None else Markup("".join(piece.html for piece in found))
 
     def highlight_lines(self, text: str, language: str = "") -> list[list[CodePiece]]:
-        """Split each line of a text into coloured pieces."""
+        """Split each line of the text into coloured pieces."""
         text = normalise_line_ends(text)
         found = self._split_pieces(text, language)
         if found is None:
@@ -74,7 +74,7 @@ def is_known_language(language: str) -> bool:
 
 @lru_cache(maxsize=512)
 def _lex_text(text: str, lexer: Any) -> tuple[CodePiece, ...] | None:
-    """Split a text into pieces; equal neighbours are joined, and white space joins the piece before it."""
+    """Split text into pieces, merging neighbours of the same colour and adding white space to the piece before it."""
     pieces: list[tuple[str, list[str]]] = []
     try:
         for _, token, value in lexer.get_tokens_unprocessed(text):
@@ -91,7 +91,7 @@ def _lex_text(text: str, lexer: Any) -> tuple[CodePiece, ...] | None:
 
 @lru_cache(maxsize=1024)
 def _find_token_class(token: Any) -> str:
-    """Return the CSS class of a token type; there are only as many as people can distinguish."""
+    """Return the CSS class of a token type; there are only as many classes as people can distinguish."""
     from pygments.token import (  # type: ignore[import-untyped]
         Comment,
         Error,
@@ -124,7 +124,7 @@ def _find_token_class(token: Any) -> str:
 
 @lru_cache(maxsize=512)
 def _find_lexer(language: str) -> Any:
-    """Find the lexer for the name of a language or file; None if there is none."""
+    """Find the lexer for a language or file name; return None if there is none."""
     from pygments.lexers import (  # type: ignore[import-untyped]
         find_lexer_class_by_name,
         find_lexer_class_for_filename,

@@ -1,7 +1,7 @@
 """Escaping: all transcript text passes through here before it becomes HTML.
 
-Besides HTML's special characters, hostile texts contain invisible ones that reverse the text, hide words that a model
-reads and a person doesn't, or break the page. They become small visible marks.
+Besides HTML's special characters, hostile text may contain invisible characters that reverse text, hide words from
+people but not from models, or break the page. These characters become small visible marks.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ _CONTROL_NAMES = (
 
 
 def escape_to_markup(text: str) -> Markup:
-    """Escape a text as HTML, with a mark for each invisible character."""
+    """Escape text as HTML, with a mark for each invisible character."""
     return Markup(escape_text(text))
 
 
 def escape_text(text: str) -> str:
-    """Escape a text to a plain string, for callers that join many small pieces."""
+    """Escape text to a plain string, for callers that join many small pieces."""
     if not _SPECIAL_RUN.search(text):
         return text
     text = normalise_line_ends(text)

@@ -1,4 +1,4 @@
-"""The templates: how they are loaded, and which filters they can use."""
+"""The templates: how they are loaded and which filters they can use."""
 
 from __future__ import annotations
 
@@ -51,12 +51,10 @@ def load_template_environment() -> Environment:
 
 
 def build_item_element_id(key: str) -> str:
-    """Build the HTML id of an item."""
     return "i-" + re.sub(r"[^A-Za-z0-9_@.:-]", "-", key[:200])
 
 
 def build_card_element_id(call: str) -> str:
-    """Build the HTML id of a card."""
     return "c-" + re.sub(r"[^A-Za-z0-9_-]", "-", call[:200])
 
 
@@ -72,7 +70,7 @@ def _to_class_word(value: str) -> str:
 
 
 def _render_clock(time: str | None) -> Markup:
-    """Render a time as an element that shows the clock time and carries the full one."""
+    """Render a time as an element that shows the clock time and contains the full timestamp."""
     moment = parse_timestamp(time)
     if moment is None:
         return Markup('<span class="time">{}</span>').format(escape_to_markup(time[:40])) if time else Markup("")

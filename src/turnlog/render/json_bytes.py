@@ -1,4 +1,4 @@
-"""Values as JSON in UTF-8, whatever a transcript contains."""
+"""Encodes values as JSON in UTF-8, whatever a transcript contains."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import msgspec
 
 
 def to_json_bytes(value: Any) -> bytes:
-    """Encode a value as JSON; lone surrogates are escaped, numbers beyond 64 bits kept, infinite ones null."""
+    """Encode a value as JSON; lone surrogates are escaped, huge integers are kept, and infinities become null."""
     try:
         return msgspec.json.encode(value)
     except (UnicodeEncodeError, OverflowError, msgspec.MsgspecError):

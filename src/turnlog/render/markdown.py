@@ -1,4 +1,4 @@
-"""Views as Markdown, to be read on GitHub and the like.
+"""Views as Markdown, for GitHub and similar sites.
 
 The model writes Markdown, which is kept. HTML in text is escaped, so that nothing in a transcript can run or hide what
 follows it. Fences are longer than any in their content.
@@ -56,7 +56,7 @@ _TONE_LABELS = {"error": "Error", "warning": "Warning"}
 
 
 def render_markdown(view: AnyView, options: RenderOptions = RenderOptions()) -> str:  # noqa: B008 - a value, not an object
-    """Render a view as Markdown that ends with a newline; empty if the options exclude all of it."""
+    """Render a view as Markdown that ends with a newline; return an empty string if the options exclude all of it."""
     chosen = filter_view(view, options)
     pieces = [piece.rstrip() for piece in _iter_pieces(chosen, options)] if chosen is not None else []
     text = "\n\n".join(filter(None, pieces))

@@ -21,12 +21,12 @@ def escape_markdown(text: str) -> str:
 
 
 def emphasise_text(text: str) -> str:
-    """Write a text as emphasis."""
+    """Write text as emphasis."""
     return f"*{escape_markdown(text)}*" if text.strip() else ""
 
 
 def to_inline_code(text: str) -> str:
-    """Write a text as inline code."""
+    """Write text as inline code."""
     line = " ".join(text.split())
     ticks = "`" * (1 + max(map(len, _TICKS.findall(line)), default=0))
     pad = " " if line.startswith("`") or line.endswith("`") else ""
@@ -34,13 +34,13 @@ def to_inline_code(text: str) -> str:
 
 
 def fence_text(text: str, language: str = "") -> str:
-    """Put a text between fences that are longer than any fence in it."""
+    """Put text between fences that are longer than any fence in it."""
     ticks = "`" * max(3, 1 + max(map(len, _TICKS.findall(text)), default=0))
     return f"{ticks}{language}\n{_normalise_line_ends(text).rstrip()}\n{ticks}"
 
 
 def quote_text(text: str) -> str:
-    """Write a text as a quotation."""
+    """Write text as a quotation."""
     return "\n".join(f"> {line}".rstrip(" ") if not line.strip() else f"> {line}" for line in text.split("\n"))
 
 
@@ -70,7 +70,7 @@ def _find_open_fence(lines: Iterable[str]) -> str:
 
 
 def _find_fenced_lines(lines: list[str]) -> list[bool]:
-    """Return for each line whether it is inside or at a fence."""
+    """Return, for each line, whether it is in a fenced block, including the fences themselves."""
     fence, found = "", []
     for line in lines:
         before, fence = fence, _track_fence(line, fence)
@@ -108,7 +108,7 @@ def escape_html_tags(text: str, *, folds: bool = False) -> str:
 
 
 def _find_html(data: bytes, folds: bool) -> list[tuple[int, int]]:
-    """Find the places of HTML in Markdown."""
+    """Find the ranges of HTML in Markdown."""
     import pyromark
 
     found = []

@@ -56,7 +56,7 @@ class MarkupWriter:
         self._links: list[str] = []
 
     def write_events(self, events: Iterable[Any]) -> str:
-        """Write the tags of all events; `blocks` then has the code for its placeholders."""
+        """Write the tags of all events; `blocks` then contains the code for the placeholders."""
         for event in events:
             if isinstance(event, str):
                 self._out.append({"SoftBreak": "\n", "HardBreak": "<br>\n", "Rule": "<hr>\n"}[event])
@@ -233,7 +233,7 @@ def _escape_text(text: str) -> str:
 
 
 def _link_addresses(text: str) -> str:
-    """Turn web addresses in a text into links, as people expect."""
+    """Turn web addresses in text into links, as people expect."""
     parts, position = [], 0
     for found in _WEB_ADDRESS.finditer(text):
         url = found[0].rstrip(".,;:!?*_")

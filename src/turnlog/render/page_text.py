@@ -1,6 +1,6 @@
-"""A web page as text that a model reads well: Markdown without scripts, styles and other invisible content.
+"""Converts a web page to text that a model reads well: Markdown without scripts, styles or other invisible content.
 
-Pages are hostile input. This parser takes one pass whose time grows only with the length of the page; the standard
+Pages are hostile input. This parser makes one pass whose time grows only with the length of the page; the standard
 library's parser takes minutes for a malicious 300 KB page.
 """
 
@@ -35,7 +35,6 @@ _MAX_INDENT_LEVELS = 8
 
 
 def convert_html_to_text(html: str) -> str:
-    """Convert a page to text."""
     builder = _PageTextBuilder()
     for text, tag, attributes in _iter_tokens(html):
         if tag is None:
@@ -50,7 +49,7 @@ def convert_html_to_text(html: str) -> str:
 
 
 def _iter_tokens(html: str) -> Iterator[tuple[str, str | None, dict[str, str]]]:
-    """Yield texts (without a tag), tags with their attributes, and hidden elements with their content."""
+    """Yield text (without a tag), tags with their attributes, and hidden elements with their content."""
     at = 0
     while (begin := html.find("<", at)) >= 0:
         yield html[at:begin], None, {}
@@ -144,7 +143,6 @@ class _PageTextBuilder:
             self._append_text(marks[tag])
 
     def add_text(self, text: str) -> None:
-        """Add text from the page."""
         if not self._pre:
             text = _SPACES.sub(" ", text)
             if not self._parts or self._parts[-1].endswith(("\n", " ")):

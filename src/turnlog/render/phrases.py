@@ -1,4 +1,4 @@
-"""Phrases shared by the formats without markup: heads of cards, times, amounts, pictures, differences."""
+"""Phrases shared by the formats without markup: card heads, times, amounts, pictures and differences."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OUTCOME_WORDS = {
 
 
 def format_utc_time(time: str | None) -> str:
-    """Format a time in UTC: `2026-11-03 14:05 UTC`; empty if unknown."""
+    """Format a time in UTC: `2026-11-03 14:05 UTC`; return an empty string if it is unknown."""
     moment = parse_timestamp(time)
     return moment.strftime("%Y-%m-%d %H:%M UTC") if moment else ""
 
@@ -97,19 +97,18 @@ def iter_agent_ids(view: AnyView) -> Iterator[str]:
 
 
 def list_diff_lines(diff: DiffSection) -> list[str]:
-    """List the lines of a unified diff."""
     return list(format_unified_diff(diff.path, diff.hunks, created=diff.created))
 
 
 def list_hit_lines(hits: HitsSection) -> list[str]:
-    """List the results of a search, and the number of further ones."""
+    """List the results of a search and the number of those not listed."""
     rows = [":".join(filter(None, (file, line))) + (f": {text}" if text else "") for file, line, text in hits.rows]
     more = hits.total - len(hits.rows)
     return [*rows, f"… and {more:,} more"] if more > 0 else rows
 
 
 def format_json(value: Any) -> str:
-    """Format a JSON value with indentation; only its type if it is too deep or can't be encoded."""
+    """Format a JSON value with indentation, or return only its type if it is too deep or can't be encoded."""
     try:
         return json.dumps(value, indent=2, ensure_ascii=False)
     except (ValueError, TypeError, RecursionError):

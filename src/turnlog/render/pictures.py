@@ -1,7 +1,7 @@
-"""The images and documents of an entry in a fixed order, which pages and the server that delivers them share.
+"""The images and documents of an entry, in the fixed order that pages and the server that delivers them share.
 
-They are in the prompt, in an answer, in results from calls, in text typed while the model worked, or only in Claude
-Code's own record of a result.
+They are in the prompt, in an answer, in results from calls, in text typed while the model was working, or only in
+Claude Code's own record of a result.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _MAX_NESTING = 3
 
 
 class OwnedPicture(NamedTuple):
-    """A picture, and the call whose result contains it."""
+    """A picture and the call whose result contains it."""
 
     picture: Picture
     owner: str | None
@@ -27,7 +27,7 @@ class OwnedPicture(NamedTuple):
 
 
 def find_pictures(body: Body, offset: int) -> list[OwnedPicture]:
-    """List all pictures of an entry in a fixed order; `offset` is that of the entry in its file."""
+    """List all pictures in an entry in a fixed order; `offset` is the entry's position in its file."""
     message, attachment = body.get("message"), body.get("attachment")
     found = list(_iter_pictures(message.get("content") if isinstance(message, dict) else None, None, _MAX_NESTING))
     found += _iter_pictures(attachment.get("prompt") if isinstance(attachment, dict) else None, None, _MAX_NESTING)
@@ -41,7 +41,7 @@ def find_pictures(body: Body, offset: int) -> list[OwnedPicture]:
 
 
 def find_picture(body: Body, offset: int, place: int) -> Picture | None:
-    """Return one picture of an entry by its index."""
+    """Return one picture in an entry by its index."""
     found = find_pictures(body, offset)
     return found[place].picture if 0 <= place < len(found) else None
 
@@ -76,7 +76,7 @@ def _find_only_call(message: object) -> str | None:
 
 
 def _iter_recorded_pictures(structured: Any) -> Iterator[Picture]:
-    """Yield the contents of Claude Code's record of a Read: an image, a PDF, or pages of one."""
+    """Yield the contents of Claude Code's record of a Read: an image, a PDF, or pages of a PDF."""
     fields = structured if isinstance(structured, dict) else {}
     file = fields.get("file")
     if isinstance(file, dict) and (data := _to_text(file.get("base64"))):

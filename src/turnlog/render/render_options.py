@@ -87,12 +87,11 @@ def _strip_section(section: Section) -> Section:
 
 
 def strip_picture_data(picture: Picture) -> Picture:
-    """Return a picture without its data."""
     return replace(picture, data="")
 
 
 def strip_data(value: Any, depth: int = 0) -> Any:
-    """Return a JSON value without the data of pictures in it."""
+    """Return a JSON value without its picture data."""
     if depth > _MAX_NESTING:
         return None
     if isinstance(value, dict):

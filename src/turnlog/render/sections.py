@@ -1,7 +1,7 @@
 """Cards and their sections as HTML: one method for each kind of section.
 
 Templates contain the markup. Their values are text, which is escaped on output (`render.html_escape`), or markup from
-here. Nothing that is written contains inline styles or scripts.
+this module. The output never contains inline styles or scripts.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _FORMULA = re.compile(r"\\([()])|(?m:^[ \t]*)\\(\[)|\\(\])(?=[ \t]*(?m:$))")
 
 
 def render_prose(text: str, code: CodeWriter) -> Markup:
-    """Render a Markdown text as HTML."""
+    """Render Markdown as HTML."""
     writer = MarkupWriter(code)
     html = writer.write_events(_build_parser().events(_protect_formulas(replace_unencodable(text))))
     clean = _build_cleaner().clean(html)
@@ -117,7 +117,7 @@ _DOCUMENT_SOURCE = re.compile(
 
 
 class ItemLinks(Protocol):
-    """The links of an item; None if there is no link."""
+    """The links of an item; a link that does not exist is None."""
 
     def raw(self, offset: int) -> str | None:
         """Return the link to the raw entry at an offset."""
@@ -184,7 +184,7 @@ class SectionWriter:
         return html
 
     def write_prose(self, text: str) -> Markup:
-        """Write Markdown; a text that is too long for it is shown plain and folded."""
+        """Write Markdown; text that is too long to render is shown plain and folded."""
         if len(text) > MAX_PROSE_CHARS:
             return self._plain(cards.PlainSection(text))
         return Markup('<div class="prose">') + render_prose(text, self._write_fenced_code) + Markup("</div>")

@@ -1,4 +1,4 @@
-"""Text for a terminal: what may be written to it, how wide it is, and its colours.
+"""Text for a terminal: which characters may be written, how wide they are, and how they are coloured.
 
 Transcripts contain web pages and tool output from strangers. Characters that could move the cursor, reverse text or
 hide in it are spelled out (`\\x1b`, `\\u202e`); all untrusted text goes through `make_visible`.
@@ -74,18 +74,18 @@ def _spell_out(text: str) -> str:
 
 
 def to_visible_line(text: str) -> str:
-    """Put a text on one line, with each run of white space as one space."""
+    """Put text on one line, collapsing each run of white space to one space."""
     return make_visible(" ".join(text.split()))
 
 
 def to_visible_lines(text: str) -> list[str]:
-    """Split a text into visible lines, with tabs expanded and colours removed."""
+    """Split text into visible lines, with tabs expanded and colours removed."""
     plain = _COLOUR_ESCAPES.sub("", text).replace("\r\n", "\n").expandtabs(4)
     return [make_visible(part.rstrip(" \r")) for part in plain.rstrip("\r\n").split("\n")]
 
 
 def take_first_lines(text: str, limit: int, max_chars: int) -> tuple[list[str], int]:
-    """Return the first lines of a text, each shortened, and the number of omitted lines; reads no more than needed."""
+    """Return the first lines of text, each shortened, and the number of omitted lines; read no more than needed."""
     parts = text.rstrip().split("\n", limit)
     left = parts[limit].count("\n") + 1 if len(parts) > limit else 0
     lines = (part if len(part) <= max_chars else part[:max_chars] + "…" for part in parts[:limit])
@@ -93,7 +93,7 @@ def take_first_lines(text: str, limit: int, max_chars: int) -> tuple[list[str], 
 
 
 def measure_width(text: str) -> int:
-    """Return how many terminal cells a visible text takes."""
+    """Return the number of terminal cells that visible text takes."""
     return len(text) if text.isascii() else sum(map(_count_cells, text))
 
 
@@ -104,7 +104,7 @@ def _count_cells(char: str) -> int:
 
 
 def cut_to_cells(text: str, cells: int) -> str:
-    """Cut a visible text to a number of cells, with an ellipsis where it was cut."""
+    """Cut visible text to a number of cells, with an ellipsis where it was cut."""
     if measure_width(text) <= cells:
         return text
     end, used = 0, 1
@@ -116,7 +116,7 @@ def cut_to_cells(text: str, cells: int) -> str:
 
 
 def pad_to_cells(text: str, cells: int) -> str:
-    """Cut or pad a visible text to an exact number of cells."""
+    """Cut or pad visible text to an exact number of cells."""
     if text.isascii() and len(text) <= cells:
         return text.ljust(cells)
     fitting = cut_to_cells(text, cells)
@@ -131,13 +131,13 @@ class TerminalScreen(NamedTuple):
     """The cells of a line; None if the output is not a terminal, so that nothing needs to be cut."""
 
     def paint(self, text: str, *styles: str) -> str:
-        """Return a visible text in some styles."""
+        """Return visible text in the given styles."""
         if not self.color or not text or not styles:
             return text
         return f"\x1b[{';'.join(STYLE_CODES[style] for style in styles)}m{text}\x1b[0m"
 
     def wrap_prose(self, text: str, *styles: str) -> Iterator[str]:
-        """Wrap a visible text between words; yield one line if the output is not a terminal."""
+        """Wrap visible text between words; yield one line if the output is not a terminal."""
         line = ""
         for word in text.split(" "):
             if line and self.width is not None and measure_width(line) + 1 + measure_width(word) > self.width:
@@ -148,5 +148,5 @@ class TerminalScreen(NamedTuple):
         yield self.paint(line, *styles)
 
     def fit(self, text: str, taken: int = 0) -> str:
-        """Cut a visible text to the rest of the line."""
+        """Cut visible text to the rest of the line."""
         return text if self.width is None else cut_to_cells(text, max(self.width - taken, 10))

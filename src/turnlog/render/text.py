@@ -40,7 +40,7 @@ _TASK_BOXES = {"completed": "[x]", "in_progress": "[>]"}
 
 
 def render_text(view: AnyView, options: RenderOptions = RenderOptions()) -> str:  # noqa: B008 - a value, not an object
-    """Render a view as plain text that ends with a newline; empty if the options exclude all of it."""
+    """Render a view as plain text that ends with a newline; return an empty string if the options exclude all of it."""
     chosen = filter_view(view, options)
     pieces = [piece.strip("\n") for piece in _iter_pieces(chosen)] if chosen is not None else []
     return "".join(f"{piece}\n\n" for piece in pieces if piece.strip())
@@ -162,7 +162,7 @@ def _normalise_line_ends(text: str) -> str:
 
 
 def indent_text(text: str, prefix: str = INDENT) -> str:
-    """Put a prefix before each line of a text; empty text is left empty."""
+    """Put a prefix before each line of text; empty text is left empty."""
     if not text.strip():
         return ""
     return "\n".join(f"{prefix}{line}".rstrip() for line in _normalise_line_ends(text).strip("\n").split("\n"))

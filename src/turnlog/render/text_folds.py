@@ -1,4 +1,4 @@
-"""Long texts: how much is shown before the fold, how the rest is labelled, and where it is cut off."""
+"""Long text: how much is shown before the fold, how the rest is labelled, and where it is cut off."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FOLD_SLACK = 1.25
 
 
 class FoldedText(NamedTuple):
-    """A text split into a visible part and a folded rest."""
+    """Text split into a visible part and a folded rest."""
 
     head: str
     rest: str
@@ -34,7 +34,7 @@ class FoldedText(NamedTuple):
 
 
 def fold_text(text: str, lines: int = MAX_SHOWN_LINES, characters: int = MAX_SHOWN_CHARS) -> FoldedText:
-    """Split a long text, at the end of a line if possible; nothing is lost."""
+    """Split long text, at the end of a line if possible; nothing is lost."""
     end = _find_fold(text, lines, characters)
     if end is None:
         return FoldedText(text, "", "")
@@ -45,7 +45,7 @@ def fold_text(text: str, lines: int = MAX_SHOWN_LINES, characters: int = MAX_SHO
 
 
 def fold_markdown(text: str, lines: int = MAX_SHOWN_LINES, characters: int = MAX_SHOWN_CHARS) -> FoldedText:
-    """Split a long Markdown text between two paragraphs, outside code blocks; nothing is lost."""
+    """Split long Markdown between two paragraphs, outside code blocks; nothing is lost."""
     if len(text) <= characters * _FOLD_SLACK and text.count("\n") <= lines * _FOLD_SLACK:
         return FoldedText(text, "", "")
     at, end, fence = 0, 0, ""
@@ -84,7 +84,7 @@ MAX_TEXT_CHARS = 500_000
 
 
 def shorten_views(views: Sequence[AnyView], items: Sequence[TimelineItem]) -> list[AnyView]:
-    """Shorten views whose texts are too long for any page."""
+    """Shorten views whose text is too long for any page."""
     return [_shorten_value(view) if _is_large_item(item) else view for view, item in zip(views, items, strict=True)]
 
 

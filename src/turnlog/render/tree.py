@@ -1,7 +1,7 @@
-"""Any JSON value as a tree to unfold, never raw, however deep or large.
+"""Any JSON value as an expandable tree, never as raw JSON, however deep or large it is.
 
-The output is bounded: very deep parts are written as text, and if there are very many members, only the first ones with
-a count. The raw entry has everything.
+The output is bounded: very deep parts are written as text, and if there are very many members, only the first ones are
+written, with a count of the others. The raw entry contains everything.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def _render_string(value: str) -> str:
 
 
 def to_compact_json(value: Any, max_chars: int) -> str:
-    """Write a JSON value as text on one line, up to a length; works for any depth."""
+    """Write a JSON value on one line, up to a maximum length and at any nesting depth."""
     out: list[str] = []
     size = 0
     waiting: list[Any] = [value]
@@ -136,7 +136,7 @@ def to_compact_json(value: Any, max_chars: int) -> str:
 
 
 class _JsonToken(str):
-    """A token of the JSON text itself, as opposed to a string of the value."""
+    """A token of the JSON text itself, as opposed to a string in the value."""
 
     __slots__ = ()
 

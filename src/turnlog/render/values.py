@@ -1,4 +1,4 @@
-"""Untrusted values from a transcript: each function returns the required type, whatever the value is."""
+"""Untrusted values from a transcript: each function returns the required type, whatever it receives."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _MAX_CHECKED_CHARS = 20_000
 
 
 def to_dict(value: object) -> Json:
-    """Return an object; empty if the value is not one."""
+    """Return the value if it is an object, or else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def to_list(value: object) -> list[Any]:
-    """Return a list; empty if the value is not one."""
+    """Return the value if it is a list, or else an empty one."""
     return value if isinstance(value, list) else []
 
 
@@ -37,12 +37,12 @@ def to_string_list(value: object) -> list[str]:
 
 
 def pick_text(*values: object) -> str:
-    """Return the first value that is a string and not empty."""
+    """Return the first value that is a non-empty string."""
     return next((value for value in values if isinstance(value, str) and value), "")
 
 
 def to_count(value: object) -> int | None:
-    """Return a count; None for anything else."""
+    """Return the value if it is a count, or else None."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return None
     return round(value) if 0 <= value < 1 << 53 else None
@@ -60,13 +60,13 @@ def format_scalar(value: object) -> str:
 
 
 def to_short_line(text: str, limit: int = MAX_LINE_CHARS) -> str:
-    """Put a text on one line and shorten it."""
+    """Put text on one line and shorten it."""
     short = " ".join(text[: 4 * limit].split())
     return short if len(short) <= limit else short[: limit - 1].rstrip() + "…"
 
 
 def strip_working_folder(path: str, cwd: str | None) -> str:
-    """Return a path relative to the working folder, if it is inside."""
+    """Return a path relative to the working folder if it is inside that folder."""
     if cwd and len(path) > len(cwd) + 1 and path.startswith(cwd) and path[len(cwd)] in "/\\":
         return path[len(cwd) + 1 :]
     return path
@@ -80,7 +80,7 @@ def read_tag(text: str, name: str) -> str:
 
 
 def parse_json_value(text: str) -> Any:
-    """Parse a text that is a JSON object or list; None for any other text."""
+    """Parse text that is a JSON object or list; return None for any other text."""
     short = text.strip()
     if (short[:1], short[-1:]) not in (("{", "}"), ("[", "]")):
         return None
@@ -89,5 +89,5 @@ def parse_json_value(text: str) -> Any:
 
 
 def is_markdown(text: str) -> bool:
-    """Return whether a text seems to be Markdown."""
+    """Return whether text seems to be Markdown."""
     return len(_MARKDOWN_SIGNS.findall(text[:_MAX_CHECKED_CHARS])) > 1

@@ -1,7 +1,7 @@
-"""What a session shows, without any markup: one view for each item of its timeline.
+"""What a session shows, without any markup: one view for each item in its timeline.
 
 Views are built from entries once (`render.view_builder`) and written in several formats (`render.html`,
-`render.markdown`, `render.text`). Their text comes from the transcript, and is hostile until a writer has escaped it.
+`render.markdown`, `render.text`). Their text comes from the transcript and is hostile until a writer has escaped it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from turnlog.render.card import Card, Picture
 
 
 class AnswerText(Struct, frozen=True, tag_field="block", tag="text"):
-    """A text of an answer, in Markdown."""
+    """Text in an answer, in Markdown."""
 
     text: str
 
@@ -102,7 +102,7 @@ class AnswerView(BaseView, frozen=True, tag_field="view", tag="answer"):
 
 
 class EventView(BaseView, frozen=True, tag_field="view", tag="event"):
-    """Something else that happened: an interruption, an API error, a hook, the output of a command, a notification."""
+    """Another event: an interruption, an API error, a hook, the output of a command or a notification."""
 
     kind: str
     """One of render.events.EVENT_KINDS."""

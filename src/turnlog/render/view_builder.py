@@ -1,7 +1,7 @@
-"""Builds one view for each item of a timeline, only from the lines that belong to it.
+"""Builds one view for each item in a timeline, using only the lines that belong to it.
 
-So a view is the same whether the whole session is open or only an excerpt. Context from earlier calls (such as the task
-list before a change) is limited to the given items.
+As a result, a view is the same whether the whole session is open or only an excerpt. Context from earlier calls (such
+as the task list before a change) is limited to the given items.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def _build_entry_row(file: Transcript, entry: Entry, offset: int) -> MetaRow:
 def _build_scrap_row(file: Transcript, scrap: Scrap, offset: int) -> MetaRow:
     """Describe bytes that are not an entry.
 
-    They are parsed by themselves, because the reason may depend on adjacent bytes, which an excerpt does not have.
+    They are parsed on their own, because the reason may depend on adjacent bytes, which an excerpt does not have.
     """
     inner = Transcript.from_bytes(file.read_raw(scrap).rstrip(b"\r\n") + b"\n")
     found = inner.items[0]

@@ -1,8 +1,8 @@
 """Adds and removes hooks in Claude Code's settings.json without changing any other byte of the file.
 
-Only the affected place is edited; the order, spaces and line ends of the rest are not changed. The result is parsed
-again and compared with the settings that it should contain, so settings with an unexpected layout are refused, not
-broken.
+Only the affected part is edited; the order, spacing and line endings of the rest are not changed. The result is parsed
+again and compared with the settings that it should contain, so settings with an unexpected layout are refused rather
+than broken.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class JsonStyle(NamedTuple):
 
 
 def parse_client_settings(text: str) -> dict[str, Any]:
-    """Parse the settings; raise if they aren't JSON, or if Claude Code couldn't read the hooks in them."""
+    """Parse the settings; raise an error if they aren't JSON or if Claude Code couldn't read the hooks in them."""
     if not text.strip():
         return {}
     try:
@@ -74,7 +74,7 @@ def add_client_hooks(text: str, hooks: Mapping[str, HookSetting]) -> str:
 
 
 def remove_client_hooks(text: str, is_ours: IsOurHook) -> str:
-    """Return the settings without our hooks, and without the lists and objects that this leaves empty."""
+    """Return the settings without our hooks, and without any lists and objects that become empty as a result."""
     settings = parse_client_settings(text)
     while (place := _find_first_hook(settings, is_ours)) is not None:
         event, at, inner = place
@@ -129,7 +129,7 @@ def _cut_hook_out(text: str, settings: dict[str, Any], event: str, at: int, inne
 
 
 def _insert_group(text: str, event: str, group: HookSetting) -> str:
-    """Insert a group at the innermost place that exists."""
+    """Insert a group at the innermost level that exists."""
     style = _detect_style(text)
     whole = JsonExtent(_skip_white_space(text, 0), len(text.rstrip()))
     top = locate_object_values(text, whole)
@@ -149,7 +149,7 @@ def _detect_style(text: str) -> JsonStyle:
 
 
 def _insert_value(text: str, extent: JsonExtent, key: str, value: Any, style: JsonStyle, depth: int) -> str:
-    """Append a value to an object or list, in the layout of its other members."""
+    """Append a value to an object or list, using the layout of its other members."""
     inside = text[extent.start + 1 : extent.end - 1]
     is_flat = not style.newline or ("\n" not in inside and bool(inside.strip()))
     if is_flat:
@@ -165,7 +165,7 @@ def _insert_value(text: str, extent: JsonExtent, key: str, value: Any, style: Js
 
 
 def _find_member(text: str, extent: JsonExtent, key: str) -> tuple[list[JsonExtent], int]:
-    """Return the members of an object, keys included, and the index of the last one named `key`."""
+    """Return the members of an object, including keys, and the index of the last one named `key`."""
     pairs = _locate_pairs(text, extent)
     names = [name for name, _, _ in pairs]
     return [JsonExtent(start, value.end) for _, start, value in pairs], len(names) - 1 - names[::-1].index(key)

@@ -1,8 +1,8 @@
 """Distinguishes a damaged database from one that can't be used right now, and moves a damaged one aside.
 
 SQLite reports damage in many ways: "malformed", "not a database", "unsupported file format", a file that claims to be
-read-only, a folder where a file should be. A lock, a full disk or missing permissions are not damage: moving the
-database aside then would discard a healthy one.
+read-only, or a folder where a file should be. A lock, a full disk or missing permissions are not damage: in these
+cases, moving the database aside would discard a healthy one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _COMPANION_SUFFIXES = ("-wal", "-shm", "-journal")
 
 
 def is_database_damage(error: apsw.Error, path: Path) -> bool:
-    """Return whether opening a database failed because it is damaged; the caller has closed the connection."""
+    """Return whether opening a database failed because it is damaged; the caller must have closed the connection."""
     if isinstance(error, _PASSING_ERRORS):
         return False
     places = [path, *(path.with_name(path.name + ending) for ending in _COMPANION_SUFFIXES)]

@@ -14,7 +14,7 @@ import apsw
 
 @contextmanager
 def try_lock_file(path: Path) -> Iterator[bool]:
-    """Try to take a lock without waiting for it; yield whether we hold it."""
+    """Try to take a lock without waiting; yield whether it was taken."""
     fd = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
     try:
         yield take_lock(fd)
@@ -23,7 +23,7 @@ def try_lock_file(path: Path) -> Iterator[bool]:
 
 
 def take_lock(fd: int) -> bool:
-    """Take the lock of an open file if nobody else holds it; closing the file releases it."""
+    """Lock an open file if no other process holds the lock; closing the file releases it."""
     try:
         if sys.platform == "win32":
             import msvcrt
@@ -40,7 +40,7 @@ def take_lock(fd: int) -> bool:
 
 @contextmanager
 def open_write_transaction(db: apsw.Connection) -> Iterator[None]:
-    """Run a transaction that will write; it waits for its turn at the start, where waiting loses no work."""
+    """Run a transaction that will write; it waits at the start, where waiting loses no work."""
     db.execute("BEGIN IMMEDIATE")  # `with db` would block the other threads while it waits
     try:
         yield
@@ -52,7 +52,7 @@ def open_write_transaction(db: apsw.Connection) -> Iterator[None]:
 
 
 def enable_write_ahead_log(db: apsw.Connection) -> None:
-    """Let readers and a writer work at the same time; a new file can only be switched while nobody else uses it."""
+    """Let readers and a writer work at the same time; this can be enabled only while no one else uses the file."""
     for wait in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2):
         try:
             if db.pragma("journal_mode") == "wal" or db.pragma("journal_mode", "wal") == "wal":

@@ -1,4 +1,4 @@
-"""Translates filter values for this index: projects, sessions, tools and models by the names that people use."""
+"""Resolves filter values in this index: projects, sessions, tools and models by the names that people use."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LAST_SESSION_WORD = "last"
 
 
 class ScopeMatch(NamedTuple):
-    """The ids of everything that matches a value; if nothing does, the closest names."""
+    """The ids of everything that matches a value or, if nothing does, the closest names."""
 
     ids: list[int]
     closest: tuple[str, ...] = ()
@@ -68,7 +68,7 @@ def require_projects(db: apsw.Connection, value: str) -> list[int]:
 
 
 def build_unknown_error(option: str, value: str, closest: tuple[str, ...]) -> UsageError:
-    """Build the error for an option that names something no session has."""
+    """Build the error for an option whose value no session has."""
     hint = f"; the closest are {', '.join(closest)}" if closest else ""
     return UsageError(f"--{option} {value!r}: no session has such a {option}{hint}")
 
@@ -101,7 +101,7 @@ def _split_path(path: str) -> list[str]:
 
 
 def match_sessions(db: apsw.Connection, value: str) -> ScopeMatch:
-    """Find the sessions whose id starts with a value, or those whose title contains it; `last` is the newest one."""
+    """Find the sessions whose ids start with a value, or else whose titles contain it; `last` is the newest one."""
     if value == LAST_SESSION_WORD:
         newest = db.execute("SELECT session FROM file WHERE kind = 'session' ORDER BY ended DESC LIMIT 1").get
         return ScopeMatch([newest] if newest is not None else [])

@@ -1,7 +1,7 @@
 """Looks up session titles in the index, for lists that would otherwise read whole files.
 
-Only titles that the index read from a file in its present state count. If the index is missing, busy, damaged or of
-another version, the files are read instead.
+Only titles that the index read from a file in its current state are used. If the index is missing, busy, damaged or
+from a different version, the files are read instead.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _TITLE_QUERY = f"""
 
 
 def build_title_lookup(index: Path) -> KnownTitles:
-    """Return a lookup function for session titles, which opens the index when it is first called."""
+    """Return a lookup function for session titles that opens the index when it is first called."""
     return partial(_read_known_titles, index)
 
 

@@ -1,8 +1,8 @@
-"""Counts sessions, with one definition for the index, searches, reports and pages.
+"""Counts sessions, using one definition for the index, searches, reports and pages.
 
 A session is a main transcript, `<id>.jsonl`, that contains a conversation: an entry from the user or the model that
-doesn't belong to a sub-agent, or an unreadable line that may be one. It still counts when its file is deleted. Main
-transcripts without a conversation, and sub-agents whose main transcript is missing, are counted separately.
+doesn't belong to a sub-agent, or an unreadable line that may be one. It is still counted after its file is deleted.
+Main transcripts without a conversation, and sub-agents whose main transcript is missing, are counted separately.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class SessionCounts(NamedTuple):
-    """The number of sessions in an index, and of files that don't count as one."""
+    """The number of sessions in an index, and the number of files that don't count as sessions."""
 
     sessions: int
     without_conversation: int

@@ -1,8 +1,8 @@
-"""The index of all sessions: one SQLite file in turnlog's own data folder, created when missing, rebuilt when outdated.
+"""The index of all sessions: one SQLite file in turnlog's data folder, created when missing and rebuilt when outdated.
 
-Only its data about deleted sessions can't be recovered, so an index that is damaged, or that another version
-wrote, is moved aside and rebuilt, and the user gets a notice. If the folder isn't writable, the index is built in a
-temporary folder and lasts as long as the program.
+Only its data about deleted sessions can't be recovered, so an index that is damaged, or that a different version wrote,
+is moved aside and rebuilt, and the user is notified. If the folder isn't writable, the index is built in a temporary
+folder and lasts as long as the program.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ class Store:
 
 
 def _connect_index(path: Path, tell: TellUser) -> apsw.Connection:
-    """Open a usable index; move an unusable one aside under the lock, if it is still unusable by then."""
+    """Open a usable index; move an unusable one aside while holding the lock, if it is still unusable then."""
     try:
         return _open_checked(path)
     except (apsw.Error, _OtherIndexVersion) as error:
@@ -202,7 +202,7 @@ class _OtherIndexVersion(Exception): ...
 
 
 def _open_checked(path: Path) -> apsw.Connection:
-    """Open or create an index; raise the reason if it can't be used."""
+    """Open or create an index; raise an error with the reason if it can't be used."""
     check_log_places(path)
     db = _open_connection(path)
     try:

@@ -15,7 +15,7 @@ _WEEK_SECONDS = 7 * 86400
 
 
 def describe_age(seconds: float, now: float | None = None) -> str:
-    """Return how long ago a time was, or its date if that is more than a week."""
+    """Return how long ago a time was, or its date if that was more than a week ago."""
     passed = (time.time() if now is None else now) - seconds
     if not 0 <= passed < _WEEK_SECONDS:
         return format_local_time(seconds)[:10]
@@ -38,7 +38,7 @@ def format_local_time(seconds: float | None) -> str:
 
 
 def format_datetime_attribute(seconds: float | None) -> str:
-    """Format a time for the HTML attribute `datetime`; empty if it is unknown."""
+    """Format a time for the HTML `datetime` attribute; return an empty string if it is unknown."""
     try:
         return "" if seconds is None else datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     except (ValueError, OverflowError, OSError):
@@ -85,7 +85,7 @@ def format_axis_number(number: float) -> str:
 
 
 def format_usd(dollars: float) -> str:
-    """Format US dollars, with four decimals below a cent."""
+    """Format US dollars, with four decimals for amounts below a cent."""
     sign, amount = ("-" if dollars < 0 else ""), abs(dollars)
     return f"{sign}${amount:,.2f}" if amount >= 0.01 or amount == 0 else f"{sign}${amount:.4f}"
 
@@ -100,7 +100,7 @@ def folder_name(path: str | None) -> str:
 
 
 def model_name(name: str | None) -> str:
-    """Return a model's name without prefix and date: `opus-5`."""
+    """Return a model's name without its prefix and date: `opus-5`."""
     if not name:
         return "unknown"
     return re.sub(r"-20\d{6}$", "", name.removeprefix("claude-"))

@@ -44,7 +44,7 @@ def get_machine(request: Request) -> Machine:
 
 
 def get_app_state(request: Request, name: str, make: type[T]) -> T:
-    """Return an object that lives as long as the application; it is created on first use."""
+    """Return an object that lives as long as the application, creating it on first use."""
     state = request.app.state
     if not hasattr(state, name):
         setattr(state, name, make())
@@ -84,7 +84,7 @@ def render_page(request: Request, template: str, /, *, status: int = 200, **valu
 
 
 def build_html_response(text: str, status: int = 200) -> Response:
-    """Wrap finished markup; lone surrogates, which UTF-8 can't encode, become U+FFFD.
+    """Build a response from finished markup; lone surrogates, which UTF-8 can't encode, become U+FFFD.
 
     Carriage returns can only come from data. They are escaped, because parsers would turn them into line feeds.
     """

@@ -37,7 +37,7 @@ class IndexState(NamedTuple):
 
     @property
     def is_busy(self) -> bool:
-        """Whether the index is incomplete."""
+        """True if the index is incomplete."""
         return self.phase == "indexing"
 
     @property
@@ -132,7 +132,7 @@ class Machine:
         return Timelines(self.index.parent / "timelines")
 
     def find_session(self, ref: str) -> IndexedSession:
-        """Resolve a reference; raises NotFound."""
+        """Resolve a reference; raise `NotFound` if it is unknown."""
         match = _REF_PATTERN.fullmatch(ref)
         if not match:
             raise NotFound("no such session")
@@ -177,7 +177,7 @@ class Machine:
 
 
 def reopen_index(index: Path) -> Store:
-    """Open another connection to the existing index; raises TurnlogError instead of creating a new one."""
+    """Open another connection to the existing index; raise `TurnlogError` instead of creating a new index."""
     store = Store.open(index.parent, name=index.name)
     if store.path != index:
         store.close()

@@ -15,7 +15,7 @@ _SECRET_BYTES = 32
 
 
 def load_secret(folder: Path) -> bytes:
-    """Read the secret in a folder, or create it; refuse one that other users could have read."""
+    """Read the secret in a folder, or create it; refuse a secret that other users could have read."""
     path = folder / "web.secret"
     secret = _read_secret(path)
     if secret is None:

@@ -10,8 +10,9 @@ Every request passes these checks, in this order:
     cookie              the server's own, else 403; styles and scripts need it too
     POST                an Origin, and JSON: a form of another page can send neither
 
-Every response gets the security headers, errors included. GET and HEAD never write. Transcripts are hostile input: the
-content security policy allows only the server's own scripts, and lets no page load from or send to another host.
+Every response, including errors, gets the security headers. GET and HEAD never write. Transcripts are hostile input:
+the content security policy allows only the server's own scripts and prevents pages from loading from or sending to
+another host.
 """
 
 from __future__ import annotations
@@ -103,7 +104,7 @@ class RequestGuard:
         await self.app(scope, receive, _add_security_headers(send))
 
     async def _exchange_token(self, scope: Scope, headers: dict[str, list[str]], token: str, send: Send) -> None:
-        """Set the cookie, and redirect to the same page without the token."""
+        """Set the cookie and redirect to the same page without the token."""
         is_known = self.door.has_cookie(";".join(headers.get("cookie", [])))
         if scope["method"] != "GET" or not (self.door.redeem_token(token) or is_known):
             words = "This address works once; restart `turnlog web` to get a new one."
@@ -129,7 +130,7 @@ class RequestGuard:
 
 
 def _check_origin(scope: Scope, headers: dict[str, list[str]], door: ServerKeys) -> RequestRefusal | None:
-    """Check whether a request comes from one of the server's own pages, whatever its cookie."""
+    """Check whether a request comes from one of the server's own pages, regardless of its cookie."""
     host = headers.get("host", [])
     if len(host) != 1 or host[0].lower() not in door.hosts:
         return RequestRefusal(421, "This server accepts requests from this machine only.")
@@ -160,7 +161,7 @@ def _read_token(scope: Scope) -> str | None:
 
 
 def _add_security_headers(send: Send) -> Send:
-    """Add the security headers to every response; a response keeps its own caching."""
+    """Add the security headers to every response; a response keeps its own caching headers."""
 
     async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":

@@ -36,7 +36,7 @@ class ListeningSocket(NamedTuple):
 
 
 def open_listening_socket(port: int | None) -> ListeningSocket:
-    """Bind the given port; without one, the default port, or any free one if that is taken."""
+    """Bind the given port or, without one, the default port, or any free port if that is taken."""
     if port is not None:
         try:
             return _bind_socket(port)
@@ -76,7 +76,7 @@ def serve_pages(
     on_start: Callable[[], object],
     tell: Callable[[str], object],
 ) -> None:
-    """Serve until a signal arrives; calls `on_start` as soon as requests can be answered."""
+    """Serve until a signal arrives; call `on_start` as soon as requests can be answered."""
     _forward_failures(tell)
     config = uvicorn.Config(
         RequestGuard(build_application(machine), door),

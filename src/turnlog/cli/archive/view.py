@@ -84,7 +84,7 @@ def _format_title(row: ArchivedSession) -> str:
 
 
 def render_restored_sessions(done: RestoredSessions, elsewhere: str | None = None) -> Iterator[str]:
-    """Render the restored files and the command that resumes each session; `elsewhere` is the config folder from --to."""
+    """Render the restored files and the commands that resume them; `elsewhere` is the config folder from --to."""
     for session in done.sessions:
         states = [file.what for file in session.files]
         labels = {"written": "written", "same": "unchanged", "replaced": "replaced"}

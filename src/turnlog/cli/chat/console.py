@@ -28,7 +28,10 @@ from turnlog.render.terminal import make_visible
 def run_chat_console(
     starting: SessionStarter, wishes: StartOptions, first: str | None, end_signals: Sequence[signal.Signals]
 ) -> int:
-    """Run the conversation until the user quits; each of `end_signals` shuts it down cleanly. Return the exit status."""
+    """Run the conversation until the user quits, and return the exit status.
+
+    The signals in `end_signals` shut it down cleanly.
+    """
     if sys.stdin is None or not sys.stdin.isatty() or sys.stdout is None or not sys.stdout.isatty():
         raise UsageError("a conversation needs a terminal; without one, use `turnlog -p PROMPT`")
     look, measure = terminal.detect_screen(config.load_config().color), lambda: shutil.get_terminal_size().columns

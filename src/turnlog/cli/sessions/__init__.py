@@ -1,1 +1,1 @@
-"""Commands for all sessions on a machine: `ls`, `tree`, `index`."""
+"""Commands for all sessions on a machine: `ls`, `tree` and `index`."""

@@ -87,7 +87,7 @@ def ls(project: str | None, limit: int | None, number: int, everything: bool, ot
 
 
 def _list_remarks(found: SessionList) -> Iterator[str]:
-    """Print what is not listed, and how to see it."""
+    """Describe what is not listed and how to see it."""
     if len(found.sessions) < found.total:
         following = f"; --page {found.page + 1} lists the next" if found.page < found.pages else ""
         yield f"{len(found.sessions)} of {found.total} sessions{following}; --limit 0 lists all."
@@ -96,7 +96,7 @@ def _list_remarks(found: SessionList) -> Iterator[str]:
 
 
 def render_session_table(found: SessionList, screen: TerminalScreen) -> Iterator[str]:
-    """Render one line for each session; on a terminal, cut to its width."""
+    """Render one line for each session; on a terminal, lines are cut to its width."""
     now = datetime.now(UTC)
     cells = [_build_cells(session, screen, now) for session in found.sessions]
     yield from render_titled_rows(cells, screen, numbers={3}, texts={2: _MIN_PROJECT_CELLS})

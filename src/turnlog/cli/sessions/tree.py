@@ -1,4 +1,4 @@
-"""`turnlog tree`: show projects, sessions, and their forks and copies."""
+"""`turnlog tree`: show projects with their sessions, forks and copies."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ _DEFINITION = (
 
 
 def render_session_tree(found: SessionTree, screen: TerminalScreen) -> Iterator[str]:
-    """Render the tree as lines; on a terminal, cut to its width."""
+    """Render the tree as lines; on a terminal, they are cut to its width."""
     from turnlog.api.lookup import shorten_ids
 
     now = datetime.now(UTC)
@@ -90,7 +90,7 @@ def _describe_amount(project: TreeProject) -> str:
 
 
 def _walk_sessions(project: TreeProject) -> Iterator[tuple[TreeSession, str]]:
-    """Yield each session of a project with the lines that lead to it."""
+    """Yield each session of a project with the tree branches that lead to it."""
     stack = [(node, "", number == 1) for number, node in enumerate(reversed(project.sessions), 1)]
     while stack:
         node, above, is_last = stack.pop()
@@ -122,7 +122,7 @@ def _render_node(node: TreeSession, branch: str, ids: dict[str, str], screen: Te
 
 
 def _shorten_branch(branch: str, cells: int) -> str:
-    """Shorten the lines that lead to a session to the last branches, if they are too wide."""
+    """Shorten the tree branches that lead to a session to the last ones, if they are too wide."""
     return branch if measure_width(branch) <= cells else "…" + branch[measure_width(branch) - cells + 1 :]
 
 

@@ -1,4 +1,4 @@
-"""`turnlog completion`: a script that teaches a shell to complete commands, options and sessions."""
+"""`turnlog completion`: print a script that lets a shell complete commands, options and sessions."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ _PATH_STARTS = ("/", ".", "~")
 
 
 class SessionName(click.ParamType[str]):
-    """An argument that names a session. It accepts any text; the command itself looks it up."""
+    """An argument that names a session. Any text is accepted; the command itself looks up the session."""
 
     name = "session"
 

@@ -1,1 +1,1 @@
-"""Commands that show one session: `show`, `messages`, `cat`."""
+"""Commands that show one session: `show`, `messages` and `cat`."""

@@ -1,4 +1,4 @@
-"""A tool call as lines: its input and its outcome."""
+"""Renders a tool call as lines: its input and its outcome."""
 
 from __future__ import annotations
 
@@ -26,14 +26,13 @@ BAD_OUTCOMES = frozenset({"error", "denied", "interrupted"})
 
 
 class CallSummary(NamedTuple):
-    """Render the outcome of a call."""
+    """A one-line summary of a call's outcome."""
 
     text: str
     is_bad: bool
 
 
 def render_full_input(given: Any) -> list[str]:
-    """Render the whole input of a call."""
     if not isinstance(given, dict):
         return to_visible_lines(_encode_compact(given))
     found: list[str] = []
@@ -70,13 +69,13 @@ def render_full_result(detail: CallDetail) -> list[str]:
 
 
 def first_line(text: str) -> str:
-    """Return the first non-empty line, and how many follow."""
+    """Return the first non-empty line and the number of lines that follow."""
     (first,), more = take_first_lines(text.strip(), 1, MAX_LINE_CHARS)
     return f"{first.strip()} (+{format_count(more, 'line')})" if more else first.strip()
 
 
 def _extract_objection(text: str) -> str:
-    """Return why a user, rule or hook denied a call, without Claude Code's own sentence around it."""
+    """Return why a user, rule or hook denied a call, without the sentence that Claude Code puts around the reason."""
     if (at := text.find(_USER_SAID_MARK)) >= 0:
         return text[at + len(_USER_SAID_MARK) :].strip()
     return "" if text.startswith(_REJECTION_START) else _clean_result_text(text)
@@ -93,7 +92,7 @@ def _clean_result_text(text: str) -> str:
 
 
 def _describe_counts(structured: Any) -> str:
-    """Describe a result in numbers from Claude Code's own record, if that says more than its first line."""
+    """Describe a result with counts from Claude Code's record, if they are more informative than its first line."""
     if not isinstance(structured, dict):
         return ""
     patch, file = structured.get("structuredPatch"), structured.get("file")

@@ -70,7 +70,7 @@ def _list_counts(session: Session) -> Iterator[str]:
 
 
 def render_usage_lines(usage: Usage) -> Iterator[str]:
-    """Describe tokens and cost, and how reliable they are."""
+    """Describe the tokens and cost, and how reliable they are."""
     messages = sum(usage.quality.values())
     if usage.quality["missing"] == messages:
         if messages:

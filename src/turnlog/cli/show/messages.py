@@ -50,7 +50,7 @@ def messages(session: str, leaf: str | None, as_sent: bool, as_json: bool) -> No
 def render_api_messages(
     messages: Iterable[dict[str, Any]], folders: Mapping[str, str | None], screen: TerminalScreen
 ) -> Iterator[str]:
-    """Render role, text, and the title of each call; `folders` are the working folders of the calls, by id."""
+    """Render each message's role, text and call titles; `folders` maps call ids to working folders."""
     for number, message in enumerate(messages, 1):
         if number > 1:
             yield ""

@@ -31,14 +31,14 @@ class ShowOptions(NamedTuple):
 
 
 class ChosenTurns(NamedTuple):
-    """The turns to show, and what to say about the others."""
+    """The turns to show, and a remark about the others."""
 
     turns: list[Turn]
     note: str | None
 
 
 def render_session_lines(session: Session, wish: ShowOptions, screen: TerminalScreen) -> Iterator[str]:
-    """Render a session; invalid options raise before the first line."""
+    """Render a session; invalid options raise an error before the first line."""
     chosen = _choose_turns(session, wish)
     story = SessionStory(session, screen, thinking=wish.thinking, full=wish.full)
     return _render_lines(session, chosen, story, screen, whole=wish.turns is None)

@@ -1,4 +1,4 @@
-"""`turnlog show`: one session, readable."""
+"""`turnlog show`: print one session in readable form."""
 
 from __future__ import annotations
 

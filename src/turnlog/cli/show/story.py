@@ -1,4 +1,4 @@
-"""The turns of a session as lines: prompts, answers, calls with their results, sub-agents below their calls, events."""
+"""The turns of a session as lines: prompts, answers, calls with results, sub-agents below their calls, and events."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _OUTCOME_STYLES = {
 
 
 class SessionStory:
-    """Renders one session, or a sub-agent inside another."""
+    """Renders one session, or a sub-agent nested in another story."""
 
     def __init__(
         self, session: Session, screen: TerminalScreen, *, thinking: bool = False, full: bool = False,
@@ -126,7 +126,7 @@ class SessionStory:
     # -- between the turns
 
     def render_before(self, turn: Turn) -> Iterator[str]:
-        """Render entries without a turn that precede this one in the file."""
+        """Render the entries that precede this turn in the file but don't belong to any turn."""
         for entry in self._loose_entries.get(turn.index, []):
             yield from self._render_entry(entry, [])
 
@@ -234,7 +234,7 @@ class SessionStory:
 
     @cached_property
     def _entries(self) -> dict[int | None, list[Entry]]:
-        """Group entries by turn, and those without one."""
+        """The entries by turn; those without a turn are under None."""
         found: dict[int | None, list[Entry]] = {}
         for entry in self.session.entries:
             turn = self.session.find_turn(entry)
@@ -243,7 +243,7 @@ class SessionStory:
 
     @cached_property
     def _loose_entries(self) -> dict[int | None, list[Entry]]:
-        """Group entries without a turn by the turn that follows them."""
+        """The entries without a turn, grouped by the turn that follows them."""
         starts = [(turn.start.index, turn.index) for turn in self.session.turns]
         found: dict[int | None, list[Entry]] = {}
         place = 0
@@ -298,7 +298,7 @@ class EventLine(NamedTuple):
 
 
 def describe_side_event(session: Session, entry: Entry) -> EventLine | None:
-    """Describe an entry beside the conversation; None if it is not worth a line."""
+    """Describe an entry outside the conversation; return None if it is not worth a line."""
     if entry.subtype == "compact_boundary" and entry.type == "system":
         return EventLine(_describe_compaction(session, entry), ("cyan",))
     found = describe_entry_event(session.file, entry)

@@ -1,8 +1,8 @@
-"""The facts of a status line, from Claude Code's JSON, the end of the transcript, git's files and the index.
+"""The facts for a status line, from Claude Code's JSON, the end of the transcript, git's files and the index.
 
-Claude Code runs the status line again and again while the user types, so this must take hardly longer than starting the
-interpreter: it imports only cheap standard library modules, and reads only the end of a transcript. `_json` and
-`_sqlite3` are the C parts of `json` and `sqlite3`, which are used if an interpreter lacks them.
+Claude Code reruns the status line constantly while the user types, so this must take barely longer than starting the
+interpreter: it imports only cheap standard library modules and reads only the end of a transcript. `_json` and
+`_sqlite3` are the C parts of `json` and `sqlite3`; if an interpreter lacks them, the full modules are used.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _DAY_SECONDS = 86_400
 
 
 def decode_status_json(text: str) -> Any:
-    """Decode JSON; raises ValueError."""
+    """Decode JSON; raise `ValueError` if it is invalid."""
     try:
         from _json import make_scanner
     except ImportError:
@@ -56,7 +56,7 @@ def to_status_number(value: object) -> float | None:
 
 
 def get_nested_value(value: object, *names: str) -> Any:
-    """Look up nested keys; None if one is missing."""
+    """Look up nested keys; return None if one is missing."""
     for name in names:
         value = value.get(name) if isinstance(value, dict) else None
     return value
@@ -103,7 +103,7 @@ def _count_prompt_tokens(usage: object) -> int | None:
 
 
 def read_last_fill(path: str) -> tuple[int | None, str]:
-    """Read tokens and model from the last answer of a transcript; nothing after a compaction."""
+    """Read the tokens and model from the last answer in a transcript; after a compaction, there are none."""
     for size in TAIL_SIZES_BYTES:
         key, best, model = "", 0, ""
         for body in _read_last_entries(path, size):
@@ -149,7 +149,7 @@ def _read_tail(path: str, size: int) -> list[bytes]:
 
 
 def find_model_window(model: str, held: int) -> int | None:
-    """Return the window of a model, as in `turnlog context`; the larger of two if the tokens don't fit the smaller."""
+    """Return a model's window size, as in `turnlog context`; of two sizes, the larger if the smaller is exceeded."""
     if not model:
         return None
     if model.endswith("[1m]"):
@@ -175,7 +175,7 @@ def _load_prices() -> object:
 
 
 def find_git_branch(folder: str) -> str:
-    """Read the checked-out git branch, or the start of the commit, without running git."""
+    """Read the checked-out git branch, or the start of the commit id, without running git."""
     for _ in range(_MAX_PARENT_FOLDERS):
         place = os.path.join(folder, ".git")  # noqa: PTH118
         if os.path.exists(place):  # noqa: PTH110
@@ -209,7 +209,7 @@ def _read_first_line(path: str) -> str:
 def read_cost_today(transcript: str) -> tuple[float, bool] | None:
     """Read today's cost from the index, and whether the index has read this session to its end.
 
-    Reads an index only if it exists and is not locked: this never builds one, and never waits.
+    The index is read only if it exists and is not locked; this function never builds one and never waits.
     """
     from turnlog.store.index_file_name import build_index_name
 
@@ -266,7 +266,7 @@ def data_folder() -> str:
 
 
 def count_seconds_left(given: object, limit: str = "five_hour") -> int | None:
-    """Count the seconds left in the five-hour block of the subscription."""
+    """Count the seconds until a rate limit of the subscription resets."""
     ends = to_status_number(get_nested_value(given, "rate_limits", limit, "resets_at"))
     seconds = None if ends is None else int(ends - time.time())
     return seconds if seconds is not None and 0 < seconds < 31 * _DAY_SECONDS else None

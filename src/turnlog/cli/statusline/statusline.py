@@ -1,6 +1,7 @@
 """`turnlog statusline`: print a line about the current session, for Claude Code's status line.
 
-Claude Code runs `glance`, which `turnlog.__main__` starts without click; this module has the help and the setup.
+Claude Code runs the fast path in `status_text`, which `turnlog.__main__` starts without click; this module contains the
+help and the setup.
 """
 
 from __future__ import annotations

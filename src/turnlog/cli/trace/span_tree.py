@@ -1,4 +1,4 @@
-"""Draw the spans of a session as trees for a terminal."""
+"""Draws the spans of a session as trees for a terminal."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MARK_NAMES = ("continued", "interrupted", "compacted")
 
 
 def render_span_trees(traces: list[Trace], screen: TerminalScreen, *, nest: bool) -> Iterator[str]:
-    """Render the trees as lines; on a terminal, cut to its width."""
+    """Render the trees as lines; on a terminal, they are cut to its width."""
     for trace in traces:
         contents = SpanContents(trace.session, ContentPolicy(limit=_MAX_READ_CHARS))
         spans = {node.id: build_span(node, trace, contents, nest=nest) for node in trace.nodes}

@@ -1,4 +1,4 @@
-"""`turnlog trace status`: show what was sent to each tracing backend, and what is waiting."""
+"""`turnlog trace status`: show what was sent to each tracing backend and what is waiting."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ TRACE_COMMANDS = {
 
 
 class _TraceGroup(LazyGroup):
-    """The tracing commands, each imported on use."""
+    """The tracing commands, each imported when it is used."""
 
     rows = TRACE_COMMANDS
     sections = {}  # noqa: RUF012 - a few commands need no sections

@@ -1,1 +1,1 @@
-"""Commands that count: `usage`, `tools`, `context`."""
+"""Commands that count: `usage`, `tools` and `context`."""

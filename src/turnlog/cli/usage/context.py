@@ -64,7 +64,7 @@ _GROUP_NAMES = {"system": "not in the file", "summary": "summary"}
 
 
 def render_context_report(report: ContextReport, screen: TerminalScreen, *, is_whole: bool) -> Iterator[str]:
-    """Render the report; `is_whole` adds what covers all turns."""
+    """Render the report; `is_whole` adds the parts that cover all turns."""
     yield screen.paint(screen.fit(to_visible_line((report.title or "")[:1000]) or "(no title)"), "bold")
     yield from _render_head(report)
     if is_whole:
@@ -102,7 +102,7 @@ def _format_window_share(tokens: int, window: int | None) -> str:
 
 
 def _render_parts(report: ContextReport, screen: TerminalScreen) -> Iterator[str]:
-    """Render what fills the window by group, with the kinds below those that have several."""
+    """Render what fills the window by group, with a breakdown of each group that has several kinds."""
     from turnlog.session.window.pieces import PIECE_GROUPS
     from turnlog.session.window.window_fill import UNSEEN_GROUP
 
@@ -203,7 +203,7 @@ def _format_share(tokens: int, whole: int) -> str:
 
 
 def _render_table(rows: Sequence[tuple[str, ...]], screen: TerminalScreen) -> Iterator[str]:
-    """Align columns: the first to the left, the others to the right; the first row is the header."""
+    """Align the first column to the left and the others to the right; the first row is the header."""
     widths = [max(measure_width(row[at]) for row in rows) for at in range(len(rows[0]))]
     for number, row in enumerate(rows):
         cells = [

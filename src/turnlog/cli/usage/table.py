@@ -1,4 +1,4 @@
-"""A usage report as a table, with its total, what it counts, and what is uncertain."""
+"""A usage report as a table with a total, followed by what it counts and what is uncertain."""
 
 from __future__ import annotations
 
@@ -97,12 +97,12 @@ def _build_usage_grid(shown: UsageReportDetails, number: NumberFormat) -> _Usage
 
 
 def _has_shared_messages(shown: UsageReportDetails) -> bool:
-    """Return whether a session has messages that count for another one."""
+    """Return whether any session has messages that are counted toward another session."""
     return not _is_filtered(shown) and any(row.whole and row.whole.cost != row.sum.cost for row in shown.report.rows)
 
 
 def _add_whole_cost(grid: _UsageGrid, rows: list[UsageReportRow]) -> _UsageGrid:
-    """Add each session's whole cost after its own share."""
+    """Add a column with each session's whole cost after the column with its own share."""
     at = grid.heads.index("cost $") + 1
     for cells, row in zip(grid.rows, rows, strict=True):
         cells.insert(at, format_pico_dollars(row.whole.cost) if row.whole else "")

@@ -1,4 +1,4 @@
-"""`turnlog usage`: add up tokens and cost of all sessions, by day, session, project, model, tool or five-hour block."""
+"""`turnlog usage`: sum the tokens and cost of all sessions by day, session, project, model, tool or five-hour block."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ def _open_demo_machine(gap: timedelta) -> Iterator[Machine]:
 
 
 def _load_cookie_secret() -> bytes:
-    """Load the cookie secret; a temporary one if turnlog's data folder is not writable."""
+    """Load the cookie secret, or create a temporary one if turnlog's data folder is not writable."""
     folder = data_dir()
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Cards of tool calls: one module for each family of tools, and `build_card`, which chooses the right one."""
+"""Cards for tool calls: one module for each family of tools, and `build_card`, which chooses the right one."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ ADVISOR_TOOL = "advisor"
 
 
 class CallPlace(NamedTuple):
-    """The places of a call and its result in the file, and how long the call took."""
+    """The positions of a call and its result in the file, and how long the call took."""
 
     id: str
     offset: int
@@ -83,7 +83,7 @@ class CallPlace(NamedTuple):
 
 
 def _build_parts(source: CardSource) -> CardParts:
-    """Build the parts with the tool's own card, or one from another package, or else as names and values."""
+    """Build the parts with the tool's own card, a card from another package, or else as names and values."""
     if known := PART_BUILDERS.get(source.name):
         return known(source)
     if found := build_plugin_parts(source, PART_BUILDERS):
@@ -92,7 +92,7 @@ def _build_parts(source: CardSource) -> CardParts:
 
 
 def build_card(source: CardSource, place: CallPlace, *, is_served: bool = False) -> Card:
-    """Build the card of a call; `is_served` means that the API executed it, not Claude Code."""
+    """Build the card for a call; `is_served` means that the API, not Claude Code, executed it."""
     if is_served:
         group = "web" if source.name.startswith("web_") else "other"
         parts = (web.build_advisor_parts if source.name == ADVISOR_TOOL else web.build_served_parts)(source)

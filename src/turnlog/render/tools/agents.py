@@ -1,4 +1,4 @@
-"""Cards of sub-agents (their prompts, types and reports) and of messages between agents."""
+"""Cards for sub-agents (their prompts, types and reports) and for messages between agents."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LAUNCHED_TEXT = re.compile(r"\A\s*(?:Async agent launched|Spawned successfully)
 
 
 def build_agent_parts(work: CardSource) -> CardParts:
-    """Build the parts of Task and Agent."""
+    """Build the card parts for Task and Agent."""
     fields, record = work.input_fields, work.record
     agent_id = _find_agent_id(work)
     prompt = pick_text(fields.get("prompt"), record.get("prompt"))
@@ -89,7 +89,7 @@ def _to_text_section(text: str, title: str) -> Section:
 
 
 def build_message_parts(work: CardSource) -> CardParts:
-    """Build the parts of SendMessage."""
+    """Build the card parts for SendMessage."""
     fields = work.input_fields
     text = pick_text(fields.get("message"), fields.get("content"))
     asked: list[Section] = [_to_text_section(text, "Message")] if text else list(show_input(fields))
@@ -104,7 +104,7 @@ def show_sentence(work: CardSource) -> SectionList:
 
 
 def build_workflow_parts(work: CardSource) -> CardParts:
-    """Build the parts of Workflow, a script that starts agents."""
+    """Build the card parts for Workflow, a script that starts agents."""
     fields = work.input_fields
     script = pick_text(fields.get("script"))
     asked: list[Section] = [CodeSection(script, "javascript")] if script else []
@@ -130,7 +130,7 @@ def _list_workflow_badges(work: CardSource) -> list[str]:
 
 
 def build_skill_parts(work: CardSource) -> CardParts:
-    """Build the parts of Skill and SlashCommand."""
+    """Build the card parts for Skill and SlashCommand."""
     fields = work.input_fields
     name = pick_text(fields.get("skill"), fields.get("command"), fields.get("name"))
     text = pick_text(fields.get("args"))

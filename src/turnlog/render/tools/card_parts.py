@@ -24,7 +24,7 @@ _INTERRUPTION_MARK = re.compile(r"\[Request interrupted by user(?: for tool use)
 
 @dataclass
 class EarlierCalls:
-    """What earlier calls revealed that helps to show later ones."""
+    """Information from earlier calls that helps to show later ones."""
 
     todos: list[Json] | None = None
     """The list of the last TodoWrite; None if there was none."""
@@ -66,7 +66,7 @@ class CardSource:
         return _ERROR_TAGS.sub("", to_result_text(self.detail.result)).strip("\r\n")
 
     def find_path(self, *names: str) -> str:
-        """Return the first of some input fields that names a file."""
+        """Return the first of the given input fields that names a file."""
         return pick_text(*(self.input_fields.get(name) for name in names))
 
 
@@ -83,7 +83,7 @@ class CardParts:
 
 
 def show_outcome(work: CardSource, show: Callable[[CardSource], SectionList]) -> SectionList:
-    """Show the result of a call with the tool's own function, or why there is none."""
+    """Show the result of a call with the tool's own function, or explain why there is none."""
     if work.outcome == "unanswered":
         return ()
     return show_failure(work) if work.outcome in ("error", "denied", "interrupted") else show(work)
@@ -104,12 +104,12 @@ def show_failure(work: CardSource) -> SectionList:
 
 
 def read_objection(text: str) -> str:
-    """Return why a user, rule or hook denied a call, without Claude Code's own sentences around it."""
+    """Return why a user, rule or hook denied a call, without the sentences that Claude Code puts around the reason."""
     if (at := text.find(_USER_SAID)) >= 0:
         return text[at + len(_USER_SAID) :].partition(_CLIENT_NOTE)[0].strip()
     return "" if text.startswith(_REJECTION_STARTS) else text
 
 
 def remove_interruption(text: str) -> str:
-    """Remove the interruption marker from a text."""
+    """Remove the interruption marker from the text."""
     return _INTERRUPTION_MARK.sub("", text).strip("\n")

@@ -1,4 +1,4 @@
-"""Cards of commands: what was run, its output, how it ended, and what continues in the background."""
+"""Cards for commands: what was run, its output, how it ended, and what continues in the background."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _GIT_FACTS = (
 
 
 def build_shell_parts(work: CardSource) -> CardParts:
-    """Build the parts of Bash and PowerShell."""
+    """Build the card parts for Bash and PowerShell."""
     command = pick_text(work.input_fields.get("command"))
     asked: SectionList = ()
     if command:
@@ -64,7 +64,7 @@ def _show_output(work: CardSource) -> Iterator[Section]:
 
 
 def _show_streams(work: CardSource) -> Iterator[Section]:
-    """Show the streams of Claude Code's record: standard output and standard error separately."""
+    """Show the streams in Claude Code's record: standard output and standard error separately."""
     record = work.record
     stdout, stderr = pick_text(record.get("stdout")), pick_text(record.get("stderr"))
     if stdout.strip("\r\n") and record.get("isImage") is not True:
@@ -115,7 +115,7 @@ def _iter_badges(work: CardSource) -> Iterator[str]:
 
 
 def build_task_output_parts(work: CardSource) -> CardParts:
-    """Build the parts of BashOutput and TaskOutput: what a background task has printed so far."""
+    """Build the card parts for BashOutput and TaskOutput: what a background task has printed so far."""
     fields, task = work.input_fields, _read_task(work)
     asked = (
         [FieldsSection((("filter", to_short_line(pick_text(fields.get("filter")))),))]
@@ -133,7 +133,7 @@ def build_task_output_parts(work: CardSource) -> CardParts:
 
 
 def _read_task(work: CardSource) -> dict[str, object]:
-    """Read what is known of the task, from the record or from the tags of the text."""
+    """Read what is known about the task, from the record or from the tags in the text."""
     record: dict[str, object] = dict(to_dict(work.record.get("task")) or work.record)
     if record:
         return record
@@ -154,7 +154,7 @@ def _show_task_output(work: CardSource, task: dict[str, object]) -> SectionList:
 
 
 def build_stop_parts(work: CardSource) -> CardParts:
-    """Build the parts of KillShell and TaskStop."""
+    """Build the card parts for KillShell and TaskStop."""
 
     def show_sections(work: CardSource) -> SectionList:
         message = pick_text(work.record.get("message"), to_dict(parse_json_value(work.words)).get("message"))
@@ -164,7 +164,7 @@ def build_stop_parts(work: CardSource) -> CardParts:
 
 
 def build_watch_parts(work: CardSource) -> CardParts:
-    """Build the parts of Monitor, a command whose lines arrive as notifications."""
+    """Build the card parts for Monitor, a command whose lines arrive as notifications."""
     fields = work.input_fields
     command = pick_text(fields.get("command"), to_dict(fields.get("ws")).get("url"))
     asked = (
@@ -177,7 +177,7 @@ def build_watch_parts(work: CardSource) -> CardParts:
 
 
 def build_repl_parts(work: CardSource) -> CardParts:
-    """Build the parts of REPL, code that ran inside Claude Code."""
+    """Build the card parts for REPL, code that ran inside Claude Code."""
     code = pick_text(*(work.input_fields.get(name) for name in ("code", "script", "input", "command")))
     language = pick_text(work.input_fields.get("language")) or _TOOL_LANGUAGES["REPL"]
     asked = [CodeSection(code, to_short_line(language, 40))] if code else show_input(work.detail.input)

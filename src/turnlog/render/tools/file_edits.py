@@ -1,4 +1,4 @@
-"""Cards of written and edited files, shown as differences."""
+"""Cards for written and edited files, shown as differences."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NO_PLACE_NOTE = "line numbers count from the start of the replaced text"
 
 
 def build_write_parts(work: CardSource) -> CardParts:
-    """Build the parts of Write: a new file, or new content."""
+    """Build the card parts for Write: a new file, or new content."""
     path = work.find_path("file_path", "path")
     content = pick_text(work.record.get("content"), work.input_fields.get("content"))
     change = build_write_change(work.input_fields, work.record, None) if work.outcome == "answered" else None
@@ -29,7 +29,7 @@ def build_write_parts(work: CardSource) -> CardParts:
 
 
 def build_edit_parts(work: CardSource) -> CardParts:
-    """Build the parts of Edit and MultiEdit: replaced text."""
+    """Build the card parts for Edit and MultiEdit: replaced text."""
     path = work.find_path("file_path", "path")
     change = (
         build_edit_change(work.input_fields, work.record, None, absent=False) if work.outcome == "answered" else None
@@ -54,7 +54,7 @@ def _compare_texts(old: str, new: str) -> tuple[Hunk, ...]:
 
 
 def _build_change_parts(work: CardSource, path: str, change: FileChange) -> CardParts:
-    """Build the parts of a change that was made."""
+    """Build the card parts for a change that was made."""
     path = path or pick_text(work.record.get("filePath"))
     hunks = change.hunks or ()
     badges = [*_format_line_sums(hunks), *(["new file"] if change.created else []), *_iter_edit_badges(work)]
@@ -68,7 +68,7 @@ def _build_change_parts(work: CardSource, path: str, change: FileChange) -> Card
 
 
 def _build_proposal_parts(work: CardSource, sections: SectionList, badges: Iterable[str]) -> CardParts:
-    """Build the parts of a requested change; the result shows whether it was made."""
+    """Build the card parts for a requested change; the result shows whether it was made."""
     asked = sections or show_input(work.detail.input)
     return CardParts(asked, _show_result(work), [*badges, *_iter_edit_badges(work)])
 
@@ -102,7 +102,7 @@ def _count_lines(content: str) -> int:
 
 
 def build_notebook_parts(work: CardSource) -> CardParts:
-    """Build the parts of NotebookEdit: one cell."""
+    """Build the card parts for NotebookEdit: one cell."""
     fields, record = work.input_fields, work.record
     path = work.find_path("notebook_path", "file_path")
     cell = pick_text(fields.get("cell_id"), record.get("cell_id")) or format_scalar(fields.get("cell_number"))

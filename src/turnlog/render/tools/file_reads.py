@@ -1,4 +1,4 @@
-"""Cards of read files: text with line numbers, images, PDFs, notebooks."""
+"""Cards for read files: text with line numbers, images, PDFs and notebooks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SAVED_PAGES_TEXT = "Its pages were saved as images"
 
 
 def build_read_parts(work: CardSource) -> CardParts:
-    """Build the parts of Read and NotebookRead."""
+    """Build the card parts for Read and NotebookRead."""
     path = work.find_path("file_path", "notebook_path", "path")
     shown = parse_read_call(work.detail) if work.outcome == "answered" else None
     file = to_dict(work.record.get("file"))

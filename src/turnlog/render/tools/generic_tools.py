@@ -1,4 +1,4 @@
-"""Cards of unknown tools and MCP tools: names and values, never raw JSON."""
+"""Cards for unknown tools and MCP tools: names and values, never raw JSON."""
 
 from __future__ import annotations
 
@@ -31,12 +31,11 @@ _MAX_FIELDS = 40
 
 
 def build_generic_parts(work: CardSource) -> CardParts:
-    """Build the parts of any tool without its own card."""
+    """Build the card parts for any tool without its own card."""
     return CardParts(show_input(work.detail.input), show_outcome(work, show_result))
 
 
 def show_input(arguments: Any) -> SectionList:
-    """Show the input of a tool."""
     if arguments is None or arguments == {}:
         return ()
     if not isinstance(arguments, dict) or len(arguments) > _MAX_FIELDS:
@@ -56,7 +55,7 @@ def _is_short(value: object) -> bool:
 
 
 def guess_text_section(text: str, title: str = "") -> Section:
-    """Show a text of unknown form: JSON as a tree, Markdown as such, anything else as plain text."""
+    """Show text of unknown form: JSON as a tree, Markdown as Markdown, and anything else as plain text."""
     value = parse_json_value(text)
     if value is not None:
         return TreeSection(value, title)
@@ -103,7 +102,7 @@ def _show_resource(resource: dict[str, Any]) -> Iterator[Section]:
 
 
 def build_resource_list_parts(work: CardSource) -> CardParts:
-    """Build the parts of ListMcpResourcesTool: the resources of servers."""
+    """Build the card parts for ListMcpResourcesTool: the resources of servers."""
 
     def show_sections(work: CardSource) -> SectionList:
         resources = [to_dict(item) for item in to_list(work.detail.structured)]
@@ -118,7 +117,7 @@ def build_resource_list_parts(work: CardSource) -> CardParts:
 
 
 def build_resource_parts(work: CardSource) -> CardParts:
-    """Build the parts of ReadMcpResourceTool: one resource of a server."""
+    """Build the card parts for ReadMcpResourceTool: one resource from a server."""
 
     def show_sections(work: CardSource) -> SectionList:
         contents = [to_dict(item) for item in to_list(work.record.get("contents"))]

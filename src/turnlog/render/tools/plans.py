@@ -1,4 +1,4 @@
-"""Cards of task lists and plans."""
+"""Cards for task lists and plans."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _TASK_LINE = re.compile(r"^#(\S+) \[(\w+)\] (.*)$", re.MULTILINE)
 
 
 def build_todo_parts(work: CardSource) -> CardParts:
-    """Build the parts of TodoWrite: the whole list, with the changes since the previous one."""
+    """Build the card parts for TodoWrite: the whole list, with the changes since the previous one."""
     new = _to_items(work.input_fields.get("todos")) or _to_items(work.record.get("newTodos"))
     recorded = work.record.get("oldTodos")
     old = _to_items(recorded) if isinstance(recorded, list) else work.earlier.todos
@@ -64,7 +64,7 @@ def _compare_items(old: list[Json], new: list[Json]) -> list[ChecklistTask]:
 
 
 def build_task_create_parts(work: CardSource) -> CardParts:
-    """Build the parts of TaskCreate."""
+    """Build the card parts for TaskCreate."""
     subject, description = pick_text(work.input_fields.get("subject")), pick_text(work.input_fields.get("description"))
     created = to_dict(work.record.get("task"))
     created_text = _CREATED_TEXT.search(work.words)
@@ -77,7 +77,7 @@ def build_task_create_parts(work: CardSource) -> CardParts:
 
 
 def build_task_update_parts(work: CardSource) -> CardParts:
-    """Build the parts of TaskUpdate."""
+    """Build the card parts for TaskUpdate."""
     fields = work.input_fields
     task = pick_text(fields.get("taskId")) or format_scalar(fields.get("taskId", ""))
     subject, state = work.earlier.tasks.get(task, ("", ""))
@@ -101,7 +101,7 @@ def build_task_update_parts(work: CardSource) -> CardParts:
 
 
 def build_task_list_parts(work: CardSource) -> CardParts:
-    """Build the parts of TaskList and TaskGet."""
+    """Build the card parts for TaskList and TaskGet."""
     one = to_dict(work.record.get("task"))
     items = to_dict_list(work.record.get("tasks")) or ([one] if one else [])
     if not items:
@@ -140,7 +140,7 @@ def _join_values(value: Any) -> str:
 
 
 def build_plan_parts(work: CardSource) -> CardParts:
-    """Build the parts of ExitPlanMode: the plan, and the person's response."""
+    """Build the card parts for ExitPlanMode: the plan and the user's response."""
     fields, record = work.input_fields, work.record
     plan = pick_text(fields.get("plan"), record.get("plan"))
     asked: list[Section] = [TextSection(plan, "Plan")] if plan else []
@@ -160,5 +160,5 @@ def _show_verdict(work: CardSource) -> SectionList:
 
 
 def build_plan_mode_parts(work: CardSource) -> CardParts:
-    """Build the parts of EnterPlanMode."""
+    """Build the card parts for EnterPlanMode."""
     return CardParts(show_input(work.detail.input), show_outcome(work, _show_verdict))

@@ -1,7 +1,7 @@
-"""Cards from other packages, for tools without a built-in card, such as those of an MCP server.
+"""Cards from other packages, for tools without a built-in card, such as an MCP server's tools.
 
-A card returns sections, never markup: escaping is done in `render`. A card that fails is reported once, and the generic
-card replaces it.
+A card returns sections, never markup: escaping is done in `render`. If a card fails, this is reported once, and the
+generic card replaces it.
 """
 
 from __future__ import annotations
@@ -101,14 +101,14 @@ class CardContents(NamedTuple):
 
 
 class ToolCard(Protocol):
-    """Shows the calls of some tools."""
+    """Shows the calls of certain tools."""
 
     @property
     def tools(self) -> Sequence[str]:
         """The names of the tools; `*` and `?` match any characters, as in `mcp__jira__*`."""
 
     def show_call(self, call: ToolCall) -> CardContents | None:
-        """Return the contents of the card, or None for turnlog's generic card. May run in several threads at once."""
+        """Return the contents of the card, or None for turnlog's generic card. It may run in several threads."""
 
 
 class PluginCard(NamedTuple):
@@ -117,12 +117,12 @@ class PluginCard(NamedTuple):
     tools: tuple[str, ...]
 
     def has_tool(self, name: str) -> bool:
-        """Return whether the card is for a tool."""
+        """Return whether the card covers a tool."""
         return any(fnmatchcase(name, pattern) for pattern in self.tools)
 
 
 def build_plugin_parts(work: CardSource, built_in: Collection[str]) -> CardParts | None:
-    """Build the parts of a call with a card from another package; None if there is none, or it fails."""
+    """Build the parts with a card from another package; return None if there is none or if it fails."""
     found = _find_card(work.name, tuple(built_in))
     if found is None:
         return None
@@ -146,7 +146,7 @@ def _to_tool_call(work: CardSource) -> ToolCall:
 
 
 def check_contents(contents: object) -> CardContents:
-    """Return the contents of a card, checked for the right types, so that no writer fails on them later."""
+    """Check the types in a card's contents, so that no writer fails on them later, and return the contents."""
     if not isinstance(contents, CardContents):
         raise TypeError(f"show_call returned {type(contents).__name__}, not CardContents")
     texts: tuple[object, ...] = (contents.title, *contents.badges)
@@ -182,7 +182,7 @@ def _find_card(tool: str, built_in: tuple[str, ...]) -> PluginCard | None:
 
 @cache
 def _load_cards(built_in: tuple[str, ...]) -> list[PluginCard]:
-    """Load all usable cards in the order of their packages, and report the others."""
+    """Load all usable cards in package order, and report the others."""
     found = []
     try:
         for plugin in find_plugins(CARD_GROUP):
@@ -208,7 +208,7 @@ def load_card(plugin: InstalledPlugin, built_in: Collection[str]) -> PluginCard:
 
 
 def read_tool_patterns(card: ToolCard) -> tuple[str, ...]:
-    """Return the tools of a card; raise `TypeError` if it is not a card."""
+    """Return the tools that a card covers; raise `TypeError` if it is not a card."""
     if not callable(getattr(card, "show_call", None)):
         raise TypeError("it has no method show_call")
     tools = getattr(card, "tools", None)

@@ -1,4 +1,4 @@
-"""Cards of questions to the person, files for the person, and structured answers."""
+"""Cards for questions to the user, files for the user, and structured answers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ANSWER_PAIR = re.compile(r'"((?:[^"\\]|\\.)*)"="((?:[^"\\]|\\.)*)"')
 
 
 def build_question_parts(work: CardSource) -> CardParts:
-    """Build the parts of AskUserQuestion: the questions, their options and the answers."""
+    """Build the card parts for AskUserQuestion: the questions, their options and the answers."""
     questions = to_dict_list(work.input_fields.get("questions")) or to_dict_list(work.record.get("questions"))
     if not questions and pick_text(work.input_fields.get("question")):
         questions = [work.input_fields]
@@ -51,7 +51,7 @@ def _build_choice(item: Json, answers: Json) -> QuestionChoice:
 
 
 def _split_choices(answer: Any, labels: set[str]) -> list[str]:
-    """Split several choices, which are a list or a string with commas."""
+    """Split several choices, given as a list or as a string with commas."""
     if isinstance(answer, list):
         return [format_scalar(item) for item in answer if format_scalar(item)]
     text = format_scalar(answer) if answer is not None else ""
@@ -69,7 +69,7 @@ def _show_notes(annotations: Any) -> list[Section]:
 
 
 def build_user_file_parts(work: CardSource) -> CardParts:
-    """Build the parts of SendUserFile: files for the person."""
+    """Build the card parts for SendUserFile: files for the user."""
     names = to_string_list(work.input_fields.get("files")) or to_string_list(work.input_fields.get("attachments"))
     asked = show_input({name: value for name, value in work.input_fields.items() if name != "files"})
     files = (FieldsSection(tuple(("file", name) for name in names)),) if names else ()
@@ -77,7 +77,7 @@ def build_user_file_parts(work: CardSource) -> CardParts:
 
 
 def build_structured_parts(work: CardSource) -> CardParts:
-    """Build the parts of StructuredOutput: the answer as data."""
+    """Build the card parts for StructuredOutput: the answer as data."""
     arguments = work.detail.input
     asked: SectionList = (TreeSection(arguments),) if isinstance(arguments, dict | list) else show_input(arguments)
     return CardParts(asked, show_outcome(work, _show_short_result))

@@ -1,4 +1,4 @@
-"""Cards of searches in files, folders and tools."""
+"""Cards for searches in files, folders and tools."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class SearchHits(NamedTuple):
 
 
 def build_grep_parts(work: CardSource) -> CardParts:
-    """Build the parts of Grep: lines, files or counts."""
+    """Build the card parts for Grep: lines, files or counts."""
     path = pick_text(work.input_fields.get("path"))
     mode = pick_text(work.record.get("mode"), work.input_fields.get("output_mode")) or "files_with_matches"
     noun = "hit" if mode == "content" else "file"
@@ -56,7 +56,7 @@ def build_grep_parts(work: CardSource) -> CardParts:
 
 
 def build_glob_parts(work: CardSource) -> CardParts:
-    """Build the parts of Glob: files by name."""
+    """Build the card parts for Glob: files by name."""
     names = to_string_list(work.record.get("filenames")) if work.record else _split_lines(work.words)
     total = to_count(work.record.get("totalMatches")) or to_count(work.record.get("numFiles")) or len(names)
     hits = SearchHits(tuple((name, "", "") for name in names), max(total, len(names)), len(names))
@@ -64,7 +64,7 @@ def build_glob_parts(work: CardSource) -> CardParts:
 
 
 def build_folder_parts(work: CardSource) -> CardParts:
-    """Build the parts of LS: the files of a folder, which old versions wrote as an indented list."""
+    """Build the card parts for LS: the files in a folder, which old versions wrote as an indented list."""
     rows = tuple(_iter_listed_paths(work.words.split("\n")))
     parts = _build_search_parts(work, "entry", SearchHits(rows, len(rows), len(rows)))
     return replace(parts, asked=())
@@ -133,7 +133,7 @@ def _iter_file_counts(lines: Iterable[str]) -> Iterator[HitRow]:
 
 
 def _iter_matches(lines: list[str], path: str) -> Iterator[tuple[HitRow, bool]]:
-    """Parse ripgrep lines, and whether each is a hit: `file:3:text`, `file-4-text` around it, or without the file."""
+    """Parse ripgrep lines, and whether each is a hit: `file:3:text`, `file-4-text` next to it, or without the file."""
     files = {found[1] for row in lines if (found := _MATCH_LINE.fullmatch(row))}
     for row in lines:
         if row == "--":
@@ -160,7 +160,7 @@ def _parse_context_line(row: str, files: set[str]) -> HitRow | None:
 
 
 def _iter_listed_paths(lines: Iterable[str]) -> Iterator[HitRow]:
-    """Yield the paths of an indented list."""
+    """Yield the paths in an indented list."""
     above: list[str] = []
     for row in lines:
         name = row.lstrip(" ")
@@ -175,7 +175,7 @@ def _iter_listed_paths(lines: Iterable[str]) -> Iterator[HitRow]:
 
 
 def build_tool_search_parts(work: CardSource) -> CardParts:
-    """Build the parts of ToolSearch: tools that were loaded on demand."""
+    """Build the card parts for ToolSearch: tools that were loaded on demand."""
 
     def show_sections(work: CardSource) -> SectionList:
         return (HitsSection(tuple((name, "", "") for name in names), len(names)),) if names else show_result(work)
@@ -190,7 +190,7 @@ def build_tool_search_parts(work: CardSource) -> CardParts:
 
 
 def build_symbol_parts(work: CardSource) -> CardParts:
-    """Build the parts of LSP: answers from a language server."""
+    """Build the card parts for LSP: answers from a language server."""
     is_named = pick_text(*(work.input_fields.get(name) for name in ("operation", "filePath", "file_path")))
     hits = to_count(work.record.get("resultCount"))
 

@@ -1,4 +1,4 @@
-"""Cards of the web, and of tools that the API executes itself: pages, searches, and the advisor, another model."""
+"""Cards for web tools and for tools that the API executes itself: pages, searches and the advisor (another model)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _REMINDER_TEXT = "REMINDER: You MUST include the sources above"
 
 
 def build_web_fetch_parts(work: CardSource) -> CardParts:
-    """Build the parts of WebFetch: a URL, and a model's answer about the page."""
+    """Build the card parts for WebFetch: a URL and a model's answer about the page."""
     url, prompt = pick_text(work.input_fields.get("url")), pick_text(work.input_fields.get("prompt"))
     asked: list[Section] = [LinkSection(url)] if url else []
     if prompt:
@@ -58,7 +58,7 @@ def _iter_badges(record: Json) -> Iterator[str]:
 
 
 def build_web_search_parts(work: CardSource) -> CardParts:
-    """Build the parts of WebSearch: a query, the pages it found, and what a model says about them."""
+    """Build the card parts for WebSearch: a query, the pages it found, and what a model says about them."""
     fields = work.input_fields
     limits = [(name, ", ".join(to_string_list(fields.get(name)))) for name in ("allowed_domains", "blocked_domains")]
     asked = [FieldsSection(tuple((name.replace("_", " "), to_short_line(value)) for name, value in limits if value))]
@@ -84,7 +84,7 @@ def _show_results(item: Any) -> Iterator[Section]:
 
 
 def _show_text_results(text: str) -> Iterator[Section]:
-    """Show the same from the result's text, where links are JSON on one line."""
+    """Show the search results from the result's text, where links are JSON on one line."""
     links = [page for links_json in _LINKS_LINE.findall(text) for page in to_dict_list(parse_json_value(links_json))]
     for page in links:
         if url := pick_text(page.get("url")):
@@ -104,7 +104,7 @@ def _show_unsealed_result(work: CardSource) -> SectionList:
 
 
 def build_served_parts(work: CardSource) -> CardParts:
-    """Build the parts of a tool that the API itself executes: web_search, web_fetch, code_execution and others."""
+    """Build the card parts for a tool that the API itself executes: web_search, web_fetch, code_execution etc."""
     pages = [page for page in to_dict_list(work.detail.result) if pick_text(page.get("url"))]
     if pages:
         links = [
@@ -124,7 +124,7 @@ _SEALED_TEXT = "The advice is encrypted: only the API can read it."
 
 
 def build_advisor_parts(work: CardSource) -> CardParts:
-    """Build the parts of the advisor: what it said, its model and its cost."""
+    """Build the card parts for the advisor: what it said, its model and its cost."""
     return CardParts((), _show_advice(work), work.request_figures)
 
 
@@ -140,7 +140,7 @@ def _show_advice(work: CardSource) -> SectionList:
 
 
 def iter_advisor_figures(message: Message) -> Iterator[tuple[str, ...]]:
-    """Yield model, tokens and cost of the advisor's answers, in the order of the requests."""
+    """Yield the model, tokens and cost of the advisor's answers, in request order."""
     for request in list_separate_requests(message):
         if request.kind == "advisor_message":
             tokens, usd = request.tokens, request.compute_cost(message.started_at).usd

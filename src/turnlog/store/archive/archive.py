@@ -69,7 +69,7 @@ class Archive:
         raise NotFound(f"no file {path} of session {session_id} in the archive")
 
     def read_at(self, path: str | Path, offset: int, size: int) -> bytes:
-        """Read some bytes of a file by its original path on disk; fewer only at its end."""
+        """Read bytes of a file by its original path on disk; return fewer than `size` only at its end."""
         file = self._find_file(os.fspath(path)) or self._find_file(os.path.realpath(path))
         if file is None:
             raise NotFound(f"{path}: not in the archive")
@@ -82,7 +82,7 @@ class Archive:
         return b"".join(parts)
 
     def iter_chunks(self, file: KeptFile) -> Iterator[bytes]:
-        """Yield the bytes of a file in parts; raise `Unreadable` at the end if they are not what was archived."""
+        """Yield the bytes of a file in parts; raise `Unreadable` at the end if they differ from what was archived."""
         running, size = sha256(), 0
         for ref in file.refs:
             part = self.blobs.get(ref.blob)[ref.start : ref.start + ref.size]
@@ -93,7 +93,7 @@ class Archive:
             raise Unreadable(f"{file.path}: damaged in the archive (its content differs from what was archived)")
 
     def _find_file(self, path: str) -> KeptFile | None:
-        """Find a file by its original path; most paths contain the id of their session."""
+        """Find a file by its original path; most paths contain the id of the session."""
         if path not in self._files:
             ids = [part[:36] for part in re.split(r"[/\\]", path) if is_session_id(part[:36])]
             for name, numbers in self.manifests.list_generations().items():

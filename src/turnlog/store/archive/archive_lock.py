@@ -1,4 +1,4 @@
-"""One writer at a time: a lock that ends with the process that holds it."""
+"""One writer at a time: a lock that is released when the process that holds it ends."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class SessionOnDisk(NamedTuple):
 def collect_sessions(
     config_dir: Path, only: Set[str] | None = None, survey: Survey | None = None
 ) -> Iterator[SessionOnDisk]:
-    """Yield the sessions in a config folder, or some of them, with all files that belong to them."""
+    """Yield all or some of the sessions in a config folder, with all files that belong to them."""
     survey = survey or Survey()
     elsewhere = _group_files_by_id(config_dir, survey)
     for project_dir in list_project_folders(config_dir, survey):
@@ -63,7 +63,7 @@ def collect_sessions(
 
 
 def find_named_plans(data: bytes, config_dir: Path) -> set[str]:
-    """Find the plans in the config folder that some lines of a session mention."""
+    """Find the plans in the config folder that are mentioned in some lines of a session."""
     names = {name.decode() for name in _PLAN_SLUG.findall(data)}
     paths = (os.path.join(config_dir, "plans", f"{name}.md") for name in names)  # noqa: PTH118
     return {path for path in paths if _is_file(path)}
@@ -88,7 +88,7 @@ def _list_files_below(folder: str, survey: Survey) -> list[str]:
 
 
 def _list_files(items: Iterable[os.DirEntry[str]], survey: Survey) -> list[str]:
-    """List the files among some entries of a folder, and in the folders below."""
+    """List the files among some folder entries and in the folders below them."""
     paths = []
     for item in sorted(items, key=lambda item: item.name):
         if is_dir(item, survey, follow_links=False):
@@ -137,7 +137,7 @@ def run_archive(
     progress: ArchiveProgress | None = None,
     sizes: CutSizes = CutSizes(),  # noqa: B008 - it is immutable
 ) -> ArchiveReport:
-    """Archive what is new; with `only`, just the sessions with these ids."""
+    """Archive new data; with `only`, just from the sessions with these ids."""
     return _ArchiveRun(archive, only, sizes).archive_folders(config_dirs, progress)
 
 
@@ -175,7 +175,7 @@ class _ArchiveRun:
             self._take_session(item, config_dir, key, known, self._read_generation(name, known))
 
     def _read_generation(self, name: str, number: int) -> SessionManifest | None:
-        """Read a generation; return None if it is unreadable: it is not changed, and the next one starts."""
+        """Read a generation; return None if it is unreadable: that one is left unchanged, and the next one starts."""
         try:
             return self.archive.manifests.read(name, number) if number else None
         except Unreadable:
@@ -242,7 +242,7 @@ class _ArchiveRun:
     def _list_left_files(
         self, old: dict[str, KeptFile], taken: dict[str, TakenFile], config_dir: Path
     ) -> list[KeptFile]:
-        """List the files that were archived earlier but not read now; most of them were deleted."""
+        """List the files that were archived earlier but were not read in this run; most of them were deleted."""
         now = time.time_ns()
         return [
             replace(file, gone_ns=now) if not file.gone_ns and is_missing(_to_absolute_path(path, config_dir)) else file

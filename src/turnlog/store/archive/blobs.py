@@ -1,7 +1,7 @@
 """Blobs: bytes that are stored once, compressed, and named by their content.
 
-A blob holds at most `MAX_BLOB_BYTES` bytes. Its name is their SHA-256, so `zstd -dc` and `sha256sum` are enough to read
-and check it.
+A blob contains at most `MAX_BLOB_BYTES` bytes. Its name is their SHA-256, so `zstd -dc` and `sha256sum` are enough to
+read and check it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _BLOB_FILE_NAME = re.compile("([0-9a-f]{64})\\.zst")
 
 
 def hash_blob(data: bytes) -> str:
-    """Return the name of a blob with these bytes."""
+    """Return the name of the blob that contains these bytes."""
     return sha256(data).hexdigest()
 
 
@@ -41,11 +41,10 @@ class Blobs:
         self._cache: OrderedDict[str, bytes] = OrderedDict()
 
     def get_path(self, name: str) -> Path:
-        """Return where a blob is stored."""
         return self.folder / name[:2] / f"{name}.zst"
 
     def put(self, data: bytes) -> str:
-        """Store some bytes unless the archive already has them; they are durable after `sync_folders`."""
+        """Store bytes unless the archive already has them; they are durable after `sync_folders`."""
         name = hash_blob(data)
         path = self.get_path(name)
         if not path.parent.exists():
@@ -100,7 +99,7 @@ class Blobs:
         return self.get_path(name).exists()
 
     def iter_sizes(self) -> Iterator[tuple[str, int]]:
-        """Yield the names of all blobs, and the bytes they take on disk."""
+        """Yield the name of each blob and the number of bytes that it takes on disk."""
         for folder in self._list_folders():
             for item in list_folder(folder):
                 if match := _BLOB_FILE_NAME.fullmatch(item.name):
@@ -117,7 +116,7 @@ class Blobs:
         self.get_path(name).unlink(missing_ok=True)
 
     def sweep_temporary_files(self) -> None:
-        """Delete what killed processes left behind; the caller holds the lock."""
+        """Delete temporary files that killed processes left behind; the caller must hold the lock."""
         durable_write.sweep_temporary_files(self._list_folders())
 
     def _list_folders(self) -> list[Path]:

@@ -17,7 +17,7 @@ _DISK_FULL_ERRNOS = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
 
 
 class WriteFailed(TurnlogError):
-    """A file could not be written; the previous one is unchanged."""
+    """A file could not be written; its previous version is unchanged."""
 
 
 def write_durably(path: Path, data: bytes, mode: int | None = None) -> None:
@@ -63,7 +63,7 @@ def write_all_bytes(fd: int, data: bytes) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable, on systems that can."""
+    """Make the names in a folder durable, on systems that support this."""
     if os.name == "nt":
         return
     fd = os.open(folder, os.O_RDONLY)
@@ -74,7 +74,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def sweep_temporary_files(folders: Iterable[Path]) -> None:
-    """Delete what killed processes left behind; the caller must hold the lock, since other writers use it."""
+    """Delete temporary files that killed processes left behind; the caller must hold the writers' lock."""
     for folder in folders:
         for left in folder.glob(f"{TEMPORARY_PREFIX}*"):
             with contextlib.suppress(OSError):

@@ -31,7 +31,7 @@ _SETTLE_TIME_NS = 2_000_000_000
 
 
 class CutSizes(NamedTuple):
-    """Where files are cut; other values are for tests."""
+    """The sizes at which files are cut; only tests use other values."""
 
     blob: int = MAX_BLOB_BYTES
     small: int = 16 << 10
@@ -39,7 +39,7 @@ class CutSizes(NamedTuple):
 
 
 class TakenFile(NamedTuple):
-    """A file in its present state."""
+    """The current state of a file."""
 
     file: KeptFile
     is_replaced: bool
@@ -63,7 +63,7 @@ class FileIntake:
         self._names: list[str] = []
 
     def take_file(self, path: str, name: str, before: KeptFile | None) -> TakenFile:
-        """Read the present state of a file; raise `Changed` if it keeps being rewritten meanwhile."""
+        """Read the current state of a file; raise `Changed` if it keeps being rewritten in the meantime."""
         for _ in range(_MAX_READ_ATTEMPTS):
             fd, status = open_regular_file(path)
             try:

@@ -32,7 +32,7 @@ class BlobRef(msgspec.Struct, array_like=True, frozen=True):
 
 
 class FileFingerprint(msgspec.Struct, array_like=True, frozen=True):
-    """The status of a file when it was read; while it is the same, so are the bytes."""
+    """The status of a file when it was read; as long as it is unchanged, so is the content."""
 
     size: int
     mtime_ns: int
@@ -80,7 +80,7 @@ class SessionManifest(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """The name shared by all generations of this session: its id, and a hash of its project's place."""
+        """The name shared by all generations of this session: its id and a hash of its project's location."""
         return f"{self.session_id}.{hash_project_place(self.config_dir, self.project)}"
 
     @property
@@ -90,14 +90,14 @@ class SessionManifest(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def size(self) -> int:
-        """The size of its files in bytes."""
+        """The total size of the files in bytes."""
         return sum(file.size for file in self.files)
 
     def find_file(self, path: str) -> KeptFile | None:
         return next((file for file in self.files if file.path == path), None)
 
     def list_blobs(self) -> set[str]:
-        """Return the names of all blobs that it needs."""
+        """Return the names of all blobs that the files consist of."""
         return {ref.blob for file in self.files for ref in file.refs}
 
     def to_absolute_path(self, file: KeptFile) -> str:
@@ -113,7 +113,7 @@ class ManifestLabel(NamedTuple):
 
 
 def hash_project_place(config_dir: str, project: str) -> str:
-    """Hash the place of a project folder, because the same session may be in several."""
+    """Hash the location of a project folder, because the same session may be in several folders."""
     return sha256(f"{config_dir}\0{project}".encode()).hexdigest()[:12]
 
 
@@ -137,11 +137,10 @@ class Manifests:
         return {name: sorted(numbers) for name, numbers in sorted(generations.items())}
 
     def list_session_ids(self) -> set[str]:
-        """Return the ids of all sessions, from the file names alone; none if the folder can't be listed."""
+        """Return the ids of all sessions, from the file names alone; empty if the folder can't be listed."""
         return {label.name[:36] for item in scan_folder(self.folder) if (label := _parse_label(item.name))}
 
     def get_path(self, name: str, generation: int) -> Path:
-        """Return where a manifest is stored."""
         return self.folder / f"{name}.{generation}.json.zst"
 
     def read(self, name: str, generation: int) -> SessionManifest:
@@ -163,13 +162,13 @@ class Manifests:
         return manifest
 
     def find_last_generation(self, name: str, known: int) -> int:
-        """Return the number of the newest generation of a session, searching from `known` on; 0 if there is none."""
+        """Return a session's newest generation number, searching upward from `known`; 0 if there is none."""
         while self.get_path(name, known + 1).exists():
             known += 1
         return known if self.get_path(name, known).exists() else 0
 
     def iter_manifests(self) -> Iterator[SessionManifest | Unreadable]:
-        """Yield every generation of every session; for a damaged one, the error."""
+        """Yield every generation of every session or, for a damaged one, the error."""
         for name, numbers in self.list_generations().items():
             for number in numbers:
                 try:

@@ -1,8 +1,8 @@
 """Makes the archive smaller, without losing anything that exists nowhere else.
 
 The newest generation of a session is kept, since the next run would archive it again; if the session was deleted from
-disk, it is the only copy, and is only dropped on request (`gone`). Older generations are dropped by number, by age, or
-until the archive is small enough, the oldest first.
+disk, its newest generation is the only copy and is dropped only on request (`gone`). Older generations are dropped by
+number, by age, or until the archive is small enough, the oldest first.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class PrunePlan(NamedTuple):
 
 
 def plan_prune(archive: Archive, rules: PruneRules) -> PrunePlan:
-    """Plan what the rules drop; raise if a manifest is unreadable, since its blobs would look unused."""
+    """Plan what the rules drop; raise an error if a manifest is unreadable, because its blobs would look unused."""
     manifests = _read_all_manifests(archive)
     sizes = dict(archive.blobs.iter_sizes())
     newest = {manifest.name: manifest.generation for manifest in manifests}  # ordered by number
@@ -71,7 +71,7 @@ def plan_prune(archive: Archive, rules: PruneRules) -> PrunePlan:
 
 
 def prune_archive(archive: Archive, rules: PruneRules) -> PrunePlan:
-    """Drop what the rules select, manifests before blobs: if killed, this leaves unused blobs, but no missing ones."""
+    """Drop what the rules select, manifests before blobs: an interruption leaves unused blobs, but no missing ones."""
     with lock_archive(archive.folder):
         plan = plan_prune(archive, rules)
         for manifest in plan.drop:
@@ -86,7 +86,7 @@ def prune_archive(archive: Archive, rules: PruneRules) -> PrunePlan:
 
 
 def sweep_unused_blobs(archive: Archive) -> None:
-    """Delete unused blobs, once a day; growing files leave some behind."""
+    """Delete unused blobs, which growing files leave behind, once a day."""
     mark = archive.folder / "swept"
     with suppress(OSError):
         if 0 <= time.time() - mark.stat().st_mtime < _DAY_SECONDS:

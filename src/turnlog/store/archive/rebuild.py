@@ -1,8 +1,8 @@
 """Rebuilds damaged manifests from the blobs that no other manifest refers to.
 
-The file name of a manifest identifies its session; its blobs contain lines that name the session and the
-sub-agent. The transcripts are put together from these lines in chronological order. What only the manifest recorded is
-lost: other files of the session, when they were written, and whether anything is missing in between.
+The file name of a manifest identifies its session; its blobs contain lines that name the session and the sub-agent. The
+transcripts are assembled from these lines in chronological order. What only the manifest recorded is lost: other files
+of the session, when they were written, and whether anything is missing in between.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class _ProjectHome(NamedTuple):
 
 
 class _BlobLines(NamedTuple):
-    """Lines of one file that are next to each other in a blob."""
+    """Adjacent lines of one file in a blob."""
 
     time: bytes
     agent: str | None
@@ -70,7 +70,7 @@ class _BlobLines(NamedTuple):
 
 
 def mend_manifests(archive: Archive, config_dirs: Iterable[Path]) -> list[MendedManifest]:
-    """Move damaged manifests aside, and rebuild what can be rebuilt."""
+    """Move damaged manifests aside and rebuild what can be rebuilt."""
     with lock_archive(archive.folder):
         intact = [item for item in archive.manifests.iter_manifests() if isinstance(item, SessionManifest)]
         return [_mend_manifest(archive, label, intact, list(config_dirs)) for label in _list_damaged(archive)]
@@ -110,7 +110,7 @@ def _mend_manifest(
 
 
 def _find_session_lines(archive: Archive, session_id: str, blobs: Iterable[str]) -> Iterator[_BlobLines]:
-    """Yield the lines in some blobs that belong to a session, and pieces of lines without an owner."""
+    """Yield the lines in some blobs that belong to a session, and pieces of lines whose owner is unknown."""
     texts = {}
     for name in blobs:
         try:
@@ -128,7 +128,7 @@ def _find_session_lines(archive: Archive, session_id: str, blobs: Iterable[str])
 
 
 def _split_blob(name: str, data: bytes) -> Iterator[_BlobLines]:
-    """Split a blob where the lines of another file start; keep a line without an owner with those before it."""
+    """Split a blob where the lines of a different file start; a line without an owner stays with those before it."""
     start = at = 0
     owner: str | None = None
     is_known = False
@@ -193,7 +193,7 @@ def _get_sort_key(run: _BlobLines) -> tuple[bytes, bool]:
 
 
 def _drop_repeated_lines(runs: list[_BlobLines]) -> list[_BlobLines]:
-    """Drop lines that were stored again, joined with what followed them."""
+    """Drop lines that were stored again together with the lines that followed them."""
     remaining = runs
     while True:
         before = len(remaining)

@@ -1,8 +1,8 @@
 """Restores an archived session byte for byte.
 
-Nothing is written before all files have been checked. The session's own file is last, so Claude Code never sees a
-session without the files that belong to it. A restored file gets the current time, because Claude Code deletes by that
-time, and would delete an old session again at its next start.
+Nothing is written before all files have been checked. The session's own file is written last, so Claude Code never sees
+a session without the files that belong to it. A restored file gets the current time, because Claude Code deletes
+sessions by file time and would delete an old session again at its next start.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class RestoreOutcome(NamedTuple):
 
 
 def find_generation(archive: Archive, session: SessionManifest, at: int | datetime | None) -> SessionManifest:
-    """Return a generation by its number, or the one that was current at a time; by default, the newest."""
+    """Return a generation by its number, or the one that was current at a given time; by default, the newest."""
     if at is None:
         return session
     generations = archive.list_generations(session.name)
@@ -60,7 +60,7 @@ def restore_generation(
     keep_times: bool = False,
     with_gone: bool = True,
 ) -> list[RestoreOutcome]:
-    """Write the files of a session below a config folder; refuse to change a file that differs, unless forced."""
+    """Write the files of a session below a config folder; without `force`, refuse to change a file that differs."""
     files = [file for file in manifest.files if with_gone or not file.gone_ns]
     files.sort(key=lambda file: (file.path == manifest.main, file.path))
     plan = [(file, resolve_restore_path(to, file.path)) for file in files]
@@ -129,7 +129,7 @@ def _write_file(archive: Archive, file: KeptFile, path: Path, keep_times: bool, 
 
 
 def _rename_finished(temporary: Path, path: Path, may_replace: bool) -> None:
-    """Give a finished file its name; never overwrite one that appeared there in the meantime."""
+    """Give a finished file its final name; never overwrite a file that appeared there in the meantime."""
     try:
         place_session_file(temporary, path, may_replace=may_replace)
     except FileExistsError:
@@ -137,6 +137,6 @@ def _rename_finished(temporary: Path, path: Path, may_replace: bool) -> None:
 
 
 def _touch_file(path: Path) -> None:
-    """Set the time of an existing file like that of the restored ones, so that Claude Code keeps all of them."""
+    """Set the time of an existing file to match the restored ones, so that Claude Code keeps all of them."""
     with contextlib.suppress(OSError):
         os.utime(path)

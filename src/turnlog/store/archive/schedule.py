@@ -1,7 +1,7 @@
-"""Schedules archive runs: on or off, how often, and started without making the user wait.
+"""Schedules archive runs: whether they are on, how often they run, and how they start without making the user wait.
 
-The file `schedule` contains the interval in hours. Its modification time is when the next run is due, so a start of
-turnlog only has to check that. This module imports nothing that such a start hasn't loaded already.
+The file `schedule` contains the interval in hours. Its modification time is the time when the next run is due, so
+turnlog only has to check that time when it starts. This module imports only what turnlog has already loaded by then.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _REMOVED_VARIABLE_PREFIXES = ("ANTHROPIC_", "CLAUDE_CODE_")
 
 
 def maybe_start(data_dir: str | Path) -> bool:
-    """Start a run in the background if the archive is on and one is due; never raise, never wait."""
+    """Start a run in the background if the archive is on and a run is due; never raise an error or wait."""
     path = _build_schedule_path(data_dir)
     try:
         due, now = os.stat(path).st_mtime, time.time()  # noqa: PTH116 - pathlib may not be loaded
@@ -37,7 +37,7 @@ def maybe_start(data_dir: str | Path) -> bool:
 
 
 def read_archive_hours(data_dir: str | Path) -> int | None:
-    """Return the interval of archive runs in hours; None while the archive is off."""
+    """Return the interval between archive runs in hours; None while the archive is off."""
     try:
         return _read_hours(_build_schedule_path(data_dir))
     except OSError:
@@ -53,7 +53,7 @@ def read_next_run_time(data_dir: str | Path) -> float | None:
 
 
 def turn_on_schedule(data_dir: Path, every: int = DEFAULT_HOURS) -> None:
-    """Turn scheduled runs on; the first one is due at once."""
+    """Turn scheduled runs on; the first one is due immediately."""
     from turnlog.store.archive import durable_write
 
     path = data_dir / "archive" / "schedule"
@@ -67,7 +67,7 @@ def turn_off_schedule(data_dir: Path) -> None:
 
 
 def build_start_command() -> list[str]:
-    """Return the command line that starts this turnlog from any folder."""
+    """Return the command line that starts this installation of turnlog from any folder."""
     return [sys.executable, "-P", "-m", "turnlog"]
 
 

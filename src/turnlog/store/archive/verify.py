@@ -1,4 +1,4 @@
-"""Reads everything in the archive again, to check that it is what was archived."""
+"""Rereads everything in the archive to check that it is what was archived."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from turnlog.store.archive.manifest import KeptFile, SessionManifest
 
 @dataclass(frozen=True)
 class FileDamage:
-    """A file of a session that can't be restored."""
+    """A file in a session that can't be restored."""
 
     session_id: str
     generation: int
@@ -38,12 +38,12 @@ class VerifyReport:
 
     @property
     def is_sound(self) -> bool:
-        """Whether everything is as it was archived."""
+        """True if everything is as it was archived."""
         return not self.damaged and not self.manifests_damaged
 
 
 def verify_archive(archive: Archive, progress: Callable[[int], None] | None = None) -> VerifyReport:
-    """Check every file of every generation; one that several generations share is read once."""
+    """Check every file in every generation; a file that several generations share is read once."""
     report, used = VerifyReport(), set[str]()
     checked: dict[tuple[str, object], str | None] = {}
     for manifest in archive.manifests.iter_manifests():
@@ -67,7 +67,7 @@ def verify_archive(archive: Archive, progress: Callable[[int], None] | None = No
 
 
 def put_damaged_blobs_aside(archive: Archive, report: VerifyReport) -> Path:
-    """Move damaged blobs out of the archive, so that the next run archives again what is still on disk."""
+    """Move damaged blobs out of the archive, so that the next run archives whatever is still on disk again."""
     folder = archive.folder / "damaged"
     folder.mkdir(parents=True, exist_ok=True)
     with lock_archive(archive.folder):

@@ -1,7 +1,7 @@
-"""Adds sessions to the index that only the archive still has.
+"""Adds sessions that only the archive still has to the index.
 
-A session that was indexed before it was deleted is kept in the index. One that was deleted earlier, or whose text was
-lost when the index was rebuilt, is read from the archive.
+A session that was indexed before it was deleted is kept in the index. A session that was deleted earlier, or whose text
+was lost when the index was rebuilt, is read from the archive.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class _ArchivedTranscript(NamedTuple):
 
 
 class AdoptionResult(NamedTuple):
-    """How many files were added, and which could not be."""
+    """The number of files that were added, and the files that could not be."""
 
     files: int
     unread: tuple[str, ...] = ()
@@ -60,7 +60,7 @@ class AdoptionResult(NamedTuple):
 
 
 def adopt_from_archive(db: apsw.Connection, archive: Archive, config_dirs: Sequence[Path]) -> AdoptionResult:
-    """Read what is in the archive but not in the index; the caller holds the lock."""
+    """Read what is in the archive but not in the index; the caller must hold the lock."""
     mark = read_archive_mark(archive.folder)
     missing = [
         transcript
@@ -110,7 +110,7 @@ def _index_transcript(
     names: NameNumbers,
     models: dict[str, int],
 ) -> str | None:
-    """Read one file; return the reason if that fails."""
+    """Read one file; return the reason if this fails."""
     try:
         copy.write_bytes(b"".join(archive.iter_chunks(transcript.file)))
     except Unreadable as error:

@@ -1,6 +1,6 @@
-"""What a piece of a session file adds to the index, as a value: an `IndexBatch`.
+"""The data that a piece of a session file adds to the index, as a value: an `IndexBatch`.
 
-Another process can build one while this process writes the previous one.
+Another process can build a batch while this process writes the previous one.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _SAID_KINDS = frozenset(map(_KIND_NUMBERS.__getitem__, SAID_KINDS))
 
 
 class ReadTask(NamedTuple):
-    """A file to read from a checkpoint on."""
+    """A file to read, starting at a checkpoint."""
 
     file: int
     path: str
@@ -68,7 +68,7 @@ class ReadTask(NamedTuple):
 
 
 class CallRow(Struct, array_like=True):
-    """A row of the table `call`, without the file."""
+    """A row of the `call` table, without the file."""
 
     id: str
     tool: int | None = None
@@ -122,7 +122,7 @@ class IndexBatch(Struct, array_like=True):
 
 
 def read_batches(task: ReadTask, names: NameNumbers, numbers: Iterator[int]) -> Iterator[IndexBatch]:
-    """Yield what is new in a file, piece by piece; at least one batch, so that its checkpoint is stored."""
+    """Yield what is new in a file, piece by piece; yield at least one batch, so that the checkpoint is stored."""
     try:
         yield from _read_batches(task, names, numbers)
     except OSError as error:
@@ -157,7 +157,7 @@ def _read_batches(task: ReadTask, names: NameNumbers, numbers: Iterator[int]) ->
 
 
 def _find_reset_reason(task: ReadTask) -> str | None:
-    """Return why a file must be read again, if it was read to an end that is no longer one."""
+    """Return why a file must be read again, if its last line or output was continued after it was read."""
     checkpoint = task.checkpoint
     if checkpoint.offset == 0:
         return None
@@ -175,7 +175,7 @@ class _LastLine(NamedTuple):
 
 
 def _read_unfinished_line(task: ReadTask, checkpoint: Checkpoint) -> _LastLine | None:
-    """Read a last line without a line end if it is a whole entry; otherwise wait for the rest."""
+    """Read a last line that has no line ending if it is a complete entry; otherwise wait for the rest."""
     if checkpoint.size <= checkpoint.offset:
         return None
     with Path(task.source).open("rb") as file:
@@ -193,7 +193,7 @@ def _is_whole_entry(data: bytes) -> bool:
 
 
 class _BatchReader:
-    """The state carried from piece to piece of one file."""
+    """The state carried from one piece of a file to the next."""
 
     def __init__(self, task: ReadTask, names: NameNumbers, numbers: Iterator[int]) -> None:
         self.task = task
@@ -290,7 +290,7 @@ class _BatchReader:
     def _add_texts(
         self, placed: PlacedLine, texts: list[SearchText], model: int | None, shown_path: str | None
     ) -> None:
-        """Index the texts of an entry; this runs for every text, so it never looks anything up twice."""
+        """Index the text of an entry; this runs for all text, so it never looks anything up twice."""
         line, offset, file = placed.line, placed.offset, self.task.file
         time = to_epoch_seconds(line.timestamp)
         in_agent = self.in_agent or bool(line.is_sidechain)

@@ -1,4 +1,7 @@
-"""Writes batches to the index. The caller has started a transaction, so a batch is written completely or not at all."""
+"""Writes batches to the index.
+
+The caller must have started a transaction, so a batch is written completely or not at all.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +59,7 @@ _CUT_TEXTS_FACT = "cut texts of file "
 
 
 def write_batch(db: apsw.Connection, batch: IndexBatch, model_ids: dict[str, int]) -> bool:
-    """Add a batch; return whether it reveals that the file is a fork, which does not pay for copied messages."""
+    """Add a batch; return whether it reveals that the file is a fork, which is not charged for copied messages."""
     was_forked = db.execute("SELECT forked_from IS NOT NULL FROM file WHERE id = ?", (batch.file,)).get
     _insert_names(db, batch.names, model_ids)
     db.execute(_UPDATE_FILE, (batch.session, *batch.checkpoint, *msgspec.structs.astuple(batch.outline), batch.file))
@@ -125,7 +128,7 @@ def count_cut_texts(db: apsw.Connection) -> int:
 
 
 def drop_text_words(db: apsw.Connection, texts: Collection[int]) -> None:
-    """Delete the words of texts from the full-text tables; FTS5 first flushes its pending rows."""
+    """Delete the words of the given texts from the full-text tables; FTS5 first flushes its pending rows."""
     # Each text is in one of the two tables; deleting a row that a table lacks does nothing.
     for table in ("said", "done"):
         db.execute(f"DELETE FROM {table} WHERE rowid IN (SELECT value FROM json_each(?))", (json.dumps(list(texts)),))

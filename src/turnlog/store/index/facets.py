@@ -1,4 +1,4 @@
-"""Special words in the index that no text can contain, used for filters.
+"""Special words in the index that cannot occur in text and are used for filters.
 
     k2                 its kind: the place in session.texts.texts.TEXT_KINDS
     s17 p4 t9 m3       its session (session.id), project, tool and model (name.id)
@@ -6,7 +6,7 @@
     a                  written by a sub-agent
     y2026 n202601 d20260115    year, month and day of its time (UTC)
 
-Each starts with U+E000, a letter to the tokenizer that nobody types.
+Each word starts with U+E000, which the tokenizer treats as a letter and nobody types.
 """
 
 from __future__ import annotations

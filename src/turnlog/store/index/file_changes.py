@@ -1,7 +1,7 @@
 """Finds the files that are new, longer, replaced or deleted since the last index refresh.
 
 When files are added or deleted, the modification time of their folder changes. While no folder has changed, the known
-list of files is still correct, and each file takes only one `stat`.
+list of files is still correct, and each file requires only one `stat`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class ChangedFile(NamedTuple):
 
 
 class IndexChanges(NamedTuple):
-    """The work of a refresh."""
+    """The work that a refresh must do."""
 
     files: list[ChangedFile]
     known: int
@@ -98,7 +98,7 @@ def _find_changes_by_stat(db: apsw.Connection) -> IndexChanges | None:
 
 
 def _count_new_bytes(now: int, before: int) -> int:
-    """Estimate the growth; a file of the same size was only touched, or read too soon after a write."""
+    """Estimate the growth; a file of the same size was only touched, or was read too soon after a write."""
     return now - before if now >= before else now
 
 
@@ -145,7 +145,7 @@ def _iter_hidden_changes(rows: Iterable[_KnownFileRow]) -> Iterator[ChangedFile]
 
 
 def is_utf8_text(path: str) -> bool:
-    """Return whether a name is valid UTF-8; on Linux, a name can be any bytes."""
+    """Return whether a name is valid UTF-8; on Linux, a name can consist of any bytes."""
     try:
         path.encode()
     except UnicodeEncodeError:
@@ -214,7 +214,7 @@ def read_unlisted_paths(db: apsw.Connection) -> list[str]:
 
 
 def read_other_file_count(db: apsw.Connection) -> int:
-    """Return how many `.jsonl` files in the last refresh were not named like a session."""
+    """Return how many `.jsonl` files in the last refresh did not have a session id as their name."""
     count: Any = db.execute("SELECT value FROM fact WHERE name = 'others'").get
     return count or 0
 

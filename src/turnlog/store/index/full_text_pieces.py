@@ -1,4 +1,4 @@
-"""The pieces of the full-text tables: each commit adds one, every search reads all, and FTS5 merges them gradually."""
+"""The pieces of the full-text tables: each commit adds one, every search reads all, and FTS5 gradually merges them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def set_piece_merging(db: apsw.Connection, *, is_on: bool) -> None:
 
 
 def join_said_pieces(db: apsw.Connection) -> None:
-    """Merge the pieces of the conversation text: every search reads them first, and they are small."""
+    """Merge the pieces of the conversation text, which are small and which every search reads first."""
     with open_write_transaction(db):
         db.execute("INSERT INTO said (said) VALUES ('optimize')")
 

@@ -1,4 +1,4 @@
-"""Numbers for names that many rows repeat (tools, models, projects), and the known identifiers."""
+"""Numbers for names that many rows repeat (tools, models and projects), and the known identifiers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MAX_REMEMBERED_IDENTIFIERS = 300_000
 
 
 class NameRow(NamedTuple):
-    """A row of the table `name`."""
+    """A row of the `name` table."""
 
     id: int
     kind: str
@@ -22,7 +22,7 @@ class NameRow(NamedTuple):
 
 
 class NameNumbers:
-    """The names that have a number, and the new ones since the last `take_new_names`."""
+    """The names that have a number, and those added since the last `take_new_names`."""
 
     def __init__(self, known: Iterable[NameRow]) -> None:
         self._ids = {(name.kind, name.text): name.id for name in known}
@@ -32,7 +32,7 @@ class NameNumbers:
 
     @classmethod
     def load(cls, db: apsw.Connection) -> NameNumbers:
-        """Load all names of an index."""
+        """Load all names in an index."""
         return cls(NameRow(*row) for row in db.execute("SELECT id, kind, text FROM name"))
 
     def get_number(self, kind: str, text: str) -> int:
@@ -45,18 +45,18 @@ class NameNumbers:
         return number
 
     def take_new_names(self) -> list[NameRow]:
-        """Return the names that have no row yet, and count them as written from now on."""
+        """Return the names that have no row yet, and treat them as written from now on."""
         names, self._fresh = self._fresh, []
         return names
 
     def select_unknown(self, identifiers: set[bytes]) -> list[str]:
-        """Return the identifiers that are new since earlier calls; old ones may be forgotten."""
+        """Return the identifiers that earlier calls have not seen; old ones may be forgotten."""
         unknown = identifiers - self._identifiers
         self._remember_identifiers(unknown)
         return sorted(name.decode("utf-8", "ignore") for name in unknown if len(name) <= _MAX_IDENTIFIER_CHARS)
 
     def learn(self, names: Iterable[NameRow], identifiers: Iterable[str]) -> None:
-        """Add the names and identifiers of another process."""
+        """Add names and identifiers from another process."""
         for name in names:
             self._ids[name.kind, name.text] = name.id
             self._next = max(self._next, name.id + 1)

@@ -1,6 +1,6 @@
-"""Records the prices and rules that the table `spend` was computed with; if they change, it is recomputed.
+"""Records the prices and rules with which the `spend` table was computed; if they change, it is recomputed.
 
-Every start checks this, so this module never decodes the price table, which takes longer than a whole report.
+This is checked at every start, so this module never decodes the price table, which takes longer than a whole report.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _PRICE_FILE = Path(__file__).parents[2] / "session" / "usage" / "prices.json"
 
 
 def is_spend_current(db: apsw.Connection) -> bool:
-    """Return whether `spend` was computed with the prices and rules of this version."""
+    """Return whether `spend` was computed with this version's prices and rules."""
     known: dict[str, str] = dict(db.execute("SELECT name, value FROM fact WHERE name LIKE 'price%'"))
     if known.get("price_stamp") == _build_stamp():
         return True
@@ -26,7 +26,7 @@ def is_spend_current(db: apsw.Connection) -> bool:
 
 
 def remember_pricing(db: apsw.Connection) -> None:
-    """Record that `spend` was computed with the prices and rules of this version."""
+    """Record that `spend` was computed with this version's prices and rules."""
     from turnlog.session.usage.prices import load_price_table
 
     facts = (("price_stamp", _build_stamp()), ("prices", _build_price_mark()), ("price_date", load_price_table().date))
@@ -34,7 +34,7 @@ def remember_pricing(db: apsw.Connection) -> None:
 
 
 def read_price_date(db: apsw.Connection) -> str | None:
-    """Return the date of the prices that `spend` was computed with."""
+    """Return the date of the prices with which `spend` was computed."""
     row = db.execute("SELECT value FROM fact WHERE name = 'price_date'").fetchone()
     return str(row[0]) if row else None
 

@@ -1,7 +1,7 @@
 """Brings the index up to date: reads what changed, newest files first, and commits it in complete steps.
 
-A refresh that is killed loses only its current step. Two refreshes at the same time are harmless: one works, the other
-uses the index as it is.
+A refresh that is killed loses only its current step. Two refreshes at the same time are harmless: one does the work,
+and the other uses the index as it is.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def ignore_progress(done: int, total: int) -> None:
-    """Discard reports of progress."""
+    """Discard progress reports."""
 
 
 class RefreshResult(NamedTuple):

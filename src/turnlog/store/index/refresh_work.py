@@ -50,7 +50,7 @@ _OUTLINE_FIELDS = TranscriptOutline.__struct_fields__
 
 
 class CommitLimits(NamedTuple):
-    """The maximum work that is lost when the program is killed; other values are for tests."""
+    """The maximum amount of work that is lost when the program is killed; only tests use other values."""
 
     files: int = 4000
     seconds: float = 10.0
@@ -78,7 +78,7 @@ class RefreshWork:
         """The former sessions of sub-agent files that now belong to another one."""
 
     def run(self, files: list[ChangedFile]) -> int:
-        """Read all files; return how many were read, which is fewer if it was interrupted."""
+        """Read all files; return how many were read, which may be fewer after an interrupt."""
         read: set[int] = set()
         steps = list(
             plan_refresh_steps(
@@ -108,7 +108,7 @@ class RefreshWork:
     def _write_until_commit(
         self, stream: Iterator[IndexBatch | None], read: set[int], is_interrupted: Callable[[], bool]
     ) -> bool:
-        """Write batches until it is time to commit; return whether a step has ended."""
+        """Write batches until it is time to commit; return whether the end of a step was reached."""
         rest, before, until = _CommitRest(self.db, self.moved), len(read), time.monotonic() + self.limits.seconds
         is_end = False
         for batch in stream:  # always at least one, however little time is left
@@ -133,7 +133,7 @@ class RefreshWork:
     def _iter_batches(self, steps: list[RefreshStep]) -> Generator[IndexBatch | None]:
         """Yield the batches of the files, with None at the end of each step.
 
-        If there is enough to read, another process reads ahead; if it dies, this one continues alone.
+        If there is enough to read, another process reads ahead; if it dies, this process continues alone.
         """
         ended = 0
         if self.total > MIN_PARALLEL_BYTES and count_cores() > 1:
@@ -183,7 +183,7 @@ class RefreshWork:
         return ReadTask(file, path, kind, session, project, checkpoint, TranscriptOutline(*rest[7:]), tools, files)
 
     def _find_new_owner(self, path: str, session: int, project: int) -> int | None:
-        """Return the session that a loose sub-agent belongs to now, if it has changed."""
+        """Return the session that a loose sub-agent now belongs to, if it has changed."""
         folder: Any = self.db.execute("SELECT text FROM name WHERE id = ?", (project,)).get
         if not is_loose_agent(path, folder):
             return None
@@ -194,14 +194,14 @@ class RefreshWork:
 
 
 class _StepTasks(NamedTuple):
-    """The files of a step, and the number of their first text."""
+    """The files in a step, and the number of their first text."""
 
     tasks: list[ReadTask]
     first: int
 
 
 class _CommitRest:
-    """Rows written once, before a commit. It grows in place: there may be a batch for each of 100,000 files."""
+    """Rows to write once, before a commit. It grows in place: there may be a batch for each of 100,000 files."""
 
     def __init__(self, db: apsw.Connection, moved: dict[int, int]) -> None:
         self._db = db
@@ -244,7 +244,7 @@ class _CommitRest:
 
 @contextmanager
 def _catch_interrupts() -> Iterator[Callable[[], bool]]:
-    """Record interrupts instead of exiting, so that what was read is stored; this only works in the main thread.
+    """Record interrupts instead of exiting, so that what was read is stored; this works only in the main thread.
 
     Ctrl-C only ends the refresh. A signal that ends the program does so after the work is on disk.
     """

@@ -1,8 +1,9 @@
-"""The table `spend`: usage by hour, session and model, computed from the table `answer`.
+"""The `spend` table: usage by hour, session and model, computed from the `answer` table.
 
-A message in several files counts once: the session of the file that has it first pays, with the largest of the
-numbers. An echo in a progress entry pays only if there is no other copy; among files that have the message at the same
-time, a fork pays last. Deleted files count: when Claude Code cleans up, last month's bill doesn't change.
+A message that appears in several files is counted once: the session whose file has it first is charged, with the
+largest of the numbers. An echo in a progress entry is charged only if there is no other copy; among files that have the
+message at the same time, a fork is charged last. Deleted files are counted: when Claude Code cleans up, last month's
+bill doesn't change.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ TimePlacer = Callable[[int], int]
 
 
 class StaleSpend(NamedTuple):
-    """Rows of `spend` that must be computed again."""
+    """Rows of `spend` that must be recomputed."""
 
     sessions: frozenset[int] = frozenset()
     since: int | None = None
@@ -56,7 +57,7 @@ class StaleSpend(NamedTuple):
 
 
 def renew_spend(db: apsw.Connection, sessions: Collection[int] | None, since: int = UNKNOWN_HOUR) -> None:
-    """Recompute the rows of some sessions from an hour on, or all; the caller has started a transaction."""
+    """Recompute the rows of some sessions from an hour on, or all rows; the caller must have started a transaction."""
     if sessions is not None and not price_mark.is_spend_current(db):
         sessions, since = None, UNKNOWN_HOUR
     if sessions is None:
@@ -86,8 +87,8 @@ def fill_spend_table(
 def select_shared_spend(db: apsw.Connection) -> Iterable[tuple[int | None, ...]]:
     """Return rows with the columns of `spend` for the sessions that share messages with others.
 
-    In `spend`, the session that has a message first pays for it. Here each session has all of its messages, with the
-    numbers in its own files.
+    In `spend`, the session that has a message first is charged for it. Here each session has all of its messages, with
+    the numbers in its own files.
     """
     ledger = _SpendLedger(db, lambda seconds: seconds // 3600)
     for (session,) in db.execute(_SHARING_QUERY).fetchall():
@@ -125,7 +126,7 @@ class _SpendFile(NamedTuple):
 
 
 class _SpendFiles(dict[int, _SpendFile]):
-    """The files by number, loaded on demand, because a refresh only needs a few."""
+    """The files by number, loaded on demand, because a refresh needs only a few."""
 
     def __init__(self, db: apsw.Connection) -> None:
         self._db = db
@@ -138,7 +139,7 @@ class _SpendFiles(dict[int, _SpendFile]):
 
 
 def _select_answers(db: apsw.Connection, sessions: Collection[int] | None, since: int) -> Iterable[AnswerRow]:
-    """Select the answers in some sessions from an hour on, or all, each next to its copies in other files."""
+    """Select the answers in some sessions from an hour on, or all answers, each next to its copies in other files."""
     if sessions is None:
         return db.execute(f"{_ANSWER_QUERY} ORDER BY key")
     files = "SELECT id FROM file WHERE session IN (SELECT value FROM json_each(?1))"
@@ -148,7 +149,7 @@ def _select_answers(db: apsw.Connection, sessions: Collection[int] | None, since
 
 
 def _iter_paid_answers(answers: Iterable[AnswerRow], files: dict[int, _SpendFile]) -> Iterator[AnswerRow]:
-    """Yield every message once, with the numbers of the file that pays."""
+    """Yield every message once, with the numbers from the file that is charged."""
     copies: list[AnswerRow] = []
     for row in answers:
         if copies and row[0] != copies[0][0]:
@@ -180,7 +181,7 @@ class _SpendLedger:
         self._sums: dict[_SpendKey, list[int]] = {}
 
     def add(self, answers: Iterable[AnswerRow]) -> None:
-        """Add some messages; one loop without calls, since there may be hundreds of thousands."""
+        """Add messages, in one loop without function calls, since there may be hundreds of thousands."""
         files, place, rates_of, quality_of, all_sums = (
             self.files,
             self._place,
@@ -233,7 +234,7 @@ class _SpendLedger:
         sums[12], sums[13] = min(sums[12], ended), max(sums[13], ended)
 
     def _find_flat_rates(self, model: int | None, terms: str | None) -> PicoRates | None:
-        """Return the rates that all requests of a model share; () if they depend on the request."""
+        """Return the rates that all requests to a model share; () if they depend on the request."""
         name = self._models.get(model)
         price = find_price(name)
         if price is not None and (price.long_context or price.web_search_per_1000 is None):
@@ -241,7 +242,7 @@ class _SpendLedger:
         return find_pico_rates(name, PricedTokens(), *_split_terms(terms), None)
 
     def build_rows(self, sessions: Collection[int] | None, since: int) -> Iterable[tuple[int | None, ...]]:
-        """Build the rows of `spend`, for some sessions and from an hour on."""
+        """Build the rows of `spend` for some sessions, from an hour on."""
         joined: dict[tuple[int, int, int | None], tuple[int, ...]] = {}
         for (hour, session, model, rates), sums in self._sums.items():
             if hour >= since and (sessions is None or session in sessions):

@@ -31,9 +31,9 @@ NEVER_NS = -1
 
 
 def empty_index(db: apsw.Connection, config_dirs: Sequence[Path]) -> int:
-    """Remove everything that can be read again; return how many files can't be and are kept.
+    """Remove everything that can be read again; return how many files can't be reread and are kept.
 
-    The counts of a file that was deleted, or that can't be read now, are kept. Its text is restored with the file, or
+    The counts of a file that was deleted or can't be read now are kept. Its text is restored when the file returns, or
     from the archive.
     """
     readable = [
@@ -100,7 +100,7 @@ def compare_with_disk(db: apsw.Connection, config_dirs: Sequence[Path]) -> DiskD
 
 
 def list_index_faults(db: apsw.Connection) -> Iterator[str]:
-    """Yield the faults in an index: damage to the file itself, and files that changed unnoticed."""
+    """Yield the faults in an index: damage to the database itself, and files that changed unnoticed."""
     for check in (_find_file_faults, _find_text_faults, _find_stale_files):
         try:
             yield from check(db)

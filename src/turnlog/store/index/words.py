@@ -1,13 +1,14 @@
 """Splits text into words, for both the index and queries.
 
-FTS5's tokenizer (`unicode61 remove_diacritics 2`) folds case and accents, and splits at every character that is
-neither a letter nor a digit, so `snake_case`, paths and dotted names are phrases. This module adds two things:
+FTS5's tokenizer (`unicode61 remove_diacritics 2`) folds case and accents and splits at every character that is neither
+a letter nor a digit, so `snake_case`, paths and dotted names become phrases. This module adds two things:
 
     scripts without spaces   each character is a word, so any part of a sentence is a phrase
     camelCase                is one word; the index stores the parts of each identifier once
 
-Every text passes through here, and a step per word is slow in Python. So identifiers are found on a copy of the text
-in which lowercase letters and digits are `a`, capitals `A`, bytes of other letters `u`, and everything else a space.
+All text passes through here, and handling each word separately is slow in Python. Therefore, identifiers are found in a
+copy of the text in which lowercase letters and digits are `a`, capitals are `A`, bytes of other letters are `u`, and
+everything else is a space.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ _UNSPACED_SCRIPT = re.compile(
 
 
 def to_indexed_text(text: str) -> str:
-    """Prepare a text for the tokenizer."""
+    """Prepare text for the tokenizer."""
     if "\0" in text:
         text = text.replace("\0", " ")
     if "\x1b" in text:
@@ -58,14 +59,14 @@ def to_indexed_text(text: str) -> str:
 
 
 def find_identifiers(data: bytes) -> set[bytes]:
-    """Find the words of an indexed text with a capital after a small letter or inside an acronym, as written."""
+    """Find the words in indexed text that have a capital after a lowercase letter or inside an acronym, as written."""
     shape = data.translate(_BYTE_SHAPES)
     before = shape.rfind
     return {data[before(b" ", 0, start) + 1 : end] for start, end in map(re.Match.span, _CAMEL_HUMP.finditer(shape))}
 
 
 def list_identifier_parts(name: str) -> list[tuple[str, str]]:
-    """List the parts of an identifier, each with the word of the index that it is a part of."""
+    """List the parts of an identifier, each with the indexed word that it is a part of."""
     parts = []
     for word in [name] if name.isascii() else _WORD_PATTERN.findall(name):
         pieces = split_identifier(word)
@@ -84,12 +85,12 @@ def join_identifier_parts(name: str) -> str:
 
 
 def to_index_words(name: str) -> list[str]:
-    """Return the words that the index has for an identifier."""
+    """Return the words that the index contains for an identifier."""
     return [name.lower()] if name.isascii() else [word for _, word in list_identifier_parts(name)]
 
 
 def fold_word(word: str) -> str:
-    """Fold a word as the tokenizer does: lower case, without accents."""
+    """Fold a word as the tokenizer does: to lower case, without accents."""
     if word.isascii():
         return word.lower()
     decomposed = unicodedata.normalize("NFD", word.lower())
@@ -97,7 +98,7 @@ def fold_word(word: str) -> str:
 
 
 def remove_terminal_escapes(text: str) -> str:
-    """Remove the escape sequences of terminals, which would glue their last letter to a word."""
+    """Remove terminal escape sequences, whose last letter would become part of the next word."""
     return _ANSI_ESCAPE.sub(" ", text)
 
 
@@ -106,17 +107,17 @@ def _space_characters(run: re.Match[str]) -> str:
 
 
 def split_identifier(word: str) -> list[str]:
-    """Split an identifier into lowercase parts: `getHTTPServer2` gives get, http, server, 2."""
+    """Split an identifier into lowercase parts: `getHTTPServer2` becomes get, http, server and 2."""
     if not word.isascii():
         word = _remove_accents(word)
     return [part.lower() for part in _IDENTIFIER_PART.findall(word)]
 
 
 def _remove_accents(word: str) -> str:
-    """Remove the accents of letters; other characters outside ASCII end a part."""
+    """Remove accents from letters; other characters outside ASCII end a part."""
     return "".join(char for char in unicodedata.normalize("NFD", word) if unicodedata.category(char) != "Mn")
 
 
 def to_query_text(text: str) -> str:
-    """Prepare the text of a query like indexed text: add spaces to scripts without them."""
+    """Prepare query text in the same way as indexed text: add spaces to scripts without them."""
     return to_indexed_text(text)

@@ -1,1 +1,1 @@
-"""Index queries for commands and pages: lists, trees, tools, files."""
+"""Index queries for commands and pages: lists, trees, tools and files."""

@@ -1,7 +1,7 @@
 """All sessions in an index as rows of a list: the topic, length, cost and origin of each.
 
-A handful of queries on the index build the list, without the session files: 5,000 sessions take about 100 ms.
-`read_catalog_state` is a cheap way to check whether an earlier list is still valid.
+The list is built from a handful of index queries, without reading session files: 5,000 sessions take about 100 ms.
+`read_catalog_state` offers a cheap way to check whether an earlier list is still valid.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class CatalogSession(Struct, frozen=True):
 
 
 class UsedTool(NamedTuple):
-    """A tool, and how often it was called."""
+    """A tool and how often it was called."""
 
     tool: str
     calls: int
@@ -144,7 +144,7 @@ class _CatalogFacts:
         self._add_shared(db)
 
     def _add_shared(self, db: apsw.Connection) -> None:
-        """Count all messages of each session, including those that another one has first."""
+        """Count all messages in each session, including those that appeared first in a different session."""
         names: dict[int | None, str] = dict(db.execute("SELECT id, text FROM name WHERE kind = 'model'"))
         for session, models in sum_sharing_sessions(db).items():
             whole = add_usage_sums(models.values())

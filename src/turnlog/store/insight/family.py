@@ -1,13 +1,13 @@
-"""The sessions on a machine as a tree: projects, their sessions, and below each the ones forked or copied from it.
+"""The sessions on a machine as a tree: projects, their sessions, and each session's forks and copies.
 
-`build_project_trees` is a pure function of index rows; `list_family_rows` and `iter_shared_messages` read them.
-The origin of a session comes, in this order, from
+`build_project_trees` is a pure function of index rows; `list_family_rows` and `iter_shared_messages` read them. The
+origin of a session is taken, in this order, from
 
     clone, fork, repair   a record that turnlog itself wrote into the file it created
     fork                  the session that its entries name as their origin (`forkedFrom`)
     copy                  messages, or the first entry, shared with an older file; see `docs/glossary.md`
 
-The file with the earlier first timestamp is older; if these are equal, the one with the earlier last timestamp.
+The file with the earlier first timestamp is older; if these are equal, the file with the earlier last timestamp is.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class FamilyRow(NamedTuple):
 
     @property
     def time(self) -> str:
-        """When the last message was written."""
+        """The time of the last message."""
         return self.ended or self.started or ""
 
     @property
@@ -76,7 +76,7 @@ class FamilyRow(NamedTuple):
 
 
 class FamilyOrigin(NamedTuple):
-    """The session that a session came from, and how."""
+    """The session from which another one was created, and how."""
 
     relation: str
     """clone, fork, repair or copy."""
@@ -129,7 +129,7 @@ def list_family_rows(db: apsw.Connection) -> list[FamilyRow]:
 
 
 def iter_shared_messages(db: apsw.Connection) -> Iterator[tuple[str, int]]:
-    """Yield the assistant messages that several files contain, with each of these files, in order of messages."""
+    """Yield each assistant message that appears in several files, once for each of these files, in message order."""
     yield from db.execute(_SHARED_QUERY)
 
 
@@ -165,7 +165,7 @@ def _find_project_path(row: FamilyRow, homes: Mapping[str, Worktree]) -> str:
 
 
 def _grow_project_tree(path: str, members: list[FamilyNode], nodes: Mapping[int, FamilyNode]) -> ProjectTree:
-    """Put each session that came from another one in the project below that one."""
+    """Place each session below the session from which it was created, if both are in the project."""
     here = {node.row.file for node in members}
     depths: dict[int, int] = {}
     parents: dict[int, int] = {}
@@ -187,7 +187,7 @@ def _grow_project_tree(path: str, members: list[FamilyNode], nodes: Mapping[int,
 
 
 def _sort_parents_first(members: list[FamilyNode], here: set[int]) -> Iterator[FamilyNode]:
-    """Yield each session after the one it came from; there are no cycles."""
+    """Yield each session after the one from which it was created; there are no cycles."""
     by_file = {node.row.file: node for node in members}
     done: set[int] = set()
     for member in members:
@@ -202,7 +202,7 @@ def _sort_parents_first(members: list[FamilyNode], here: set[int]) -> Iterator[F
 
 
 def _find_origins(rows: Sequence[FamilyRow], copies: Iterable[tuple[str, int]]) -> dict[int, FamilyOrigin]:
-    """Find the origin of each file; where links form a cycle, the younger ones are dropped."""
+    """Find the origin of each file; where links form a cycle, the newer ones are dropped."""
     ordered = sorted(rows, key=lambda row: row.age)
     by_id: defaultdict[str, list[FamilyRow]] = defaultdict(list)
     for row in ordered:
@@ -237,7 +237,7 @@ def _find_named_origin(
 
 
 def _find_copied_origin(counts: Counter[int] | None, by_file: Mapping[int, FamilyRow]) -> FamilyOrigin | None:
-    """Return the older file that shares the most messages; the oldest one if several do."""
+    """Return the older file that shares the most messages; if several do, the oldest one."""
     if not counts:
         return None
     best = min(counts, key=lambda file: (-counts[file], by_file[file].age))
@@ -245,7 +245,7 @@ def _find_copied_origin(counts: Counter[int] | None, by_file: Mapping[int, Famil
 
 
 def _count_common_messages(ordered: Sequence[FamilyRow], copies: Iterable[tuple[str, int]]) -> dict[int, Counter[int]]:
-    """Count, for each file, the messages it shares with older files; files with the same first entry count too.
+    """Count, for each file, the messages that it shares with older files; files with the same first entry are included.
 
     Each file that contains a message is compared with the previous one and the oldest one, not with all.
     """

@@ -1,4 +1,4 @@
-"""Shows where time and work went, from the index: hours of the week, slow calls, long turns, busy files."""
+"""Shows where time and work went, from the index: hours of the week, slow calls, long turns and busy files."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class LongTurn(NamedTuple):
 
 
 class BusyFile(NamedTuple):
-    """A file that many calls named."""
+    """A file that was named in many calls."""
 
     path: str
     calls: int
@@ -79,7 +79,7 @@ class BusyFile(NamedTuple):
 
     @property
     def changes(self) -> int:
-        """How many calls wrote to it, or tried to."""
+        """The number of calls that wrote to the file or tried to."""
         return self.calls - self.reads
 
 
@@ -100,7 +100,7 @@ def count_messages_by_hour(db: apsw.Connection, request: UsageRequest) -> list[l
 
 
 def list_slowest_calls(db: apsw.Connection, request: UsageRequest, most: int = 15) -> list[SlowCall]:
-    """List the calls with the longest time from their line to their result, except those that ask a person."""
+    """List the calls that took longest from their line to their result, except those that ask the user."""
     which, values = _build_file_condition(db, request)
     which += "".join(f" AND call.started {sign} '{text}'" for sign, text in _iter_client_time_bounds(request))
     query = _SLOWEST_QUERY.format(waiting=_quote_sql_list(_WAITING_TOOLS), which=which)
@@ -115,7 +115,7 @@ def list_slowest_calls(db: apsw.Connection, request: UsageRequest, most: int = 1
 
 
 def list_longest_turns(db: apsw.Connection, request: UsageRequest, most: int = 15) -> list[LongTurn]:
-    """List the turns with the longest time from their prompt to the last text before the next one."""
+    """List the turns that took longest from their prompt to the last text before the next prompt."""
     which, values = _build_file_condition(db, request)
     which += "".join(f" AND text.time {sign} {seconds}" for sign, seconds in _iter_second_bounds(request))
     query = _TURN_QUERY.format(prompt=_PROMPT_KIND, work=", ".join(map(str, _WORK_KINDS)), which=which)
@@ -124,7 +124,7 @@ def list_longest_turns(db: apsw.Connection, request: UsageRequest, most: int = 1
 
 
 def list_busiest_files(db: apsw.Connection, request: UsageRequest, most: int = 20) -> list[BusyFile]:
-    """List the files that the most calls named."""
+    """List the files that were named in the most calls."""
     which, values = _build_file_condition(db, request)
     which += "".join(f" AND call.started {sign} '{text}'" for sign, text in _iter_client_time_bounds(request))
     query = _FILE_QUERY.format(
@@ -149,7 +149,7 @@ def _iter_second_bounds(request: UsageRequest) -> Iterator[tuple[str, int]]:
 
 
 def _iter_client_time_bounds(request: UsageRequest) -> Iterator[tuple[str, str]]:
-    """Yield the bounds the way Claude Code writes times, in UTC, which sort as text."""
+    """Yield the bounds in the UTC format that Claude Code writes, in which times sort as text."""
     for sign, seconds in _iter_second_bounds(request):
         yield sign, datetime.fromtimestamp(max(seconds, 0), UTC).isoformat()[:19]
 

@@ -1,4 +1,4 @@
-"""Calls by tool over all sessions, from the index; each call counts once, no matter how many files contain a copy."""
+"""Calls by tool across all sessions, from the index; each call is counted once, even if several files contain it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FROM call {where} GROUP BY id {having}
 def tally_tool_calls(
     db: apsw.Connection, sessions: Collection[int] | None = None, since: str | None = None
 ) -> list[ToolTally]:
-    """Count the calls in some sessions, or in all, by tool; `since` is a time as Claude Code writes it."""
+    """Count the calls in some or all sessions by tool; `since` is a time in Claude Code's format."""
     once, values = _build_once_query(sessions, since)
     tallies: dict[str, ToolTally] = {}
     for name, calls, failed, unanswered, given, got in db.execute(_CALL_QUERY.format(once=once), values):
@@ -39,7 +39,7 @@ def tally_tool_calls(
 
 
 def _build_once_query(sessions: Collection[int] | None, since: str | None) -> tuple[str, tuple[str, ...]]:
-    """Build the query for calls without their copies, and its values."""
+    """Build the query for calls without their copies, and its parameters."""
     where = "file IN (SELECT id FROM file WHERE session IN (SELECT value FROM json_each(?)))"
     having = "min(started) >= ?"
     query = _ONCE_QUERY.format(

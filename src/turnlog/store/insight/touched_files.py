@@ -1,4 +1,4 @@
-"""Files by path over many sessions, from the index: which sessions read and changed them, when and how often."""
+"""Files by path across many sessions, from the index: which sessions read and changed them, when and how often."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ GROUP BY main.path ORDER BY last DESC
 
 
 class IndexedFile(Struct):
-    """A file, and what sessions did with it."""
+    """A file and what sessions did with it."""
 
     path: str
     reads: int = 0
@@ -68,7 +68,7 @@ class _TouchCall(NamedTuple):
 
 
 def list_indexed_files(db: apsw.Connection, sessions: Collection[int] | None = None) -> list[IndexedFile]:
-    """List the files that some sessions, or all, have read and written, by path."""
+    """List the files that some or all sessions have read and written, by path."""
     rows = db.execute(_TOUCH_QUERY, (_encode_names(PATH_FIELDS), None if sessions is None else str(list(sessions))))
     calls = [
         _merge_call_copies(list(copies)) for _, copies in groupby(map(_TouchCall._make, rows), key=attrgetter("id"))
@@ -80,7 +80,7 @@ def list_indexed_files(db: apsw.Connection, sessions: Collection[int] | None = N
 
 
 def _merge_call_copies(copies: list[_TouchCall]) -> _TouchCall:
-    """Merge the copies of a call: the first one, answered if any file has the answer."""
+    """Merge the copies of a call into the first one, which is answered if any file has the answer."""
     answered = [copy for copy in copies if copy.answered]
     return copies[0]._replace(answered=bool(answered), failed=any(copy.failed for copy in answered))
 
@@ -99,7 +99,7 @@ def _count_call(item: IndexedFile, call: _TouchCall) -> None:
 
 
 def find_touching_sessions(db: apsw.Connection, name: str) -> list[TouchingSession]:
-    """Find the sessions whose calls named a file by this path, or by one that ends with it; newest first."""
+    """Find the sessions whose calls named a file by this path or by a path that ends with it, newest first."""
     end = name.replace("\\", "/").removeprefix("./").strip("/")
     pattern = "%/" + end.replace("!", "!!").replace("%", "!%").replace("_", "!_")
     return [TouchingSession(*row) for row in db.execute(_SESSION_QUERY, (_encode_names(PATH_FIELDS), name, pattern))]

@@ -1,7 +1,7 @@
-"""Which repository a folder belongs to, if it is a git worktree.
+"""Finds the repository that a folder belongs to, if the folder is a git worktree.
 
 Claude Code creates worktrees in `<repository>/.claude/worktrees/<name>`, so the path identifies them even if the folder
-was deleted. For others, the file `.git` points to `<repository>/.git/worktrees/<name>`.
+was deleted. For other worktrees, the `.git` file points to `<repository>/.git/worktrees/<name>`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ _MAX_POINTER_BYTES = 4096
 
 
 def find_worktrees(folders: Iterable[str]) -> dict[str, Worktree]:
-    """Find the worktrees among some folders."""
     worktrees: dict[str, Worktree] = {}
     known: dict[str, Worktree | None] = {}
     for folder in set(folders):

@@ -1,1 +1,1 @@
-"""Searches the index, and the files themselves."""
+"""Searches the index and the files themselves."""

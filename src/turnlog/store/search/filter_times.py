@@ -1,4 +1,4 @@
-"""Parses times as people write them in a filter, and turns the days between two of them into facet words."""
+"""Parses times as people write them in a filter, and converts the days between two times to facet words."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MAX_YEARS_AHEAD = 2
 
 
 def parse_time(text: str, now: datetime | None = None) -> int | None:
-    """Parse a time, in seconds since 1970; for a day, month or year, return its start in local time."""
+    """Parse a time into seconds since 1970; for a day, month or year, return its start in local time."""
     now = now or datetime.now(UTC)
     word = text.strip().lower()
     if word in ("now", "today", "yesterday"):
@@ -46,7 +46,7 @@ def _to_midnight(day: date) -> int:
 
 
 def list_day_facets(after: int | None, before: int | None) -> list[str]:
-    """List the facet words of all days (UTC) in a span of time; whole months and years have one word each."""
+    """List the facet words for all days (UTC) in a time span; whole months and years have one word each."""
     last_year = datetime.now(UTC).year + _MAX_YEARS_AHEAD
     first = _to_day(after or 0)
     last = date(last_year, 12, 31) if before is None else min(_to_day(max(before - 1, 0)), date(last_year, 12, 31))

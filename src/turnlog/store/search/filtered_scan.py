@@ -1,4 +1,4 @@
-"""Runs a scan from its filters to its groups: which files to search, and when enough was found."""
+"""Runs a filtered scan: decides which files to search and when enough has been found, and groups the results."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _FILE_FILTERS = ("project", "session")
 
 
 def list_scan_targets(db: apsw.Connection, query: SearchQuery | None) -> list[ScanTarget]:
-    """List the files in the projects and sessions that a query names, newest first; without a query, all files."""
+    """List the files in the projects and sessions that a query names, newest first; without a query, list all files."""
     rows: list[Any] = db.execute(
         "SELECT file.id, path, kind = 'output', size, gone IS NOT NULL, session, project"
         " FROM file JOIN session ON session.id = session ORDER BY mtime_ns DESC, file.id DESC"
@@ -50,7 +50,7 @@ def _match_filter(db: apsw.Connection, item: QueryFilter) -> set[int]:
 
 
 def has_text_filters(query: SearchQuery | None) -> bool:
-    """Return whether a query has filters on single texts, not only on whole files."""
+    """Return whether a query has filters that apply to single texts, not only to whole files."""
     return any(
         not (isinstance(item, QueryFilter) and item.name in _FILE_FILTERS)
         for item in (query.root.items if query else ())
@@ -58,7 +58,7 @@ def has_text_filters(query: SearchQuery | None) -> bool:
 
 
 class KnownText(NamedTuple):
-    """The row of the index for a text that a scan found."""
+    """The index row for a text that a scan found."""
 
     id: int
     time: int
@@ -107,7 +107,7 @@ def _get_sighting_key(item: ScanSighting) -> tuple[int, str]:
 def group_scan_reports(
     db: apsw.Connection, reports: Sequence[FileScanReport], sieve: TextSieve, limit: int, hits: int
 ) -> list[HitGroup]:
-    """Group the results of a scan by session, in the order of the files, as a search does."""
+    """Group the results of a scan by session in file order, as a search does."""
     by_session: dict[int, list[FileScanReport]] = {}
     for report in reports:
         (session,) = db.execute("SELECT session FROM file WHERE id = ?", (report.file,)).fetchone() or (0,)
@@ -141,7 +141,7 @@ class ScanRequest(NamedTuple):
 
 
 class ScanOutcome(NamedTuple):
-    """What a scan found, and how it went."""
+    """What a scan found and how it went."""
 
     found: SearchOutcome
     scan: ScanResult
@@ -190,7 +190,7 @@ def _refuse_terms(query: SearchQuery) -> None:
 
 
 class _ScanFindings:
-    """The matching reports so far."""
+    """The matching reports found so far."""
 
     def __init__(self, db: apsw.Connection, sieve: TextSieve, options: SearchOptions) -> None:
         self.db = db

@@ -1,9 +1,9 @@
 """Finds the camelCase identifiers that contain a word, so that a query can search for them too.
 
-A common part (`get`, `user`) belongs to thousands of identifiers, and each one in the query costs a lookup in every
-piece of the index, so there is a limit. Above it, identifiers that contain all words of the query are preferred: they
-are what somebody who types `user name` means. Half of the rest are the oldest, since identifiers that have been around
-for a long time are the frequent ones, and half the newest.
+A common part (`get`, `user`) belongs to thousands of identifiers, and each identifier in the query requires a lookup in
+every piece of the index, so their number is limited. Above the limit, identifiers that contain every word in the query
+are preferred: they are what someone who types `user name` means. Half of the rest are the oldest, because identifiers
+that have existed for a long time are the most frequent, and half are the newest.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class IdentifierLookup:
         return IdentifierOwners(words, False)
 
     def _choose_words(self, words: list[str], whole: str) -> list[str]:
-        """Choose as many as the limit allows: some with all words of the query, some old ones, some new ones."""
+        """Choose as many as the limit allows: some with every word in the query, some old ones and some new ones."""
         first = [word for word in self._full_matches if whole in word]
         rest = self._share - len(first)
         half = rest // 2 if len(words) > rest else len(words)
@@ -76,7 +76,7 @@ class IdentifierLookup:
 
     @cached_property
     def _full_matches(self) -> list[str]:
-        """Identifiers that contain all words of the query."""
+        """The identifiers that contain every word in the query."""
         return (
             _list_index_words(self._list_first_and_last(_build_match_expression(self._terms), self._share // 2))
             if len(self._terms) > 1
@@ -110,7 +110,7 @@ def _split_term(term: QueryTerm) -> list[str]:
 
 
 def _build_match_expression(terms: Iterable[QueryTerm]) -> str:
-    """Build an expression for identifiers that contain the parts of all terms."""
+    """Build an expression for identifiers that contain the parts of every term."""
     parts = []
     for term in terms:
         quoted = [f'"{piece}"' for piece in _split_term(term)]

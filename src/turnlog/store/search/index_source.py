@@ -1,4 +1,4 @@
-"""Reads the bytes behind the index: from existing files, and from those that only the archive still has."""
+"""Reads the bytes behind the index, both from existing files and from files that only the archive still has."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class IndexSource:
         return find_trashed_sessions(db, self._data_dir)
 
     def read_passage(self, path: str, offset: int, whole: bool) -> bytes | None:
-        """Read the line or a whole piece at an offset, from disk or archive; return None if both fail."""
+        """Read the line or a whole piece at an offset, from disk or from the archive; return None if both fail."""
         try:
             with open(path, "rb") as file:  # noqa: PTH123 - dozens for one page of results
                 file.seek(offset)
@@ -63,7 +63,7 @@ class IndexSource:
             size *= 8
 
     def read_pieces(self, target: ScanTarget) -> Iterator[bytes]:
-        """Read a whole file in pieces; raise OSError on failure."""
+        """Read a whole file in pieces; raise `OSError` on failure."""
         from turnlog.store.search.scan import read_target
 
         if not target.is_gone:

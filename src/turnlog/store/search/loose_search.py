@@ -1,8 +1,8 @@
-"""Loosens a query whose words find nothing, to words that start with, contain or resemble them.
+"""Loosens a query whose words find nothing to words that start with, contain or resemble them.
 
-Each way is tried only if the previous ones find nothing, and the answer says what was searched instead: hits for other
-words are never mixed with hits for the words that were typed. The words in titles, prompts and answers are tried before
-all others, of which there are ten times as many: reading those takes a second per gigabyte.
+Each way is tried only if the previous ones find nothing, and the answer reports what was searched for instead: hits for
+other words are never mixed with hits for the words that were typed. Words in titles, prompts and answers are tried
+first; there are ten times as many other words, and reading those takes a second per gigabyte.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def search_loosely(
     read: PassageReader,
     trash: TrashedSessions = NOTHING_TRASHED,
 ) -> SearchOutcome:
-    """Search for the words that were typed; if that finds nothing, for similar ones."""
+    """Search for the words that were typed or, if that finds nothing, for similar ones."""
     outcome = search_index(db, plan_search(db, query), options, read, trash)
     if outcome.total or outcome.left_out.hits:
         return outcome
@@ -81,7 +81,7 @@ def _is_single_word(term: QueryTerm) -> bool:
 
 
 def _loosen_term(vocabulary: Vocabulary, term: QueryTerm, first: int) -> LoosenedWord | None:
-    """Return the first way, starting with number `first`, in which the index has words similar to a term."""
+    """Return the first way, starting with number `first`, in which the index contains words similar to a term."""
     word = fold_word(term.text)
     for how, table in _LOOSENING_ORDER[first:]:
         if len(word) < _MIN_LETTERS[how] or (how == "prefix" and term.is_prefix):
@@ -122,7 +122,7 @@ class Vocabulary:
         )
 
     def find(self, how: LooseningWay, word: str, table: str) -> list[str]:
-        """Find words similar to a word in one of the tables; look for words with this prefix in both."""
+        """Find words similar to a word in one of the tables or, by prefix, in both."""
         match how:
             case "prefix":
                 return self._list_prefixed_words(word)
@@ -169,7 +169,7 @@ def _find_nearest_words(words: list[str], word: str) -> list[str]:
 
 
 def _select_similar_words(words: list[str], word: str, distance: int) -> Iterator[str]:
-    """Yield the words that may be this close; their length or their letters exclude most others."""
+    """Yield the words that may be this close; most others are excluded by their length or their letters."""
     letters = set(word)
     for other in words:
         if abs(len(other) - len(word)) <= distance and len(letters.symmetric_difference(other)) <= 2 * distance:
@@ -177,7 +177,7 @@ def _select_similar_words(words: list[str], word: str, distance: int) -> Iterato
 
 
 def _measure_distance(one: str, other: str) -> int:
-    """Count the letters to add, drop, change, or swap with their neighbour to turn one word into the other."""
+    """Count the letters to add, drop, change, or swap with a neighbour to turn one word into the other."""
     before: list[int] = []
     last = list(range(len(other) + 1))
     for at, letter in enumerate(one, 1):

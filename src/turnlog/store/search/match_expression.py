@@ -1,4 +1,4 @@
-"""Turns the tree of a query into an FTS5 expression; text that a person typed only reaches FTS5 as a quoted string."""
+"""Converts the tree of a query to an FTS5 expression; text that a person typed reaches FTS5 only as a quoted string."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _TIME_FILTERS = ("after", "before")
 
 
 class WideMatch(NamedTuple):
-    """Further expressions for the index."""
+    """Additional expressions for the index."""
 
     expression: str | None = None
     """The expression that also matches the words as parts of identifiers; None if no identifier has such parts."""
@@ -71,7 +71,7 @@ class SearchPlan(NamedTuple):
 
 
 def plan_search(db: apsw.Connection, query: SearchQuery) -> SearchPlan:
-    """Resolve the filters of a query in an index, and build the expression."""
+    """Resolve the filters of a query in an index and build the expression."""
     maker = _PlanMaker(db, query)
     return maker.make_plan()
 
@@ -102,7 +102,7 @@ class _PlanMaker:
         return SearchPlan(expression, self.after, self.before, (*self.query.terms, *self._list_path_terms()), wide)
 
     def _is_time_bound(self, item: QueryNode) -> bool:
-        """Record a time bound and remove it from the tree, because bounds are checked to the second."""
+        """Record a time bound and return True, so that it is removed from the tree: bounds are exact to the second."""
         is_negated = isinstance(item, NotNode)
         node = item.item if isinstance(item, NotNode) else item
         if not isinstance(node, QueryFilter) or node.name not in _TIME_FILTERS:
@@ -197,7 +197,7 @@ class _PlanMaker:
         return _join_alternatives(map(quote_fts_string, span or [f"{FACET_MARK}never"]))
 
     def _choose_word(self, value: FilterValue, choices: Iterable[str]) -> str:
-        """Return the choice that a value names, singular or plural; raise if it is none of them."""
+        """Return the choice that a value names, in the singular or plural; raise an error if it names none."""
         word, known = value.text.lower(), list(choices)
         for form in (word, word.removesuffix("s")):
             if form in known:
@@ -234,7 +234,7 @@ class _PlanMaker:
 
 
 def _turn_negation(item: QueryNode) -> QueryNode:
-    """Turn `error:no` into the absence of errors, which is cheaper than the presence of everything else."""
+    """Turn `error:no` into the absence of errors, which is cheaper to search than the presence of everything else."""
     if (
         isinstance(item, QueryFilter)
         and item.name == "error"
@@ -263,7 +263,6 @@ def _quote_prefix(text: str, is_prefix: bool) -> str:
 
 
 def quote_fts_string(text: str) -> str:
-    """Quote text as an FTS5 string."""
     return '"' + text.replace('"', '""') + '"'
 
 
@@ -281,17 +280,17 @@ MATCH_EVERYTHING = _match_kinds(TEXT_KINDS)
 
 
 def restrict_to_kinds(expression: str, kinds: Iterable[str]) -> str:
-    """Restrict an expression to texts of some kinds."""
+    """Restrict an expression to texts of the given kinds."""
     return f"({expression} AND {_match_kinds(kinds)})"
 
 
 def exclude_sessions(expression: str, sessions: Iterable[int]) -> str:
-    """Exclude the texts of some sessions from an expression."""
+    """Exclude the given sessions from an expression."""
     return f"({expression} NOT {_match_sessions(sessions)})"
 
 
 def restrict_to_sessions(expression: str, sessions: Iterable[int]) -> str:
-    """Restrict an expression to texts of some sessions."""
+    """Restrict an expression to the given sessions."""
     return f"({expression} AND {_match_sessions(sessions)})"
 
 

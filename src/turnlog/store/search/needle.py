@@ -1,4 +1,4 @@
-"""What a scan searches for: exact text or a regular expression, and bytes that every matching line contains."""
+"""What a scan searches for: exact text or a regular expression, plus bytes that every matching line contains."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def build_regex_needle(text: str) -> SearchNeedle:
 
 
 def _find_literals(text: str) -> list[str]:
-    """Find the texts that every match of an expression contains."""
+    """Find the literal text that every match of an expression contains."""
     # The parser of `re` is undocumented; if it differs, every line is checked.
     try:
         tree = import_module("re._parser").parse(text)

@@ -18,7 +18,7 @@ PassageReader = Callable[[str, int, bool], bytes | None]
 
 
 class PassageFile(NamedTuple):
-    """The columns of the table `file` that are needed to read a text."""
+    """The columns of the `file` table that are needed to read a text."""
 
     path: str
     kind: str
@@ -27,12 +27,12 @@ class PassageFile(NamedTuple):
 
     @property
     def end(self) -> int:
-        """The end of the file's last entry in seconds since 1970: the time of texts without one, such as titles."""
+        """The time of the file's last entry in seconds since 1970, used for texts without a time, such as titles."""
         return to_epoch_seconds(self.ended)
 
 
 class PassagePlace(NamedTuple):
-    """The place of a text."""
+    """The location of a text."""
 
     file: int
     offset: int
@@ -40,7 +40,7 @@ class PassagePlace(NamedTuple):
 
 
 class Passages:
-    """Reads the texts in an index; caches the files, and the entry that was read last."""
+    """Reads the texts in an index; caches the files and the entry that was read last."""
 
     def __init__(self, db: apsw.Connection, read: PassageReader) -> None:
         self._db = db
@@ -61,7 +61,7 @@ class Passages:
         return self._files
 
     def build_snippet(self, place: PassagePlace, finder: TermFinder) -> Snippet | None:
-        """Return the best piece of a text; None if the text can't be read."""
+        """Return the best excerpt of a text; None if the text can't be read."""
         texts = self._list_texts(place)
         if not texts:
             return None
@@ -94,6 +94,6 @@ class Passages:
 
 
 def _list_workplace_texts(placed: PlacedLine) -> list[SearchText]:
-    """Return the folder and branch of an entry, which are searchable where they change."""
+    """Return the folder and branch of an entry, which are searchable at the entries where they change."""
     names = [name for name in (placed.line.cwd, placed.line.git_branch) if name]
     return [SearchText("other", "\n".join(names))] if names else []

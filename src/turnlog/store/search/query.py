@@ -7,7 +7,7 @@
     project:webshop -tool:Bash  filters (FILTER_HELP); commas between values, quotes around spaces
 
 Only these uppercase words and the filters with a colon are special. Symbols inside a word are part of it: `foo.bar()`,
-`--force`, `std::vector`, `main.py:12` are searched as typed.
+`--force`, `std::vector` and `main.py:12` are searched as typed.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ class SearchQuery(NamedTuple):
 
     @property
     def terms(self) -> list[QueryTerm]:
-        """The words and phrases to search for, in order, without those that must be absent."""
+        """The words and phrases to search for, in order, excluding those that must be absent."""
         return [node for node in iter_wanted_terms(self.root) if isinstance(node, QueryTerm)]
 
 
 def parse_query(text: str) -> SearchQuery:
-    """Parse a query; raise QueryError if it is malformed."""
+    """Parse a query; raise `QueryError` if it is malformed."""
     parser = _QueryParser(text)
     root = parser.parse_whole()
     return SearchQuery(text, root, tuple(parser.ignored))
@@ -68,7 +68,6 @@ class _QueryParser:
                 yield token
 
     def parse_whole(self) -> AllNode:
-        """Parse the whole query."""
         if sum(token.node is not None for token in self.tokens) > _MAX_TERMS:
             raise QueryError(
                 f"more than {_MAX_TERMS} words and filters; shorten the query", self.text, self.tokens[_MAX_TERMS].at

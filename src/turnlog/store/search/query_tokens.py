@@ -49,7 +49,7 @@ class QueryLexer:
         self.at = 0
 
     def iter_tokens(self) -> Iterator[QueryToken]:
-        """Yield the tokens, and an end token after them."""
+        """Yield the tokens, followed by an end token."""
         while True:
             while self.at < len(self.text) and self.text[self.at].isspace():
                 self.at += 1
@@ -95,7 +95,7 @@ class QueryLexer:
         return is_star
 
     def _refuse_typo(self, name: str, start: int) -> None:
-        """Raise if a word with a colon looks like a misspelled filter."""
+        """Raise an error if a word with a colon looks like a misspelled filter."""
         from difflib import get_close_matches  # slow to import, and rarely needed
 
         completions = [known for known in FILTER_HELP if len(name) >= _MIN_FILTER_LETTERS and known.startswith(name)]
@@ -123,7 +123,7 @@ class QueryLexer:
         raise QueryError("this quote is never closed", self.text, start)
 
     def _read_bare_word(self, stop: str) -> str:
-        """Read a word, up to a space, a quote, or a closing parenthesis that it didn't open itself."""
+        """Read a word up to a space, a quote, or a closing parenthesis that the word itself did not open."""
         start, own = self.at, 0
         while self.at < len(self.text):
             char = self.text[self.at]
@@ -149,5 +149,5 @@ class QueryLexer:
 
 
 def has_words(text: str) -> bool:
-    """Return whether a text contains anything that the index treats as a word."""
+    """Return whether text contains anything that the index treats as a word."""
     return any(char.isalnum() for char in text)

@@ -1,7 +1,7 @@
-"""Scans the files themselves, for what words can't express: any substring, any regular expression.
+"""Scans the files themselves for what words can't express: any substring or regular expression.
 
 Files are read newest first, in large blocks. Only lines that contain a clue (see `needle`) are decoded. The cores share
-a round of files; after each round the caller receives the progress, and may stop with the results so far.
+a round of files; after each round, the caller is informed of the progress and may stop with the results so far.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ class _ScanWork:
         self.files = 0
 
     def scan_round(self, part: Sequence[ScanTarget]) -> None:
-        """Scan some files at the same time."""
+        """Scan some files in parallel."""
         reports = [
             report
             for share in spread_work(self._scan_share, list[FileScanReport], _split_shares(part))
@@ -183,7 +183,7 @@ def scan_file(
 
 
 def _iter_whole_lines(pieces: Iterator[bytes]) -> Iterator[tuple[bytes, int]]:
-    """Cut the pieces of a file at line ends; yield each with its offset."""
+    """Split the pieces of a file at line ends; yield each part with its offset."""
     offset, rest = 0, list[bytes]()
     for data in pieces:
         end = data.rfind(b"\n") + 1
@@ -204,7 +204,7 @@ def _iter_plain_text(needle: SearchNeedle, data: bytes, offset: int) -> Iterator
 
 
 def _iter_line_texts(needle: SearchNeedle, data: bytes, offset: int) -> Iterator[tuple[int, SearchText]]:
-    """Yield the texts of the lines of a block that contain a clue."""
+    """Yield the texts in those lines of a block that contain a clue."""
     for start, end in _find_candidate_lines(needle.clues, data):
         for placed in read_text_lines([data[start:end]], offset + start):
             if placed is not None:
@@ -213,7 +213,7 @@ def _iter_line_texts(needle: SearchNeedle, data: bytes, offset: int) -> Iterator
 
 
 def _find_candidate_lines(clues: Sequence[bytes], data: bytes) -> Iterator[tuple[int, int]]:
-    """Find the lines that contain one of the clues; without clues, all lines."""
+    """Find the lines that contain one of the clues; without clues, yield all lines."""
     at = 0
     ahead = {clue: data.find(clue) for clue in clues}
     while at < len(data):

@@ -1,9 +1,9 @@
 """Searches the index: finds matching texts, newest first, then ranks and groups them by session.
 
-Only a bounded number of texts is ranked: the newest matches of each table (`MAX_NEWEST_TEXTS`). Titles and prompts,
-which people remember best, are searched separately as well, so that newer answers don't hide old ones. If
-conversation texts fill the page, the texts of tool calls are left out, since they would come last. The snippets are
-read from the files.
+Only a bounded number of texts is ranked: the newest matches from each table (`MAX_NEWEST_TEXTS`). Titles and prompts,
+which people remember best, are also searched separately, so that newer answers don't hide older titles and prompts. If
+conversation text fills the page, text from tool calls is left out, since it would come last. The snippets are read from
+the files.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ IndexTextRow = tuple[int, int, int, int, int]
 
 
 class SearchOptions(NamedTuple):
-    """The size and order of the answer."""
+    """The size and order of the results."""
 
     limit: int = 20
     """How many sessions to return."""
@@ -69,7 +69,7 @@ class SearchOptions(NamedTuple):
 
 
 class HitNeighbour(NamedTuple):
-    """A text before or after a hit."""
+    """Text before or after a hit."""
 
     kind: str
     time: int
@@ -105,7 +105,7 @@ class HitGroup(NamedTuple):
 
 
 class LoosenedWord(NamedTuple):
-    """A word in a query, and the words that were searched instead."""
+    """A word in a query, and the words that were searched for instead."""
 
     typed: str
     how: LooseningWay
@@ -181,9 +181,9 @@ class _SearchEngine:
         return SearchOutcome(best_groups, len(rows), len(groups), is_bounded, is_scattered, unread, self.cut)
 
     def _widen_rows(self, rows: list[IndexTextRow]) -> tuple[list[IndexTextRow], bool]:
-        """Add matches by parts of identifiers; if nothing matches, find sessions that contain all terms somewhere.
+        """Add matches by parts of identifiers; if nothing matches, find sessions that contain every term somewhere.
 
-        The second value says whether the result is the latter.
+        The second value is True in the latter case.
         """
         wide = self.plan.wide()
         self.widest = wide.expression or self.widest
@@ -200,7 +200,7 @@ class _SearchEngine:
     def _select_fitting(
         self, expression: str, is_expensive: bool, known: Sequence[IndexTextRow] = ()
     ) -> list[IndexTextRow]:
-        """Select the newest matching texts, and those of more sessions if there are few; `known` rows come first.
+        """Select the newest matching texts, and texts from more sessions if there are few; `known` rows come first.
 
         An expensive expression runs once, with a higher limit.
         """
@@ -226,7 +226,7 @@ class _SearchEngine:
     def _select_further(
         self, table: str, expression: str, rows: list[IndexTextRow], is_expensive: bool = False
     ) -> list[IndexTextRow]:
-        """Select texts of other sessions while there are fewer sessions than requested."""
+        """Select texts from other sessions while there are fewer sessions than requested."""
         known, further = self._list_sessions(rows), list[IndexTextRow]()
         rounds = 1 if is_expensive else _MAX_FURTHER_ROUNDS
         for _ in range(rounds):
@@ -259,7 +259,7 @@ class _SearchEngine:
         )
 
     def _select_scattered(self, pieces: Sequence[str]) -> list[IndexTextRow]:
-        """Select texts with single terms, in sessions that contain all of them."""
+        """Select texts that contain single terms, in sessions that contain all of them."""
         most = _MAX_SINGLE_WORD_TEXTS // len(pieces)
         rows_by_piece = [
             [row for table in _FULL_TEXT_TABLES for row in self._select_newest(table, piece, most)] for piece in pieces
@@ -297,7 +297,7 @@ class _SearchEngine:
         return -first, -second, -group.session
 
     def _choose_best_groups(self, groups: list[HitGroup]) -> list[HitGroup]:
-        """Choose the groups to show; read the best text of a few more, since texts with the exact words come first."""
+        """Choose the groups to show; also read the best texts of a few more, because exact matches come first."""
         limit = self.options.limit
         if self.options.newest or not self.plan.terms or not groups:
             return groups[:limit]
@@ -341,7 +341,7 @@ class _SearchEngine:
 
 
 def _group_rows(session: int, rows: list[tuple[float, IndexTextRow]], time: int) -> HitGroup:
-    """Score a session by its texts: many texts count for more than one, but not much more than one good one."""
+    """Score a session by its texts: many matches score higher than one, but not much higher than one good match."""
     best = max(rows)[0] * (1 + 0.15 * log(len(rows)))
     return HitGroup(session, len(rows), time, best, rows)
 

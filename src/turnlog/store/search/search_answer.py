@@ -52,7 +52,7 @@ class SearchAnswer(NamedTuple):
 def read_searched_index(
     db: apsw.Connection, refresh: RefreshResult, query: SearchQuery | None, trash: TrashedSessions = NOTHING_TRASHED
 ) -> SearchedIndex:
-    """Count what can be searched in an index after a refresh, without what is in the trash."""
+    """Count what can be searched in an index after a refresh, excluding the trash."""
     in_trash = f"file IN ({', '.join(map(str, trash.files))})"
     gone = "SELECT id FROM file WHERE kind = 'session' AND gone IS NOT NULL"
     return SearchedIndex(
@@ -67,7 +67,7 @@ def read_searched_index(
 
 
 def describe_loosened_words(typed: str, how: str, words: Sequence[str]) -> str:
-    """Describe the words that were searched in place of a word that found nothing."""
+    """Describe the words that were searched for in place of a word that found nothing."""
     others = ", ".join(words[:_MAX_NAMED_WORDS]) + (", …" if len(words) > _MAX_NAMED_WORDS else "")
     ways = {"prefix": "words that start with it", "substring": "words that contain it", "spelling": "similar words"}
     return f"Nothing found for “{typed}”; these are hits for {ways[how]}: {others}."

@@ -27,7 +27,7 @@ _WORD_GAP = r"[\W_]{0,40}?"
 
 
 class Snippet(NamedTuple):
-    """A piece of a text on one line."""
+    """A piece of text on one line."""
 
     text: str
     ranges: tuple[tuple[int, int], ...] = ()
@@ -46,7 +46,7 @@ class _TermMatch(NamedTuple):
 
 
 def build_snippet_around(text: str, span: tuple[int, int], width: int = SNIPPET_CHARS) -> Snippet:
-    """Cut the piece of a text around one place in it."""
+    """Cut out the part of the text around a span."""
     start = max(span[0] - width, 0)
     piece = text[start : span[0] + 4 * width]
     end = min(span[1] - start, len(piece), span[0] - start + 2 * width)
@@ -62,7 +62,7 @@ class TermFinder:
         self.typed = [re.sub(r"^[\W_]+|[\W_]+$", "", term.text) for term in terms]
 
     def build_snippet(self, text: str) -> Snippet:
-        """Return the best piece of a text, or its start if it contains none of the terms."""
+        """Return the best part of the text, or its start if it contains none of the terms."""
         width = self.width
         if "\x1b" in text:
             text = remove_terminal_escapes(text)
@@ -108,7 +108,7 @@ _LETTER_FOLDS = _LetterFolds()
 
 
 def fold_letters(text: str) -> str:
-    """Return a text of the same length in lower case and without accents."""
+    """Convert text to lower case without accents, keeping its length."""
     # If no letter has a removable accent, this is three times as fast. The lower case of a sigma depends on its
     # neighbours.
     if text.isascii() or (unicodedata.is_normalized("NFD", text) and "\u03a3" not in text):
@@ -129,7 +129,7 @@ def _is_word_edge(text: str, at: int) -> bool:
 
 
 def _choose_window(matches: Sequence[_TermMatch], width: int) -> tuple[int, int]:
-    """Return the first and last match of the section with the most terms, exact terms and matches."""
+    """Return the first and last match in the section with the most terms, exact terms and matches."""
     best, chosen = (0, 0, 0), (0, 0)
     starts = [match.start for match in matches]
     for first, match in enumerate(matches):
@@ -172,7 +172,7 @@ def _cut_snippet(text: str, matches: Sequence[_TermMatch], width: int, is_before
 
 
 def _find_bounds(text: str, matches: Sequence[_TermMatch], width: int) -> tuple[int, int]:
-    """Choose the bounds of a snippet: the matches in the middle, whole words at the ends if they are near."""
+    """Choose the bounds of a snippet: the matches are in the middle, and the ends are whole words if these are near."""
     if not matches:
         begin = len(text) - len(text.lstrip())
         return begin, _find_word_end(text, begin + width)

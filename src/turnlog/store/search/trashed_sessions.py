@@ -1,7 +1,7 @@
-"""Sessions in turnlog's trash: a search doesn't show them, but mentions them.
+"""Sessions in turnlog's trash: a search mentions them but doesn't show them.
 
-The index still contains their text. The contents of the trash, described in docs/manage.md, show which they are: a
-session is in the trash if its file is there and not at its original path.
+The index still contains their text. The contents of the trash, described in docs/manage.md, determine which sessions
+these are: a session is in the trash if its file is there and not at its original path.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class TrashedSessions(NamedTuple):
 
     @property
     def sql_bound(self) -> str:
-        """The SQL condition that excludes these sessions from a query on the table `text`."""
+        """The SQL condition that excludes these sessions from a query on the `text` table."""
         return f" AND file NOT IN ({', '.join(map(str, self.files))})" if self.files else ""
 
     def build_left_out(self, numbers: Iterable[int], hits: int | None) -> LeftOutHits:
@@ -41,7 +41,7 @@ class TrashedSessions(NamedTuple):
 
 
 class LeftOutHits(NamedTuple):
-    """The hits that a search left out because they are in the trash."""
+    """The hits that a search left out because their sessions are in the trash."""
 
     sessions: tuple[str, ...] = ()
     """The session ids."""
@@ -57,7 +57,7 @@ class LeftOutHits(NamedTuple):
 
     @property
     def remedy(self) -> tuple[str, str]:
-        """The command that helps, and what it does."""
+        """The command that helps and what it does."""
         if len(self.sessions) == 1:
             return f"turnlog undelete {self.sessions[0][:8]}", "brings it back"
         return "turnlog undelete --list", "lists them"

@@ -1,1 +1,1 @@
-"""Stored timelines, so that opening a session doesn't read all of it."""
+"""Stored timelines, so that opening a session doesn't require reading all of it."""

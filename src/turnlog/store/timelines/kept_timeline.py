@@ -1,4 +1,4 @@
-"""One stored timeline: its head in memory, the rest read on demand."""
+"""One stored timeline, with its head in memory and the rest read on demand."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class TimelineFileState(Struct, array_like=True, frozen=True):
 
     @classmethod
     def from_path(cls, path: Path) -> TimelineFileState:
-        """Return the present state of a file; raise OSError if it doesn't exist."""
+        """Return the current state of a file; raise `OSError` if it doesn't exist."""
         status = path.stat()
         return cls(str(path), status.st_ino, status.st_size, status.st_mtime_ns)
 
@@ -115,7 +115,7 @@ class KeptTimeline:
         return cls(file, content, 8 + size)
 
     def is_current(self) -> bool:
-        """Return whether the files are unchanged since the timeline was built."""
+        """Return whether the files have not changed since the timeline was built."""
         return all(state.is_unchanged() for state in self.states)
 
     # -- branches
@@ -132,7 +132,7 @@ class KeptTimeline:
         return self._branches[leaf]
 
     def get_branch(self, leaf: str | None = None) -> TimelineBranch:
-        """Return a branch by its leaf; without one, the current branch."""
+        """Return a branch by its leaf or, without a leaf, the current branch."""
         return self._get_placed_branch(leaf).line
 
     def count_items(self, leaf: str | None = None) -> int:
@@ -141,7 +141,7 @@ class KeptTimeline:
     # -- items
 
     def read_items(self, leaf: str | None, first: int, count: int) -> list[TimelineItem]:
-        """Read items of a branch by their positions in it."""
+        """Read items by their positions in a branch."""
         line, starts = self._get_placed_branch(leaf)
         items: list[TimelineItem] = []
         chapter = bisect_right(starts, first) - 1
@@ -185,7 +185,7 @@ class KeptTimeline:
         return None if number is None else self._to_branch_position(leaf, number)
 
     def find_position_at(self, leaf: str | None, offset: int) -> int | None:
-        """Find the position in a branch of the item that owns a line of the file."""
+        """Find the position in a branch of the item that contains a line of the file."""
         places, owners = self._line_owners
         at = bisect_right(places, offset) - 1
         return self._to_branch_position(leaf, owners[at]) if at >= 0 else None

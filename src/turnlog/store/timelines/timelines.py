@@ -1,4 +1,4 @@
-"""Stored timelines, so that opening a session doesn't read all of it.
+"""Stored timelines, so that opening a session doesn't require reading all of it.
 
     <data folder>/timelines/<hash of the path and the agent>
 
@@ -7,8 +7,8 @@ item each line of the session belongs to. To show a window of a long session, tu
 and the lines of the window. A file that is damaged, or that belongs to a different version or a different state of the
 session, is rebuilt.
 
-A child process reads large sessions: that takes a second of work and ten times the memory that a page needs, and the
-server keeps neither.
+Large sessions are read in a child process: this takes a second of work and ten times the memory that a page needs, and
+burdens the server with neither.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Timelines:
         self._reading: set[tuple[str, str | None]] = set()
 
     def get_timeline(self, path: Path, agent_id: str | None = None) -> KeptTimeline:
-        """Return the timeline of a session or a sub-agent; build it if none matches the present state of the file."""
+        """Return the timeline of a session or a sub-agent; build it if none matches the current state of the file."""
         key = (str(path), agent_id)
         with self._lock:
             making = self._making.setdefault(key, threading.Lock())
@@ -80,8 +80,8 @@ class Timelines:
         return timeline
 
     def get_timeline_soon(self, path: Path) -> KeptTimeline:
-        """Return the timeline of a session; for a large one that was never read, that of its start, and read the
-        rest.
+        """Return the timeline of a session; if it is large and was never read, only of its start while the rest is
+        read.
         """
         key = (str(path), None)
         timeline = self._get_open(key) or self._load_current(path, None)
@@ -118,7 +118,7 @@ class Timelines:
         return timeline
 
     def has(self, path: Path) -> bool:
-        """Return whether a timeline of the session's present state is stored."""
+        """Return whether a timeline for the session's current state is stored."""
         return self._get_open((str(path), None)) is not None or self._load_current(path, None) is not None
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Usage reports from the index: SQLite sums the table `spend`, so a report takes milliseconds.
+"""Usage reports from the index: SQLite sums the `spend` table, so a report takes milliseconds.
 
-These modules never decode JSON or compute prices, because every start of the command imports them.
+These modules never decode JSON or compute prices, because they are imported whenever the command starts.
 """

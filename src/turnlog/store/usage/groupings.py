@@ -1,7 +1,7 @@
-"""What usage can be grouped by: one row of `GROUPINGS` for each kind of report.
+"""What usage can be grouped by: one row in `GROUPINGS` for each kind of report.
 
-The command's choices, the reports, the table, the CSV, the JSON document, the pages and the sentence that says what is
-counted all derive from it. A new kind of report needs one row here and its keys in docs/json.md.
+The command's choices, the reports, the table, the CSV, the JSON document, the pages and the sentence that describes
+what is counted are all derived from it. A new kind of report requires one row here and its keys in docs/json.md.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class UsageGrouping(NamedTuple):
 
 
 def find_grouping(kind: str) -> UsageGrouping:
-    """Return the grouping with this name; raise UsageError for an unknown name."""
+    """Return the grouping with this name; raise `UsageError` for an unknown name."""
     if kind not in GROUPINGS:
         raise UsageError(f"unknown report {kind!r}; choose one of {', '.join(GROUPINGS)}")
     return GROUPINGS[kind]
@@ -97,7 +97,7 @@ def build_label_column(key: str, head: str = "", min_cells: int | None = None) -
 def _sum_by_day(
     db: apsw.Connection, wanted: SpendFilter, stretches: list[ClockStretch]
 ) -> list[tuple[int | None, UsageSum]]:
-    """Sum usage by day, in days since 1970; None, for messages of unknown time, comes last."""
+    """Sum usage by day, in days since 1970; None, for messages whose time is unknown, comes last."""
     sums = list(sum_spend_by(db, wanted, f"CASE WHEN hour >= 0 THEN {build_day_expression(stretches)} END"))
     return sorted(sums, key=lambda pair: (pair[0] is None, pair[0]))
 

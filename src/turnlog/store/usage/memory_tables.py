@@ -1,6 +1,6 @@
 """Provides usage without an index: the same tables in memory, filled by a quick scan of the session files.
 
-The scan reads only what reports count, so these tables don't contain calls, nor text lengths for estimates.
+The scan reads only what reports count, so these tables contain neither calls nor text lengths for estimates.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _FORKED_FROM_FIELD = re.compile(rb'"forkedFrom"\s*:\s*\{\s*"sessionId"\s*:\s*"([
 
 
 def build_usage_tables(config_dirs: Iterable[Path]) -> apsw.Connection:
-    """Fill the tables with the usage that the session files of some config folders record."""
+    """Fill the tables with the usage that is recorded in the session files in some config folders."""
     db = apsw.Connection(":memory:")
     db.execute(files("turnlog.store").joinpath("schema.sql").read_text("utf-8"))
     transcripts = [item for folder in config_dirs for item in list_transcripts(folder) if item.kind != "output"]
@@ -55,7 +55,7 @@ def build_usage_tables(config_dirs: Iterable[Path]) -> apsw.Connection:
 
 
 class _ScanNumbers:
-    """Numbers for names and sessions, in the order of their appearance."""
+    """Numbers for names and sessions, in order of appearance."""
 
     def __init__(self) -> None:
         self.names: dict[tuple[str, str], int] = {}
@@ -91,7 +91,7 @@ def _replace_surrogates(text: str) -> str:
 
 
 def _read_forked_from(path: str) -> str | None:
-    """Read which session this file was copied from, as recorded at its start."""
+    """Read the id of the session that this file was copied from, as recorded at its start."""
     try:
         with Path(path).open("rb") as file:
             match = _FORKED_FROM_FIELD.search(file.read(MAX_END_BYTES))

@@ -18,14 +18,14 @@ _EARLIEST_HOUR, _LATEST_HOUR = 30 * 8766, 130 * 8766
 
 
 class ClockStretch(NamedTuple):
-    """The offset of the local clocks from UTC, in seconds, from an hour on."""
+    """The local clock's offset from UTC in seconds, starting at a given hour."""
 
     hour: int
     offset: int
 
 
 class TimeZone:
-    """A time zone; without a name, the machine's own."""
+    """A time zone; without a name, the machine's own zone."""
 
     def __init__(self, name: str | None = None) -> None:
         self._zone = None if name in (None, "", "local") else _load_zone(str(name))

@@ -23,7 +23,7 @@ _ONCE_QUERY = """
 
 
 def list_tool_usage(db: apsw.Connection, request: UsageRequest) -> tuple[ToolUsageRow, ...]:
-    """List the calls by tool, each call once, tools with the most text first."""
+    """List calls by tool, counting each call once; tools with the most text come first."""
     if request.model is not None:
         raise UsageError("--model can't filter tool calls; leave it out, or choose another report")
     which, values = _build_call_condition(db, request)
@@ -54,7 +54,7 @@ def _build_call_condition(db: apsw.Connection, request: UsageRequest) -> tuple[s
 
 
 def _build_day_condition(request: UsageRequest) -> str:
-    """Build the condition on days; times of calls are stored as Claude Code writes them, in UTC, and sort as text."""
+    """Build the condition on days; call times are stored as Claude Code writes them, in UTC, and sort as text."""
     parts = ""
     if request.since is not None:
         parts += f" AND started >= '{_to_client_time(request.zone, request.since)}'"

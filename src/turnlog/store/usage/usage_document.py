@@ -1,4 +1,4 @@
-"""A usage report from the index, and the sentence that says what it counts."""
+"""A usage report from the index, and the sentence that describes what it counts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class UsageReportDetails(NamedTuple):
-    """A report, and what it was built from."""
+    """A report and what it was built from."""
 
     request: UsageRequest
     report: UsageReport
@@ -29,7 +29,7 @@ class UsageReportDetails(NamedTuple):
 
 
 def load_usage_report(db: apsw.Connection, request: UsageRequest, *, is_demo: bool = False) -> UsageReportDetails:
-    """Build a report from an index; recompute its sums first if prices or rules are newer."""
+    """Build a report from an index; first recompute its sums if the prices or rules have changed."""
     from turnlog.store.index.price_mark import is_spend_current, read_price_date
     from turnlog.store.usage.groupings import build_usage_report
 

@@ -1,4 +1,4 @@
-"""The request for a usage report, the report itself, and the rows of `spend` that count in it.
+"""The request for a usage report, the report itself, and the rows of `spend` that it includes.
 
 `groupings` defines what the rows are grouped by.
 """
@@ -46,7 +46,7 @@ def parse_usage_request(
     model: str | None = None,
     timezone: str | None = None,
 ) -> UsageRequest:
-    """Parse the options of a report; raise UsageError for values that can't be parsed."""
+    """Parse the options of a report; raise `UsageError` for values that can't be parsed."""
     zone = TimeZone(timezone)
     now = time.time()
 
@@ -101,7 +101,7 @@ def build_usage_scope(
 
 
 def list_clock_stretches(db: apsw.Connection, zone: TimeZone) -> list[ClockStretch]:
-    """List the clock offsets of a zone over the time of all messages."""
+    """List the clock offsets of a zone over the period of all messages."""
     first, last = db.execute("SELECT min(hour), max(hour) FROM spend WHERE hour >= 0").fetchone() or (0, 0)
     return zone.list_stretches(first or 0, last or 0)
 
@@ -135,7 +135,7 @@ def _match_numbers(db: apsw.Connection, kind: str, value: str) -> str:
 def _fill_exact_spend(
     db: apsw.Connection, wanted: SpendFilter, request: UsageRequest, stretches: list[ClockStretch]
 ) -> tuple[SpendFilter, list[ClockStretch]]:
-    """Build an exact table for zones whose days start within an hour of UTC: `spend` counts whole hours."""
+    """Build an exact table for zones whose days start in the middle of a UTC hour: `spend` counts whole hours."""
     from turnlog.store.index.spend_table import fill_spend_table
 
     zone = request.zone
@@ -173,7 +173,7 @@ def build_day_expression(stretches: list[ClockStretch]) -> str:
 
 
 def count_report_sessions(db: apsw.Connection, wanted: SpendFilter) -> tuple[int, int, int]:
-    """Count the sessions in a report, those without a file, and those with usage in it."""
+    """Count the sessions in a report, those without a file, and those that have usage in it."""
     with_usage, gone = db.execute(
         "SELECT count(*), coalesce(sum(session NOT IN (SELECT session FROM file WHERE gone IS NULL)), 0)"
         f" FROM (SELECT DISTINCT session {wanted.sql})",

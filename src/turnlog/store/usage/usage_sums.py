@@ -1,4 +1,4 @@
-"""Sums over the table `spend`."""
+"""Sums over the `spend` table."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PICO_PER_DOLLAR = 10**12
 
 
 class UsageSum(NamedTuple):
-    """The usage of some messages; amounts of money are in pico dollars."""
+    """The usage of a set of messages; amounts of money are in pico dollars."""
 
     messages: int = 0
     input: int = 0
@@ -55,7 +55,7 @@ _SUM_COLUMNS = ", ".join([*(f"sum({name})" for name in _ADDED_FIELDS), "min(null
 
 
 class SpendFilter(NamedTuple):
-    """The rows of `spend` that count."""
+    """The rows of `spend` to include."""
 
     table: str = "spend"
     conditions: tuple[str, ...] = ()
@@ -84,7 +84,7 @@ def sum_spend_by(db: apsw.Connection, wanted: SpendFilter, what: str) -> Iterato
 
 
 def sum_whole_sessions(db: apsw.Connection) -> dict[int, UsageSum]:
-    """Sum the whole usage of each session, including messages that another session has first and pays for."""
+    """Sum the whole usage of each session, including messages that another session has first and is charged for."""
     return dict(sum_spend_by(db, SpendFilter(), "session")) | {
         session: add_usage_sums(models.values()) for session, models in sum_sharing_sessions(db).items()
     }
@@ -102,7 +102,6 @@ def sum_sharing_sessions(db: apsw.Connection) -> dict[int, dict[int | None, Usag
 
 
 def add_usage_sums(sums: Iterable[UsageSum]) -> UsageSum:
-    """Add up several sums."""
     rows = list(sums)
     if not rows:
         return UsageSum()

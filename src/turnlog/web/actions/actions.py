@@ -1,9 +1,9 @@
 """POST /api/s/{ref}/actions/{verb}: run an action on a session, or preview it.
 
-Actions call the functions of the Python API in a thread of this process, like the command line, and the page shows the
-equivalent command. A child process would add no safety: edits write atomically and can be undone, and only PDF runs
-another program, Chromium, which has its own process and timeout. A thread can't be stopped, so an action that takes too
-long continues in the background while the request ends with an error.
+Like the command line, actions call the functions of the Python API; they run in a thread of this process, and the page
+shows the equivalent command. A child process would add no safety: edits write atomically and can be undone, and only
+PDF runs another program, Chromium, which has its own process and timeout. A thread can't be stopped, so an action that
+takes too long continues in the background while the request ends with an error.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ _limiter: RunVar[CapacityLimiter] = RunVar("actions")
 
 
 class ActionRequest(Struct, forbid_unknown_fields=True):
-    """The request of a page; by default nothing is written."""
+    """A request from a page; by default, nothing is written."""
 
     options: dict[str, Any] = {}
     dry_run: bool = True
 
 
 async def run_action(request: Request) -> Response:
-    """Run the action of a request, or preview it."""
+    """Run or preview the action in a request."""
     verb = VERBS.get(request.path_params["verb"])
     if verb is None:
         raise NotFound(f"unknown action; use one of {', '.join(VERBS)}")
@@ -108,7 +108,7 @@ def _carry_out_action(request: Request, ref: str, verb: Verb, action: ActionRequ
 
 
 def _perform(verb: Verb, call: ActionCall) -> ActionOutcome:
-    """Call the function of a verb; its errors are conflicts (409), not failures of the server."""
+    """Call the function of a verb; its errors are reported as conflicts (409), not as server failures."""
     try:
         return CALLS[verb.command](call)
     except (UsageError, Busy):

@@ -1,6 +1,6 @@
 """Calls the Python API function for each action, and describes its result for a page.
 
-The options were already checked against the table in `verbs`. The descriptions are those of the command line.
+The options were already checked against the table in `verbs`. The descriptions are the same as on the command line.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Files for the browser to download, in a temporary folder that is removed with the server."""
+"""Files for the browser to download, in a temporary folder that is removed when the server stops."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _UNSAFE_CHARS = re.compile(r"[^\w. -]+")
 
 
 class Downloads:
-    """The files that can be downloaded, by names that nobody can guess."""
+    """The files that can be downloaded, under names that can't be guessed."""
 
     def __init__(self) -> None:
         self._root: TemporaryDirectory[str] | None = None
@@ -34,7 +34,7 @@ class Downloads:
         return found
 
     def offer_folder(self, folder: Path) -> str | None:
-        """Offer the content of a folder for download, zipped if it is not a single file; None if it is empty."""
+        """Offer the content of a folder for download, zipped if it is not a single file; return None if it is empty."""
         paths = sorted(folder.iterdir())
         if not paths:
             return None

@@ -115,7 +115,7 @@ VERBS: Mapping[str, Verb] = {
 
 
 def build_arguments(verb: Verb, options: Mapping[str, Any]) -> tuple[list[str], list[str]]:
-    """Build the flags of a command line and the arguments after the session; raise UsageError if one is invalid."""
+    """Build the flags of a command line and the arguments after the session; raise `UsageError` if one is invalid."""
     flags: list[str] = []
     arguments: list[str] = []
     for name, value in options.items():

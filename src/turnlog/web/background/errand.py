@@ -56,7 +56,7 @@ class ErrandProcess:
         self._process.stdin.flush()
 
     def read_progress(self) -> Iterator[ErrandProgress]:
-        """Yield progress reports as they arrive; raises TurnlogError if the child failed."""
+        """Yield progress reports as they arrive; raise `TurnlogError` if the child failed."""
         failure = ""
         with self._process as process:
             assert process.stdout is not None

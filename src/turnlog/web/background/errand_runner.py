@@ -31,7 +31,7 @@ class ErrandRunner:
         self._reported = 0.0
 
     def run(self) -> None:
-        """Do the errand and report a failure."""
+        """Carry out the errand and report any failure."""
         try:
             if self.errand.refreshes:
                 self._refresh_index()
@@ -80,7 +80,7 @@ class ErrandRunner:
 
 
 def run_errand() -> None:
-    """Read an errand from standard input and do it."""
+    """Read an errand from standard input and carry it out."""
     if hasattr(os, "nice"):
         os.nice(_NICENESS)  # pages have priority
     line = sys.stdin.buffer.readline()

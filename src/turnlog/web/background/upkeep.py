@@ -1,8 +1,8 @@
 """Keeps the index up to date while the server runs, and builds the timelines of large sessions in advance.
 
-Pages never wait for it. A thread in this process reads small changes; a child process (`errand_runner`) with its own
-interpreter and memory reads large ones. Files are checked every few seconds while a page is open, and every half minute
-otherwise.
+Pages never wait for this work. A thread in this process reads small changes; a child process (`errand_runner`) with its
+own interpreter and memory reads large ones. Files are checked every few seconds while a page is open, and every half
+minute otherwise.
 """
 
 from __future__ import annotations

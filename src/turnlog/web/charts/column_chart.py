@@ -1,4 +1,4 @@
-"""Columns over a row of days or other periods, plain or stacked."""
+"""A column chart over a series of days or other periods, plain or stacked."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def render_column_chart(
     format_value: Callable[[float], str],
     description: str = "",
 ) -> Markup:
-    """Render columns; `series` names the colours, `format_value` formats the axis labels."""
+    """Render columns; `series` names the colours, and `format_value` formats the axis labels."""
     axis = build_axis_scale(max((sum(max(value, 0) for value in column.values) for column in columns), default=0))
     marks = join_markup(_render_column(number, len(columns), column, axis) for number, column in enumerate(columns))
     labels = [column.label for column in columns]

@@ -19,7 +19,7 @@ _MAX_LABELS = 8
 
 
 class ChartFrame(NamedTuple):
-    """A chart's marks, and what is needed to draw the frame around them."""
+    """A chart's marks and what is needed to draw the frame around them."""
 
     title: str
     description: str

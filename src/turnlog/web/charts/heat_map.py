@@ -1,4 +1,4 @@
-"""A grid of hours and weekdays; the more happened in an hour, the darker its field."""
+"""A grid of hours and weekdays; the more happened in an hour, the darker its cell."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BOTTOM_MARGIN_PX = 20
 def render_heat_map(
     title: str, counts: Sequence[Sequence[int]], describe: Callable[[int, int, int], str], description: str = ""
 ) -> Markup:
-    """Render counts by day and hour; `describe` returns the tooltip of a field."""
+    """Render counts by day and hour; `describe` returns the tooltip of a cell."""
     high = _ROW_HEIGHT_PX * len(counts) + _BOTTOM_MARGIN_PX
     names = join_markup(
         build_element(

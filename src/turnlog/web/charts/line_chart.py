@@ -1,4 +1,4 @@
-"""A line over a row of days, with gaps where values are unknown."""
+"""A line chart over a series of days, with gaps where values are unknown."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from turnlog.web.charts.svg_elements import build_element, join_markup, to_perce
 
 
 def render_meter(values: Sequence[float], highest: float, kind: str = "") -> Markup:
-    """Render a bar of several parts; its length is their sum relative to `highest`."""
+    """Render a bar with several parts; its length is their sum relative to `highest`."""
     parts, left = [], 0.0
     for place, value in enumerate(values):
         wide = max(value, 0) / highest if highest > 0 else 0.0

@@ -15,12 +15,12 @@ class AxisScale(NamedTuple):
     ticks: tuple[float, ...]
 
     def to_share(self, value: float) -> float:
-        """Return a value's place on the axis: 0 at the bottom, 1 at the top."""
+        """Return a value's position on the axis: 0 at the bottom, 1 at the top."""
         return min(max(value / self.top, 0.0), 1.0) if self.top > 0 else 0.0
 
 
 def build_axis_scale(highest: float, lines: int = 4) -> AxisScale:
-    """Build a scale that reaches a value with about `lines` grid lines."""
+    """Build a scale that covers a value with about `lines` grid lines."""
     if not 0 < highest < float("inf"):
         return AxisScale(1.0, (0.0, 1.0))
     rough = highest / lines
@@ -31,5 +31,5 @@ def build_axis_scale(highest: float, lines: int = 4) -> AxisScale:
 
 
 def pick_label_places(total: int, most: int) -> range:
-    """Pick at most `most` evenly spaced places out of a total."""
+    """Pick at most `most` evenly spaced places out of `total`."""
     return range(0, total, max(ceil(total / most), 1))

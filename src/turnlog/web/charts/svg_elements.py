@@ -1,4 +1,4 @@
-"""Builds the SVG elements of charts, with escaped attributes and texts."""
+"""Builds the SVG elements of charts, with escaped attributes and text."""
 
 from __future__ import annotations
 

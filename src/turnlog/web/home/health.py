@@ -1,7 +1,7 @@
-"""The health of a session: its turns, branches and symptoms. Reading it once gives all three; they are remembered until
-the file changes.
+"""The health of a session: its turns, branches and symptoms. Reading the session once yields all three; they are
+remembered until the file changes.
 
-The list of sessions never waits for this. Its page requests the rows that are visible, one after the other.
+The list of sessions never waits for this. Its page requests the health of the visible rows, one at a time.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class HealthCache:
             return None
 
     def load_health(self, path: Path) -> SessionHealth:
-        """Read a session unless its health is known; raises Unreadable."""
+        """Read a session unless its health is known; raise `Unreadable` if that fails."""
         try:
             key = _read_file_state(path)
         except OSError as error:

@@ -1,5 +1,6 @@
-"""GET /: all sessions of the machine. Rows come in pages; details that are not in the index are requested row by
-row."""
+"""GET /: all sessions on the machine. Rows are loaded in pages; details that are not in the index are requested row by
+row.
+"""
 
 from __future__ import annotations
 
@@ -89,7 +90,7 @@ _MAX_TITLE_CHARS = 240
 
 
 class HomeRow(NamedTuple):
-    """A session with everything that its row shows."""
+    """A session with everything that its row displays."""
 
     row: CatalogSession
     ref: str
@@ -168,7 +169,7 @@ def _list_project_folders(request: Request) -> list[str]:
 
 
 def parse_listing_filter(request: Request) -> ListingFilter:
-    """Parse the query of an address; unknown values are ignored."""
+    """Parse the query string of an address; unknown values are ignored."""
     params = request.query_params
     sort = params.get("sort", "time")
     return ListingFilter(
@@ -183,7 +184,7 @@ def parse_listing_filter(request: Request) -> ListingFilter:
 
 
 def build_home_address(filters: ListingFilter, path: str = "/", **changes: Any) -> str:
-    """Build the address of a filter with some changes."""
+    """Build the address for a filter with some changes."""
     new = filters._replace(**changes)
     params = {
         "q": new.q,

@@ -21,7 +21,7 @@ SOON_SECONDS = 7 * 86400
 
 
 class ListingFilter(NamedTuple):
-    """Which sessions to show, and in which order."""
+    """Which sessions to show and in which order."""
 
     q: str = ""
     """Words that must all occur in a session's row."""
@@ -38,7 +38,7 @@ class ListingFilter(NamedTuple):
 
 
 class UpcomingDeletion(NamedTuple):
-    """Claude Code is about to delete sessions that are not in the archive."""
+    """Unarchived sessions that Claude Code is about to delete."""
 
     sessions: int
     first: float
@@ -93,7 +93,7 @@ class ListingPage(NamedTuple):
 
     @property
     def has_more(self) -> bool:
-        """Whether another page follows."""
+        """True if another page follows."""
         return (self.page + 1) * PAGE_SIZE < self.total
 
 
@@ -162,7 +162,7 @@ def _build_filter_text(row: CatalogSession) -> str:
 
 
 def _find_deletion_times(rows: Sequence[CatalogSession]) -> Iterator[tuple[int, float]]:
-    """Yield the sessions that Claude Code will delete soon, with the time."""
+    """Yield the sessions that Claude Code will delete soon, and when."""
     limit = time.time() + SOON_SECONDS
     days: dict[Path, int | None] = {}
     for row in rows:

@@ -1,7 +1,7 @@
 """GET /insights: where tokens, money and time went. The figures are those of `turnlog usage --json`.
 
-Figures that the index sums by hour come with the page. Parts that examine every call or text (tools, files, waits) load
-after it, one by one, and are remembered while the index is unchanged.
+Figures that the index sums by hour are part of the page. Parts that examine every call or text (tools, files, waits)
+load after it, one by one, and are remembered while the index is unchanged.
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ class InsightsFilter(NamedTuple):
     model: str = ""
 
     def address(self, path: str = "/insights", **changes: str) -> str:
-        """Return the address of this filter with some changes."""
+        """Return the address for this filter with some changes."""
         query = urlencode({name: value for name, value in self._replace(**changes)._asdict().items() if value})
         return f"{path}?{query}" if query else path
 
     def to_usage_request(self, kind: str = "daily") -> UsageRequest:
-        """Convert to a request to the index; raises UsageError."""
+        """Convert the filter to an index request; raise `UsageError` if it is invalid."""
         since = self.since
         if self.range and self.range != "all":
             since = (date.today() - timedelta(days=int(self.range[:-1]) - 1)).isoformat()  # noqa: DTZ011 - local days
@@ -117,7 +117,7 @@ def _has_recent_usage(machine: Machine) -> bool:
 
 
 class InsightsOverview(NamedTuple):
-    """The totals, and the panels that come with the page."""
+    """The totals, and the panels that are part of the page."""
 
     sums: dict[str, Any]
     panels: list[Panel]
@@ -130,7 +130,7 @@ class InsightsCache:
         self._known: OrderedDict[Any, tuple[Any, Any]] = OrderedDict()
 
     def get_or_make(self, machine: Machine, key: Any, make: Callable[[], Any]) -> Any:
-        """Return the result for a key; computes it if needed."""
+        """Return the result for a key, computing it if needed."""
         state = (machine.index, *read_catalog_state(machine.store.db), date.today())  # noqa: DTZ011 - local days
         known = self._known.get(key)
         if known is None or known[0] != state:
@@ -141,7 +141,7 @@ class InsightsCache:
 
 
 def _load_usage_document(machine: Machine, request: UsageRequest, rows: slice = ALL_ROWS) -> dict[str, Any]:
-    """Load a report's document; with `rows`, only those rows and the number of all rows."""
+    """Load a report's document; with `rows`, only those rows and the total number of rows."""
     usage = load_usage_report(machine.store.db, request, is_demo=machine.is_demo)
     total = len(usage.report.rows)
     usage = usage._replace(report=usage.report._replace(rows=usage.report.rows[rows]))

@@ -1,4 +1,4 @@
-"""Panels about usage over time: cost, tokens, cache share, hours of the week, five-hour blocks."""
+"""Panels about usage over time: cost, tokens, cache share, hours of the week and five-hour blocks."""
 
 from __future__ import annotations
 
@@ -303,6 +303,6 @@ def _find_next_period(day: date, kind: str) -> date:
 
 
 def choose_period(first: float | None, last: float | None) -> str:
-    """Choose days for up to 100 days, weeks for up to 900, months beyond that."""
+    """Choose days for up to 100 days, weeks for up to 900, and months beyond that."""
     days = ((last or 0) - (first or 0)) / 86400
     return "daily" if days <= 100 else "weekly" if days <= 900 else "monthly"

@@ -15,7 +15,7 @@ _TOKEN_FIELDS = ("input_tokens", "cache_creation_input_tokens", "cache_read_inpu
 
 
 class LongWait(NamedTuple):
-    """A call or turn that took long, and its address."""
+    """A call or turn that took a long time, and its address."""
 
     name: str
     title: str
@@ -124,7 +124,7 @@ def build_failure_panel(document: RankingRow) -> Panel:
 
 
 def build_context_panel(document: RankingRow) -> Panel:
-    """Rank tools by the characters of their inputs and results."""
+    """Rank tools by the number of characters in their inputs and results."""
     rows = document["rows"][:_MAX_ROWS]
     heads = [
         PanelHead("Tool", is_number=False),
@@ -159,7 +159,7 @@ def _build_size_cells(row: RankingRow) -> list[PanelCell]:
 
 
 def build_file_panel(files: Sequence[BusyFile]) -> Panel:
-    """Rank files by the calls that mention them."""
+    """Rank files by the number of calls that mention them."""
     heads = [
         PanelHead("File", is_number=False),
         PanelHead("", kind="bar"),
@@ -196,7 +196,7 @@ def build_file_panel(files: Sequence[BusyFile]) -> Panel:
 
 
 def _shorten_path(path: str) -> str:
-    """Return the end of a path, which tells files apart."""
+    """Return the end of a path, which distinguishes files."""
     parts = path.replace("\\", "/").split("/")
     return path if len(parts) < 4 else "…/" + "/".join(parts[-3:])
 

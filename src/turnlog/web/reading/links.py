@@ -52,7 +52,7 @@ def key_prefix(agent: str | None) -> str:
 
 
 def text_address(ref: str, offset: int | None, agent: str | None) -> str:
-    """Return the address of the text whose entry is at an offset; of the session if the offset is unknown."""
+    """Return the address of the text whose entry is at an offset, or of the session if the offset is unknown."""
     values = {"at": f"@{offset}" if offset is not None else "", "agent": agent or ""}
     query = urlencode({name: value for name, value in values.items() if value}, safe="@")
     fragment = f"#i-@{offset}" if offset is not None else ""

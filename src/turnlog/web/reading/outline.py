@@ -47,7 +47,7 @@ class BranchOutline(Struct):
 
 
 class CompactionOutline(Struct):
-    """A compaction; `position` is None if it is on another branch."""
+    """A compaction; `position` is None if it is on a different branch."""
 
     key: str
     position: int | None
@@ -57,7 +57,7 @@ class CompactionOutline(Struct):
 
 
 class AgentOutline(Struct):
-    """A sub-agent; `turn` is the turn that started it, `call_id` the call, if known."""
+    """A sub-agent; `turn` is the turn that started it, and `call_id` is the call, if known."""
 
     agent_id: str
     address: str
@@ -78,7 +78,7 @@ class AgentOutline(Struct):
 
 
 class OutlineFile(Struct):
-    """A file, and the number of turns that read and changed it."""
+    """A file and the number of turns that read and changed it."""
 
     path: str
     reads: int

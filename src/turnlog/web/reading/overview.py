@@ -1,4 +1,4 @@
-"""Overviews of a whole transcript: the context chart, and the positions of failures."""
+"""Overviews of a whole transcript: the context chart and the positions of failures."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def send_next_error(request: Request) -> Response:
 
 
 def _find_failures(transcript: TranscriptView, start: int, *, is_back: bool) -> Iterator[int]:
-    """Yield the positions of failed items after or before one; reads only turns that have errors."""
+    """Yield the positions of failed items after or before a position, reading only turns that have errors."""
     chapters = [pair for pair in transcript.chapters if pair[1].errors]
     for position, chapter in reversed(chapters) if is_back else chapters:
         ends = range(position, position + chapter.count)

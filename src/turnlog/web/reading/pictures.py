@@ -1,7 +1,7 @@
 """Serves the images and documents of a transcript; only data whose bytes prove it to be an image is shown as one.
 
 The transcript's own claims are hostile input: an SVG or an HTML page that claims to be a PNG would run where it is
-shown. So the type comes from the first bytes, and everything else is a download.
+shown. Therefore, the type is detected from the first bytes, and everything else is sent as a download.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _FILE_ENDINGS = {
 
 
 class PictureFile(NamedTuple):
-    """The bytes of a picture or document, and their type."""
+    """The bytes of a picture or document and their type."""
 
     data: bytes
     media_type: str
@@ -43,12 +43,12 @@ class PictureFile(NamedTuple):
 
     @property
     def is_image(self) -> bool:
-        """Whether a browser may show it."""
+        """True if a browser may show it."""
         return self.media_type.startswith("image/")
 
 
 def detect_media_type(data: bytes) -> str:
-    """Detect the type of some data from its first bytes."""
+    """Detect the type of data from its first bytes."""
     if data.startswith(b"\x89PNG\r\n\x1a\n"):
         return "image/png"
     if data.startswith(b"\xff\xd8\xff"):
@@ -61,7 +61,7 @@ def detect_media_type(data: bytes) -> str:
 
 
 def looks_like_image(picture: Picture) -> bool:
-    """Check by its first bytes whether a picture can be shown."""
+    """Return whether the first bytes of a picture show that it can be displayed."""
     head = _decode_base64(picture.data[:64])
     return picture.kind == "image" and head is not None and detect_media_type(head).startswith("image/")
 
@@ -78,7 +78,7 @@ def to_picture_file(picture: Picture) -> PictureFile | None:
 
 
 def build_safe_name(picture: Picture, kind: str) -> str:
-    """Build a file name that is harmless on any system, with an extension that fits the bytes."""
+    """Build a file name that is harmless on any system, with an extension that matches the bytes."""
     last = re.split(r"[/\\]", picture.name)[-1]
     stem = _UNSAFE_CHARS.sub("_", last).strip(". _-").rpartition(".")[0] or _UNSAFE_CHARS.sub("_", last).strip(". _-")
     ending = _FILE_ENDINGS.get(kind) or ("txt" if picture.media_type.startswith("text/") else "bin")

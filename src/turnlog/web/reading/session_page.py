@@ -1,4 +1,4 @@
-"""The session page and everything that it loads: windows, sub-agents, raw entries, outline, chart."""
+"""The session page and everything that it loads: windows, sub-agents, raw entries, the outline and the chart."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _REMEMBERED_ANSWERS: WeakKeyDictionary[KeptTimeline, dict[str, Response]] = Weak
 
 
 def remember_answers(handler: RouteHandler) -> RouteHandler:
-    """Wrap a handler so that it answers each address once while the session is unchanged."""
+    """Wrap a handler so that it computes the answer for each address only once while the session is unchanged."""
 
     def answer(request: Request) -> Response:
         responses = _REMEMBERED_ANSWERS.setdefault(open_transcript_view(request).timeline, {})
@@ -137,7 +137,7 @@ def _choose_title(transcript: TranscriptView) -> str:
 
 
 def _find_first_window(request: Request, transcript: TranscriptView) -> int:
-    """Return the number of the window that the page contains from the start."""
+    """Return the number of the window that the page initially contains."""
     params = request.query_params
     if key := params.get("at"):
         position = transcript.timeline.find_position(transcript.leaf, key)
@@ -150,7 +150,7 @@ def _find_first_window(request: Request, transcript: TranscriptView) -> int:
 
 
 def _list_branches(transcript: TranscriptView) -> list[tuple[str, str, bool]]:
-    """List the branches to choose from: leaf, label, whether it is selected."""
+    """List the branches to choose from: leaf, label, and whether the branch is selected."""
     selected = transcript.timeline.get_branch(transcript.leaf).leaf
     choices = []
     for number, line in enumerate(transcript.head.branches, start=1):
@@ -227,7 +227,7 @@ def send_steps(request: Request) -> Response:
 
 
 def send_text_hits(request: Request) -> Response:
-    """GET /api/s/{ref}/find: send the items that contain a text."""
+    """GET /api/s/{ref}/find: send the items that contain the given text."""
     params = request.query_params
     query = params.get("q", "").strip()
     return build_json_response(

@@ -49,7 +49,7 @@ class TextHit(Struct):
 
 
 class TextHits(Struct):
-    """Hits in the order of the file."""
+    """Hits in file order."""
 
     hits: list[TextHit]
     next: str | None
@@ -71,7 +71,7 @@ class _SearchedFile(NamedTuple):
 def find_text(
     machine: Machine, transcript: TranscriptView, query: str, start: str = "", limit: int = MAX_HITS
 ) -> TextHits:
-    """Search a session and its sub-agents, or one sub-agent if the transcript is its own."""
+    """Search a session and its sub-agents, or only one sub-agent if the transcript belongs to it."""
     if not query or len(query) > MAX_QUERY_CHARS:
         raise UsageError(f"q= must have 1 to {MAX_QUERY_CHARS} characters")
     reached, offset = _parse_start(start)
@@ -161,7 +161,7 @@ def _find_candidate_lines(clues: Collection[bytes], data: bytes) -> Iterator[tup
 
 
 def _to_hit(parts: Iterator[TranscriptView], sighting: _Sighting, *, is_here: bool) -> TextHit | None:
-    """Convert a sighting to a hit in the first transcript of the file that has the line."""
+    """Convert a sighting to a hit in the first of the file's transcripts that contains the line."""
     for number, part in enumerate(parts):
         if where := part.locate_line(sighting.offset):
             snippet = build_snippet_around(sighting.text.words, sighting.span, _SNIPPET_CHARS)

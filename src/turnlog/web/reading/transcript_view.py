@@ -1,4 +1,4 @@
-"""Resolves an address of the reading pages: a session or one of its sub-agents, on one of its branches."""
+"""Resolves an address on the reading pages to a session or one of its sub-agents, on one of its branches."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _copy_lock = threading.Lock()
 
 
 def restore_archived_copy(machine: Machine, session: IndexedSession) -> Path:
-    """Restore a deleted session from the archive to a temporary copy; raises NotFound if the archive has none."""
+    """Restore a deleted session from the archive to a temporary copy; raise `NotFound` if the archive has none."""
     archive = Archive(machine.data_dir)
     manifest = _find_manifest(archive, session)
     if manifest is None:
@@ -128,7 +128,7 @@ class TranscriptView:
 
     @property
     def address(self) -> str:
-        """The address of its page."""
+        """The address of the transcript's page."""
         return agent_address(self.session.ref, self.agent) if self.agent else f"/s/{self.session.ref}"
 
     @property
@@ -147,15 +147,14 @@ class TranscriptView:
         return f"?{urlencode(params)}" if params else ""
 
     def permalink(self, key: str, leaf: str | None = None) -> str:
-        """Return the address of an item; it works without scripts."""
+        """Return the address of an item, which works without scripts."""
         return item_address(self.address, key, leaf or self.leaf)
 
     def turn_link(self, number: int) -> str:
-        """Return the address of a turn."""
         return f"{self.address}{self.build_query(turn=number)}#t-{number}"
 
     def locate_line(self, offset: int) -> ItemLocation | None:
-        """Find the item that shows the line at an offset, on this branch or else on another."""
+        """Find the item that shows the line at an offset, on this branch or else on another one."""
         for leaf in (self.leaf, *(line.leaf for line in self.head.branches)):
             position = self.timeline.find_position_at(leaf, offset)
             if position is not None:
@@ -165,7 +164,7 @@ class TranscriptView:
         return None
 
     def find_line(self, offset: int) -> LinePlace:
-        """Return the line that starts at an offset; raises NotFound if there is none."""
+        """Return the line that starts at an offset; raise `NotFound` if there is none."""
         where = self.locate_line(offset)
         for place in (*where.item.lines, *where.item.results) if where else ():
             if place[0] == offset:
@@ -174,18 +173,20 @@ class TranscriptView:
 
 
 def agent_address(ref: str, agent: str) -> str:
-    """Return the address of a sub-agent's page."""
     return f"/s/{ref}/agent/{quote(agent, safe='', errors='replace')}"
 
 
 def item_address(page: str, key: str, leaf: str | None = None) -> str:
-    """Return the address of an item: the server renders its surroundings, the script scrolls to it."""
+    """Return the address of an item; the server renders its surroundings, and the script scrolls to it."""
     params = {"branch": leaf, "at": key} if leaf else {"at": key}
     return f"{page}?{urlencode(params, errors='replace')}#i-{quote(key, safe='@', errors='replace')}"
 
 
 def open_transcript_view(request: Request, *, soon: bool = False) -> TranscriptView:
-    """Resolve a request; raises NotFound. With `soon`, a large unread session yields its start first."""
+    """Resolve a request; raise `NotFound` if that fails.
+
+    With `soon`, only the start of a large unread session is returned at first.
+    """
     machine = get_machine(request)
     session = machine.find_session(request.path_params["ref"])
     agent = request.path_params.get("agent") or request.query_params.get("agent") or None

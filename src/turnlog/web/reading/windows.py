@@ -25,7 +25,7 @@ from turnlog.web.reading.transcript_view import TranscriptView
 
 
 def render_time(text: str | None) -> Markup:
-    """Render a time in this machine's time zone; empty if it is unknown."""
+    """Render a time in this machine's time zone, or nothing if it is unknown."""
     moment = parse_timestamp(text)
     if moment is None:
         return Markup("")
@@ -81,7 +81,7 @@ class ForkSwitch(NamedTuple):
 
 
 class WindowPiece(NamedTuple):
-    """An item as HTML, and what precedes it."""
+    """An item as HTML and what precedes it."""
 
     html: Markup
     heading: TurnHeading | None
@@ -102,7 +102,7 @@ def count_windows(transcript: TranscriptView) -> int:
 
 
 def build_window(transcript: TranscriptView, n: int, *, level: int = 2) -> TranscriptWindow:
-    """Build the window with a number; `level` is that of its headings."""
+    """Build a window by its number; `level` is its heading level."""
     first = n * ITEMS_PER_WINDOW
     items = transcript.read_items(first, ITEMS_PER_WINDOW)
     if not items:
@@ -145,7 +145,7 @@ def _find_headings(transcript: TranscriptView, first: int, count: int, level: in
 def _find_fork_switches(
     transcript: TranscriptView, first: int, items: list[TimelineItem], excerpt: Excerpt
 ) -> dict[int, list[ForkSwitch]]:
-    """Return the forks whose next item on this branch is in the window, by its position."""
+    """Return the forks whose next item on this branch is in the window, by that item's position."""
     turns = {item.turn for item in items}
     near = [fork for fork in transcript.head.forks if any(way.turn in turns for way in fork.ways)]
     owners = {place[0]: at for at, item in enumerate(items, start=first) for place in item.lines} if near else {}

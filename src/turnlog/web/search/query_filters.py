@@ -17,7 +17,7 @@ _SPECIAL_CHARS = frozenset(' \t\n,"()')
 
 
 class PlacedFilter(NamedTuple):
-    """A top-level filter of a query, with its place in the text."""
+    """A top-level filter of a query, with its position in the text."""
 
     name: str
     values: tuple[str, ...]
@@ -26,19 +26,19 @@ class PlacedFilter(NamedTuple):
 
 
 def read_filters(query: str) -> dict[str, str]:
-    """Return the filters that controls can show, by name; several values are joined by commas."""
+    """Return the filters that controls can show, by name; several values are joined with commas."""
     return {item.name: ",".join(item.values) for item in _find_filters(query) if item.name in FILTER_CONTROLS}
 
 
 def change_filters(query: str, changes: Mapping[str, str]) -> str:
-    """Change some filters of a query; an empty value removes one."""
+    """Change some filters of a query; an empty value removes a filter."""
     for name, value in changes.items():
         query = _replace_filter(query, name, value.strip())
     return query
 
 
 def apply_changed_controls(query: str, before: str, controls: Mapping[str, str]) -> str:
-    """Write into a query the controls that changed since they were shown for the query `before`."""
+    """Update a query with the controls that changed since they were shown for the query `before`."""
     old = read_filters(before)
     return change_filters(query, {name: value for name, value in controls.items() if value != old.get(name, "")})
 

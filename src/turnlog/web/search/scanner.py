@@ -1,7 +1,7 @@
 """Searches files in a separate process, which can be stopped at any time, whatever expression it evaluates.
 
-It does the same as `turnlog.search_sessions`, but not in the server: an expression may take forever on some texts and
-blocks the interpreter meanwhile, so neither threads nor limits would keep the server responsive. A program with a
+It does the same as `turnlog.search_sessions`, but not in the server: an expression may take forever on some text and
+block the interpreter in the meantime, so neither threads nor limits would keep the server responsive. A program with a
 single thread can also use all cores.
 """
 
@@ -57,7 +57,7 @@ class ScanReply(msgspec.Struct):
 async def run_scan(
     job: ScanJob, is_given_up: Callable[[], Awaitable[bool]], patience: float = SCAN_TIMEOUT_SECONDS
 ) -> dict[str, Any]:
-    """Run a scan and return its document; raises QueryError and UsageError."""
+    """Run a scan and return its document; raise `QueryError` or `UsageError` if the request is invalid."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-P",

@@ -1,4 +1,4 @@
-"""GET /search: searches all sessions. The address contains the whole query, so the page also works without scripts."""
+"""GET /search: search all sessions. The address contains the whole query, so the page also works without scripts."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _to_linked_hit(hit: Mapping[str, Any], session: Mapping[str, Any], ref: str)
 
 
 def mark_ranges(text: str, ranges: Sequence[Sequence[int]]) -> Markup:
-    """Escape a text and mark some of its ranges."""
+    """Escape text and mark some of its ranges."""
     parts, done = [], 0
     for start, end in ranges:
         parts += [escape(text[done:start]), Markup("<mark>{}</mark>").format(text[start:end])]
@@ -147,7 +147,7 @@ class SearchRequest(NamedTuple):
 
 
 class QueryMistake(NamedTuple):
-    """The error in a query, and its place."""
+    """The error in a query and its position."""
 
     words: str
     before: str = ""
@@ -213,7 +213,7 @@ def _render_results(
 
 
 def parse_search_request(request: Request) -> SearchRequest:
-    """Parse the query of an address; unknown values are ignored."""
+    """Parse the query string of an address; unknown values are ignored."""
     params = request.query_params
     mode = params.get("mode", "words")
     numbers = {
@@ -280,7 +280,7 @@ def search_words(
 
 
 class ScopeCache:
-    """Remembers for some seconds what can be searched, since counting takes longer than most searches."""
+    """Remembers for a few seconds what can be searched, since counting takes longer than most searches."""
 
     def __init__(self) -> None:
         self._known: tuple[float, int, SearchedIndex] | None = None
@@ -297,7 +297,7 @@ class ScopeCache:
 
 
 def _list_control_options(request: Request, listing: HomeListing) -> dict[str, list[tuple[str, str]]]:
-    """Return the choices of each control: values and labels."""
+    """Return the choices for each control: values and labels."""
     db = get_machine(request).store.db
     projects = sorted({row.project for row in listing.rows}, key=lambda path: amounts.folder_name(path).casefold())
     names: list[tuple[str, str]] = list(db.execute("SELECT kind, text FROM name WHERE kind IN ('tool', 'model')"))
@@ -321,7 +321,7 @@ def _shorten_project(path: str, projects: Sequence[str]) -> str:
 
 
 def show_home_hits(request: Request) -> Response:
-    """Render a few hits below the list of sessions; nothing if the filter is not a valid query."""
+    """Render a few hits below the list of sessions, or nothing if the filter is not a valid query."""
     text = request.query_params.get("q", "").strip()[:_MAX_QUERY_CHARS]
     if project := request.query_params.get("in", "")[:1000]:
         text = change_filters(text, {"project": project})

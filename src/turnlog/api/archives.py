@@ -35,7 +35,7 @@ _WEEK_SECONDS = 7 * 86400
 
 
 class CleanupRule(Struct, frozen=True):
-    """When Claude Code deletes the sessions in a config folder."""
+    """The rule by which Claude Code deletes the sessions in a config folder."""
 
     config_dir: Path
     days: float | None
@@ -104,7 +104,7 @@ def read_archive_status(*, config: Config | None = None) -> ArchiveStatus:
 
 
 def schedule_archive(every_hours: int | None) -> None:
-    """Archive everything now and, whenever turnlog is used, again after this many hours; None turns this off."""
+    """Archive everything now, and again at this interval whenever turnlog is used; None turns this off."""
     from turnlog.store.archive.schedule import maybe_start, turn_off_schedule, turn_on_schedule
 
     if every_hours is None:

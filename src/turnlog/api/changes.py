@@ -56,7 +56,7 @@ def rename_session(
 def tag_session(
     session: str | Path, tag: str | None, *, config: Config | None = None, notify: Notify | None = None
 ) -> AppendedLabel:
-    """Give a session a tag, or remove it with None, as Claude Code does; `undo` reverts it."""
+    """Give a session a tag, or remove its tag if `tag` is None, as Claude Code does; `undo` reverts this."""
     return _to_label(append_tag(locate_session(session, config, notify), tag, open_undo_store()))
 
 
@@ -262,9 +262,9 @@ def undo(
 ) -> UndoResult:
     """Undo turnlog's latest change, or the change with the given name or session id, byte for byte.
 
-    A file that was written after the change is restored only with `force`, which keeps its current content. If a
-    session may be open in Claude Code, the `confirm` callback decides; with neither `confirm` nor `force`, the call
-    fails.
+    A file that was written after the change is restored only with `force`, which keeps a copy of its current content.
+    If a session may be open in Claude Code, the `confirm` callback decides; with neither `confirm` nor `force`, the
+    call fails.
     """
     store = open_undo_store()
     records = store.list_records()

@@ -1,4 +1,4 @@
-"""Check session files: what is broken, unusual or new in them, and whether they can be resumed."""
+"""Checks session files: what is broken, unusual or new in them, and whether they can be resumed."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@
     presets                                [presets.mine] base = "standard"     own strip presets; see docs/strip.md
     trace                                  [trace.targets.mine] endpoint = …    where spans go; see docs/trace.md
 
-TURNLOG_CONFIG sets a different file, TURNLOG_HOME a different data folder.
+TURNLOG_CONFIG sets a different file, and TURNLOG_HOME sets a different data folder.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ class LostSessionList(Struct, frozen=True):
 
 
 class TypedPrompt(Struct, frozen=True):
-    """A prompt."""
+    """A prompt that the user typed."""
 
     text: str
     time: str | None

@@ -38,7 +38,7 @@ class NearbyText(Struct, frozen=True):
 
 
 class SearchHit(Struct, frozen=True):
-    """A matching text."""
+    """A text that matches the query."""
 
     kind: str
     """title, prompt, answer, call, result and so on; see docs/json.md."""
@@ -97,7 +97,7 @@ class SearchTotals(Struct, frozen=True):
 
 
 class TrashedMatches(Struct, frozen=True):
-    """Matches that are not shown because they are in the trash."""
+    """Matches that are not shown because their sessions are in the trash."""
 
     sessions: list[str]
     hits: int | None

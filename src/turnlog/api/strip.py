@@ -139,8 +139,8 @@ def strip_session(
     """Preview what stripping a session would save, without writing anything.
 
     `strip` is a value from `build_strip_options` or the name of a preset (default: `standard`). `fit` chooses the
-    mildest options that reach a share of the context window (`60%`) or a number of tokens (`120k`). To create the
-    stripped session, call `clone_session` with the same options.
+    mildest options that shrink the session to a share of the context window (`60%`) or a number of tokens (`120k`). To
+    create the stripped session, call `clone_session` with the same options.
     """
     config = config or load_config()
     if fit is not None and strip is not None:

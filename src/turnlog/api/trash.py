@@ -20,7 +20,7 @@ _MAX_AGE_DAYS = 36_500
 
 
 class SessionDeletion(Struct, frozen=True):
-    """A session that is moved to the trash, with everything that belongs to it."""
+    """A session that was (or would be) moved to the trash, with everything that belongs to it."""
 
     session_id: str
     title: str | None

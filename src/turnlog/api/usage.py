@@ -212,7 +212,7 @@ def _to_table_row(row: UsageReportRow, grouping: UsageGrouping) -> UsageTableRow
 
 
 def to_usage_amounts(found: UsageSum) -> UsageAmounts:
-    """Convert a sum to the field names of the API."""
+    """Convert a sum to a value with the API's field names."""
     return UsageAmounts(
         found.messages,
         found.input,

@@ -31,7 +31,7 @@ class RuleFindings(Struct, frozen=True):
 
 
 def list_rule_findings(report: RedactionReport) -> tuple[RuleFindings, ...]:
-    """List the findings of each rule, the most frequent first."""
+    """List the findings of each rule, most frequent first."""
     return tuple(RuleFindings(rule, count.found, count.secrets) for rule, count in report.rules.items())
 
 

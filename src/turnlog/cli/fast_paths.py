@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def run_plain_usage(words: list[str]) -> int | None:
-    """Answer `turnlog usage [--json]` and return the exit status; None for any other form."""
+    """Run `turnlog usage [--json]` and return the exit status; return None for any other form."""
     if words not in ([], ["--json"]):
         return None
 
@@ -26,7 +26,7 @@ def run_plain_usage(words: list[str]) -> int | None:
 
 
 def run_plain_chat(words: list[str]) -> int | None:
-    """Answer `turnlog -p …` in its plain forms and return the exit status; None for any other form."""
+    """Run `turnlog -p …` in its plain forms and return the exit status; return None for any other form."""
     import _signal as signal  # type: ignore[import-not-found]  # always loaded, unlike `signal`
 
     hears = signal.getsignal(signal.SIGINT) is signal.default_int_handler

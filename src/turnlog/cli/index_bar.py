@@ -1,4 +1,4 @@
-"""The progress bar of commands that need the index, with remarks on standard error."""
+"""The progress bar for commands that need the index, with remarks on standard error."""
 
 from __future__ import annotations
 

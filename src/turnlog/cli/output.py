@@ -1,4 +1,4 @@
-"""Output: lines for people, JSON for programs, remarks on standard error."""
+"""Output: lines for people, JSON for programs, and remarks on standard error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables on a terminal: a header, and columns that fit.
+"""Tables on a terminal: a header and columns that fit the width.
 
 If a table is too wide, its text is cut first, then the least important columns are dropped; a line below the table
 lists them. If the output is not a terminal, nothing is left out.

@@ -1,4 +1,4 @@
-"""The formats by name: the extension of their files, and the module or package that writes them."""
+"""The formats by name: their file extensions, and the modules or packages that write them."""
 
 from __future__ import annotations
 

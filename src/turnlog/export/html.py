@@ -43,7 +43,7 @@ class PageNames(NamedTuple):
         return f"{self.file.removesuffix('.html')}-pages"
 
     def name_page(self, page: int) -> str:
-        """Return the name of a page in its folder."""
+        """Return the file name of a page."""
         return self.file if page == 1 else f"page-{page}.html"
 
     def href(self, here: int, there: int) -> str:

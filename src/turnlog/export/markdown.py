@@ -1,4 +1,4 @@
-"""A session as Markdown: turns as headings, prompts as quotations, sub-agents as quotations after their calls."""
+"""A session as Markdown: turns as headings, prompts as quotations, and sub-agents as quotations after their calls."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from turnlog.render.jinja_templates import load_template_environment
 
 @lru_cache(maxsize=1)
 def _load_templates() -> Environment:
-    """Load the templates of the page; their output is escaped like all content."""
+    """Load the page's templates; their output is escaped like all content."""
     return load_template_environment().overlay(loader=FileSystemLoader(Path(__file__).with_name("templates")))
 
 

@@ -33,7 +33,7 @@ _FILE_ENDING = re.compile(r"(?:\.[A-Za-z0-9][A-Za-z0-9_-]{0,19}){1,3}")
 
 
 class ExportDocument:
-    """A session as the JSON model of docs/export.md. Items are read in windows, to save memory."""
+    """A session in the JSON model described in docs/export.md. Items are read in windows, to save memory."""
 
     def __init__(self, material: ExportMaterial) -> None:
         self._material = material

@@ -195,7 +195,7 @@ def _read_block_text(block: dict[str, Any], key: str) -> str:
 
 
 def fit_column_value(kind: str, value: Any) -> Any:
-    """Convert a value to what its column can store; None if that is impossible."""
+    """Convert a value to a type that its column can store; return None if that is impossible."""
     match kind:
         case "text" if isinstance(value, str):
             return replace_unencodable(value)

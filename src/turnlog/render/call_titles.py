@@ -78,7 +78,7 @@ def build_call_title(name: str, arguments: Any, cwd: str | None = None) -> str:
 
 
 def to_title_line(text: str) -> str:
-    """Return the first non-blank line of the text and the number of further lines.
+    """Return the first non-blank line of the text and the number of lines that follow.
 
     Lines are never joined, because a joined script would do something different.
     """

@@ -127,7 +127,7 @@ def _describe_output(text: str) -> EventText | None:
 
 
 def read_notification(text: str) -> str:
-    """Return the message of a background task's notification."""
+    """Return the message in a background task's notification."""
     notice = parse_notice(text)
     if notice.summary or not notice.task_id:
         return notice.summary or text

@@ -42,7 +42,7 @@ class Highlighter:
         self._left = budget
 
     def highlight_code(self, text: str, language: str = "") -> Markup:
-        """Render text with its tokens in spans, or only escape it if the language is unknown or the text too long."""
+        """Render text with its tokens in spans, or only escape it if the language is unknown or it is too long."""
         found = self._split_pieces(normalise_line_ends(text), language)
         return escape_to_markup(text) if found is None else Markup("".join(piece.html for piece in found))
 
@@ -68,7 +68,7 @@ class Highlighter:
 
 
 def is_known_language(language: str) -> bool:
-    """Return whether a language with this name, or for files with this name, is known."""
+    """Return whether the name is that of a known language, or of a file in a known language."""
     return _find_lexer(language) is not None
 
 

@@ -31,7 +31,7 @@ class HtmlWriter(SectionWriter):
     """The model of the previous answer in the window: a model is shown only where it changes."""
 
     def write_views(self, views: Iterable[view_types.AnyView]) -> Markup:
-        """Write the views of a window one after the other."""
+        """Write the views of a window in sequence."""
         return Markup("\n").join(self.write_each_view(views))
 
     def write_each_view(self, views: Iterable[view_types.AnyView]) -> list[Markup]:

@@ -66,7 +66,7 @@ def name_hidden_chars(text: str) -> str:
 
 
 def replace_unencodable(text: str) -> str:
-    """Replace lone surrogates and NULs, which can't be encoded or break parsers."""
+    """Replace lone surrogates, which can't be encoded, and NULs, which break parsers."""
     return _SURROGATES.sub("\ufffd", text).replace("\0", "\u2400")
 
 

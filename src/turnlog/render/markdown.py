@@ -1,7 +1,7 @@
 """Views as Markdown, for GitHub and similar sites.
 
 The model writes Markdown, which is kept. HTML in text is escaped, so that nothing in a transcript can run or hide what
-follows it. Fences are longer than any in their content.
+follows it. Each fence is longer than any fence in its content.
 """
 
 from __future__ import annotations

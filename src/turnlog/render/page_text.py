@@ -96,7 +96,7 @@ class _PageTextBuilder:
         self._link: tuple[str, int] | None = None
 
     def build_text(self) -> str:
-        """Return the text so far."""
+        """Return the text that has been collected so far."""
         lines = (line.rstrip() for line in "".join(self._parts).split("\n"))
         body = _GAPS.sub("\n\n", "\n".join(lines)).strip("\n")
         return f"{self.title}\n\n{body}".strip()

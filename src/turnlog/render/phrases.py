@@ -85,7 +85,7 @@ def describe_helper(helper: TimelineAgent | None) -> str:
 
 
 def iter_agent_ids(view: AnyView) -> Iterator[str]:
-    """Yield the ids of the sub-agents whose transcripts belong to a view, each once."""
+    """Yield the id of each sub-agent whose transcript belongs to a view, without duplicates."""
     cards = (
         [block.card for block in view.blocks if isinstance(block, AnswerCall)] if isinstance(view, AnswerView) else []
     )

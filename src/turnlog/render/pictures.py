@@ -1,4 +1,4 @@
-"""The images and documents of an entry, in the fixed order that pages and the server that delivers them share.
+"""The images and documents in an entry, in a fixed order that both the pages and the server rely on.
 
 They are in the prompt, in an answer, in results from calls, in text typed while the model was working, or only in
 Claude Code's own record of a result.

@@ -49,7 +49,7 @@ def to_count(value: object) -> int | None:
 
 
 def format_scalar(value: object) -> str:
-    """Write a string, number or boolean as a person would."""
+    """Write a string, number or boolean the way a person would."""
     if isinstance(value, str):
         return value
     if value is None or isinstance(value, bool):
@@ -73,7 +73,7 @@ def strip_working_folder(path: str, cwd: str | None) -> str:
 
 
 def read_tag(text: str, name: str) -> str:
-    """Return the text between the first tags with a name, in linear time even if a tag is never closed."""
+    """Return the text between the first pair of tags with this name, in linear time even if a tag is never closed."""
     _, opened, rest = text.partition(f"<{name}>")
     inner, closed, _ = rest.partition(f"</{name}>")
     return inner.strip() if opened and closed else ""

@@ -89,7 +89,7 @@ class PromptView(BaseView, frozen=True, tag_field="view", tag="prompt"):
 
 
 class AnswerView(BaseView, frozen=True, tag_field="view", tag="answer"):
-    """One message of the model."""
+    """One message from the model."""
 
     blocks: tuple[AnswerBlock, ...]
     model: str | None = None
@@ -117,7 +117,7 @@ class EventView(BaseView, frozen=True, tag_field="view", tag="event"):
 
 
 class CompactionView(BaseView, frozen=True, tag_field="view", tag="compaction"):
-    """A place where a summary replaced older messages."""
+    """A point at which a summary replaced older messages."""
 
     trigger: str | None
     before: int | None
@@ -132,7 +132,7 @@ class CompactionView(BaseView, frozen=True, tag_field="view", tag="compaction"):
 
 
 class MetaRow(Struct, frozen=True):
-    """One entry that is not interesting to readers."""
+    """One entry that readers rarely need."""
 
     offset: int
     name: str

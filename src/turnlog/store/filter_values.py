@@ -26,9 +26,7 @@ class ScopeMatch(NamedTuple):
 
 
 def match_names(db: apsw.Connection, kind: str, value: str) -> ScopeMatch:
-    """Find the tools or models with this name, or those that match it as a pattern with `*`, or those that contain
-    it.
-    """
+    """Find the tools or models whose names equal the value or, failing that, match it as a pattern or contain it."""
     names = dict(db.execute("SELECT text, id FROM name WHERE kind = ?", (kind,)))
     wanted = value.casefold()
     for fits in (wanted.__eq__, lambda name: fnmatchcase(name, wanted), lambda name: wanted in name):

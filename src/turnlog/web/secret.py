@@ -47,7 +47,7 @@ def _check_file(path: Path, status: os.stat_result) -> None:
 
 
 def _write_secret(path: Path) -> None:
-    """Write the whole file before it gets its name; if two servers start at once, the first one wins."""
+    """Write the whole file before giving it its name; if two servers start at the same time, the first one wins."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     fresh = path.with_name(f".web.secret.{os.getpid()}.{secrets.token_hex(4)}")
     try:

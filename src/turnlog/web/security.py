@@ -1,6 +1,6 @@
-"""Lets in only the browser that was opened for this server, on this machine, from the server's own pages.
+"""Accepts only requests that come from the server's own pages, in the browser that was opened for it on this machine.
 
-Every request passes these checks, in this order:
+Every request must pass these checks, in this order:
 
     Host                one of the server's own names with its port, else 421 (stops DNS rebinding)
     address, method     not too long; GET, HEAD or POST
@@ -52,7 +52,7 @@ class RequestRefusal(NamedTuple):
 
 
 class ServerKeys:
-    """A server's host names, its cookie, and the token that works once."""
+    """A server's host names, its cookie, and its one-time token."""
 
     def __init__(self, port: int, secret: bytes) -> None:
         self.hosts = frozenset(f"{name}:{port}" for name in _HOST_NAMES) | (

@@ -93,7 +93,7 @@ def serve_pages(
 
 
 class _PageServer(uvicorn.Server):
-    """Reports when it listens, and treats a signal as a normal end."""
+    """Reports when it starts listening, and treats a signal as a normal end."""
 
     def __init__(self, config: uvicorn.Config, machine: Machine, on_start: Callable[[], object]) -> None:
         super().__init__(config)

@@ -133,7 +133,7 @@ def _read_plain_text(prompt: Any) -> str:
 
 
 def _build_watcher(printing: TurnPrinter) -> EventWatcher:
-    """Print a turn. Notices for people, such as retries, also go to standard error."""
+    """Build a watcher that prints a turn; notices for people, such as retries, also go to standard error."""
     from turnlog.agent.events import WarningIssued
 
     def watch(event: TurnEvent) -> None:
@@ -145,7 +145,7 @@ def _build_watcher(printing: TurnPrinter) -> EventWatcher:
 
 
 def _has_prompt_stream(said: Mapping[str, Any]) -> bool:
-    """Return whether prompts arrive as lines of JSON; raise if options contradict each other."""
+    """Return whether prompts arrive as lines of JSON; raise an error if options contradict each other."""
     is_fed = said.get("input_form") == "stream-json"
     if is_fed and said.get("form") != "stream-json":
         raise UsageError("--input-format stream-json needs --output-format stream-json")

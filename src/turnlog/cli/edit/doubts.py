@@ -16,7 +16,7 @@ def can_ask() -> bool:
 
 
 def agrees_to(doubts: Sequence[str], question: str) -> bool:
-    """Print the doubts and ask whether to continue; return False if there are none, or without a terminal."""
+    """Print the doubts and ask whether to continue; return False if there are no doubts or there is no terminal."""
     if not doubts or not can_ask():
         return False
     for text in doubts:

@@ -97,7 +97,7 @@ def _render_session(session: DiagnosedSession, screen: TerminalScreen) -> Iterat
 
 
 def _render_symptom(symptom: SymptomReport, screen: TerminalScreen) -> Iterator[str]:
-    """Render one symptom: what the user notices, what is wrong here, the cause, and the remedy."""
+    """Render one symptom: what the user notices, what is wrong, the cause, and the remedy."""
     here = symptom.text + _format_places(symptom)
     details = {"cause": symptom.cause, "remedy": symptom.remedy}
     if symptom.severity == "info":  # the user may not have noticed anything

@@ -64,7 +64,7 @@ def _inspect_plugin(plugin: InstalledPlugin, check: bool) -> PluginState:
 
 
 def _load_plugin(plugin: InstalledPlugin, check: bool) -> None:
-    """Load a plugin as the commands that use it do; raise if something is wrong."""
+    """Load a plugin as the commands that use it do; raise an error if something is wrong."""
     from turnlog.conformance import check_card, check_exporter, check_redaction_rule
     from turnlog.export.formats import EXPORT_FORMATS
     from turnlog.export.plugin_exporters import load_exporter

@@ -33,7 +33,7 @@ def complete_sessions(command: click.Command) -> None:
 
 
 def offer_sessions(letters: str) -> list[CompletionItem]:
-    """List short ids of the newest sessions whose id starts with some letters or whose title contains them."""
+    """List short ids of the newest sessions whose ids start with the given letters or whose titles contain them."""
     from turnlog.api.config import load_config
     from turnlog.api.lookup import list_config_folders, shorten_ids
     from turnlog.cli.terminal import to_visible_line

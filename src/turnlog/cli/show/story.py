@@ -254,7 +254,7 @@ class SessionStory:
         return found
 
     def _shorten_lines(self, text: str, limit: int) -> list[str]:
-        """Return the lines of a text up to a limit, and the number of omitted lines."""
+        """Return the lines of the text up to a limit, and the number of omitted lines."""
         if self.full:
             return to_visible_lines(text)
         kept, left = take_first_lines(text, limit, _MAX_LINE_CHARS)
@@ -287,7 +287,7 @@ _HIDDEN_SUBTYPES = frozenset({"turn_duration", "stop_hook_summary"})
 
 
 class EventLine(NamedTuple):
-    """One item of the story."""
+    """One item in the story."""
 
     text: str
     styles: tuple[str, ...] = ("dim",)

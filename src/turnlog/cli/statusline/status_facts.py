@@ -70,7 +70,7 @@ def to_status_text(value: object) -> str:
 
 
 def measure_fill(given: object) -> tuple[int | None, int | None]:
-    """Find the tokens of the last request and the window size, from Claude Code's JSON or else the transcript."""
+    """Find the tokens of the latest request and the window size, in Claude Code's JSON or else in the transcript."""
     size = to_status_number(get_nested_value(given, "context_window", "context_window_size"))
     usage = get_nested_value(given, "context_window", "current_usage")
     model = to_status_text(get_nested_value(given, "model", "id"))

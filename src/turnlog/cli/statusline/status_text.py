@@ -1,6 +1,6 @@
 """The status line: one line about a session, from the JSON that Claude Code sends to its status line command.
 
-It never fails: it leaves out what is missing or odd, and exits with 0.
+It never fails: it leaves out anything missing or invalid, and exits with status 0.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _MAX_NAME_CHARS = 60
 
 
 def run_statusline(words: list[str]) -> int | None:
-    """Read standard input and print the line; None if the arguments need the full program."""
+    """Read standard input and print the line; return None if the arguments require the full program."""
     template: str | None = None
     if words:
         name, equals, value = words[0].partition("=")

@@ -150,7 +150,7 @@ def _render_row(grid: _UsageGrid, cells: list[str], fitted: FittedColumns) -> st
 
 
 def _list_notes(shown: UsageReportDetails) -> Iterator[str]:
-    """Explain what the report counts, and what is uncertain."""
+    """Explain what the report counts and what is uncertain."""
     yield from describe_usage_counting(shown).replace(". Cost:", ".\nCost:").split("\n")
     if shown.get_grouping().counts_calls:
         return

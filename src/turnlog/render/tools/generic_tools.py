@@ -102,7 +102,7 @@ def _show_resource(resource: dict[str, Any]) -> Iterator[Section]:
 
 
 def build_resource_list_parts(work: CardSource) -> CardParts:
-    """Build the card parts for ListMcpResourcesTool: the resources of servers."""
+    """Build the card parts for ListMcpResourcesTool: the resources that servers offer."""
 
     def show_sections(work: CardSource) -> SectionList:
         resources = [to_dict(item) for item in to_list(work.detail.structured)]

@@ -93,7 +93,7 @@ class Archive:
             raise Unreadable(f"{file.path}: damaged in the archive (its content differs from what was archived)")
 
     def _find_file(self, path: str) -> KeptFile | None:
-        """Find a file by its original path; most paths contain the id of the session."""
+        """Find a file by its original path, which usually contains the session's id."""
         if path not in self._files:
             ids = [part[:36] for part in re.split(r"[/\\]", path) if is_session_id(part[:36])]
             for name, numbers in self.manifests.list_generations().items():

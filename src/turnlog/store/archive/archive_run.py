@@ -175,7 +175,7 @@ class _ArchiveRun:
             self._take_session(item, config_dir, key, known, self._read_generation(name, known))
 
     def _read_generation(self, name: str, number: int) -> SessionManifest | None:
-        """Read a generation; return None if it is unreadable: that one is left unchanged, and the next one starts."""
+        """Read a generation; if it is unreadable, leave it unchanged and return None; the next one then starts."""
         try:
             return self.archive.manifests.read(name, number) if number else None
         except Unreadable:

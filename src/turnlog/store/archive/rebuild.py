@@ -1,8 +1,8 @@
 """Rebuilds damaged manifests from the blobs that no other manifest refers to.
 
 The file name of a manifest identifies its session; its blobs contain lines that name the session and the sub-agent. The
-transcripts are assembled from these lines in chronological order. What only the manifest recorded is lost: other files
-of the session, when they were written, and whether anything is missing in between.
+transcripts are assembled from these lines in chronological order. What only the manifest recorded is lost: the
+session's other files, when the files were written, and whether anything is missing in between.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def _find_session_lines(archive: Archive, session_id: str, blobs: Iterable[str])
 
 
 def _split_blob(name: str, data: bytes) -> Iterator[_BlobLines]:
-    """Split a blob where the lines of a different file start; a line without an owner stays with those before it."""
+    """Split a blob where the lines of a different file start; keep a line without an owner with the lines before it."""
     start = at = 0
     owner: str | None = None
     is_known = False

@@ -83,7 +83,7 @@ def restore_generation(
 
 
 def resolve_restore_path(to: Path, path: str) -> Path:
-    """Resolve a manifest's path below the folder; never outside it."""
+    """Resolve a manifest's path below the folder; refuse a path outside it."""
     if not is_safe_path(path):
         raise TurnlogError(f"{path!r}: this path in the archive leads out of the config folder; nothing was restored")
     target = to

@@ -67,7 +67,7 @@ def verify_archive(archive: Archive, progress: Callable[[int], None] | None = No
 
 
 def put_damaged_blobs_aside(archive: Archive, report: VerifyReport) -> Path:
-    """Move damaged blobs out of the archive, so that the next run archives whatever is still on disk again."""
+    """Move damaged blobs out of the archive, so that the next run stores their data again if it is still on disk."""
     folder = archive.folder / "damaged"
     folder.mkdir(parents=True, exist_ok=True)
     with lock_archive(archive.folder):

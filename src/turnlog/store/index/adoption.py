@@ -1,4 +1,4 @@
-"""Adds sessions that only the archive still has to the index.
+"""Adds to the index the sessions that only the archive still has.
 
 A session that was indexed before it was deleted is kept in the index. A session that was deleted earlier, or whose text
 was lost when the index was rebuilt, is read from the archive.

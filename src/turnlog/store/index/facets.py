@@ -6,7 +6,7 @@
     a                  written by a sub-agent
     y2026 n202601 d20260115    year, month and day of its time (UTC)
 
-Each word starts with U+E000, which the tokenizer treats as a letter and nobody types.
+Each word starts with U+E000, which the tokenizer treats as a letter but which nobody types.
 """
 
 from __future__ import annotations

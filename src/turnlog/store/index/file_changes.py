@@ -1,4 +1,4 @@
-"""Finds the files that are new, longer, replaced or deleted since the last index refresh.
+"""Finds the files that were added, extended, replaced or deleted since the last index refresh.
 
 When files are added or deleted, the modification time of their folder changes. While no folder has changed, the known
 list of files is still correct, and each file requires only one `stat`.

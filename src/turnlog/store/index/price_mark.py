@@ -1,6 +1,7 @@
 """Records the prices and rules with which the `spend` table was computed; if they change, it is recomputed.
 
-This is checked at every start, so this module never decodes the price table, which takes longer than a whole report.
+This is checked at every start, so this module never decodes the price table, which would take longer than a whole
+report.
 """
 
 from __future__ import annotations

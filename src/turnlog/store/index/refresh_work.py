@@ -201,7 +201,7 @@ class _StepTasks(NamedTuple):
 
 
 class _CommitRest:
-    """Rows to write once, before a commit. It grows in place: there may be a batch for each of 100,000 files."""
+    """Rows to write once, before a commit. They grow in place: there may be a batch for each of 100,000 files."""
 
     def __init__(self, db: apsw.Connection, moved: dict[int, int]) -> None:
         self._db = db

@@ -31,7 +31,7 @@ NEVER_NS = -1
 
 
 def empty_index(db: apsw.Connection, config_dirs: Sequence[Path]) -> int:
-    """Remove everything that can be read again; return how many files can't be reread and are kept.
+    """Remove everything that can be read again; return the number of files that can't be and are therefore kept.
 
     The counts of a file that was deleted or can't be read now are kept. Its text is restored when the file returns, or
     from the archive.

@@ -46,7 +46,7 @@ _TOOL_QUERY = """
 
 
 class CatalogSession(Struct, frozen=True):
-    """A session as a list shows it."""
+    """A session as shown in a list."""
 
     number: int
     """The id in the index."""
@@ -131,7 +131,7 @@ def _iter_family(project: ProjectTree, top: FamilyNode, facts: _CatalogFacts) ->
 
 
 class _CatalogFacts:
-    """Details from the index that the tree doesn't have, by file and by session."""
+    """Details from the index that the tree doesn't contain, by file and by session."""
 
     def __init__(self, db: apsw.Connection) -> None:
         self.files: dict[int, tuple[Any, ...]] = {row[0]: row[1:] for row in db.execute(_FILE_QUERY)}

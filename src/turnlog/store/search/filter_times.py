@@ -46,7 +46,7 @@ def _to_midnight(day: date) -> int:
 
 
 def list_day_facets(after: int | None, before: int | None) -> list[str]:
-    """List the facet words for all days (UTC) in a time span; whole months and years have one word each."""
+    """List the facet words for all days (UTC) in a time span; a whole month or year needs only one word."""
     last_year = datetime.now(UTC).year + _MAX_YEARS_AHEAD
     first = _to_day(after or 0)
     last = date(last_year, 12, 31) if before is None else min(_to_day(max(before - 1, 0)), date(last_year, 12, 31))

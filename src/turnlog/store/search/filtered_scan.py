@@ -201,7 +201,7 @@ class _ScanFindings:
         self._checked = 0
 
     def is_enough(self, reports: Sequence[FileScanReport]) -> bool:
-        """Return whether enough sessions were found to fill the answer."""
+        """Return whether enough sessions have been found."""
         for report in reports[self._checked :]:
             fitting = self.sieve.sift_report(report)
             if fitting.total:

@@ -1,4 +1,4 @@
-"""Loosens a query whose words find nothing to words that start with, contain or resemble them.
+"""Loosens a query that finds nothing: its words are replaced with words that start with, contain or resemble them.
 
 Each way is tried only if the previous ones find nothing, and the answer reports what was searched for instead: hits for
 other words are never mixed with hits for the words that were typed. Words in titles, prompts and answers are tried
@@ -72,7 +72,7 @@ def search_loosely(
 
 
 def _is_single_word(term: QueryTerm) -> bool:
-    """Return whether a term is one word that may be loosened; a phrase is meant literally."""
+    """Return whether a term is a single word, which may be loosened; a phrase is taken literally."""
     return (
         not term.is_phrase
         and [term.text] == _WORD_PATTERN.findall(to_query_text(term.text))

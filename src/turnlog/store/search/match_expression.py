@@ -215,7 +215,7 @@ class _PlanMaker:
         return _join_alternatives(quote_fts_string(build_facet(letter, number)) for number in match.ids)
 
     def _match_file(self, value: FilterValue) -> str:
-        """Match the pieces of a path between stars as phrases; a star after a letter makes a prefix."""
+        """Match the parts of a path between asterisks as phrases; an asterisk after a letter makes a prefix."""
         pieces = [piece for piece in value.text.split("*") if has_words(piece)]
         if not pieces:
             raise self._build_error("contains no letter and no digit", value)

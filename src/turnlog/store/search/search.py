@@ -252,7 +252,7 @@ class _SearchEngine:
         return rows
 
     def _lacks_piece(self, pieces: Sequence[str]) -> bool:
-        """Return whether any required term is missing from all texts; short expressions run first."""
+        """Return whether the index lacks any required term; short expressions run first."""
         shortest_first = sorted(pieces, key=len)
         return not all(
             any(self._select_newest(table, piece, 1) for table in _FULL_TEXT_TABLES) for piece in shortest_first

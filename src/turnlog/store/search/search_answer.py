@@ -23,7 +23,7 @@ _MAX_NAMED_WORDS = 5
 
 
 class SearchedIndex(NamedTuple):
-    """How much there was to search."""
+    """The amount of data that could be searched."""
 
     texts: int
     sessions: int

@@ -172,7 +172,7 @@ def _cut_snippet(text: str, matches: Sequence[_TermMatch], width: int, is_before
 
 
 def _find_bounds(text: str, matches: Sequence[_TermMatch], width: int) -> tuple[int, int]:
-    """Choose the bounds of a snippet: the matches are in the middle, and the ends are whole words if these are near."""
+    """Choose the bounds of a snippet, with the matches in the middle and, where possible, whole words at the ends."""
     if not matches:
         begin = len(text) - len(text.lstrip())
         return begin, _find_word_end(text, begin + width)

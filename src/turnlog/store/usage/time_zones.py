@@ -32,7 +32,7 @@ class TimeZone:
         self.name = name or "local"
 
     def find_offset(self, seconds: int) -> int:
-        """Return how many seconds local clocks are ahead of UTC at a time."""
+        """Return how many seconds the local clock is ahead of UTC at a given time."""
         try:
             if self._zone is None:
                 return time.localtime(seconds).tm_gmtoff

@@ -1,8 +1,8 @@
 """Five-hour blocks, as Claude Code's limits count them.
 
-A block starts at the full hour (UTC) of its first message and lasts five hours; the next one starts with the next
-message after that. Blocks cover the whole machine, even if a report shows only part of them, because the limits don't
-depend on projects.
+A block starts at the beginning of the hour (UTC) of its first message and lasts five hours; the next one starts with
+the next message after that. Blocks cover the whole machine, even if a report shows only part of them, because the
+limits don't depend on projects.
 """
 
 from __future__ import annotations

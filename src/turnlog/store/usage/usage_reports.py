@@ -88,7 +88,7 @@ class UsageReport(NamedTuple):
 def build_usage_scope(
     db: apsw.Connection, request: UsageRequest, *, is_by_day: bool = False
 ) -> tuple[SpendFilter, list[ClockStretch]]:
-    """Return which rows count, and the clock offsets over them; `is_by_day` if the report distinguishes days."""
+    """Return the filter for the rows to include, and their clock offsets; `is_by_day` is for reports by day."""
     stretches = list_clock_stretches(db, request.zone)
     wanted = build_spend_filter(db, request)
     if (is_by_day or request.since or request.until) and any(stretch.offset % 3600 for stretch in stretches):

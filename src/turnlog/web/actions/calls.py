@@ -149,7 +149,7 @@ def call_tag(call: ActionCall) -> ActionOutcome:
 
 
 def call_export(call: ActionCall) -> ActionOutcome:
-    """Export the session to the folder."""
+    """Export the session to the download folder."""
     from turnlog.api.exports import ExportOptions, check_export_options, export_session
     from turnlog.api.sentences import describe_export
 

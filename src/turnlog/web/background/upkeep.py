@@ -75,7 +75,7 @@ class IndexUpkeep:
             self._wait_for_next_round()
 
     def _wait_for_next_round(self) -> None:
-        """Wait for the next check, but only briefly once a page is opened."""
+        """Wait until the next check is due; once a page is opened, wait only briefly."""
         for _ in range(int(IDLE_POLL_SECONDS / OPEN_POLL_SECONDS)):
             if (
                 self.machine.ending.wait(OPEN_POLL_SECONDS)
@@ -110,7 +110,7 @@ class IndexUpkeep:
             self._update_state(store, "idle")
 
     def skip_hopeless_files(self, files: list[ChangedFile]) -> list[ChangedFile]:
-        """Drop files that repeatedly could not be read; they would count as changed forever."""
+        """Drop files that repeatedly could not be read; otherwise, they would always be treated as changed."""
         found = [item for item in files if self._tries[item] < _MAX_TRIES]
         self._tries = Counter({item: self._tries[item] + 1 for item in files})
         return found

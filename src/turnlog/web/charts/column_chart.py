@@ -41,7 +41,7 @@ def render_column_chart(
 
 
 def _render_column(number: int, total: int, column: ChartColumn, axis: AxisScale) -> Markup:
-    """Render a column on a field as tall as the chart, so that short columns are easy to point at."""
+    """Render a column on an area as tall as the chart, so that short columns are easy to point at."""
     left, wide = number / total, 1 / total
     field = build_element(
         "rect",

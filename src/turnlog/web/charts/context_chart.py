@@ -53,7 +53,7 @@ class CompactionLine(NamedTuple):
 
 
 def thin_points(points: Sequence[ContextPoint], most: int = MAX_POINTS) -> list[ContextPoint]:
-    """Reduce points to what a screen can show: the fullest of some neighbours, and always the first and last."""
+    """Reduce points to what a screen can show: the fullest in each group, and always the first and last."""
     if len(points) <= most:
         return list(points)
     heaps: dict[int, ContextPoint] = {}

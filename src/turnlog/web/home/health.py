@@ -1,7 +1,7 @@
 """The health of a session: its turns, branches and symptoms. Reading the session once yields all three; they are
 remembered until the file changes.
 
-The list of sessions never waits for this. Its page requests the health of the visible rows, one at a time.
+The list of sessions never waits for health data. Its page requests the health of the visible rows, one at a time.
 """
 
 from __future__ import annotations

@@ -260,7 +260,7 @@ def send_usage(request: HttpRequest) -> Response:
 
 
 def send_insights(request: HttpRequest) -> Response:
-    """Send what took longest, the busiest files, and the hours of work."""
+    """Send the longest waits, the busiest files, and the hours of work."""
     machine, filters = get_machine(request), _parse_filter(request)
     usage = filters.to_usage_request()
 

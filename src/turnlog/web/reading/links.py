@@ -47,7 +47,7 @@ class PageLinks:
 
 
 def key_prefix(agent: str | None) -> str:
-    """Return the prefix of a sub-agent's item keys: `@0` occurs in every file, and a page may show several."""
+    """Return the prefix for a sub-agent's item keys: `@0` occurs in every file, and a page may show several files."""
     return f"{quote(agent, safe='', errors='replace')}:" if agent else ""
 
 

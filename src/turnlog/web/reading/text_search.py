@@ -1,4 +1,4 @@
-"""Finds text of any kind in one whole session, including sub-agents, ignoring case.
+"""Finds text anywhere in a session and its sub-agents, ignoring case.
 
 The file is read in large blocks. Only lines that contain the longest plain part of the query, in any case, are decoded.
 A response contains a limited number of hits; the next request continues after them.

@@ -341,7 +341,7 @@ def show_home_hits(request: Request) -> Response:
 
 
 async def send_search_document(request: Request) -> Response:
-    """Send the document of `turnlog search --json`; an invalid query gets an explanation."""
+    """Send the document of `turnlog search --json`; for an invalid query, send an explanation."""
     search = parse_search_request(request)
     if search.is_empty:
         return answers.build_json_response({"error": "nothing to search for; pass q=, or mode= and text="}, 400)

@@ -59,7 +59,7 @@ class ArchiveStatus(Struct, frozen=True):
     blobs: int
     on_disk: int
     not_archived: int
-    """Sessions on disk that are not archived, or have grown since."""
+    """Sessions on disk that are not archived, or have grown since they were archived."""
     cleanup: tuple[CleanupRule, ...]
     deleted_soon: int
     """Sessions that are not archived and that Claude Code will delete within a week."""
@@ -219,7 +219,7 @@ class ArchivedSession(Struct, frozen=True):
     size: int
     generations: list[int]
     gone: bool
-    """Its file is no longer on disk."""
+    """Whether its file is no longer on disk."""
 
 
 class ArchiveList(Struct, frozen=True):

@@ -195,7 +195,7 @@ class Change(Struct, frozen=True):
     sessions: tuple[str, ...]
     files: tuple[FileEffect, ...]
     kept_size: int
-    """Bytes of the files that are kept for it."""
+    """The total size of the files that are kept for it, in bytes."""
     path: Path
     """Its folder in turnlog's data folder."""
 
@@ -213,7 +213,7 @@ class LaterFile(Struct, frozen=True):
 
     path: Path
     fate: str
-    """returned: it is kept; joined: its lines follow the original; aside: it moves to the folder of the change."""
+    """returned: it is kept; joined: its lines follow the original; aside: it is moved to the folder of the change."""
     needs_force: bool
 
 

@@ -40,7 +40,7 @@ class RequestCheck(Struct, frozen=True):
     blobs: int
     """Messages that the file contains in full."""
     altered: int
-    """Messages whose text in the file was changed later, so that they prove nothing."""
+    """Messages whose text in the file was changed later, so they prove nothing."""
     unresolved: list[UnresolvedMessage]
 
 
@@ -103,7 +103,7 @@ class CheckReport(Struct, frozen=True):
 
     files: list[CheckedFile]
     drift: list[FormatNews]
-    """Types and fields that this version of turnlog does not know."""
+    """Types and fields that are unknown to this version of turnlog."""
     summary: CheckSummary
 
     @property

@@ -50,7 +50,7 @@ class CompressOptions(Struct, frozen=True):
     """Whether to shorten the user's own prompts too."""
     model: str | None = None
     log: Path | None = None
-    """A Markdown file for each text before and after; it must not exist."""
+    """A Markdown file that logs each text before and after; it must not exist yet."""
 
 
 class CompactOptions(Struct, frozen=True):

@@ -52,15 +52,15 @@ class ExportOptions(Struct, frozen=True):
     thinking: bool = True
     agents: bool = True
     images: bool | None = None
-    """Whether to include images and documents; None for yes, unless `share` is set."""
+    """Whether to include images and documents; None means yes, unless `share` is set."""
     meta: bool = False
     """Whether to include Claude Code's own metadata."""
     details: bool = False
     """In Markdown: fold calls and thinking with HTML tags that GitHub supports."""
     redact: bool | None = None
-    """Whether to replace API keys, tokens and passwords with placeholders; None for only if `share` is set."""
+    """Whether to replace API keys, tokens and passwords with placeholders; None means only if `share` is set."""
     share: bool = False
-    """Prepare for strangers: redact, also e-mail addresses and names in home folders, and leave out images."""
+    """Prepare for strangers: redact secrets, e-mail addresses and names in home folders, and leave out images."""
     one_file: bool = False
     """Write a single HTML page, however long the session is."""
     browser: str | None = None

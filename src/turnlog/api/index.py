@@ -19,7 +19,7 @@ from turnlog.store.index_file_name import build_index_name
 from turnlog.store.store import Store
 
 Progress = Callable[[int, int], None]
-"""Called with the amount that is done, and the total."""
+"""Called with the amount done and the total."""
 
 
 @contextmanager
@@ -149,7 +149,7 @@ class IndexRefresh(Struct, frozen=True):
     unlisted: tuple[str, ...] = ()
     """Folders and files that can't be accessed, with the reason."""
     others: int = 0
-    """`.jsonl` files whose name is not a session id."""
+    """`.jsonl` files whose names are not session ids."""
 
 
 class IndexReport(Struct, frozen=True):
@@ -162,16 +162,16 @@ class IndexReport(Struct, frozen=True):
     without_transcript: int
     files: int
     gone: int
-    """Files that were deleted since."""
+    """Files that have been deleted since they were indexed."""
     unread: int
     """Files that are not in it yet."""
     read: int
-    """Bytes of the files that are in it."""
+    """The size of the files in it, in bytes."""
     texts: int
     messages: int
     calls: int
     others: int
-    """`.jsonl` files whose name is not a session id, as of the latest update."""
+    """`.jsonl` files whose names are not session ids, as of the latest update."""
     refreshed: IndexRefresh
 
 

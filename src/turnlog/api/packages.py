@@ -53,7 +53,7 @@ class PackedSessions(Struct, frozen=True):
     sessions: tuple[SessionInPackage, ...]
     redaction: PackageRedactionCounts | None
     left_out: tuple[Path, ...]
-    """Files of the sessions that are not in the package: links, logs, caches, shell code."""
+    """Files of the sessions that are not in the package: links, logs, caches and shell code."""
 
 
 class PackageFile(Struct, frozen=True):

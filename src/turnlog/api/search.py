@@ -66,7 +66,7 @@ class MatchedSession(Struct, frozen=True):
     started: str | None
     ended: str | None
     newest: str | None
-    """The time of the newest hit, or of the session's end if that is unknown."""
+    """The time of the newest hit, or the session's end if that is unknown."""
     deleted: bool
     score: float | None
     total: int
@@ -90,7 +90,7 @@ class SearchTotals(Struct, frozen=True):
     at_least: bool
     """Whether there may be more, because not everything was searched."""
     scattered: bool
-    """Whether no single text contains all words, so these sessions contain them across several."""
+    """Whether no single text contains every word, so these sessions contain them across several texts."""
     gone: int
     """Hits whose text can't be read."""
     loosened: list[LoosenedTerm]

@@ -43,9 +43,9 @@ class HookSettings(Struct, frozen=True):
     events: tuple[str, ...] = ()
     command: str | None = None
     current: bool = False
-    """Whether it is the hook of this turnlog, for all events."""
+    """Whether it belongs to this installation of turnlog and covers all events."""
     targets: tuple[str, ...] = ()
-    """The only targets that it sends to; empty: all configured targets."""
+    """The targets that it sends to; if empty, all configured targets."""
     since: str | None = None
     disabled: bool = False
     """Whether the settings disable all hooks."""

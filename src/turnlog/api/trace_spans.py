@@ -30,7 +30,7 @@ class SessionSpan(Struct, frozen=True):
     """agent, generation or tool."""
     name: str
     start: str
-    """With nanoseconds."""
+    """To the nanosecond."""
     end: str
     error: str | None
     attributes: Mapping[str, Any]

@@ -25,7 +25,7 @@ class SessionDeletion(Struct, frozen=True):
     session_id: str
     title: str | None
     paths: tuple[Path, ...]
-    """Everything that is moved; folders before their contents, the transcript last."""
+    """Everything that is moved, with folders before their contents and the transcript last."""
     shared_plans: tuple[Path, ...]
     """Plans that are kept because other sessions use them."""
     files: int
@@ -58,7 +58,7 @@ class TrashedSession(Struct, frozen=True):
     size: int
     history_lines: int
     complete: bool
-    """False if deleting or restoring was interrupted, and some files are still in their old place."""
+    """False if deleting or restoring was interrupted and some files are still at their old location."""
     path: Path
     """Its folder in the trash."""
 
@@ -68,7 +68,7 @@ class TrashList(Struct, frozen=True):
 
     deleted: tuple[TrashedSession, ...]
     unreadable: list[str]
-    """Entries of the trash that can't be read, with the reason."""
+    """Entries in the trash that can't be read, with the reason."""
 
 
 class Undeletion(Struct, frozen=True):

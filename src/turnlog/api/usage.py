@@ -42,7 +42,7 @@ class UsageAmounts(Struct, frozen=True):
     cache_creation_1h: int
     web_searches: int
     cost_usd: float
-    """At list prices; without the unpriced tokens."""
+    """At list prices, excluding unpriced tokens."""
     cache_saved_usd: float
     unpriced_tokens: int
     """Tokens from models without a known price."""
@@ -68,11 +68,11 @@ class UsageTableRow(Struct, frozen=True):
 
     __flat_fields__: ClassVar = ("labels", "amounts")
     labels: dict[str, Any]
-    """What the row is about: its `day`, or its `session_id`, `project`, `title`, and so on by the kind of report."""
+    """What identifies the row, by kind of report: its `day`, or its `session_id`, `project`, `title` and so on."""
     amounts: UsageAmounts | CallAmounts
-    """CallAmounts in the report by tool."""
+    """`CallAmounts` in the report by tool."""
     whole: UsageAmounts | UnsetType = UNSET
-    """In the report by session: all of its usage, including messages that count for another session."""
+    """In the report by session: all of its usage, including messages that are counted toward another session."""
 
 
 class UsageTotal(Struct, frozen=True):

@@ -183,7 +183,7 @@ def build_hostile_session() -> bytes:
 def check_redaction_rule(rule: RedactionRule, examples: Iterable[str] = ()) -> None:
     """Check a rule against hostile text and examples, each of which must contain a secret."""
     if not callable(getattr(rule, "find_secrets", None)):
-        raise ConformanceFailure("it has no method find_secrets")
+        raise ConformanceFailure("it has no find_secrets method")
     hints = _run_check("hints", lambda: read_hints(rule))
     for example in examples:
         if not _find_twice(rule, example):

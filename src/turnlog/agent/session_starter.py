@@ -289,5 +289,5 @@ def _recall_seen_file(shared: SharedState, seen: SeenFile) -> None:
 def _parse_mode(name: str) -> PermissionMode:
     mode = next((mode for mode in PERMISSION_MODES if mode == name), None)
     if mode is None:
-        raise UsageError(f"{name}: unknown permission mode; choose one of {', '.join(PERMISSION_MODES)}")
+        raise UsageError(f"unknown permission mode {name!r}; use one of {', '.join(PERMISSION_MODES)}")
     return mode

@@ -91,7 +91,7 @@ class Settings(Struct, frozen=True):
             if mode is not None and (mode != "bypassPermissions" or layer.name not in _PROJECT_LAYERS):
                 return mode
             if value is not None and mode is None:
-                self._add_warning(layer, f"permissions.defaultMode is {str(value)[:40]!r}, which turnlog does not know")
+                self._add_warning(layer, f"unknown permissions.defaultMode {str(value)[:40]!r}")
         return None
 
     def may_bypass_permissions(self) -> bool:
@@ -229,7 +229,7 @@ def _read_named_file(path: Path) -> bytes:
     with path.open("rb") as file:
         data = file.read(_MAX_SETTINGS_BYTES + 1)
     if len(data) > _MAX_SETTINGS_BYTES:
-        raise OSError(errno.EFBIG, "it is too large")
+        raise OSError(errno.EFBIG, "too large")
     return data
 
 
@@ -239,7 +239,7 @@ def decode_settings(data: bytes) -> Mapping[str, Any] | str:
         found = msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf").strip() or b"{}")
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         return _describe_json_error(data, error)
-    return found if isinstance(found, dict) else "it is not a JSON object"
+    return found if isinstance(found, dict) else "not a JSON object"
 
 
 def _describe_json_error(data: bytes, error: Exception) -> str:
@@ -279,7 +279,7 @@ def rewrite_settings(
     values = decode_settings(old.data) if old else {}
     changed = values if isinstance(values, str) else change(values)
     if changed is None or isinstance(changed, str):
-        raise TurnlogError(f"{path}: {changed or trouble}; nothing was written; fix it first")
+        raise TurnlogError(f"{path}: {changed or trouble}; nothing was written; fix the file first")
     if changed == values:
         return
     indent = re.search(r"\n([ \t]+)\"", text)

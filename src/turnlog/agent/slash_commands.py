@@ -104,9 +104,9 @@ def run_printed_command(loop: AgentLoop, text: str, cancel: Cancel) -> tuple[str
         return None
     name = _split_command(text)[0]
     if name not in PRINTABLE_COMMANDS:
-        problem = "is not available in print mode" if name in SLASH_COMMANDS else "no such command"
+        problem = "not available in print mode" if name in SLASH_COMMANDS else "no such command"
         hint = "" if name in SLASH_COMMANDS else "; .claude/commands and skills are not supported"
-        raise UsageError(f"/{name}: {problem}{hint}. Start with a space to send it as text; /help lists the commands")
+        raise UsageError(f"/{name}: {problem}{hint}. To send it as text, start with a space; /help lists the commands")
     return name, "\n".join(run_slash_command(PrintCommandHost(loop, cancel), text) or ())
 
 

@@ -21,7 +21,7 @@ def read_small_file(path: Path, largest: int) -> bytes:
     fd, status = open_regular_file(path)
     try:
         if status.st_size > largest:
-            raise OSError(errno.EFBIG, "it is too large", str(path))
+            raise OSError(errno.EFBIG, "too large", str(path))
         return read_at(fd, 0, status.st_size)
     finally:
         os.close(fd)

@@ -133,7 +133,7 @@ def _build_systemctl_step(*words: str, may_fail: bool = False) -> InstallStep:
         if done.returncode and not may_fail:
             reason = " ".join(done.stderr.split())
             raise TurnlogError(
-                f"{shlex.join(command)}: {reason}; the files were written. Run this command in a session with systemd"
+                f"{shlex.join(command)}: {reason}; the files were written. Run this command in a systemd user session"
             )
 
     return InstallStep([f"run {shlex.join(command)}"], act)
@@ -204,7 +204,7 @@ def _build_settings_step(path: Path, before: bytes, after: bytes, remove: bool) 
     def act() -> None:
         now = path.read_bytes() if path.exists() else b""
         if now != before:
-            raise TurnlogError(f"{path}: was changed in the meantime; nothing was written. Try again")
+            raise TurnlogError(f"{path}: modified in the meantime, so nothing was written; try again")
         if before:
             durable_write.write_durably(copy, before)
         mode = path.stat().st_mode & 0o777 if path.exists() else None

@@ -84,7 +84,9 @@ def verify_archive(
     if repair and found.blobs_damaged:
         folder = put_damaged_blobs_aside(archive, found)
         if notify:
-            notify(f"Moved damaged blobs to {folder}; `turnlog archive run` replaces what is still on disk.")
+            notify(
+                f"Moved damaged blobs to {folder}; `turnlog archive run` replaces those whose files are still on disk."
+            )
     mended: list[str] = []
     if repair and found.manifests_damaged:
         mended = [str(item) for item in mend_manifests(archive, list_config_folders(config or load_config()))]
@@ -143,7 +145,7 @@ def parse_typed_time(text: str) -> datetime:
     try:
         found = datetime.fromisoformat(text.strip())
     except ValueError:
-        raise UsageError(f"{text!r} is not a time; write 2026-11-03 or 2026-11-03T14:05") from None
+        raise UsageError(f"{text!r} is not a valid time; use a value such as 2026-11-03 or 2026-11-03T14:05") from None
     if len(text.strip()) <= 10:
         found += timedelta(days=1) - timedelta(microseconds=1)
     return found.astimezone()
@@ -165,7 +167,7 @@ def parse_age_ns(text: str | None) -> int | None:
     try:
         return int(parse_typed_time(text).timestamp() * 1e9)
     except UsageError:
-        raise UsageError(f"{text!r} is not an age; write 90d, 12w, 2y or a date such as 2026-11-03") from None
+        raise UsageError(f"{text!r} is not a valid age; use 90d, 12w, 2y or a date such as 2026-11-03") from None
 
 
 def parse_size_bytes(text: str | None) -> int | None:
@@ -174,7 +176,7 @@ def parse_size_bytes(text: str | None) -> int | None:
         return None
     found = _SIZE_PATTERN.fullmatch(text.strip())
     if not found:
-        raise UsageError(f"{text!r} is not a size; write 500MB or 2GB")
+        raise UsageError(f"{text!r} is not a valid size; use a value such as 500MB or 2GB")
     return int(float(found[1]) * (1024 if found[3] else 1000) ** " KMGT".index(found[2].upper() or " "))
 
 

@@ -339,7 +339,9 @@ def _find_target_folder(manifest: SessionManifest, to: str | Path | None, config
     for folder in list_config_folders(config):
         if os.path.realpath(folder) == original:
             return folder
-    raise NotFound(f"{original}: the session's original config folder is not in use here; choose one with --to DIR")
+    raise NotFound(
+        f"{original}: the session's original config folder is not in use here; choose a folder with --to DIR"
+    )
 
 
 def _now() -> str:

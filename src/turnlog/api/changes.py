@@ -139,7 +139,7 @@ def _plan_move(old: str, new: str, config: Config) -> MovePlan:
 
     typed = _to_absolute_path(old)
     if typed == new:
-        raise UsageError(f"{typed}: the old and the new path are the same")
+        raise UsageError(f"{typed}: the old and new paths are the same")
     try:
         return plan_move(typed, new, list_config_folders(config))
     except NotFound:
@@ -167,7 +167,7 @@ def _mention_move(plan: MovePlan, notify: Notify, *, dry_run: bool, merge: bool)
                 f"{folder.source}: another project uses the same folder; its sessions and shared files are not moved."
             )
     if dry_run and plan.taken_folders and not merge:
-        notify(f"{plan.taken_folders[0]}: already exists; use --merge.")
+        notify(f"{plan.taken_folders[0]}: the folder already exists; use --merge.")
 
 
 # -- undo

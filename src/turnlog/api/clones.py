@@ -243,7 +243,7 @@ def fork_session(
 
     with open_session(session, config, notify) as opened:
         if opened.path is None or not opened.turns:
-            raise Unreadable(f"{opened.path}: has no conversation to fork; `turnlog doctor` explains why")
+            raise Unreadable(f"{opened.path}: no conversation to fork; `turnlog doctor` explains why")
         point = parse_fork_point(opened, at)
         cut = cut_at_point(opened, Draft.from_transcript(opened.file), point).to_transcript()
         if portable:
@@ -265,7 +265,7 @@ def _check_log_path(log: Path | None) -> None:
     if log is None:
         return
     if log.exists():
-        raise UsageError(f"{log}: already exists; choose a different file for the log")
+        raise UsageError(f"{log}: the file already exists; choose a different path for the log")
     if not log.absolute().parent.is_dir():
         raise UsageError(f"{log.parent}: no such folder; the log can't be written")
 

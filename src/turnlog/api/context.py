@@ -142,8 +142,8 @@ def _select_turns(turns: list[TurnFill], number: int | None) -> list[TurnFill]:
         return turns
     chosen = [item for item in turns if item.number == number]
     if not chosen:
-        valid = f"{turns[0].number} to {turns[-1].number}" if turns else "none"
-        raise UsageError(f"--turn {number}: the turns of this conversation are {valid}")
+        valid = f"turns {turns[0].number} to {turns[-1].number}" if turns else "no turns"
+        raise UsageError(f"--turn {number}: this conversation has {valid}")
     return chosen
 
 

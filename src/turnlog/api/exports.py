@@ -159,7 +159,7 @@ def export_sessions(
     if found.is_demo and notify:
         notify(DEMO_NOTICE)
     if not found.rows:
-        raise NotFound(f"no session belongs to a project {project!r}; `turnlog ls` lists all sessions")
+        raise NotFound(f"no session belongs to project {project!r}; `turnlog ls` lists all sessions")
     run = _ExportRun(form, options, force, config, progress)
     return run.export_many([row.file.path for row in found.rows], expand_output(output or DEFAULT_FOLDER))
 
@@ -170,7 +170,7 @@ def choose_format(name: str | None, output: str | Path | ByteSink | None) -> str
         plugins = [] if name in EXPORT_FORMATS else list_plugin_names(EXPORTER_GROUP)
         if name not in EXPORT_FORMATS and name not in plugins:
             known = [*EXPORT_FORMATS, *sorted({*plugins}.difference(EXPORT_FORMATS))]
-            raise UsageError(f"format {name}: unknown; use one of {', '.join(known)}")
+            raise UsageError(f"unknown format {name!r}; use one of {', '.join(known)}")
         return name
     ending = Path(output).suffix.lower().removeprefix(".") if isinstance(output, str | Path) else ""
     if ending in EXPORT_FORMATS or (ending and ending in list_plugin_names(EXPORTER_GROUP)):

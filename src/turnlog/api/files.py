@@ -14,7 +14,7 @@ from turnlog.api.config import Config, load_config
 from turnlog.api.lookup import Notify, open_session
 from turnlog.edit.restore_file import write_restored_file
 from turnlog.errors import NotFound, UsageError
-from turnlog.render.figures import format_size
+from turnlog.render.figures import format_count, format_size
 from turnlog.session.files.file_steps import FileStep, list_file_steps
 from turnlog.session.files.patches import format_unified_diff
 from turnlog.session.files.touches import FileTouches, Touch, group_touches_by_file, list_touches
@@ -366,10 +366,10 @@ def _choose_version(
 ) -> ChosenVersion:
     turn = at or before or 0
     if turn > len(session.turns):
-        raise UsageError(f"turn {turn}: the session has {len(session.turns)}")
+        raise UsageError(f"turn {turn}: the session has {format_count(len(session.turns), 'turn')}")
     chosen = find_version_after_turn(known, turn) if before is None else find_version_before_turn(known, turn)
     if chosen is None:
-        raise NotFound(f"{path}: its content at that time is unknown; --list shows the known versions")
+        raise NotFound(f"{path}: the content at that time is unknown; --list shows the known versions")
     if chosen.version.absent:
         raise NotFound(f"{path}: the file did not exist at that time; --list shows the known versions")
     return chosen
@@ -397,5 +397,5 @@ def _open_touching_session(
         raise NotFound(f"{file}: no session touched this file; `turnlog files` lists the files of a session")
     newest = max(found, key=lambda item: item.last or "")
     if notify:
-        notify(f"From the newest session that touched it: {newest.path}")
+        notify(f"Using the newest session that touched this file: {newest.path}")
     return open_session(newest.path, config, notify)

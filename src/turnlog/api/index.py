@@ -68,9 +68,9 @@ def refresh_index(
     """Update an index, and report what is missing from it."""
     done = found.refresh(folders, progress or _ignore_progress, lister)
     if done.is_busy:
-        notify("Another turnlog process is updating the index; these results are from what it has read so far.")
+        notify("Another turnlog process is updating the index; these results include only what it has read so far.")
     if done.left:
-        notify(f"Interrupted: {done.left} files are not in the index yet; the next command continues.")
+        notify(f"Interrupted; files still to be indexed: {done.left:,}. The next command continues.")
     for reason in done.unread[:MAX_NAMED_FILES]:
         notify(f"Not in the index: {reason}")
     if len(done.unread) > MAX_NAMED_FILES:

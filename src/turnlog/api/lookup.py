@@ -71,7 +71,7 @@ def find_leaf(session: Session, wanted: str) -> str:
     leaves = session.graph.leaves
     if wanted.isdecimal() and len(wanted) < 6:
         if not 1 <= int(wanted) <= len(leaves):
-            raise UsageError(f"--branch {wanted}: the branches of this session are 1 to {len(leaves)}")
+            raise UsageError(f"--branch {wanted}: this session has branches 1 to {len(leaves)}")
         return leaves[int(wanted) - 1].uuid or ""
     found = list({row.uuid for row in session.graph.rows if row.uuid and row.uuid.startswith(wanted.lower())})
     if len(found) != 1:
@@ -96,6 +96,6 @@ def shorten_ids(ids: list[str]) -> dict[str, str]:
 def mention_unlisted(places: Sequence[object], notify: Notify) -> None:
     """Warn about folders that can't be listed: their contents still exist but are not shown."""
     for place in places[:MAX_NAMED_FILES]:
-        notify(f"Can't look into {place}. What turnlog already knows about it is kept.")
+        notify(f"Can't open {place}. Sessions that are already in the index are kept.")
     if len(places) > MAX_NAMED_FILES:
         notify(f"… and {len(places) - MAX_NAMED_FILES} more folders or files that can't be accessed.")

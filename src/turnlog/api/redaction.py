@@ -119,7 +119,7 @@ def _write_output(clean: Draft, output: str | Path | ByteSink) -> None:
     try:
         create_file(goal, clean.iterate_lines(), root=goal.absolute().parent)
     except FileExistsError:
-        raise TurnlogError(f"{goal}: already exists; nothing was written") from None
+        raise TurnlogError(f"{goal}: the file already exists; nothing was written") from None
     except OSError as error:
         raise TurnlogError(f"{goal}: {error.strerror or error}; nothing was written") from None
 

@@ -119,7 +119,9 @@ def salvage_session(session_id: str, *, config: Config | None = None) -> Salvage
     if hint := describe_whole_copy(item.session_id, _find_whole_copies().find_place(item.session_id)):
         raise TurnlogError(f"{hint} Nothing was written.")
     if item.project_dir is None or item.project is None:
-        raise TurnlogError(f"{item.session_id}: its project is unknown; use -o to write what is left to a file")
+        raise TurnlogError(
+            f"{item.session_id}: the session's project is unknown; use -o to write what is left to a file"
+        )
     name = str(uuid.uuid4())
     rows = rebuild_session(SalvageOrigin(item.session_id, item.project), item.typed, name, lambda: str(uuid.uuid4()))
     if not rows:
@@ -156,7 +158,7 @@ def _find_leftover(name: str, folders: list[Path]) -> Leftover:
     found = [item for folder in folders for item in list_leftovers(folder)]
     matches = [item for item in found if name and item.session_id.startswith(name.lower())]
     if not matches:
-        raise NotFound(f"no lost session matches {name!r}; `turnlog salvage` lists them")
+        raise NotFound(f"no lost session matches {name!r}; `turnlog salvage` lists all lost sessions")
     if len({item.session_id for item in matches}) > 1:
         ids = ", ".join(item.session_id for item in matches[:5])
         raise Ambiguous(f"{name!r} matches {len(matches)} sessions: {ids}; use more of the id")

@@ -74,7 +74,7 @@ def list_copy_remarks(copy: SessionCopy | None) -> Iterator[str]:
         yield describe_torn_end(copy.torn_bytes)
     for path in copy.left_out:
         yield to_visible_line(
-            f"{path}: is a link and was not followed; the new session does not have the files behind it."
+            f"{path}: a link, which was not followed; the new session does not have the files behind it."
         )
 
 

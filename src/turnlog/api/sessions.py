@@ -175,12 +175,13 @@ def _build_deletion_warning(found: Catalogue) -> str | None:
     if not soon:
         return None
     first = min(end for end, _ in soon)
-    when = time.strftime("%Y-%m-%d", time.localtime(first)) if first > time.time() else "its next start"
+    is_later = first > time.time()
+    when = f"starting on {time.strftime('%Y-%m-%d', time.localtime(first))}" if is_later else "the next time it starts"
     days = sorted({days for _, file in soon if (days := read_cleanup_days(file.config_dir))})
     many = f"{len(soon)} sessions" if len(soon) > 1 else "1 session"
     setting = ", ".join(f"{number:g}" for number in days)
     return (
-        f"Claude Code will delete {many} from {when} on (cleanupPeriodDays {setting}); "
+        f"Claude Code will delete {many} {when} (cleanupPeriodDays {setting}); "
         f"`turnlog archive on` keeps {'them' if len(soon) > 1 else 'it'}."
     )
 

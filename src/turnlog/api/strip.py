@@ -144,7 +144,7 @@ def strip_session(
     """
     config = config or load_config()
     if fit is not None and strip is not None:
-        raise UsageError("fit chooses the options itself; use either fit or strip")
+        raise UsageError("fit chooses the options automatically; use either fit or strip")
     with open_session(session, config, notify) as opened:
         fitted = choose_fit(opened, fit, protect, config=config) if fit is not None else None
         options = fitted.options if fitted else resolve_strip_options(strip or DEFAULT_PRESET, config, protect)
@@ -216,7 +216,7 @@ def _load_preset(name: str, config: Config, seen: tuple[str, ...] = ()) -> Strip
         known = next((preset.strip_options for preset in PRESETS if preset.name == name), None)
         if known is None:
             names = ", ".join([*(preset.name for preset in PRESETS), *config.presets])
-            raise UsageError(f"no preset is named {name!r}; use one of {names}")
+            raise UsageError(f"unknown preset {name!r}; use one of {names}")
         return known
     place = f"{config_file()}, [presets.{name}]: "
     if unknown := sorted(own.keys() - set(_PRESET_KEYS)):
@@ -261,12 +261,12 @@ def _apply_tool_rules(options: StripOptions, rules: list[str], place: str) -> St
     parsed = []
     for text in rules:
         if (rule := _TOOLS_PATTERN.fullmatch(text)) is None:
-            forms = "keep=N, truncate, truncate=CHARS, remove, remove=N, each mode also as MODE:NAME,NAME"
-            raise UsageError(f"{place}tools {text}: expected one of {forms}; numbers from 0 to 999999")
+            forms = "keep=N, truncate, truncate=CHARS, remove or remove=N (a mode may be followed by :NAME,NAME)"
+            raise UsageError(f"{place}tools {text}: expected {forms}; numbers must be from 0 to 999999")
         parsed.append(rule)
     keeps = [int(rule["keep"]) for rule in parsed if rule["keep"]]
     if len(keeps) > 1:
-        raise UsageError(f"{place}tools: keep=N is used {len(keeps)} times; use it once")
+        raise UsageError(f"{place}tools: keep=N is used {len(keeps)} times; use it only once")
     keep = keeps[0] if keeps else None
     modes: dict[str | None, list[re.Match[str]]] = {}
     for rule in parsed:
@@ -290,7 +290,7 @@ def _build_rule(matches: list[re.Match[str]], keep: int, place: str) -> StripRul
     if "remove" in numbers:
         gone = keep if numbers["remove"] is None else numbers["remove"]
         if gone < keep:
-            raise UsageError(f"{place}tools remove={gone}: conflicts with keep={keep}; use {keep} to 999999")
+            raise UsageError(f"{place}tools remove={gone}: lower than keep={keep}; use a number from {keep} to 999999")
     longest = numbers.get("truncate")
     return StripRule(keep, DEFAULT_TRUNCATE_CHARS if "truncate" in numbers and longest is None else longest, gone)
 
@@ -310,7 +310,9 @@ def choose_fit(session: Session, target: str, protect: Sequence[str], *, config:
     room = _parse_target_tokens(target, fill.threshold or fill.window)
     entries = list(session.file.entries)
     if fill.estimate <= room:
-        raise Refused(f"{session.path}: already fits: {fill.estimate:,} tokens of {room:,}; nothing to strip")
+        raise Refused(
+            f"{session.path}: the session already fits ({fill.estimate:,} of {room:,} tokens); nothing to strip"
+        )
     after = fill.estimate
     for rung in STRIP_RUNGS:
         options = build_rung_options(rung, protect, config=config)
@@ -318,7 +320,8 @@ def choose_fit(session: Session, target: str, protect: Sequence[str], *, config:
         if after <= room:
             return StripFit(options, _spell_flags(rung, protect), room, after)
     raise Refused(
-        f"{session.path}: stripping can't reach {target} ({room:,} tokens): {after:,} remain without any calls;"
+        f"{session.path}: stripping can't shrink the session to {target} ({room:,} tokens): {after:,} tokens remain"
+        f" even without any calls;"
         f" `turnlog clone {session.session_id or session.path} --compact` replaces older turns with a summary"
     )
 
@@ -335,11 +338,13 @@ def build_rung_options(
 def _parse_target_tokens(target: str, limit: int | None) -> int:
     value = _TARGET_PATTERN.fullmatch(target)
     if value is None or (value["share"] and not 1 <= int(value["share"]) <= 100):
-        raise UsageError(f"fit {target}: expected a share such as 60%, or tokens such as 120000 or 120k")
+        raise UsageError(f"fit {target}: expected a share such as 60%, or a number of tokens such as 120000 or 120k")
     if value["tokens"]:
         return int(value["tokens"]) * (1000 if value["thousand"] else 1)
     if limit is None:
-        raise UsageError(f"fit {target}: the size of this model's context window is unknown; use tokens, such as 120k")
+        raise UsageError(
+            f"fit {target}: the size of this model's context window is unknown; use a number of tokens such as 120k"
+        )
     return limit * int(value["share"]) // 100
 
 

@@ -102,7 +102,7 @@ def _apply(plan: SettingsPlan, dry_run: bool) -> SettingsPlan:
 def find_settings_file(scope: str) -> Path:
     """Return the path of the settings file for a scope."""
     if scope not in SETTINGS_SCOPES:
-        raise UsageError(f"scope {scope}: unknown; use one of {', '.join(SETTINGS_SCOPES)}")
+        raise UsageError(f"unknown scope {scope!r}; use one of {', '.join(SETTINGS_SCOPES)}")
     if scope == "user":
         return list_config_candidates()[0] / "settings.json"
     return Path.cwd() / ".claude" / ("settings.json" if scope == "project" else "settings.local.json")

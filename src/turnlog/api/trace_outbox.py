@@ -203,4 +203,4 @@ def _to_flush(target: TraceTarget, delivered: DeliveryResult, status: TargetStat
 def _mention_others(outbox: Outbox, keys: set[str], notify: Notify) -> None:
     for item in outbox.list_statuses():
         if item.key not in keys and item.pending_spans:
-            notify(f"{item.shown}: is not configured; {format_count(item.pending_spans, 'span')} waiting for it")
+            notify(f"{item.shown}: not configured; {format_count(item.pending_spans, 'span')} still waiting for it")

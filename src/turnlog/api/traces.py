@@ -153,7 +153,7 @@ def _choose_sessions(
     from turnlog.api.traceable import find_traceable, traceable_files
 
     if (session is not None) == (project is not None or since is not None or everything):
-        raise UsageError("which sessions? Use session, or project, since or everything")
+        raise UsageError("use either session or at least one of project, since and everything")
     if session is not None:
         return [find_traceable(session, config, notify)]
     found = load_catalogue(list_config_folders(config), project, everything=True)

@@ -167,10 +167,10 @@ def _scan_session_files(request: UsageRequest, config: Config, notify: Notify | 
     from turnlog.store.usage.usage_document import UsageReportDetails
 
     if find_grouping(request.kind).counts_calls:
-        raise TurnlogError(f"{data_dir()}: is not writable; calls by tool need the index in this folder")
+        raise TurnlogError(f"{data_dir()}: not writable; counting calls by tool requires the index in this folder")
     found = list_sessions_or_demo(list_config_folders(config))
     if notify:
-        notify(f"{data_dir()} is not writable; without an index, all session files are read, and nothing is estimated.")
+        notify(f"{data_dir()}: not writable; without an index, all session files are read, and nothing is estimated.")
         mention_unlisted(found.survey.unlisted, notify)
         if found.is_demo:
             notify(DEMO_NOTICE)

@@ -37,8 +37,19 @@ def mention_unlisted(places: Sequence[object]) -> None:
 def mention_others(count: int) -> None:
     """Print how many other files may contain conversations."""
     if count:
-        files = "1 .jsonl file has" if count == 1 else f"{count:,} .jsonl files have"
-        print_remark(f"{files} a name that is not a session id; `turnlog ls --other` lists them.")
+        is_one = count == 1
+        names = (
+            "1 .jsonl file has a name that is not a session id"
+            if is_one
+            else (f"{count:,} .jsonl files have names that are not session ids")
+        )
+        print_remark(f"{names}; `turnlog ls --other` lists {'it' if is_one else 'them'}.")
+
+
+def describe_hidden_files(count: int) -> str:
+    """Describe how many files without a conversation are not listed."""
+    subject = "1 file without a conversation is" if count == 1 else f"{count:,} files without a conversation are"
+    return f"{subject} hidden; --all shows {'it' if count == 1 else 'them'}."
 
 
 def print_json(value: Any) -> None:

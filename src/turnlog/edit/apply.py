@@ -101,7 +101,7 @@ def _create_file(path: Path, content: Iterable[bytes], new: NewSession, created:
         writer.create_session_file(path, content, root=root)
     except FileExistsError:
         created.remove(path)
-        raise TurnlogError(f"{path}: already exists; nothing was written") from None
+        raise TurnlogError(f"{path}: the file already exists; nothing was written") from None
     except OSError as error:
         raise TurnlogError(f"{path}: {error.strerror or error}; nothing was written") from None
 

@@ -42,9 +42,11 @@ class SessionTarget(NamedTuple):
 def find_target(path: Path) -> SessionTarget:
     """Return the session file at a path; refuse the demo and files that the client would not treat as a session."""
     if is_demo(path):
-        raise UsageError("the demo's sessions can't be changed; name one of your own")
+        raise UsageError("demo sessions can't be changed; name one of your own sessions")
     if path.suffix != ".jsonl" or not is_session_id(path.stem):
-        raise UsageError(f"{path}: the file name is not a session id, so Claude Code does not list it as a session")
+        raise UsageError(
+            f"{path}: the file name is not a session id, so Claude Code does not list this file as a session"
+        )
     # Not resolved, so that a link can still be recognised, but `..` and the current folder must not hide the path.
     whole = Path(os.path.abspath(path))  # noqa: PTH100
     projects = whole.parent.parent
@@ -85,7 +87,9 @@ def clean_one_line(text: str, label: str, max_chars: int) -> str:
 def check_changeable(target: SessionTarget) -> None:
     """Refuse a session reached through a link out of its config folder, unless all projects are stored elsewhere."""
     if target.config_dir is None:
-        raise TurnlogError(f"{target.path}: not in a projects folder of Claude Code, so no other files belong to it")
+        raise TurnlogError(
+            f"{target.path}: not in a Claude Code projects folder, so no other files belong to this session"
+        )
     homes = [os.path.realpath(folder) for folder in (target.config_dir, target.root)]
     if not any(Path(os.path.realpath(target.path.parent)).is_relative_to(home) for home in homes):
-        raise TurnlogError(f"{target.path}: a link leads out of {target.config_dir}; nothing was changed")
+        raise TurnlogError(f"{target.path}: a link points outside {target.config_dir}; nothing was changed")

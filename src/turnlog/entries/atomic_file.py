@@ -60,7 +60,7 @@ def replace_file(
     """
     real = resolve_inside(path, root)
     if expected is not None and real.suffix == ".jsonl":  # a line that a client appends in the meantime would be lost
-        raise ValueError(f"{path}: files that clients append to are replaced with entries.writer")
+        raise ValueError(f"{path}: to replace a file that clients append to, use entries.writer")
     with lock_existing(real):
         replace_locked_file(real, data, expected=expected, mode=mode)
 
@@ -71,7 +71,7 @@ def replace_locked_file(
     """Replace a file that the caller has resolved and locked."""
     status = real.stat() if real.exists() else None
     if status is None and expected is not None:
-        raise Changed(f"{real}: no longer exists; nothing was written")
+        raise Changed(f"{real}: the file no longer exists; nothing was written")
     temporary = _write_temporary(real, data)
     try:
         temporary.chmod(mode if status is None else status.st_mode & 0o7777)
@@ -115,7 +115,7 @@ def resolve_inside(path: Path, root: Path) -> Path:
     """Resolve links in a path; raise `TurnlogError` if the result is outside `root`."""
     real = Path(os.path.realpath(path))
     if not real.is_relative_to(os.path.realpath(root)):
-        raise TurnlogError(f"{path}: leads out of {root}, to {real}; nothing was written")
+        raise TurnlogError(f"{path} resolves to {real}, which is outside {root}; nothing was written")
     return real
 
 
@@ -166,12 +166,12 @@ def check_unchanged(real: Path, status: os.stat_result, expected: Checkpoint | N
     try:
         now = real.stat()
     except FileNotFoundError:
-        raise Changed(f"{real}: was removed in the meantime; nothing was written") from None
+        raise Changed(f"{real}: removed in the meantime, so nothing was written") from None
     reason = None if os.path.samestat(now, status) else "replaced"
     if expected is not None:
-        reason = reason or find_stale_reason(real, expected) or (None if now.st_size == expected.size else "written")
+        reason = reason or find_stale_reason(real, expected) or (None if now.st_size == expected.size else "modified")
     if reason:
-        raise Changed(f"{real}: was {reason} in the meantime; nothing was written; try again")
+        raise Changed(f"{real}: {reason} in the meantime, so nothing was written; try again")
 
 
 def _write_temporary(real: Path, data: bytes | Iterable[bytes]) -> Path:

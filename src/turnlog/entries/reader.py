@@ -67,7 +67,7 @@ class FileSource:
             self._file = io.BufferedReader(io.FileIO(path), READ_BUFFER_BYTES)
         except OSError as error:
             folder = os.path.isdir(path)  # noqa: PTH112 - Path.is_dir may raise
-            reason = "is a folder, not a session file" if folder else error.strerror or error
+            reason = "a folder, not a session file" if folder else error.strerror or error
             raise Unreadable(f"{path}: {reason}") from None
         self.path = path
         self._lock = threading.Lock()
@@ -81,7 +81,7 @@ class FileSource:
             while len(data) < size and (more := raw.read(size - len(data))):
                 data += more
         if len(data) != size:
-            raise Changed(f"{self.path}: was truncated while being read; open it again")
+            raise Changed(f"{self.path}: truncated while being read; open the file again")
         return data
 
     def read_lines(self, offset: int) -> Iterator[bytes]:
@@ -89,7 +89,7 @@ class FileSource:
         with self._lock:
             try:
                 if self._file.seek(0, io.SEEK_END) < offset:
-                    raise Changed(f"{self.path}: was truncated while being read; open it again")
+                    raise Changed(f"{self.path}: truncated while being read; open the file again")
                 self._file.seek(offset)
                 yield from read_lines(self._file)
             except OSError as error:

@@ -58,7 +58,7 @@ def append_lines(
         check_unchanged(real, os.fstat(fd), expected)
         gap = b"" if _has_complete_end(fd) else b"\n"
         if gap and not mend:
-            raise Changed(f"{path}: its last line is being written; try again in a moment")
+            raise Changed(f"{path}: the last line is still being written; try again in a moment")
         end = _write_at_end(fd, gap + lines, path)
         if flush:
             os.fsync(fd)

@@ -33,16 +33,16 @@ def check_destination(goal: Path, *, force: bool) -> None:
     if not os.path.lexists(goal):
         return
     if not force:
-        raise UsageError(f"{goal}: already exists; choose a different name with --output, or use --force")
+        raise UsageError(f"{goal}: this path already exists; choose a different name with --output, or use --force")
     if goal.is_dir() and not (goal / FOLDER_MARK).is_file():
-        raise UsageError(f"{goal}: is a folder that turnlog did not write; choose a different name with --output")
+        raise UsageError(f"{goal}: a folder that was not written by turnlog; choose a different name with --output")
 
 
 def write_export_file(goal: Path, pieces: Iterable[bytes], *, force: bool = False) -> int:
     """Write a file and return its size in bytes."""
     check_destination(goal, force=force)
     if goal.is_dir():
-        raise UsageError(f"{goal}: is a folder; choose a different name with --output")
+        raise UsageError(f"{goal}: a folder, not a file; choose a different name with --output")
     parent = goal.absolute().parent
     try:
         if force:
@@ -50,7 +50,7 @@ def write_export_file(goal: Path, pieces: Iterable[bytes], *, force: bool = Fals
         else:
             create_file(goal, pieces, root=parent)
     except FileExistsError:
-        raise TurnlogError(f"{goal}: already exists; nothing was written") from None
+        raise TurnlogError(f"{goal}: the file already exists; nothing was written") from None
     except OSError as error:
         raise TurnlogError(f"{goal}: {error.strerror or error}; nothing was written") from error
     return goal.stat().st_size
@@ -61,7 +61,7 @@ def open_export_folder(goal: Path, *, force: bool = False) -> Iterator[Path]:
     """Provide a temporary folder to write into, and give it its final name once everything is written."""
     check_destination(goal, force=force)
     if goal.exists() and not goal.is_dir():
-        raise UsageError(f"{goal}: is a file; choose a different name with --output")
+        raise UsageError(f"{goal}: a file, not a folder; choose a different name with --output")
     parent = goal.absolute().parent
     temporary = Path(tempfile.mkdtemp(prefix=".turnlog-", dir=parent))
     try:

@@ -28,12 +28,12 @@ def export_messages(material: ExportMaterial) -> Iterator[bytes]:
 def list_conversation_messages(material: ExportMaterial) -> list[Json]:
     """List the messages of the exported branch."""
     if material.choice.is_part or material.choice.all_branches:
-        raise UsageError("this format exports one whole conversation; use --branch K, without --turns")
+        raise UsageError("this format exports one whole conversation; use --branch K and omit --turns")
     session = material.session
     try:
         messages = session.conversation(material.choice.leaf).messages
     except Refused as reason:
-        raise Refused(f"{session.session_id or 'this session'}: Claude Code would not resume it: {reason}") from None
+        raise Refused(f"Claude Code would not resume {session.session_id or 'this session'}: {reason}") from None
     if material.choice.is_redacted:
         messages = [_drop_unsigned_thinking(message) for message in messages]
     return [chosen for message in messages if (chosen := _filter_message(message, material.choice.wishes))]

@@ -84,4 +84,4 @@ def import_pyarrow() -> Any:
     try:
         return import_module("pyarrow")
     except ImportError:
-        raise TurnlogError("--format parquet needs pyarrow: pip install 'turnlog[parquet]'") from None
+        raise TurnlogError("--format parquet requires pyarrow; run `pip install 'turnlog[parquet]'`") from None

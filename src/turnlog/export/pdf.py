@@ -77,7 +77,7 @@ def _run_browser(program: str, source: Path, goal: Path, profile: Path) -> subpr
         )
     except subprocess.TimeoutExpired:
         raise TurnlogError(
-            f"{program}: took longer than {_PRINT_TIMEOUT_SECONDS // 60} minutes; choose fewer turns"
+            f"{program} took longer than {_PRINT_TIMEOUT_SECONDS // 60} minutes; choose fewer turns"
         ) from None
     except OSError as error:
         raise TurnlogError(f"{program}: {error.strerror or error}") from None

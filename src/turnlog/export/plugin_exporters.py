@@ -139,7 +139,7 @@ def load_exporter(plugin: InstalledPlugin, reserved: Iterable[str]) -> PluginExp
 def read_file_ending(exporter: Exporter) -> str:
     """Return the extension of an exporter's files; raise `TypeError` if it is not an exporter."""
     if not callable(getattr(exporter, "export_session", None)):
-        raise TypeError("it has no method export_session")
+        raise TypeError("it has no export_session method")
     ending = getattr(exporter, "file_ending", None)
     if not isinstance(ending, str) or not _FILE_ENDING.fullmatch(ending):
         raise TypeError(f"its file_ending is {ending!r}, not an extension such as '.csv'")

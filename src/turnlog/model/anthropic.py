@@ -190,7 +190,7 @@ class AnthropicModel(Model):
     def _to_model_error(self, error: Exception) -> ModelError:
         where = format_public_address(self._parts)
         if isinstance(error, ssl.SSLCertVerificationError):
-            return RequestRejected(f"{where}: its certificate was rejected: {error.verify_message}")
+            return RequestRejected(f"{where}: the server's certificate was rejected: {error.verify_message}")
         if isinstance(error, TimeoutError):
             return ServerUnreachable(f"{where}: the server did not answer in time")
         if isinstance(error, http.client.HTTPException):

@@ -77,5 +77,5 @@ def _read_secret(variables: Mapping[str, str], name: str) -> str | None:
     if not value:
         return None
     if not (value.isascii() and value.isprintable()):
-        raise UsageError(f"{name} contains characters that no key has; check how it is set")
+        raise UsageError(f"{name} contains characters that are not valid in a key; check how it is set")
     return value

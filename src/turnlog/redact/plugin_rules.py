@@ -60,7 +60,7 @@ def read_spans(results: Iterable[Any], text: str) -> list[tuple[int, int]]:
     spans = []
     for start, end in results:
         if type(start) is not int or type(end) is not int or not 0 <= start < end <= len(text):
-            raise ValueError(f"find_secrets returned ({start!r}, {end!r}) for a text of {len(text)} characters")
+            raise ValueError(f"find_secrets returned ({start!r}, {end!r}) for text of {len(text)} characters")
         spans.append((start, end))
     return spans
 
@@ -73,7 +73,7 @@ def read_hints(rule: RedactionRule) -> tuple[str, ...] | None:
     if not isinstance(hints, tuple) or not hints or not all(isinstance(hint, str) and hint for hint in hints):
         raise TypeError("hints is not a tuple of strings")
     if any(hint != hint.lower() or not hint.isascii() for hint in hints):
-        raise TypeError("hints are not in lower-case ASCII")
+        raise TypeError("hints are not lowercase ASCII")
     return hints
 
 
@@ -100,7 +100,7 @@ def load_plugin_rule(plugin: InstalledPlugin, reserved: Collection[str]) -> Plug
         rule = plugin.create()
         try:
             if not callable(getattr(rule, "find_secrets", None)):
-                raise TypeError("it has no method find_secrets")
+                raise TypeError("it has no find_secrets method")
             _loaded[plugin] = PluginRule(plugin, rule)
         except PLUGIN_ERRORS as error:
             raise plugin.build_failure(f"can't be used: {describe_exception(error)}") from error

@@ -125,7 +125,7 @@ class SecretRules:
         self.names = _list_names(rules)
         self._without = frozenset(without)
         if unknown := sorted(self._without.difference(self.names)):
-            raise UsageError(f"no rule is called {unknown[0]!r}; choose from {', '.join(self.names)}")
+            raise UsageError(f"unknown rule {unknown[0]!r}; choose from {', '.join(self.names)}")
         # A plugin that is left out is not called at all, because it may have been left out for failing.
         rules = [rule for rule in rules if rule not in plugins or not self._without.issuperset(rule.names)]
         self.clean: set[str | bytes] = set()

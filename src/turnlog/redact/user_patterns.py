@@ -29,7 +29,7 @@ class UserPattern:
 
     def __init__(self, name: str, expression: str) -> None:
         if not _PATTERN_NAME.fullmatch(name):
-            raise UsageError(f"pattern name {name!r}: use lower-case letters, digits and dashes, at most 40")
+            raise UsageError(f"pattern name {name!r}: use at most 40 lowercase letters, digits and dashes")
         self.names = (name,)
         self._expression = _compile_checked(name, expression)
 
@@ -60,12 +60,12 @@ def _compile_checked(name: str, expression: str) -> re.Pattern[str]:
         compiled = re.compile(expression)
         tree = parser.parse(expression)
     except (re.error, RecursionError, OverflowError) as error:
-        raise UsageError(f"pattern {name}: not a regular expression: {error}") from None
+        raise UsageError(f"pattern {name}: not a valid regular expression: {error}") from None
     if compiled.match(""):
-        raise UsageError(f"pattern {name}: it matches an empty string")
+        raise UsageError(f"pattern {name}: the expression matches an empty string")
     if reason := _explain_costly_part(tree):
         raise UsageError(
-            f"pattern {name}: {reason}, which can take forever; rewrite it without that, or with a possessive ++ or *+"
+            f"pattern {name}: the expression {reason}, which can take forever; change that, or use possessive ++ or *+"
         )
     return compiled
 
@@ -75,18 +75,18 @@ def _explain_costly_part(tree: Any, repeated: bool = False) -> str | None:
     loops = 0
     for op, argument in tree:
         if op in (ops.GROUPREF, ops.GROUPREF_EXISTS):
-            return "it refers back to a group"
+            return "refers back to a group"
         inner, again = _list_inner_parts(op, argument)
         many = op in (ops.MAX_REPEAT, ops.MIN_REPEAT) and argument[1] > 16
         loops += many
         if many and repeated:
-            return "it repeats what repeats"
+            return "contains a repetition inside a repetition"
         if repeated and op is ops.BRANCH:
-            return "it repeats alternatives"
+            return "repeats alternatives"
         for part in inner:
             if reason := _explain_costly_part(part, repeated=(repeated or many) and again):
                 return reason
-    return "it has more than three open repetitions in a row" if loops > 3 else None
+    return "has more than three open repetitions in a row" if loops > 3 else None
 
 
 def _list_inner_parts(op: Any, argument: Any) -> tuple[list[Any], bool]:

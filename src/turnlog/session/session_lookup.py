@@ -98,7 +98,7 @@ def _is_path(name: str, path: Path) -> bool:
     if os.path.isdir(path) and (  # noqa: PTH112
         "/" in name or "\\" in name or name in (".", "..")
     ):
-        raise NotFound(f"{name}: is a folder; name one of the session files in it")
+        raise NotFound(f"{name}: a folder, not a session file; name one of the files in it")
     return False
 
 
@@ -134,7 +134,7 @@ def _find_by_title(name: str, files: list[SessionFile], survey: Survey, known: K
         found = [item for item in peeked if any(part in title for title in item.names)]
     if not found:
         hint = f"; can't list {survey.unlisted[0]}" if survey.unlisted else _describe_closest(name, peeked)
-        raise NotFound(f"no session is called {name!r}{hint}; `turnlog ls` lists them all")
+        raise NotFound(f"no session is called {name!r}{hint}; `turnlog ls` lists all sessions")
     return _require_one(name, found)
 
 

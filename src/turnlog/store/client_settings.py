@@ -46,7 +46,7 @@ def parse_client_settings(text: str) -> dict[str, Any]:
         raise TurnlogError("the settings are nested too deeply; nothing was changed") from None
     hooks = settings.get("hooks", {}) if isinstance(settings, dict) else None
     if not isinstance(hooks, dict) or not all(isinstance(groups, list) for groups in hooks.values()):
-        raise TurnlogError("not in the format of Claude Code's settings; nothing was changed")
+        raise TurnlogError("not valid Claude Code settings; nothing was changed")
     return dict(settings)
 
 

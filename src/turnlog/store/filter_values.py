@@ -68,7 +68,7 @@ def require_projects(db: apsw.Connection, value: str) -> list[int]:
 def build_unknown_error(option: str, value: str, closest: tuple[str, ...]) -> UsageError:
     """Build the error for an option whose value no session has."""
     hint = f"; the closest are {', '.join(closest)}" if closest else ""
-    return UsageError(f"--{option} {value!r}: no session has such a {option}{hint}")
+    return UsageError(f"--{option} {value!r}: no session has this {option}{hint}")
 
 
 def _is_demo_index(db: apsw.Connection) -> bool:

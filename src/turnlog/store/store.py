@@ -190,7 +190,7 @@ def _connect_index(path: Path, tell: TellUser) -> apsw.Connection:
         try:
             return _open_checked(path)
         except _OtherIndexVersion:
-            _put_old_aside(path, "was written by another version of turnlog", tell)
+            _put_old_aside(path, "was written by a different version of turnlog", tell)
         except apsw.Error as error:
             if not is_database_damage(error, path):
                 raise
@@ -252,7 +252,7 @@ def _create_tables(db: apsw.Connection) -> None:
 
 def _put_old_aside(path: Path, why: str, tell: TellUser) -> None:
     aside = put_database_aside(path)
-    tell(f"{path} {why}; it will be rebuilt (the old one is kept as {aside.name})")
+    tell(f"{path} {why}; it will be rebuilt (the old file is kept as {aside.name})")
 
 
 def _describe_error(error: Exception) -> str:

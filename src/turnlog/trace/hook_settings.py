@@ -157,7 +157,7 @@ def apply_settings_plan(plan: SettingsPlan) -> None:
     if plan.is_idle:
         return
     if _read_bytes(plan.path) != plan.before:
-        raise TurnlogError(f"{plan.path}: was changed by another program; nothing was written; try again")
+        raise TurnlogError(f"{plan.path}: modified by another program, so nothing was written; try again")
     mode = plan.path.stat().st_mode & 0o777 if plan.before is not None else 0o600
     if plan.makes_backup and plan.before is not None:
         durable_write.write_durably(plan.backup, plan.before, mode)
@@ -202,7 +202,7 @@ def _decode_text(data: bytes, path: Path) -> str:
         return data.decode("utf-8").removeprefix(_BYTE_ORDER_MARK)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise TurnlogError(f"{path}: line {line}: not UTF-8; correct it first") from None
+        raise TurnlogError(f"{path}, line {line}: not UTF-8; correct it first") from None
 
 
 def _encode_text(before: bytes | None, text: str) -> bytes:

@@ -122,13 +122,13 @@ def _read_wake(path: Path) -> Wake:
     try:
         version, surroundings, since, targets = ast.literal_eval(head.decode("ascii"))
     except (SyntaxError, TypeError, MemoryError, RecursionError) as error:
-        raise ValueError("the first line is not ours") from error
+        raise ValueError("the first line was not written by turnlog") from error
     if version != 1:
-        raise ValueError("from another version of turnlog")
+        raise ValueError("written by a different version of turnlog")
     fields = decode_first_object(message) or {}
     transcript = _parse_transcript_path(fields.get("transcript_path"))
     if transcript is None:
-        raise ValueError("names no transcript")
+        raise ValueError("no path of a transcript")
     return Wake(
         path,
         int(path.name.partition("-")[0]),

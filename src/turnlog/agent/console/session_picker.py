@@ -47,7 +47,7 @@ def pick_from_list(
             return choices[int(text) - 1]
         choices = [choice for choice in known if matches_words(choice, text)]
         if not choices:
-            say(f"  {to_visible_line(text)}: no session has this in its title, prompt, folder or id")
+            say(f"  no session has '{to_visible_line(text)}' in its title, prompt, folder or id")
             choices = list(known)
 
 

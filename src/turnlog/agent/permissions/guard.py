@@ -60,7 +60,7 @@ class SettingsGuard:
     @mode.setter
     def mode(self, mode: PermissionMode) -> None:
         if mode == "bypassPermissions" and not self.settings.may_bypass_permissions():
-            raise UsageError("the settings forbid the mode bypassPermissions")
+            raise UsageError("the settings forbid bypassPermissions mode")
         self._mode: PermissionMode = mode
 
     @property

@@ -17,7 +17,7 @@ from turnlog.entries.file_ends import open_regular_file, read_at, split_lines
 from turnlog.entries.patch import encode_json_line
 from turnlog.errors import Busy, Changed, TurnlogError
 
-_RESUME_REMEDY = "nothing more was written; resume the session to continue from there"
+_RESUME_REMEDY = "nothing more was written; to continue, resume the session"
 
 
 class SessionAppender:
@@ -64,7 +64,7 @@ class SessionAppender:
         status = self.path.stat()
         known = self._size or 0
         if status.st_ino != self._inode or status.st_size < known:
-            raise Changed(f"{self.path}: another process replaced or truncated it; {_RESUME_REMEDY}")
+            raise Changed(f"{self.path}: another process replaced or truncated this file; {_RESUME_REMEDY}")
         if status.st_size > known:
             self._check_added_lines(known, status.st_size)
             self._size = status.st_size

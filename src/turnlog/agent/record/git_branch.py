@@ -31,7 +31,7 @@ def _find_git_dir(path: Path) -> Path:
         return path
     line = _read_first_line(path)
     if not line.startswith(_GITDIR_PREFIX):
-        raise ValueError("does not name a git folder")
+        raise ValueError("not a reference to a git folder")
     return path.parent / line.removeprefix(_GITDIR_PREFIX).strip()
 
 

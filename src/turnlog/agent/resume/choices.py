@@ -52,7 +52,9 @@ def find_latest_session(config_dirs: Iterable[Path], cwd: Path) -> Path:
     """Return the newest session in a folder."""
     found = list_resumable_sessions(config_dirs, cwd, limit=1)
     if not found:
-        raise NotFound(f"{cwd}: this folder has no session to continue; `turnlog ls` lists those of other folders")
+        raise NotFound(
+            f"{cwd}: no session to continue in this folder; `turnlog ls` lists the sessions in other folders"
+        )
     return found[0].path
 
 

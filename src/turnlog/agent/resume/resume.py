@@ -90,7 +90,7 @@ def load_resumable_session(path: Path, leaf: str | None = None) -> ResumableSess
         file, thread = session.file, session.build_thread(leaf)
         if not thread.leaf.uuid:
             raise Refused(
-                f"{path}: its last entry has no uuid, so the session can't be continued; run `turnlog repair`"
+                f"{path}: the last entry has no uuid, so the session can't be continued; run `turnlog repair`"
             )
         messages = build_thread_conversation(file, thread, as_sent=True, without=CLIENT_ONLY_ATTACHMENTS).messages
         bare = build_thread_conversation(file, thread).messages
@@ -236,7 +236,8 @@ def _find_last_value(session: Session, kinds: tuple[str, ...], key: str) -> str 
 
 def _list_warnings(session: Session, open_calls: int) -> Iterator[str]:
     if scraps := len(session.file.scraps):
-        yield f"{scraps} damaged {'line was' if scraps == 1 else 'lines were'} skipped; `turnlog check` lists them"
+        lines, them = ("line was", "it") if scraps == 1 else ("lines were", "them")
+        yield f"{scraps} damaged {lines} skipped; `turnlog check` lists {them}"
     if open_calls:
         calls = "call was" if open_calls == 1 else "calls were"
         yield f"{open_calls} {calls} cut off when the session ended; the result is unknown"

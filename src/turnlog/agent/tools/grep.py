@@ -54,7 +54,7 @@ class Grep(DescribedTool):
         if not target.exists():
             raise ToolError(f"Path does not exist: {name}. Note: your current working directory is {here}.")
         if not target.is_file() and not target.is_dir():
-            raise ToolError(f"Cannot search {name}: it is a device or a pipe, which has no end.")
+            raise ToolError(f"Cannot search {name}: it is a device or a pipe.")
         mode = arguments.get("output_mode", "files_with_matches")
         out = run_ripgrep(
             [*_build_arguments(arguments, mode), f"--regexp={arguments['pattern']}", "--", str(target)], here, context

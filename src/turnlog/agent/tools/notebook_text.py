@@ -23,7 +23,7 @@ def parse_notebook(text: str) -> dict[str, Any]:
             f"Notebook file is not valid JSON (it may be truncated, corrupted, or still being written): {error}"
         ) from None
     if not isinstance(notebook, dict) or not isinstance(notebook.get("cells"), list):
-        raise ToolError("Notebook file has no list of cells; it is not a Jupyter notebook of format 4.")
+        raise ToolError("Notebook file has no list of cells; it is not a Jupyter notebook in format 4.")
     notebook["cells"] = [cell for cell in notebook["cells"] if isinstance(cell, dict)]
     return notebook
 

@@ -157,7 +157,7 @@ def _start_process(script: str, cwd: Path, environ: Mapping[str, str], write_end
 
 def _find_bash(environ: Mapping[str, str]) -> str:
     if os.name != "posix":
-        raise ToolError("Bash is not available on this system. Run turnlog inside WSL to run commands.")
+        raise ToolError("Bash is not available on this system. To run commands, start turnlog inside WSL.")
     import shutil
 
     bash = "/bin/bash" if os.access("/bin/bash", os.X_OK) else shutil.which("bash", path=environ.get("PATH"))

@@ -97,7 +97,7 @@ def load_text_file(path: Path) -> TextFile:
     real = Path(os.path.realpath(path))
     status = stat_regular_file(real)
     if status.st_size > MAX_TEXT_FILE_BYTES:
-        raise ToolError(f"File is too large ({status.st_size // 2**20} MB). Use a shell command for it.")
+        raise ToolError(f"File is too large ({status.st_size // 2**20} MB). Use a shell command instead.")
     with word_system_errors("open", path):
         return decode_text_file(real, status, real.read_bytes())
 

@@ -117,7 +117,7 @@ def _request_page(parts: SplitResult, cancel: Cancel, until: float) -> FetchedPa
             connection.request("GET", target, headers=_build_headers(parts))
             return _read_page(connection.getresponse(), until)
     except ssl.SSLCertVerificationError as error:
-        raise ToolError(f"{parts.hostname}: its certificate was rejected: {error.verify_message}") from None
+        raise ToolError(f"{parts.hostname}: the server's certificate was rejected: {error.verify_message}") from None
     except (OSError, ValueError, http.client.HTTPException) as error:
         cancel.check()
         raise ToolError(f"{parts.hostname} can't be reached: {str(error) or type(error).__name__}") from None
@@ -152,10 +152,10 @@ def _read_body(answer: http.client.HTTPResponse, until: float) -> bytes:
             raise ToolError(f"The page can't be decompressed: {error}") from None
         if len(body) > MAX_PAGE_BYTES:
             raise ToolError(
-                f"The page is larger than {MAX_PAGE_BYTES >> 20} MB. Get it with curl, and read parts of it."
+                f"The page is larger than {MAX_PAGE_BYTES >> 20} MB. Download it with curl and read parts of it."
             )
         if time.monotonic() > until:
-            raise ToolError(f"The page took longer than {MAX_FETCH_SECONDS:.0f} seconds.")
+            raise ToolError(f"The page took longer than {MAX_FETCH_SECONDS:.0f} seconds to load.")
     return bytes(body)
 
 

@@ -277,7 +277,7 @@ def install(kind: str | None, remove: bool, config_dir: str | None, yes: bool) -
     from turnlog.cli.output import print_lines, print_remark
 
     if kind is None and not remove:
-        raise click.UsageError("use one of --systemd, --cron and --hook.")
+        raise click.UsageError("use --systemd, --cron or --hook.")
     steps = plan_install_steps(kind, remove, config_dir)
     for step in steps:
         print_lines(step.words)

@@ -26,7 +26,7 @@ def render_archive_status(found: ArchiveStatus) -> Iterator[str]:
     else:
         yield "The archive is off; turn it on with `turnlog archive on`."
     amount = f"{time_format.format_size(found.bytes)} in {time_format.format_size(found.bytes_stored)}"
-    yield f"Holds {format_count(found.sessions, 'session')}, {found.gone} of them no longer on disk: {amount}."
+    yield f"Contains {format_count(found.sessions, 'session')}, {found.gone} of them no longer on disk: {amount}."
     yield (
         f"On disk: {format_count(found.on_disk, 'session')}; not archived in their current state: {found.not_archived}."
     )
@@ -37,9 +37,11 @@ def render_archive_status(found: ArchiveStatus) -> Iterator[str]:
         yield f"Claude Code {days} ({make_visible(str(row.config_dir))}, cleanupPeriodDays)."
     if found.deleted_from is not None:
         is_late = found.deleted_from < (time_format.to_json_time(time.time()) or "")
-        begin = "the next start of Claude Code" if is_late else time_format.format_client_time(found.deleted_from)
+        begin = (
+            "the next time that Claude Code starts" if is_late else time_format.format_client_time(found.deleted_from)
+        )
         many = format_count(found.deleted_soon, "session")
-        yield f"Not archived, and due for deletion within a week: {many}, starting with {begin}."
+        yield f"Not archived and due to be deleted within a week: {many} (first: {begin})."
     if found.last_run:
         yield f"The latest run ended {time_format.format_client_time(found.last_run)}" + (
             f": {to_visible_line(str(found.last_error))}" if found.last_error else "."

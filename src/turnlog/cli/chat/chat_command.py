@@ -45,7 +45,7 @@ def run_chat(said: Mapping[str, Any]) -> int:
     if said.get("is_printed") or said.get("input_form") == "stream-json":
         return _run_print_mode(starting, wishes, said)
     if any(said.get(name) for name in ("form", "partial", "input_form", "is_replayed", "asked")):
-        raise UsageError("--output-format, --input-format and related options need -p")
+        raise UsageError("--output-format, --input-format and related options require -p")
     from turnlog.cli.chat.console import run_chat_console
 
     return run_chat_console(starting, wishes, said.get("prompt"), END_SIGNALS)
@@ -62,10 +62,10 @@ def _build_start_options(said: Mapping[str, Any]) -> StartOptions:
     if given.get("is_continued") and given.get("resume") is not None:
         raise UsageError("use --continue or --resume, not both")
     if not isfinite(given.get("dollars", 0)):
-        raise UsageError("--max-budget-usd must be a number of dollars")
+        raise UsageError("--max-budget-usd must be a finite number of dollars")
     takes_up = given.get("is_continued") or given.get("resume") is not None
     if given.get("is_forked") and not takes_up:
-        raise UsageError("--fork-session needs --continue or --resume")
+        raise UsageError("--fork-session requires --continue or --resume")
     if given.get("session_id") and takes_up and not given.get("is_forked"):
         raise UsageError(
             "--session-id sets the id of a new session; to use it with --continue or --resume, add --fork-session"
@@ -82,7 +82,7 @@ def _run_print_mode(starting: SessionStarter, wishes: StartOptions, said: Mappin
     is_fed = _has_prompt_stream(said)
     prompt = None if is_fed else _read_prompt(said.get("prompt"))
     if wishes.resume == "":
-        raise UsageError("in print mode, --resume needs a session id; use --continue to resume the newest session")
+        raise UsageError("in print mode, --resume requires a session id; use --continue to resume the newest session")
     printing = TurnPrinter(said.get("form") or "text", _write_json, _write_text, partial=bool(said.get("partial")))
     try:
         return (
@@ -148,11 +148,11 @@ def _has_prompt_stream(said: Mapping[str, Any]) -> bool:
     """Return whether prompts arrive as lines of JSON; raise an error if options contradict each other."""
     is_fed = said.get("input_form") == "stream-json"
     if is_fed and said.get("form") != "stream-json":
-        raise UsageError("--input-format stream-json needs --output-format stream-json")
+        raise UsageError("--input-format stream-json requires --output-format stream-json")
     if not is_fed and (said.get("is_replayed") or said.get("asked")):
-        raise UsageError("--replay-user-messages and --permission-prompt-tool need --input-format stream-json")
+        raise UsageError("--replay-user-messages and --permission-prompt-tool require --input-format stream-json")
     if said.get("partial") and said.get("form") != "stream-json":
-        raise UsageError("--include-partial-messages needs --output-format stream-json")
+        raise UsageError("--include-partial-messages requires --output-format stream-json")
     if is_fed and said.get("prompt"):
         raise UsageError("with --input-format stream-json, send prompts on standard input, not as an argument")
     return is_fed
@@ -199,7 +199,7 @@ def _read_prompt(given: str | None) -> str:
     parts = [given or "", _read_piped_input() if _has_piped_input(waits=not given) else ""]
     prompt = "\n".join(part for part in parts if part)
     if not prompt.strip():
-        raise UsageError("print mode needs a prompt, as an argument or on standard input")
+        raise UsageError("print mode requires a prompt as an argument or on standard input")
     return prompt
 
 
@@ -213,8 +213,8 @@ def _has_piped_input(*, waits: bool) -> bool:
 
     if not select.select([sys.stdin], [], [], _STDIN_WAIT_SECONDS)[0]:
         _print_remarks(
-            f"standard input was silent for {_STDIN_WAIT_SECONDS} seconds and is ignored; add `< /dev/null` to avoid"
-            " the wait"
+            f"standard input is ignored, because nothing arrived for {_STDIN_WAIT_SECONDS} seconds;"
+            " to avoid the wait, add `< /dev/null`"
         )
         return False
     return True
@@ -223,7 +223,7 @@ def _has_piped_input(*, waits: bool) -> bool:
 def _read_piped_input() -> str:
     raw = sys.stdin.buffer.read(_MAX_STDIN_BYTES + 1)
     if len(raw) > _MAX_STDIN_BYTES:
-        raise UsageError(f"standard input has more than {_MAX_STDIN_BYTES >> 20} MB")
+        raise UsageError(f"standard input is larger than the limit of {_MAX_STDIN_BYTES >> 20} MB")
     return raw.decode("utf-8", "replace")
 
 

@@ -33,7 +33,7 @@ def run_chat_console(
     The signals in `end_signals` shut it down cleanly.
     """
     if sys.stdin is None or not sys.stdin.isatty() or sys.stdout is None or not sys.stdout.isatty():
-        raise UsageError("a conversation needs a terminal; without one, use `turnlog -p PROMPT`")
+        raise UsageError("an interactive conversation requires a terminal; without one, use `turnlog -p PROMPT`")
     look, measure = terminal.detect_screen(config.load_config().color), lambda: shutil.get_terminal_size().columns
     screen = ConsoleScreen(_write_terminal, look, measure, is_dumb=is_dumb_terminal())
     keyboard = Keyboard(starting.data / "chat_history")

@@ -89,7 +89,7 @@ def _render_move(result: ProjectMove) -> Iterator[str]:
 
 def _list_link_remarks(result: ProjectMove) -> Iterator[str]:
     for path in result.links[:_MAX_LISTED_FOLDERS]:
-        yield f"{path}: is a link and was not followed; the files behind it keep the old paths."
+        yield f"{path}: a link, which was not followed; the files behind it keep the old paths."
     if len(result.links) > _MAX_LISTED_FOLDERS:
         yield f"and {len(result.links) - _MAX_LISTED_FOLDERS:,} more links"
 

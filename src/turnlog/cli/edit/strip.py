@@ -49,7 +49,7 @@ def strip(session: str, fit: str | None, as_json: bool, **options: Any) -> None:
     config = load_config()
     chosen = parse_strip_options(config, options)
     if fit is not None and chosen is not None:
-        raise UsageError("--fit chooses the options itself: you can combine it only with --protect")
+        raise UsageError("--fit chooses the options automatically; it can be combined only with --protect")
     with spell_flags("fit"):
         preview = strip_session(
             session, chosen, fit=fit, protect=options["protect"], config=config, notify=print_remark

@@ -63,13 +63,13 @@ def _print_undeletion(done: Undeletion) -> int:
     from turnlog.render.figures import format_count
 
     for path in done.joined:
-        print_remark(f"{path}: Claude Code continued it; its new lines follow the original.")
+        print_remark(f"{path}: Claude Code continued this session; its new lines follow the original.")
     for path in done.aside:
-        print_remark(f"{path}: contains a file that was in the way.")
+        print_remark(f"A file that was in the way was moved to {path}.")
     for place in done.altered:
-        print_remark(f"{place}: was changed in the trash; restored as it is now.")
+        print_remark(f"{place}: modified in the trash; restored as it is now.")
     for place in done.lost:
-        print_remark(f"{place}: is no longer in the trash.")
+        print_remark(f"{place}: no longer in the trash.")
     files = format_count(done.files, "file")
     print_lines([to_visible_line(f"Restored {done.session.session_id}  {_shorten_title(done.session)}  ({files})")])
     return 1 if done.lost else 0

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 _MAX_WORDS_CHARS = 200
 _STATE_WORDS = {"begun": "interrupted", "undone": "undone"}
 _LATER_WORDS = {
-    "returned": "was changed since, and is kept",
-    "joined": "Claude Code continued it; its new lines follow the original",
-    "aside": "was changed since, and is moved to the folder of the change",
+    "returned": "modified after the change; kept",
+    "joined": "Claude Code continued this session; its new lines follow the original",
+    "aside": "modified after the change; moved to the folder of the change",
 }
 _DEFINITION = "kept: size of the originals that turnlog keeps for a change, or of its result after an undo"
 
@@ -101,11 +101,11 @@ def _describe_plan(plan: UndoResult) -> Iterator[str]:
     yield to_visible_line(f"Would undo: {_format_summary(plan.change)}")
     for item in plan.change.files:
         effects = {
-            "rewrite": f"{item.path}: the original is restored",
-            "create": f"{item.path}: is removed",
-            "remove": f"{item.path}: is restored",
-            "rename": f"{item.to}: becomes {item.path}",
-            "append": f"{item.path}: the lines added at its end are removed",
+            "rewrite": f"{item.path}: original restored",
+            "create": f"{item.path}: removed",
+            "remove": f"{item.path}: restored",
+            "rename": f"{item.to}: renamed to {item.path}",
+            "append": f"{item.path}: lines added at its end removed",
         }
         yield "  " + to_visible_line(effects[item.kind])
     for file in plan.later_files:

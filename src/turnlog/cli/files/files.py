@@ -56,7 +56,7 @@ def files(session: str | None, project: str | None, glob: str | None, written: b
     if (session is None) == (project is None):
         raise UsageError("use SESSION or --project P; `turnlog files last` uses the newest session")
     if diff and session is None:
-        raise UsageError("--diff needs a SESSION: changes are rebuilt one session at a time")
+        raise UsageError("--diff requires a SESSION: changes are rebuilt one session at a time")
     config = load_config()
     screen = detect_screen(config.color)
     if session is None:

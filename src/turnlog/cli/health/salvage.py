@@ -52,7 +52,7 @@ def salvage(session: str | None, output: str | None, as_session: bool, as_json: 
     from turnlog.errors import UsageError
 
     if session is None and (output or as_session):
-        raise UsageError("name the lost session; `turnlog salvage` lists them")
+        raise UsageError("name a lost session; `turnlog salvage` lists them all")
     if sum((bool(output), as_session, as_json)) > 1:
         raise UsageError("use only one of -o, --session and --json")
     config = load_config()
@@ -145,7 +145,7 @@ def _write_markdown(remains: SessionRemains, output: str) -> None:
         with Path(output).open("xb") as file:
             file.write(text)
     except FileExistsError:
-        raise TurnlogError(f"{output}: already exists; nothing was written") from None
+        raise TurnlogError(f"{output}: the file already exists; nothing was written") from None
     except OSError as error:
         raise TurnlogError(f"{output}: {error.strerror or error}; nothing was written") from None
     print_lines([to_visible_line(f"Wrote {output}: {format_count(remains.prompts, 'prompt')}")])

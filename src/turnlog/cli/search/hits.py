@@ -82,7 +82,7 @@ def _render_nearby(item: NearbyText, screen: TerminalScreen) -> str:
 def render_snippet(text: str | None, ranges: Sequence[tuple[int, int]], screen: TerminalScreen) -> str:
     """Render text with its matches in color, or marked if the terminal has no colors."""
     if text is None:
-        return screen.paint("(the text is gone)", "dim")
+        return screen.paint("(this text is no longer available)", "dim")
     left = screen.width - _INDENT_CHARS if screen.width else None
     pieces, done = [], 0
     for start, end in (*ranges, (len(text), len(text))):
@@ -110,7 +110,7 @@ def list_search_remarks(report: SearchReport) -> Iterator[str]:
     for item in total.loosened:
         yield to_visible_line(describe_loosened_words(item.typed, item.how, item.words))
     if total.scattered:
-        yield "No single message contains all of this; these sessions contain it across several messages."
+        yield "No single message contains all of these words; these sessions contain them across several messages."
     yield _summarize_hits(report)
     if report.scan is not None:
         yield from _list_scan_remarks(report.scan)
@@ -126,7 +126,7 @@ def _summarize_hits(report: SearchReport) -> str:
     where = f"{total.sessions:,}{plus} session{'' if total.sessions == 1 and not plus else 's'}"
     listed = f", {len(report.sessions)} shown (--limit)" if len(report.sessions) < total.sessions or plus else ""
     deleted = f" ({scope.deleted:,} deleted)" if scope.deleted else ""
-    searched = f"{format_count(scope.texts, 'text')} of {format_count(scope.sessions, 'session')}{deleted}"
+    searched = f"{format_count(scope.texts, 'piece')} of text in {format_count(scope.sessions, 'session')}{deleted}"
     return f"{f'{hits} in {where}{listed}' if total.hits else 'Nothing found'}. Searched {searched}."
 
 
@@ -134,12 +134,13 @@ def _list_scope_remarks(scope: SearchedTexts, *, is_scan: bool) -> Iterator[str]
     if not scope.complete:
         yield "The index is not complete yet; there may be more hits."
     if scope.ignored:
-        yield f"Not searched for, because it has no letter or digit: {' '.join(scope.ignored)} (--substring finds it)."
+        yield f"Words without letters or digits were ignored: {' '.join(scope.ignored)} (--substring finds them)."
     if scope.cut_texts and not is_scan:
-        texts = format_count(scope.cut_texts, "text")
-        yield f"{texts} searched only up to 32 million characters; --substring reads everything."
+        pieces = f"{format_count(scope.cut_texts, 'piece')} of text"
+        yield f"Only the first 32 million characters of {pieces} were searched; --substring searches everything."
     if scope.cut:
-        yield f"Part of too many identifiers to search them all: {to_visible_line(', '.join(scope.cut))}."
+        words = to_visible_line(", ".join(scope.cut))
+        yield f"Too many identifiers contain these words, so only some were searched: {words}."
     if scope.trashed.sessions:
         left_out = LeftOutHits(tuple(scope.trashed.sessions), scope.trashed.hits)
         command, effect = left_out.remedy

@@ -79,8 +79,8 @@ def _render_verification(checked: IndexVerification) -> list[str]:
             f"{checked.waiting:,} files were added or removed since the last update; the next command reads them."
         )
     if checked.cut_texts:
-        texts = format_count(checked.cut_texts, "text")
-        lines.append(f"{texts} longer than 32 million characters: the index contains only the start.")
+        pieces = format_count(checked.cut_texts, "piece")
+        lines.append(f"Only the first 32 million characters of {pieces} of text are in the index.")
     if checked.faults:
         lines.append("Run `turnlog index rebuild` to rebuild it.")
     elif not checked.unlisted:

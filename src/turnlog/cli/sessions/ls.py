@@ -88,11 +88,13 @@ def ls(project: str | None, limit: int | None, number: int, everything: bool, ot
 
 def _list_remarks(found: SessionList) -> Iterator[str]:
     """Describe what is not listed and how to see it."""
+    from turnlog.cli.output import describe_hidden_files
+
     if len(found.sessions) < found.total:
         following = f"; --page {found.page + 1} lists the next" if found.page < found.pages else ""
         yield f"{len(found.sessions)} of {found.total} sessions{following}; --limit 0 lists all."
     if found.hidden:
-        yield f"{found.hidden} without a conversation hidden; --all shows them."
+        yield describe_hidden_files(found.hidden)
 
 
 def render_session_table(found: SessionList, screen: TerminalScreen) -> Iterator[str]:

@@ -41,7 +41,7 @@ def tree(project: str | None, everything: bool, as_json: bool) -> None:
     from turnlog.api.documents import to_document
     from turnlog.api.session_tree import build_session_tree
     from turnlog.cli.index_bar import show_index_bar
-    from turnlog.cli.output import mention_others, print_json, print_lines, print_remark
+    from turnlog.cli.output import describe_hidden_files, mention_others, print_json, print_lines, print_remark
     from turnlog.cli.terminal import detect_screen
 
     config = load_config()
@@ -54,7 +54,7 @@ def tree(project: str | None, everything: bool, as_json: bool) -> None:
         return
     print_lines(render_session_tree(found, detect_screen(config.color)))
     if found.hidden:
-        print_remark(f"{found.hidden} without a conversation hidden; --all shows them.")
+        print_remark(describe_hidden_files(found.hidden))
     mention_others(found.others)
 
 

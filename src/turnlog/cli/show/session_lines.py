@@ -79,8 +79,8 @@ def _find_numbered_turns(turns: list[Turn], wanted: str) -> list[Turn]:
     first = int(found[3] or found[1] or 1)
     last = int(found[3] or found[2] or len(turns))
     if not 1 <= first <= last <= len(turns):
-        valid = f"1 to {len(turns)}" if len(turns) > 1 else "1 only" if turns else "none (it has no turns)"
-        raise UsageError(f"--turn {wanted}: the turns of this session are {valid}")
+        valid = f"turns 1 to {len(turns)}" if len(turns) > 1 else "only turn 1" if turns else "no turns"
+        raise UsageError(f"--turn {wanted}: this session has {valid}")
     return turns[first - 1 : last]
 
 

@@ -60,7 +60,7 @@ def backfill(session: str | None, **options: Any) -> int:
     if (session is not None) == (
         options["project"] is not None or options["since"] is not None or options["everything"]
     ):
-        raise UsageError("which sessions? Use SESSION, or --project, --since or --all")
+        raise UsageError("use either SESSION or at least one of --project, --since and --all")
     dry_run, as_json = options.pop("dry_run"), options.pop("as_json")
     options["targets"] = options.pop("names")
     if dry_run:

@@ -84,7 +84,7 @@ def render_context_report(report: ContextReport, screen: TerminalScreen, *, is_w
 def _render_head(report: ContextReport) -> Iterator[str]:
     model = to_visible_line(report.model or "no model has answered yet")
     if report.window is None:
-        yield f"{model} · the size of its window is unknown"
+        yield f"{model} · window size unknown"
     else:
         yield f"{model} · window {report.window:,} tokens · Claude Code compacts at about {report.threshold or 0:,}"
     measured, estimated = report.measured.tokens, report.estimated.tokens

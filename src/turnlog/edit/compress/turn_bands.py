@@ -44,7 +44,7 @@ def parse_band(text: str) -> TurnBand:
         if not 0 < share <= 100:
             raise UsageError(f"{text.strip()}: the share of turns must be more than 0% and at most 100%")
         return TurnBand(text.strip(), share=share / 100)
-    raise UsageError(f"{text!r} does not name turns; use {_BAND_FORMS}")
+    raise UsageError(f"{text!r} does not select turns; use {_BAND_FORMS}")
 
 
 class CompressSelection(NamedTuple):

@@ -71,9 +71,9 @@ def fork_session(session: Session, draft: Draft, point: ForkPoint) -> Draft:
     """Return a draft that ends at the given point."""
     line = UncompactedRows(session.file)
     if point.leaf not in line.up:
-        raise UsageError(f"{point.leaf}: Claude Code can't read this entry; `turnlog doctor` says why")
+        raise UsageError(f"{point.leaf}: Claude Code can't read this entry; `turnlog doctor` explains why")
     if line.rows[point.leaf].is_sidechain:
-        raise UsageError(f"{point.leaf}: belongs to a sub-agent; name an entry of the session itself")
+        raise UsageError(f"{point.leaf}: an entry of a sub-agent; name an entry of the session itself")
     segments = list(line.iterate_segments(point.leaf))
     chain = [row for part in reversed(segments) for row in part]
     whole = add_side_rows(line, [row for row in chain if not is_boundary(row)])
@@ -100,11 +100,11 @@ def check_fork_resumes(session: Session, forked: Transcript) -> None:
     """Refuse a fork that the client could not resume, or that breaks a rule that its source follows."""
     before, after = judge_session(session), judge_session(Session(forked))
     if not after.resumes:
-        raise Refused(f"{session.path}: Claude Code would not resume it from there; nothing was written")
+        raise Refused(f"{session.path}: Claude Code would not resume the session from this point; nothing was written")
     known = {rule.name for rule in before.broken}
     for rule in after.broken:
         if rule.severity == "error" and rule.name not in known:
-            raise Refused(f"{session.path}: in a fork from there, {rule.text} [{rule.name}]; nothing was written")
+            raise Refused(f"{session.path}: in a fork from this point, {rule.text} [{rule.name}]; nothing was written")
 
 
 def _list_preserved_rows(line: UncompactedRows, boundary: Entry) -> list[Entry]:

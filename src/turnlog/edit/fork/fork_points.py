@@ -18,7 +18,7 @@ from turnlog.session.turns import Turn
 
 _NUMBERED_POINT_PATTERN = re.compile(r"(compaction|leaf):(-?\d{1,6}|last)")
 _TURN_PATTERN = re.compile(r"\d{1,6}")
-_POINT_FORMS = "give the number of a turn, the uuid of an entry, compaction:K or leaf:K"
+_POINT_FORMS = "use the number of a turn, the uuid of an entry, compaction:K or leaf:K"
 _MAX_CLOSE_MATCHES = 3
 
 
@@ -69,7 +69,7 @@ def _find_before_compaction(session: Session, number: str) -> ForkPoint:
     at = _resolve_number(number, len(compactions), "compaction")
     before = session.graph.find_continued_row(compactions[at].boundary)
     if before is None:
-        raise UsageError(f"--at compaction:{number}: what was before it is not in the file")
+        raise UsageError(f"--at compaction:{number}: the entries before this compaction are not in the file")
     return ForkPoint(_require_uuid(before), f"just before compaction {at + 1} of {len(compactions)}")
 
 
@@ -99,17 +99,17 @@ def _find_entry(session: Session, start: str) -> ForkPoint:
     rows = {row.uuid: row for row in session.graph.rows if row.uuid and row.type in GRAPH_TYPES and not row.is_lost}
     matches = [rows[start]] if start in rows else [row for uuid, row in rows.items() if uuid.startswith(start.lower())]
     if len(matches) > 1:
-        raise UsageError(f"--at {start}: {len(matches)} entries have a uuid that starts like this; give more of it")
+        raise UsageError(f"--at {start}: {len(matches)} entries have a uuid with this prefix; use more of the uuid")
     if not matches:
         raise UsageError(
-            f"--at {start}: no entry of this session has a uuid that starts like this"
+            f"--at {start}: no entry in this session has a uuid with this prefix"
             f"{_describe_closest(start, list(rows))}; {_POINT_FORMS}"
         )
     if is_boundary(matches[0]):
         number = session.graph.compactions.index(matches[0]) + 1
-        raise UsageError(f"--at {start}: is a compaction; compaction:{number} continues just before it")
+        raise UsageError(f"--at {start}: this entry is a compaction; to fork just before it, use compaction:{number}")
     if matches[0].type == "progress":
-        raise UsageError(f"--at {start}: is a progress entry; a conversation can't end with one")
+        raise UsageError(f"--at {start}: a conversation can't end with a progress entry")
     return ForkPoint(_require_uuid(matches[0]), f"after the {matches[0].name} entry {matches[0].uuid}")
 
 
@@ -121,5 +121,5 @@ def _describe_closest(start: str, uuids: list[str]) -> str:
 
 def _require_uuid(row: Entry) -> str:
     if row.uuid is None:
-        raise UsageError("--at: the last entry there has no uuid, so no session can continue from it")
+        raise UsageError("--at: the last entry at this point has no uuid, so no session can continue from it")
     return row.uuid

@@ -67,7 +67,7 @@ def linearise_draft(session: Session, draft: Draft, leaf: str | None = None) -> 
     rows = build_resume_thread(read.file, leaf).rows
     entries = list(list_spoken_entries(rows, read.file))
     if not entries:
-        raise Refused(f"{session.path}: nothing in it would be sent to a model, so there is nothing to write")
+        raise Refused(f"{session.path}: the session contains nothing to send to a model, so there is nothing to write")
     chain = _LinearRows(draft, read)
     if (boundary := _find_boundary(read, rows)) is not None:
         chain.add_entry(boundary, _drop_preserved_facts(read.file.read_body(boundary)))

@@ -59,7 +59,7 @@ def adapt_to_model(draft: Draft, model: str) -> AdaptedDraft:
     """Remove or change what a model would refuse."""
     name = model.strip()
     if not name or len(name.split()) > 1:
-        raise UsageError(f"--for-model {model!r}: give the name of a model, or {OTHER_PROVIDER}")
+        raise UsageError(f"--for-model {model!r}: expected the name of a model or {OTHER_PROVIDER}")
     adapter = _ModelAdapter(draft, None if name == OTHER_PROVIDER else parse_model_name(name).key)
     changes = dict(adapter.list_changes())
     emptied = {place for place, values in changes.items() if values.get("message", {}).get("content") == []}

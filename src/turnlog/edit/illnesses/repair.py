@@ -215,7 +215,7 @@ def _count_by_kind(symptoms: Iterable[Symptom]) -> Counter[str]:
 def check_illness_kinds(kinds: Iterable[str]) -> None:
     """Refuse an unknown kind of illness."""
     if unknown := [kind for kind in kinds if kind not in ILLNESSES]:
-        raise UsageError(f"--only {unknown[0]}: there is no such kind; choose from {', '.join(ILLNESSES)}")
+        raise UsageError(f"--only: unknown kind {unknown[0]!r}; choose from {', '.join(ILLNESSES)}")
 
 
 def repair_session(session: Session, only: Collection[str] = ()) -> RepairOutcome:

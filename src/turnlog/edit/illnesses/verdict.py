@@ -219,7 +219,9 @@ def check_resumes(source: Session, draft: Draft, apart_from: Collection[str] = (
     with Session(draft.to_transcript()) as after:
         reasons = list_regressions(judge_session(source), judge_session(after), apart_from=apart)
     if reasons:
-        raise TurnlogError(f"{source.path}: the result would not resume as well: {reasons[0]}; nothing was written")
+        raise TurnlogError(
+            f"{source.path}: the result would not resume as well as the original: {reasons[0]}; nothing was written"
+        )
 
 
 # -- older clients

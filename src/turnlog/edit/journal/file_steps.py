@@ -108,7 +108,7 @@ def is_same_file(one: Path, other: Path) -> bool:
 def check_free_path(path: Path) -> None:
     """Raise `Changed` if a path exists."""
     if os.path.lexists(path):
-        raise Changed(f"{path}: already exists; nothing was changed")
+        raise Changed(f"{path}: this path already exists; nothing was changed")
 
 
 def find_free_path(path: Path) -> Path:
@@ -220,7 +220,7 @@ def _rename_or_copy(source: Path, goal: Path) -> None:
         copy_file(source, goal, status, replaces=False)
         source.unlink()
     else:
-        raise TurnlogError(f"{source}: is neither a file nor a link, so it can't be moved to {goal}")
+        raise TurnlogError(f"{source}: neither a file nor a link, so it can't be moved to {goal}")
 
 
 def copy_file(source: Path, goal: Path, before: os.stat_result | None = None, *, replaces: bool = True) -> None:
@@ -237,7 +237,7 @@ def copy_file(source: Path, goal: Path, before: os.stat_result | None = None, *,
         shutil.copystat(source, part)
         is_same = is_untouched(source, known.st_size, known.st_mtime_ns)
         if not is_same or hash_file_content(part) != hash_file_content(source):
-            raise Changed(f"{source}: changed while it was copied; nothing was changed; try again")
+            raise Changed(f"{source}: modified while being copied, so nothing was changed; try again")
         if not replaces:
             _refuse_existing(goal)
         part.replace(goal)

@@ -191,5 +191,5 @@ class Journal(ABC, Generic[EntryT]):
                 self.remove_entry(entry.folder)
             self.remove_leftovers()
             if left := next(self.folder.glob(f"{self.removed_prefix}*"), None):
-                raise TurnlogError(f"{left}: could not be removed completely; remove it yourself")
+                raise TurnlogError(f"{left}: not completely removed; remove the rest yourself")
             return removed

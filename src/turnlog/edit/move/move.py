@@ -53,9 +53,13 @@ def refuse_move(plan: MovePlan, *, merge: bool, force: bool = False, asked: bool
     """Refuse to overwrite files, or to move a session that is open (see `open_signs.select_blocking_signs`)."""
     refuse_open_sessions(list_moved_targets(plan), growth=True, force=force, asked=asked)
     if plan.taken_folders and not merge:
-        raise UsageError(f"{_format_paths(plan.taken_folders)}: already exists; --merge moves the sessions into it")
+        raise UsageError(
+            f"{_format_paths(plan.taken_folders)}: folder already exists; --merge moves the sessions into it"
+        )
     if plan.collisions:
-        raise TurnlogError(f"{_format_paths(plan.collisions)}: already exists; nothing was moved; move it aside first")
+        raise TurnlogError(
+            f"{_format_paths(plan.collisions)}: file already exists; nothing was moved; move it aside first"
+        )
 
 
 def list_moved_targets(plan: MovePlan) -> list[SessionTarget]:
@@ -190,7 +194,7 @@ def _verify_move(plan: MovePlan, tally: _LineTally) -> None:
                 count = _count_entries(path, plan.translation if not nested else None)
                 if count != tally.lines[before]:
                     raise TurnlogError(
-                        f"{path}: has {count} entries instead of {tally.lines[before]}; everything was undone"
+                        f"{path}: {count} entries instead of {tally.lines[before]}; everything was undone"
                     )
 
 

@@ -83,7 +83,7 @@ def list_session_contents(path: Path) -> SessionContents:
 def _find_target(path: Path) -> SessionTarget:
     """Return the session file at a path; the demo's sessions are allowed, because packing changes nothing."""
     if path.suffix != ".jsonl" or not is_session_id(path.stem):
-        raise UsageError(f"{path}: its name is not a session id, so it is not a session of Claude Code")
+        raise UsageError(f"{path}: the file name is not a session id, so the file is not a Claude Code session")
     whole = Path(os.path.abspath(path))  # noqa: PTH100 - a link must stay a link
     projects = whole.parent.parent
     target = SessionTarget(whole, whole.stem, projects.parent if projects.name == "projects" else None)

@@ -56,7 +56,7 @@ def pack_sessions(
 ) -> PackResult:
     """Pack some sessions; replace an existing file only with `force`."""
     if not force and output.exists():
-        raise UsageError(f"{output}: already exists; choose another name, or use --force")
+        raise UsageError(f"{output}: the file already exists; choose another name, or use --force")
     for attempt in range(1, _MAX_ATTEMPTS + 1):
         try:
             return _write_package([list_session_contents(path) for path in paths], output, redaction)
@@ -71,7 +71,7 @@ def pack_sessions(
 def _write_package(chosen: list[SessionContents], output: Path, redaction: PackageRedaction | None) -> PackResult:
     ids = [item.target.session_id.lower() for item in chosen]
     if duplicate := next((name for name in ids if ids.count(name) > 1), None):
-        raise UsageError(f"two of the sessions have the id {duplicate}; pack one of them")
+        raise UsageError(f"two of the sessions have the id {duplicate}; pack only one of them")
     if redaction:
         redaction.learn_secrets(chosen)
     with tempfile.TemporaryFile(dir=output.parent) as body:
@@ -84,7 +84,7 @@ def _write_package(chosen: list[SessionContents], output: Path, redaction: Packa
         try:
             check_package_manifest(manifest)
         except Unreadable as error:
-            raise TurnlogError(f"{output}: was not written, because it {error}") from error
+            raise TurnlogError(f"{output}: not written: {error}") from error
         running, sizes = hashlib.sha256(), [0]
         replace_file(output, _iterate_package(manifest, body, running, sizes), root=output.parent)
     left_out = tuple(path for item in chosen for path in item.left_out)

@@ -54,7 +54,7 @@ class PackSource(NamedTuple):
         except OSError as error:
             raise Unreadable(f"{self.path}: {error.strerror}; it can't be packed") from error
         if position < self.size:
-            raise Changed(f"{self.path}: was rewritten during packing; try again")
+            raise Changed(f"{self.path}: rewritten during packing; try again")
         self.check_unchanged()
 
     def check_unchanged(self) -> None:
@@ -65,7 +65,7 @@ class PackSource(NamedTuple):
             now = self.path.stat()
             is_unchanged = (now.st_size, now.st_mtime_ns) == (self.size, self.mtime_ns)
         if not is_unchanged:
-            raise Changed(f"{self.path}: was rewritten during packing; try again")
+            raise Changed(f"{self.path}: rewritten during packing; try again")
 
 
 def inspect_source(path: Path, now: float | None = None) -> PackSource:
@@ -80,7 +80,7 @@ def inspect_source(path: Path, now: float | None = None) -> PackSource:
         finally:
             os.close(fd)
     except FileNotFoundError:
-        raise Changed(f"{path}: no longer exists; try again") from None
+        raise Changed(f"{path}: the file no longer exists; try again") from None
     except OSError as error:
         raise Unreadable(f"{path}: {error.strerror}; it can't be packed") from error
     return PackSource(path, size, status.st_size - size, status.st_mode & 0o7777, status.st_mtime_ns, checkpoint)

@@ -125,7 +125,7 @@ def decode_package_manifest(data: bytes) -> PackageManifest:
         if head.format != PACKAGE_FORMAT:
             raise Unreadable("not a turnlog package")
         if head.version != PACKAGE_VERSION:
-            raise Unreadable(f"written by another version of turnlog (format {head.version}); use that version")
+            raise Unreadable(f"written by a different version of turnlog (format {head.version}); use that version")
         manifest = msgspec.json.decode(data, type=PackageManifest)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise Unreadable(f"damaged: no valid manifest ({error})") from error
@@ -142,24 +142,22 @@ def check_package_manifest(manifest: PackageManifest) -> None:
     """Refuse a manifest with unsafe names or with incomplete sessions."""
     sessions = {session.session_id: session for session in manifest.sessions}
     if not sessions or len(sessions) < len(manifest.sessions):
-        raise Unreadable("its manifest names no session, or one of them twice")
+        raise Unreadable("the manifest lists no session, or lists one twice")
     names = {file.name for file in manifest.files}
     for session in manifest.sessions:
         plain = is_safe_path(session.folder) and "/" not in session.folder
         if not is_session_id(session.session_id) or not plain:
-            raise Unreadable(
-                f"has the session {session.session_id!r} in {session.folder!r}, which is not a valid place"
-            )
+            raise Unreadable(f"session {session.session_id!r} in {session.folder!r}: not a valid id or folder")
         if session.main not in names:
-            raise Unreadable(f"contains no transcript of the session {session.session_id}")
+            raise Unreadable(f"no transcript of session {session.session_id}")
     for file in manifest.files:
         owner = sessions.get(file.session)
         if owner is None or not is_safe_path(file.name) or not _belongs_to_owner(file, owner):
-            raise Unreadable(f"contains {file.name!r}, which is not the path of a session file")
+            raise Unreadable(f"{file.name!r} is not the path of a session file")
         if file.size < 0 or file.left_out < 0 or not 0 <= file.mode <= 0o7777:
-            raise Unreadable(f"gives an impossible size or mode for {file.name!r}")
+            raise Unreadable(f"impossible size or mode for {file.name!r}")
     if (name := find_colliding_name(file.name for file in manifest.files)) is not None:
-        raise Unreadable(f"contains {name!r} twice, or two names that differ only in case")
+        raise Unreadable(f"two files are named {name!r} (ignoring case)")
 
 
 def _belongs_to_owner(file: PackedFile, owner: PackedSession) -> bool:
@@ -182,7 +180,7 @@ def read_trailer(data: bytes, size: int) -> PackageTrailer:
     if (magic, length, form) != (_SKIPPABLE_FRAME_MAGIC, TRAILER_BYTES - 8, PACKAGE_FORMAT.encode()):
         raise Unreadable("not a turnlog package, or truncated")
     if trailer.manifest + trailer.files + TRAILER_BYTES != size or trailer.manifest > MAX_MANIFEST_BYTES:
-        raise Unreadable("damaged: its length is not the one given at its end")
+        raise Unreadable("damaged: its length differs from the one recorded at its end")
     return trailer
 
 

@@ -91,7 +91,7 @@ class Package:
                 yield PackageMember(file, self._read_pieces(stream, file))
             self._expect_bytes(stream, TAR_END, "its end")
             if stream.read(1):
-                raise Unreadable("contains more than its manifest declares")
+                raise Unreadable("more content than the manifest declares")
 
     def _read_pieces(self, stream: IO[bytes], file: PackedFile) -> Iterator[bytes]:
         running, left = sha256(), file.size
@@ -105,11 +105,11 @@ class Package:
                 yield piece
             self._expect_bytes(stream, build_tar_padding(file.size), file.name)
             if running.hexdigest() != file.sha256:
-                raise Unreadable(f"damaged: the hash of {file.name!r} is not the one in the manifest")
+                raise Unreadable(f"damaged: the hash of {file.name!r} does not match the manifest")
 
     def _expect_bytes(self, stream: IO[bytes], data: bytes, name: str) -> None:
         if _read_exactly(stream, len(data)) != data:
-            raise Unreadable(f"damaged, or not packed by turnlog: there is something else in the place of {name!r}")
+            raise Unreadable(f"damaged, or not packed by turnlog: unexpected content in place of {name!r}")
 
     def _read_trailer(self) -> PackageTrailer:
         self._file.seek(max(self.size - TRAILER_BYTES, 0))
@@ -147,7 +147,7 @@ class Package:
         except zstandard.ZstdError as error:
             raise Unreadable(f"{self.path}: damaged ({error})") from error
         except MemoryError as error:
-            raise Unreadable(f"{self.path}: needs more memory than is available") from error
+            raise Unreadable(f"{self.path}: not enough memory to read this package") from error
         except Unreadable as error:
             message = str(error)
             raise Unreadable(message if message.startswith(f"{self.path}: ") else f"{self.path}: {message}") from error

@@ -105,7 +105,9 @@ class UnpackJournal(Journal[StagedUnpacking]):
         try:
             plan = msgspec.json.decode(path.read_bytes(), type=StagingPlan)
         except (OSError, msgspec.MsgspecError) as error:
-            raise Unreadable(f"{path}: can't read this interrupted unpacking ({error}); remove that folder") from error
+            raise Unreadable(
+                f"{path}: can't read the plan of an interrupted unpacking ({error}); remove its folder"
+            ) from error
         is_safe = all(map(is_safe_path, (*plan.folders, *(item.place for item in plan.items))))
         return StagedUnpacking(folder, plan if is_safe else StagingPlan((), ()))
 
@@ -222,7 +224,7 @@ def _name_file(entry: StagedUnpacking, item: StagedFile) -> None:
     try:
         add_name(entry.get_staged_path(item), goal)
     except FileExistsError:
-        raise Changed(f"{goal}: appeared during unpacking; nothing was written") from None
+        raise Changed(f"{goal}: created by another process during unpacking; nothing was written") from None
 
 
 def _flush_goals(entry: StagedUnpacking) -> None:

@@ -97,8 +97,10 @@ def _choose_project(session: PackedSession, folders: Mapping[str | None, Path]) 
             raise UsageError(f"--project {named}: no such folder; create it first")
         return os.path.realpath(named)
     if old is None or not os.path.isabs(old) or not os.path.isdir(old):  # noqa: PTH112, PTH117 - Path raises for some
-        reason = "names no working directory" if old is None else f"belongs to {old}, which does not exist here"
-        raise UsageError(f"session {session.session_id} {reason}; add --project PATH, the folder to resume it in")
+        reason = "has no working directory" if old is None else f"belongs to {old}, which does not exist here"
+        raise UsageError(
+            f"session {session.session_id} {reason}; use --project PATH to choose the folder to resume it in"
+        )
     return old
 
 
@@ -130,7 +132,7 @@ def _plan_sessions(package: Package, config: Path, arrivals: list[ArrivingSessio
     by_id = {arrival.session.session_id: arrival for arrival in arrivals}
     below = {file.name: by_id[file.session].get_place(file) for file in package.manifest.files if file.place}
     if (duplicate := find_colliding_name(below.values())) is not None:
-        raise Changed(f"{package.path}: two of its files would go to {duplicate}; {_PROJECT_REMEDY}")
+        raise Changed(f"{package.path}: two of its files would be unpacked to {duplicate}; {_PROJECT_REMEDY}")
     places = {name: config / place for name, place in below.items()}
     for path in places.values():
         resolve_inside(path, config)
@@ -174,10 +176,10 @@ def _refuse_overwrite(session: UnpackedSession, config: Path) -> None:
             raise Changed(f"{other}: the session already exists in another project; {_NEW_IDS_REMEDY}")
     differing = [goal.path for goal in session.goals if goal.state == STATE_DIFFERS]
     if session.path in differing:
-        raise Changed(f"{session.path}: the session already exists with other content; {_NEW_IDS_REMEDY}")
+        raise Changed(f"{session.path}: the session already exists with different content; {_NEW_IDS_REMEDY}")
     if differing:
         more = f" and {len(differing) - 1} more" if len(differing) > 1 else ""
-        raise Changed(f"{differing[0]}{more}: already exists with other content; {_NEW_IDS_REMEDY}")
+        raise Changed(f"{differing[0]}{more}: already present with different content; {_NEW_IDS_REMEDY}")
 
 
 def _write_sessions(package: Package, journal: UnpackJournal, sessions: list[UnpackedSession]) -> None:

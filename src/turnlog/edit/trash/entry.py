@@ -109,7 +109,7 @@ class TrashEntry(NamedTuple):
 def describe_item(path: Path, config_dir: Path) -> TrashItem:
     state = inspect_path(path)
     if state is None:
-        raise Changed(f"{path}: was removed in the meantime; nothing was deleted; try again")
+        raise Changed(f"{path}: removed in the meantime, so nothing was deleted; try again")
     place = path.relative_to(config_dir).as_posix()
     if path.is_symlink():
         return TrashItem(place, "link", state.mode, state.mtime_ns, target=os.fspath(path.readlink()))
@@ -131,14 +131,16 @@ def decode_trash_manifest(data: bytes, path: Path) -> TrashManifest:
         fields: Any = json.loads(data)
         manifest = msgspec.convert(fields, TrashManifest)
     except (ValueError, RecursionError, msgspec.ValidationError) as error:
-        raise Unreadable(f"{path}: not a valid list of a deleted session ({error}); its files are beside it") from error
+        raise Unreadable(
+            f"{path}: not a valid record of a deleted session ({error}); the files are beside it"
+        ) from error
     if manifest.version != TRASH_VERSION:
-        raise Unreadable(f"{path}: was written by another version of turnlog; use that version")
+        raise Unreadable(f"{path}: written by a different version of turnlog; use that version")
     if _parse_time(manifest.deleted) is None:
         raise Unreadable(f"{path}: {manifest.deleted!r} is not a time")
     for item in manifest.items:
         if not _is_safe_place(item.place):
-            raise Unreadable(f"{path}: names {item.place!r}, which is not the path of a session file")
+            raise Unreadable(f"{path}: {item.place!r} is not the path of a session file")
     return manifest
 
 
@@ -161,7 +163,7 @@ def find_trash_entry(name: str, entries: list[TrashEntry]) -> TrashEntry:
     wanted = " ".join(name.split()).casefold()
     matches = [entry for entry in entries if wanted and _matches_entry(wanted, entry)]
     if not matches:
-        raise NotFound(f"no deleted session is called {name!r}; `turnlog undelete --list` lists them")
+        raise NotFound(f"no deleted session is called {name!r}; `turnlog undelete --list` lists all deleted sessions")
     if len(matches) > 1:
         names = ", ".join(entry.name for entry in matches[:5])
         raise Ambiguous(f"{name!r} matches {len(matches)} deleted sessions: {names}; use one of these names")

@@ -80,7 +80,7 @@ class Trash(Journal[TrashEntry]):
         """Restore a session. Files in the way are joined to it or, with `force`, set aside; nothing is overwritten."""
         with self.lock_journal():
             if not entry.folder.exists():
-                raise NotFound(f"{entry.name}: is no longer in the trash")
+                raise NotFound(f"{entry.name}: no longer in the trash")
             result = put_files_back(entry, self.folder / _ASIDE_FOLDER_NAME / entry.name, force=force)
             if not result.lost:
                 self.remove_entry(entry.folder)
@@ -101,5 +101,5 @@ def _take_item(entry: TrashEntry, item: TrashItem) -> None:
     """Move a file into the trash if it is still the file that was listed."""
     home = entry.get_home(item)
     if item.kind == "file" and not is_untouched(home, item.size, item.mtime_ns):
-        raise Changed(f"{home}: was written in the meantime; nothing was deleted; try again")
+        raise Changed(f"{home}: modified in the meantime, so nothing was deleted; try again")
     move_file(home, entry.get_place(item))

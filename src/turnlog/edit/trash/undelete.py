@@ -76,8 +76,8 @@ def _move_item_back(entry: TrashEntry, item: TrashItem) -> None:
     _check_leads_home(entry, item)
     home.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     if _find_collision(home, place) is not None:
-        raise TurnlogError(f"{home}: was written in the meantime; undelete it again")
-    if os.path.lexists(home):  # with the same content
+        raise TurnlogError(f"{home}: modified in the meantime; undelete the session again")
+    if os.path.lexists(home):  # with equal content
         place.unlink()
     else:
         move_file(place, home)
@@ -97,13 +97,15 @@ def _find_collisions(entry: TrashEntry, *, force: bool) -> dict[str, Collision]:
         is_beside = has_joined and collision.home.suffix != ".jsonl"
         if stat.S_ISDIR(collision.home.lstat().st_mode) or not (collision.is_joined or is_beside or force):
             remedy = "move it aside first, or use --force to set it aside"
-            raise TurnlogError(f"{collision.home}: already exists with other content; nothing was restored; {remedy}")
+            raise TurnlogError(
+                f"{collision.home}: already present with different content; nothing was restored; {remedy}"
+            )
     return collisions
 
 
 def _check_is_folder(home: Path) -> None:
     if os.path.lexists(home) and not stat.S_ISDIR(home.lstat().st_mode):
-        raise TurnlogError(f"{home}: already exists and is not a folder; nothing was restored; move it aside first")
+        raise TurnlogError(f"{home}: present, but not a folder; nothing was restored; move it aside first")
 
 
 def _check_leads_home(entry: TrashEntry, item: TrashItem) -> None:
@@ -112,7 +114,7 @@ def _check_leads_home(entry: TrashEntry, item: TrashItem) -> None:
     link_target = manifest.links.get(item.place.split("/")[0], manifest.config_dir)
     homes = (os.path.realpath(manifest.config_dir), os.path.normpath(link_target))
     if not any(Path(os.path.realpath(home.parent)).is_relative_to(folder) for folder in homes):
-        raise TurnlogError(f"{home}: a link leads out of {manifest.config_dir}; nothing was restored")
+        raise TurnlogError(f"{home}: a link points outside {manifest.config_dir}; nothing was restored")
 
 
 def _is_altered_file(place: Path, item: TrashItem) -> bool:

@@ -97,7 +97,7 @@ def plan_item(change: FileChange) -> UndoItem:
     if isinstance(change, RenameChange):
         old, new = _resolve_name(change.old, root), _resolve_name(change.new, root)
         if not os.path.lexists(old):
-            raise Changed(f"{change.old}: does not exist; nothing was changed")
+            raise Changed(f"{change.old}: no such file or folder; nothing was changed")
         check_free_path(new)
         return UndoItem("rename", str(old), str(root), str(new), folders=_list_missing_folders(new, root))
     if isinstance(change, CreateChange):
@@ -116,7 +116,7 @@ def plan_item(change: FileChange) -> UndoItem:
     _check_expected(change, path)
     before = _require_state(path)
     if before.is_folder:
-        raise Unreadable(f"{path}: is a folder; nothing was changed")
+        raise Unreadable(f"{path}: a folder, not a file; nothing was changed")
     return UndoItem("rewrite", str(path), str(root), before=before)
 
 
@@ -146,7 +146,7 @@ def carry_out_change(record: UndoRecord, number: int, change: FileChange) -> Non
     path = Path(item.path)
     for place in (path, Path(item.to or path)):
         if resolve_inside(place.parent, Path(item.root)) != place.parent:
-            raise TurnlogError(f"{place}: a link was changed in the meantime; nothing was changed")
+            raise TurnlogError(f"{place}: a link in this path changed in the meantime; nothing was changed")
     if isinstance(change, RewriteChange) and item.before is not None:
         _exchange_content(record, number, item.before)
     elif isinstance(change, AppendChange):
@@ -173,7 +173,7 @@ def _exchange_content(record: UndoRecord, number: int, before: FileState) -> Non
     """Put the new content in place, and detect anything appended to the old content at the last moment."""
     path = Path(record.items[number].path)
     if not is_untouched(path, before.size, before.mtime_ns):
-        raise Changed(f"{path}: was written in the meantime; nothing was changed; try again")
+        raise Changed(f"{path}: modified in the meantime, so nothing was changed; try again")
     old, new = (path.with_name(record.make_beside_name(number, ending)) for ending in (OLD_SUFFIX, NEW_SUFFIX))
     size = new.stat().st_size
     with contextlib.suppress(OSError):  # a file system without hard links
@@ -182,7 +182,7 @@ def _exchange_content(record: UndoRecord, number: int, before: FileState) -> Non
     time.sleep(_SETTLE_SECONDS)
     if old.exists() and not is_untouched(old, before.size, before.mtime_ns):
         _restore_content(path, old, path.with_name(record.make_beside_name(number, LATE_SUFFIX)), size)
-        raise Changed(f"{path}: was written in the meantime; nothing was changed; try again")
+        raise Changed(f"{path}: modified in the meantime, so nothing was changed; try again")
     old.unlink(missing_ok=True)
 
 
@@ -200,7 +200,7 @@ def _move_away(path: Path, kept: Path, before: FileState) -> None:
         path.rmdir()
         return
     if not is_untouched(path, before.size, before.mtime_ns):
-        raise Changed(f"{path}: was written in the meantime; nothing was changed; try again")
+        raise Changed(f"{path}: modified in the meantime, so nothing was changed; try again")
     kept.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     move_file(path, kept)
 
@@ -214,7 +214,7 @@ def _resolve_name(path: Path, root: Path) -> Path:
 def _require_state(path: Path) -> FileState:
     state = inspect_path(path)
     if state is None:
-        raise Changed(f"{path}: does not exist; nothing was changed")
+        raise Changed(f"{path}: no such file or folder; nothing was changed")
     return state
 
 
@@ -223,7 +223,8 @@ def _check_expected(change: RewriteChange, path: Path) -> None:
         return
     reason = find_stale_reason(path, change.expected)
     if reason or path.stat().st_size != change.expected.size:
-        raise Changed(f"{path}: was {reason or 'written'} in the meantime; nothing was changed; try again")
+        effect = "removed" if reason == "missing" else reason or "modified"
+        raise Changed(f"{path}: {effect} in the meantime, so nothing was changed; try again")
 
 
 def _list_missing_folders(path: Path, root: Path) -> tuple[str, ...]:

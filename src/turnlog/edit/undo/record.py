@@ -114,13 +114,13 @@ def decode_record(data: bytes, folder: Path, state: str) -> UndoRecord:
         fields: Any = json.loads(data)
         version = fields.pop("version", None)
         if version != RECORD_VERSION:
-            raise Unreadable(f"{path}: was written by another version of turnlog; use that version")
+            raise Unreadable(f"{path}: written by a different version of turnlog; use that version")
         record = msgspec.convert({**fields, "folder": folder, "state": state}, UndoRecord)
         is_timed = record.moment.tzinfo is not None
     except (ValueError, RecursionError, TypeError, AttributeError, msgspec.ValidationError) as error:
         raise Unreadable(f"{path}: not a valid record of a change ({error}); the kept files are beside it") from error
     if not is_timed or not all(map(_is_sound_item, record.items)):
-        raise Unreadable(f"{path}: contains a time or a path that turnlog never writes; nothing was changed")
+        raise Unreadable(f"{path}: the record contains a time or a path that turnlog never writes; nothing was changed")
     return record
 
 

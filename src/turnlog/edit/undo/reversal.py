@@ -48,23 +48,23 @@ def find_trouble(record: UndoRecord, number: int) -> UndoTrouble | None:
         return None
     if item.kind == "append":
         is_ours = _is_cut_off(item, path) or _is_appended_at_end(item, path)
-        return None if is_ours else UndoTrouble(f"{path}: was written since", is_final=True)
+        return None if is_ours else UndoTrouble(f"{path}: modified after the change", is_final=True)
     if item.kind == "rename":
         return _find_rename_trouble(path, find_current_path(record, number, item.to), item.after, record.state)
     if item.kind == "create":
         is_ours = not os.path.lexists(path) or has_known_content(path, item.after)
-        return None if is_ours else UndoTrouble(f"{path}: was written since")
+        return None if is_ours else UndoTrouble(f"{path}: modified after the change")
     return _find_original_trouble(record, number, path)
 
 
 def _find_rename_trouble(old: Path, new: Path, after: FileState | None, state: str) -> UndoTrouble | None:
     if os.path.lexists(old) and os.path.lexists(new) and not is_same_file(old, new) and state == STATE_BEGUN:
-        return UndoTrouble(f"{old}: exists again", is_final=True)
+        return UndoTrouble(f"{old}: present again", is_final=True)
     if not os.path.lexists(old) and not os.path.lexists(new):
-        return UndoTrouble(f"{new}: no longer exists", is_final=True)
+        return UndoTrouble(f"{new}: no longer present", is_final=True)
     is_taken = os.path.lexists(old) and (state == STATE_BEGUN or not os.path.lexists(new) or is_same_file(old, new))
     if after is not None and not is_taken and hash_folder_names(new) != after.sha256:
-        return UndoTrouble(f"{new}: its contents have changed since, and would move along")
+        return UndoTrouble(f"{new}: the contents have changed and would be moved too")
     return None
 
 
@@ -78,12 +78,12 @@ def _find_original_trouble(record: UndoRecord, number: int, path: Path) -> UndoT
     if is_back:
         return None
     if not has_known_content(kept, item.before):
-        return UndoTrouble(f"{path}: its original in {kept} has changed", is_final=True)
+        return UndoTrouble(f"{path}: the original in {kept} has changed", is_final=True)
     if item.kind == "remove":
-        return UndoTrouble(f"{path}: exists again, with other content") if os.path.lexists(path) else None
+        return UndoTrouble(f"{path}: present again, with different content") if os.path.lexists(path) else None
     if has_known_content(path, item.after):
         return None
-    return UndoTrouble(f"{path}: was written since" if os.path.lexists(path) else f"{path}: no longer exists")
+    return UndoTrouble(f"{path}: modified after the change" if os.path.lexists(path) else f"{path}: no longer present")
 
 
 def _was_not_reached(record: UndoRecord, number: int, path: Path) -> bool:
@@ -191,7 +191,7 @@ def _cut_appended(item: UndoItem, path: Path, undone: Path) -> None:
         undone.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         write_new_file(undone, [read_at(fd, start, item.after.size)], 0o600)
         if os.fstat(fd).st_size != size:
-            raise Changed(f"{path}: was written in the meantime; nothing was cut off; try again")
+            raise Changed(f"{path}: modified in the meantime, so nothing was removed; try again")
         os.ftruncate(fd, item.before.size if is_whole else start)
         os.fsync(fd)
     finally:

@@ -83,7 +83,7 @@ def find_change(name: str, records: list[UndoRecord]) -> UndoRecord:
         raise Ambiguous(f"{name!r} matches {len(matching)} changes: {names}; use more of the name")
     candidates = exact or matching or [record for record in records if wanted and _touches_session(record, wanted)]
     if not candidates:
-        raise NotFound(f"no change is called {name!r}; `turnlog undo --list` lists them")
+        raise NotFound(f"no change is named {name!r}; `turnlog undo --list` lists all changes")
     return next((record for record in candidates if record.state != STATE_UNDONE), candidates[0])
 
 

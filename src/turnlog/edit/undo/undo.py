@@ -148,7 +148,9 @@ class Undo(Journal[UndoRecord]):
                 put_stubs_back(current)
                 return current
             if current.state == STATE_UNDONE:
-                raise NotFound(f"{record.name}: is already undone; `turnlog undo --list` lists what can be undone")
+                raise NotFound(
+                    f"{record.name}: already undone; `turnlog undo --list` lists the changes that can be undone"
+                )
             refuse_open_sessions(find_touched_targets(current.places), force=force, asked=asked)
             clear_empty_folders(current)
             stubs = find_stubs(current)
@@ -177,7 +179,7 @@ class Undo(Journal[UndoRecord]):
         """Check that nothing would be lost, and return whether `force` was needed."""
         if not force and (stub := find_stub_needing_force(stubs)) is not None:
             remedy = "--force restores the original and sets this file aside"
-            raise Changed(f"{stub.path}: was written since; nothing was undone; {remedy}")
+            raise Changed(f"{stub.path}: modified after the change; nothing was undone; {remedy}")
         troubles = self.list_troubles(record)
         blocking = [trouble for trouble in troubles if trouble.is_final or not force]
         if blocking:
@@ -190,7 +192,7 @@ class Undo(Journal[UndoRecord]):
         for other in self.list_records():
             later = other.when > record.when and other.state == STATE_DONE
             if later and any(item.path in paths or item.to in paths for item in other.items):
-                return f"undo {other.name} first, which changed it later"
+                return f"undo the later change {other.name} first"
         if any(item.kind == "append" for item in record.items):
             return f"use `turnlog {record.verb}` again to set another value"
         return "move it aside first" if trouble.is_final else "--force restores the original and keeps what is there"
@@ -211,7 +213,7 @@ class Undo(Journal[UndoRecord]):
             for number in reversed(range(len(record.items)) if record.is_ready else range(0)):
                 reversal.take_back_change(record, number)
         except OSError as error:
-            raise TurnlogError(f"{_describe_os_error(error)}; solve that, then undo {record.name} again") from error
+            raise TurnlogError(f"{_describe_os_error(error)}; fix that, then undo {record.name} again") from error
 
     def _forget_record(self, record: UndoRecord) -> None:
         for path in reversal.list_helper_files(record):
@@ -241,7 +243,7 @@ class Undo(Journal[UndoRecord]):
             raise NotFound(f"{folder.name}: this change no longer exists") from None
         state = self.read_state(folder)
         if state is None:
-            raise Unreadable(f"{folder}: has no state file; it contains the originals that were kept")
+            raise Unreadable(f"{folder}: no state file; the folder contains the originals that were kept")
         return decode_record(data, folder, state)
 
     def measure_kept_size(self, record: UndoRecord) -> int:

@@ -153,7 +153,7 @@ def check_contents(contents: object) -> CardContents:
     if not all(isinstance(text, str) for text in texts):
         raise TypeError("the title or a badge is not a string")
     if len(contents.asked) + len(contents.answered) > MAX_CARD_SECTIONS:
-        raise ValueError(f"a card has at most {MAX_CARD_SECTIONS} sections")
+        raise ValueError(f"a card can have at most {MAX_CARD_SECTIONS} sections")
     return CardContents(
         to_short_line(contents.title),
         tuple(map(_check_section, contents.asked)),
@@ -210,7 +210,7 @@ def load_card(plugin: InstalledPlugin, built_in: Collection[str]) -> PluginCard:
 def read_tool_patterns(card: ToolCard) -> tuple[str, ...]:
     """Return the tools that a card covers; raise `TypeError` if it is not a card."""
     if not callable(getattr(card, "show_call", None)):
-        raise TypeError("it has no method show_call")
+        raise TypeError("it has no show_call method")
     tools = getattr(card, "tools", None)
     if not isinstance(tools, tuple | list) or not tools or not all(isinstance(tool, str) and tool for tool in tools):
         raise TypeError("its tools are not a list of names")

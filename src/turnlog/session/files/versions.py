@@ -90,7 +90,7 @@ def find_file_path(session: Session, name: str, others: Sequence[str] = ()) -> s
         raise UsageError(
             f"{name!r} matches {len(found)} files: {', '.join(found[:_MAX_LISTED_PATHS])}{more}; use more of the path"
         )
-    raise NotFound(f"{name}: the session touched no such file; `turnlog files` lists its files")
+    raise NotFound(f"{name}: the session did not touch this file; `turnlog files` lists the files it touched")
 
 
 def list_file_versions(session: Session, path: str) -> list[FileVersion]:
@@ -114,7 +114,7 @@ def recreate_version(session: Session, path: str, version: FileVersion) -> bytes
         same = (candidate.action, candidate.sha256, candidate.call_id, candidate.time)
         if data is not None and same == (version.action, version.sha256, version.call_id, version.time):
             return data
-    raise NotFound(f"{path}: its content at that point is not known")
+    raise NotFound(f"{path}: the content at that point is unknown")
 
 
 def _is_same_version(last: FileVersion, version: FileVersion) -> bool:

@@ -66,7 +66,7 @@ class Archive:
         for manifest in self.list_sessions():
             if manifest.session_id == session_id and (file := manifest.find_file(path)):
                 return b"".join(self.iter_chunks(file))
-        raise NotFound(f"no file {path} of session {session_id} in the archive")
+        raise NotFound(f"file {path} of session {session_id} is not in the archive")
 
     def read_at(self, path: str | Path, offset: int, size: int) -> bytes:
         """Read bytes of a file by its original path on disk; return fewer than `size` only at its end."""

@@ -83,7 +83,7 @@ class Blobs:
             packed = path.read_bytes()
             # The header states the size, and a damaged one must not make us allocate all memory.
             if not 0 <= zstandard.frame_content_size(packed) <= MAX_BLOB_BYTES:
-                raise Unreadable(f"{path}: damaged (not a blob of the archive)")
+                raise Unreadable(f"{path}: damaged (not an archive blob)")
             data = self._decompressor.decompress(packed)
         except FileNotFoundError:
             raise Unreadable(f"{path}: missing; the archive has lost a blob") from None

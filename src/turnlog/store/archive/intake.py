@@ -72,7 +72,7 @@ class FileIntake:
                 os.close(fd)
             if taken:
                 return taken
-        raise Changed(f"{path}: was rewritten while it was being read; the next run will archive it")
+        raise Changed(f"{path}: rewritten while being read; the next run will archive it")
 
     def close(self, files: list[KeptFile]) -> list[KeptFile]:
         """Return the files with references to real blobs, all of which are on disk."""

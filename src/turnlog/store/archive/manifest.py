@@ -156,9 +156,9 @@ class Manifests:
         except OSError as error:
             raise Unreadable(f"{path}: {error.strerror}") from error
         if manifest.format != MANIFEST_FORMAT:
-            raise Unreadable(f"{path}: written by another version of turnlog (format {manifest.format})")
+            raise Unreadable(f"{path}: written by a different version of turnlog (format {manifest.format})")
         if (manifest.name, manifest.generation) != (name, generation):
-            raise Unreadable(f"{path}: damaged (it describes another session)")
+            raise Unreadable(f"{path}: damaged (it describes a different session)")
         return manifest
 
     def find_last_generation(self, name: str, known: int) -> int:

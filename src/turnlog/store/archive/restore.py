@@ -47,7 +47,7 @@ def find_generation(archive: Archive, session: SessionManifest, at: int | dateti
         label = f"state of {at:%Y-%m-%d %H:%M}"
     if not fitting:
         numbers = ", ".join(str(item.generation) for item in generations)
-        raise NotFound(f"{session.session_id}: the archive has no {label}; it has the generations {numbers}")
+        raise NotFound(f"{session.session_id}: the archive has no {label}; it has generations {numbers}")
     return fitting[-1]
 
 
@@ -69,7 +69,7 @@ def restore_generation(
     if differing and not force:
         more = f" and {len(differing) - 1} more" if len(differing) > 1 else ""
         remedy = "use --force to replace it (a copy is kept), or --to DIR to write elsewhere"
-        raise Changed(f"{differing[0]}{more}: already exists with other content; {remedy}")
+        raise Changed(f"{differing[0]}{more}: already present with different content; {remedy}")
     aside = archive.folder / "replaced" / time.strftime("%Y%m%d-%H%M%S", time.gmtime())
     outcomes = []
     for (file, path), state in zip(plan, states, strict=True):
@@ -85,12 +85,14 @@ def restore_generation(
 def resolve_restore_path(to: Path, path: str) -> Path:
     """Resolve a manifest's path below the folder; refuse a path outside it."""
     if not is_safe_path(path):
-        raise TurnlogError(f"{path!r}: this path in the archive leads out of the config folder; nothing was restored")
+        raise TurnlogError(f"{path!r}: this path from the archive is outside the config folder; nothing was restored")
     target = to
     for part in unescape_path(path).split("/"):
         target = target / part
         if target.is_symlink():
-            raise TurnlogError(f"{target}: is a symbolic link, so restoring could write elsewhere; use --to DIR")
+            raise TurnlogError(
+                f"{target}: a symbolic link, through which restoring could write elsewhere; use --to DIR"
+            )
     return target
 
 
@@ -133,7 +135,7 @@ def _rename_finished(temporary: Path, path: Path, may_replace: bool) -> None:
     try:
         place_session_file(temporary, path, may_replace=may_replace)
     except FileExistsError:
-        raise Changed(f"{path}: appeared during the restore; it was not overwritten") from None
+        raise Changed(f"{path}: created by another process during the restore; not overwritten") from None
 
 
 def _touch_file(path: Path) -> None:

@@ -19,10 +19,10 @@ from turnlog.store.index.file_changes import have_folders_changed, is_utf8_text
 from turnlog.store.index.spend_table import renew_spend
 
 _RESET_REASONS = {
-    "missing": "was deleted",
-    "truncated": "was truncated",
-    "replaced": "was replaced",
-    "rewritten": "was overwritten",
+    "missing": "deleted",
+    "truncated": "truncated",
+    "replaced": "replaced",
+    "rewritten": "overwritten",
 }
 
 
@@ -83,15 +83,15 @@ def compare_with_disk(db: apsw.Connection, config_dirs: Sequence[Path]) -> DiskD
         item.path for folder in config_dirs for item in list_transcripts(folder, survey) if is_utf8_text(item.path)
     }
     known: dict[str, bool] = {str(path): bool(gone) for path, gone in db.execute("SELECT path, gone NOTNULL FROM file")}
-    faults = [f"{path}: exists, but the index lists it as deleted" for path in sorted(on_disk) if known.get(path)]
+    faults = [f"{path}: present, but listed as deleted in the index" for path in sorted(on_disk) if known.get(path)]
     faults += [f"{path}: not in the index" for path in sorted(on_disk - known.keys())]
     faults += [
-        f"{path}: was deleted after it was indexed"
+        f"{path}: deleted after it was indexed"
         for path, is_gone in known.items()
         if not is_gone and path not in on_disk and not survey.hides(path)
     ]
     unlisted = [str(item) for item in survey.unlisted]
-    unlisted += [f"{path}: can't be read" for path in sorted(on_disk) if not os.access(path, os.R_OK)]
+    unlisted += [f"{path}: not readable" for path in sorted(on_disk) if not os.access(path, os.R_OK)]
     return (
         DiskDifference([], unlisted, len(faults))
         if have_folders_changed(db, config_dirs)
@@ -125,7 +125,7 @@ def _find_text_faults(db: apsw.Connection) -> Iterator[str]:
             f"SELECT count(*) FROM {table} WHERE rowid NOT IN (SELECT id FROM text)",
         ).get
         if lost:
-            yield f"{lost} rows of `{table}` belong to no text"
+            yield f"{lost} rows in `{table}` do not belong to any text"
 
 
 def _find_stale_files(db: apsw.Connection) -> Iterator[str]:

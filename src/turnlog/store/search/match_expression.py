@@ -218,7 +218,7 @@ class _PlanMaker:
         """Match the parts of a path between asterisks as phrases; an asterisk after a letter makes a prefix."""
         pieces = [piece for piece in value.text.split("*") if has_words(piece)]
         if not pieces:
-            raise self._build_error("contains no letter and no digit", value)
+            raise self._build_error("this value contains no letters or digits", value)
         last = len(pieces) - 1 if value.text.endswith("*") and value.text.rstrip("*")[-1:].isalnum() else None
         phrases = (_build_phrases([piece, to_query_text(piece)], number == last) for number, piece in enumerate(pieces))
         return f"(paths : ({' AND '.join(phrases)}))"

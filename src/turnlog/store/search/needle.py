@@ -27,7 +27,7 @@ class SearchNeedle(NamedTuple):
 def build_text_needle(text: str) -> SearchNeedle:
     """Build a needle for exact text."""
     if not text:
-        raise UsageError("--substring: the text is empty, and would match everything")
+        raise UsageError("--substring: the text is empty and would match everything")
     best = max(_UNESCAPED_TEXT.findall(text), key=len, default="")
     clues = (best.encode(),) if best else _list_json_spellings(text[0])
     return SearchNeedle(re.compile(re.escape(text)), clues, (text.encode("utf-8", "replace"),))

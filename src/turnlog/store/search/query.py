@@ -81,7 +81,7 @@ class _QueryParser:
 
     def _explain_empty(self) -> str:
         if self.ignored:
-            return "contains no letter and no digit; use --substring to search for symbols"
+            return "the query contains no letters or digits; use --substring to search for symbols"
         return "the query is empty"
 
     @property

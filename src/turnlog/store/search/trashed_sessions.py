@@ -59,7 +59,7 @@ class LeftOutHits(NamedTuple):
     def remedy(self) -> tuple[str, str]:
         """The command that helps and what it does."""
         if len(self.sessions) == 1:
-            return f"turnlog undelete {self.sessions[0][:8]}", "brings it back"
+            return f"turnlog undelete {self.sessions[0][:8]}", "restores it"
         return "turnlog undelete --list", "lists them"
 
 

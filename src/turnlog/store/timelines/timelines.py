@@ -114,7 +114,7 @@ class Timelines:
             _write_timeline(place, Session.from_bytes(_read_beginning(path)), stored)
             timeline = KeptTimeline.load(place)
         if timeline is None:
-            raise Unreadable(f"{path}: can't build its timeline")
+            raise Unreadable(f"{path}: can't build the timeline of this session")
         return timeline
 
     def has(self, path: Path) -> bool:
@@ -149,7 +149,7 @@ class Timelines:
             raise Unreadable(f"{path}: {error.strerror or error}") from None
         timeline = KeptTimeline.load(place)
         if timeline is None:
-            raise Unreadable(f"{path}: can't build its timeline")
+            raise Unreadable(f"{path}: can't build the timeline of this session")
         return timeline
 
     def _get_place(self, path: Path, agent_id: str | None) -> Path:
@@ -185,7 +185,7 @@ def _make_in_child(folder: Path, path: Path, agent_id: str | None) -> None:
     )
     if child.returncode:
         reason = child.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
-        raise Unreadable(f"{path}: can't be read: {reason}")
+        raise Unreadable(f"{path}: not readable: {reason}")
 
 
 def run_timeline_child(arguments: list[str]) -> None:

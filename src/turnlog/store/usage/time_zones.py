@@ -86,7 +86,9 @@ def _load_zone(name: str) -> tzinfo:
     try:
         return ZoneInfo(name)
     except (ValueError, KeyError, OSError):
-        raise UsageError(f"time zone {name!r}: unknown; use a name such as Europe/Berlin, or +02:00") from None
+        raise UsageError(
+            f"unknown time zone {name!r}; use a name such as Europe/Berlin, or an offset such as +02:00"
+        ) from None
 
 
 def _parse_fixed_offset(name: str) -> tzinfo:
@@ -98,7 +100,7 @@ def _parse_fixed_offset(name: str) -> tzinfo:
         ahead = timedelta(hours=int(hours), minutes=int(minutes or 0))
         if ahead < timedelta(days=1):
             return timezone(sign * ahead)
-    raise UsageError(f"time zone {name!r}: unknown; use a name such as Europe/Berlin, or +02:00")
+    raise UsageError(f"unknown time zone {name!r}; use a name such as Europe/Berlin, or an offset such as +02:00")
 
 
 def parse_day(text: str, option: str, today: Callable[[], date]) -> date:
@@ -111,7 +113,7 @@ def parse_day(text: str, option: str, today: Callable[[], date]) -> date:
     try:
         return date.fromisoformat(word)
     except ValueError:
-        raise UsageError(f"{option} {text!r}: not a day; use one such as 2026-11-03, yesterday or 30d") from None
+        raise UsageError(f"{option} {text!r}: not a day; use a value such as 2026-11-03, yesterday or 30d") from None
 
 
 def to_day_number(day: date) -> int:

@@ -25,7 +25,7 @@ _ONCE_QUERY = """
 def list_tool_usage(db: apsw.Connection, request: UsageRequest) -> tuple[ToolUsageRow, ...]:
     """List calls by tool, counting each call once; tools with the most text come first."""
     if request.model is not None:
-        raise UsageError("--model can't filter tool calls; leave it out, or choose another report")
+        raise UsageError("--model can't filter tool calls; omit it, or choose a different report")
     which, values = _build_call_condition(db, request)
     rows = db.execute(
         "SELECT (SELECT text FROM name WHERE id = tool), count(*), sum(failed IS 1), sum(failed IS NULL),"

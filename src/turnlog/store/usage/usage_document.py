@@ -48,12 +48,12 @@ def describe_usage_counting(details: UsageReportDetails) -> str:
     if details.get_grouping().counts_calls:
         return (
             "Counted: tool calls, sub-agents included, every call id once; characters of inputs and results;"
-            " tokens are an estimate (four characters a token)."
+            " tokens are an estimate (four characters per token)."
         )
     place = "this machine's time zone" if request.zone.name == "local" else request.zone.name
     where = details.get_grouping().definition.format(zone=place)
-    prices = details.prices or "no date"
+    prices = f"at list prices as of {details.prices}" if details.prices else "at list prices"
     return (
-        f"Counted: every message once, sub-agents included{where}. Cost: at list prices of {prices};"
+        f"Counted: every message once, sub-agents included{where}. Cost: {prices};"
         " saved: what the cache saved, compared with the price of plain input."
     )

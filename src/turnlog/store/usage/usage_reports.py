@@ -56,7 +56,7 @@ def parse_usage_request(
     first = parse_day(since, "--since", today) if since is not None else None
     last = parse_day(until, "--until", today) if until is not None else None
     if first and last and first > last:
-        raise UsageError(f"--since {first} is after --until {last}: no day is between them")
+        raise UsageError(f"--since {first} is after --until {last}, so the period is empty")
     return UsageRequest(kind, first, last, project, model, zone, now)
 
 

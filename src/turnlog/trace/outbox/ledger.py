@@ -50,7 +50,7 @@ def _open(path: Path) -> apsw.Connection:
 
 def _build_damage_error(path: Path, error: apsw.Error) -> TurnlogError:
     return TurnlogError(
-        f"{path}: is damaged ({error}); move it aside to start tracing afresh, which sends earlier spans again"
+        f"{path}: damaged ({error}); to start over, move the file aside; earlier spans will then be sent again"
     )
 
 
@@ -72,7 +72,7 @@ def _set_up(db: apsw.Connection, path: Path) -> None:
         _create_schema(db)
     if (version := db.pragma("user_version")) != LEDGER_VERSION:
         raise TurnlogError(
-            f"{path}: was written by another version of turnlog ({version}); use that version, or move the file aside"
+            f"{path}: written by a different version of turnlog ({version}); use that version, or move the file aside"
         )
 
 
@@ -96,6 +96,6 @@ def explain_ledger_errors(path: Path) -> Iterator[None]:
     except DAMAGE_ERRORS as error:
         raise _build_damage_error(path, error) from None
     except (apsw.ReadOnlyError, apsw.CantOpenError, apsw.IOError, apsw.PermissionsError) as error:
-        raise TurnlogError(f"{path}: can't be written ({error}); nothing was lost") from None
+        raise TurnlogError(f"{path}: not writable ({error}); nothing was lost") from None
     except OSError as error:
         raise TurnlogError(f"{path}: {error.strerror or error}") from None

@@ -34,7 +34,7 @@ def parse_target_address(address: str, where: str) -> SplitResult:
         _ = parts.port
         (parts.hostname or "").encode("idna")
     except ValueError:
-        raise UsageError(f"{where} is not a valid address; use one like https://host/path") from None
+        raise UsageError(f"{where} is not a valid address; use one such as https://host/path") from None
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise UsageError(f"{where} is not a valid address: it must start with https:// and name a server")
     if not (parts.geturl().isascii() and parts.geturl().isprintable() and " " not in parts.geturl()):
@@ -80,7 +80,7 @@ def require_encryption(target: TraceTarget, *, plain: bool) -> TraceTarget:
     if parts.scheme == "http" and not plain and target.has_secrets and not is_loopback(parts.hostname or ""):
         raise UsageError(
             f"{target.name}: {format_public_address(parts)}: credentials would be sent unencrypted; use https, "
-            "or allow it in config.toml with plain = true"
+            "or allow this in config.toml with plain = true"
         )
     return target
 
@@ -99,5 +99,5 @@ def find_certificate(path: str | None, where: str) -> str | None:
         return None
     file = Path(path).expanduser()
     if not file.is_file():
-        raise UsageError(f"{file}: no such file; it is set in {where}")
+        raise UsageError(f"{file}: no such file; the path is set in {where}")
     return str(file)

@@ -108,7 +108,7 @@ def list_configured_targets(
     makers |= {name: partial(_build_from_table, name, table, environ, shared) for name, table in tables.items()}
     if unknown := next((name for name in names if name not in makers and not _is_closed(name, environ)), None):
         choices = f"choose one of {', '.join(makers)}" if makers else f"none is configured; {NO_TARGET_REMEDY}"
-        raise UsageError(f"there is no target {unknown!r}; {choices}")
+        raise UsageError(f"unknown target {unknown!r}; {choices}")
     chosen = dict.fromkeys(name for name in (names or makers) if name in makers)
     is_closed = variables.is_langfuse_allowed(environ) is False
     targets = [makers[name]() for name in chosen if not (is_closed and _is_langfuse(name, tables))]
@@ -122,8 +122,8 @@ def _check_distinct(targets: Sequence[TraceTarget]) -> None:
     for target in targets:
         if (other := names.setdefault(target.key, target.name)) != target.name:
             raise UsageError(
-                f"config.toml: targets {other} and {target.name} are the same place, and nothing is sent there twice;"
-                ' if their keys belong to different projects, add project = "…" to each'
+                f"config.toml: targets {other} and {target.name} have the same destination, and nothing is sent there"
+                ' twice; if their keys belong to different projects, add project = "…" to each'
             )
 
 
@@ -153,7 +153,7 @@ def _split_config(config: ConfigTable) -> tuple[dict[str, Any], dict[str, Config
     for name in tables:
         if not _TARGET_NAME.fullmatch(name):
             raise UsageError(
-                f"config.toml: {name!r} is not a valid target name: use letters, digits, '.', '_' and '-', at most 64"
+                f"config.toml: {name!r} is not a valid target name: use at most 64 letters, digits, '.', '_' and '-'"
             )
     own = {key: value for key, value in config.items() if key not in ("targets", "environment")}
     return _check_table(own, "[trace]", _SHARED_KEYS | {"targets", "environment"}), dict(tables)
@@ -204,7 +204,7 @@ def _build_target(name: str, own: ConfigTable, environ: Mapping[str, str], where
     is_langfuse = own.get("kind") == "langfuse"
     for key in ("public_key", "secret_key"):
         if is_langfuse and key not in own:
-            raise UsageError(f"{where}: {key} is missing; Langfuse needs both keys of a project")
+            raise UsageError(f"{where}: {key} is missing; Langfuse requires both keys of a project")
         if key in own and not is_langfuse:
             raise UsageError(f'{where} {key}: only allowed with kind = "langfuse"')
     if is_langfuse:

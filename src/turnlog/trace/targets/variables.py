@@ -79,7 +79,7 @@ def build_langfuse_from_environment(environ: Environ, **choices: Any) -> TraceTa
     public, secret = _read_langfuse_variable(environ, "PUBLIC_KEY"), _read_langfuse_variable(environ, "SECRET_KEY")
     for key, name in ((public, "LANGFUSE_PUBLIC_KEY"), (secret, "LANGFUSE_SECRET_KEY")):
         if key is None:
-            raise UsageError(f"{name} is not set; Langfuse needs both keys of a project")
+            raise UsageError(f"{name} is not set; Langfuse requires both keys of a project")
     host = (
         _read_langfuse_variable(environ, "BASE_URL") or _read_langfuse_variable(environ, "HOST") or LANGFUSE_CLOUD_URL
     )
@@ -130,7 +130,7 @@ def _parse_headers(environ: Environ) -> dict[str, str]:
     for part in filter(None, (part.strip() for part in value.split(","))):
         key, is_pair, text = part.partition("=")
         if not is_pair:
-            raise UsageError(f"{name}: expected name=value,name=value, percent-encoded")
+            raise UsageError(f"{name}: expected percent-encoded pairs such as name=value,name=value")
         headers[unquote(key.strip())] = unquote(text.strip())
     return address.check_headers(headers, name)
 
@@ -140,15 +140,14 @@ def _check_protocol(environ: Environ) -> None:
     if value != "http/protobuf":
         raise UsageError(
             f"{name}={value}: only http/protobuf is supported; set {_OTEL_PREFIX}_TRACES_PROTOCOL and "
-            f"_TRACES_ENDPOINT, or put"
-            " environment = false below [trace] in config.toml"
+            "_TRACES_ENDPOINT, or put environment = false under [trace] in config.toml"
         )
 
 
 def _read_timeout(environ: Environ) -> float:
     name, value = _read_otel_variable(environ, "TIMEOUT") or ("", "10000")
     if not (value.isascii() and value.isdecimal()) or not 0 < int(value) <= 600_000:
-        raise UsageError(f"{name}={value}: expected milliseconds, from 1 to 600000")
+        raise UsageError(f"{name}={value}: expected a number of milliseconds from 1 to 600000")
     return int(value) / 1000
 
 

@@ -82,7 +82,7 @@ def _carry_out_action(request: Request, ref: str, verb: Verb, action: ActionRequ
     place = get_machine(request)
     known = place.find_session(ref)
     if known.is_gone:
-        raise NotFound("the file of this session was deleted; `turnlog archive restore` may restore it")
+        raise NotFound("this session's file was deleted; `turnlog archive restore` may restore it")
     options = dict(action.options)
     if verb.command == "fork" and (key := options.pop("item", None)) is not None:
         options["at"] = find_fork_point(place, known, key)
@@ -149,7 +149,7 @@ def _describe_new_session(place: Machine, document: dict[str, Any]) -> dict[str,
 def find_fork_point(place: Machine, known: IndexedSession, key: object) -> str:
     """Find the uuid of the last line of an item, so that the fork keeps the whole message."""
     if not isinstance(key, str) or len(key) > 100:
-        raise UsageError("item: must be the key of an item")
+        raise UsageError("item must be the key of an item")
     kept = place.timelines.get_timeline(known.path)
     for branch in kept.head.branches:
         at = kept.find_position(branch.leaf, key)
@@ -161,7 +161,7 @@ def find_fork_point(place: Machine, known: IndexedSession, key: object) -> str:
         uuids = [entry.uuid for entry in entries if isinstance(entry, Entry)]
         if found := next((uuid for uuid in reversed(uuids) if uuid), None):
             return found
-    raise UsageError("item: a conversation can't continue from there")
+    raise UsageError("item: a conversation can't continue from this item")
 
 
 def send_download(request: Request) -> Response:

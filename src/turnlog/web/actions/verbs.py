@@ -121,7 +121,7 @@ def build_arguments(verb: Verb, options: Mapping[str, Any]) -> tuple[list[str], 
     for name, value in options.items():
         option = verb.options.get(name)
         if option is None:
-            raise UsageError(f"{name}: unknown option; use one of {', '.join(sorted(verb.options))}")
+            raise UsageError(f"unknown option {name!r}; use one of {', '.join(sorted(verb.options))}")
         for word in _spell_option(name, option, value):
             (flags if option.flag else arguments).append(word)
     return flags, arguments
@@ -130,7 +130,7 @@ def build_arguments(verb: Verb, options: Mapping[str, Any]) -> tuple[list[str], 
 def _spell_option(name: str, option: VerbOption, value: Any) -> Iterator[str]:
     if option.form is None:
         if not isinstance(value, bool):
-            raise UsageError(f"{name}: must be true or false")
+            raise UsageError(f"{name} must be true or false")
         if value or option.off:
             yield option.flag if value else option.off
         return

@@ -68,7 +68,7 @@ class HealthCache:
 def _read_file_state(path: Path) -> tuple[Any, ...]:
     status = path.stat()
     if not S_ISREG(status.st_mode):  # reading a pipe would never end
-        raise OSError(EINVAL, "is not a regular file")
+        raise OSError(EINVAL, "not a regular file")
     return str(path), status.st_size, status.st_mtime_ns, status.st_ino
 
 

@@ -71,7 +71,7 @@ def test_a_linked_file_that_leaves_the_folder_is_not_sent_and_that_is_said(
     cwd.mkdir(parents=True, exist_ok=True)
     assert checkout.texts(cwd) == []
     (warning,) = checkout.warned
-    assert warning.startswith(f"{checkout.cwd / name} leads to {checkout.secret}, outside {checkout.cwd}")
+    assert warning.startswith(f"{checkout.cwd / name} resolves to {checkout.secret}, which is outside {checkout.cwd}")
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_an_import_that_leaves_the_folder_is_not_sent_and_that_is_said(checkout:
     (checkout.cwd / "CLAUDE.md").write_text(f"@{name}")
     assert checkout.texts() == [f"@{name}"]
     (warning,) = checkout.warned
-    assert f"@{name} leads to {checkout.secret}" in warning
+    assert f"@{name} resolves to {checkout.secret}" in warning
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -232,4 +232,4 @@ def test_print_mode_says_what_it_does_not_send(desk: MakeDesk, is_trusted: bool)
     done = here.turnlog("-p", "go")
     assert done.stdout == "Done.\n"
     assert SECRET not in str(here.asked)
-    assert done.stderr.startswith(f"turnlog: {rules / 'x.md'} leads to {here.home / 'secret.txt'}")
+    assert done.stderr.startswith(f"turnlog: {rules / 'x.md'} resolves to {here.home / 'secret.txt'}")

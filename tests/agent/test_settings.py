@@ -89,8 +89,8 @@ def test_the_mode_that_asks_nothing_is_not_for_a_project_to_choose(tmp_path: Pat
     [
         ("{\n\n,", "line 3: not valid JSON (Expecting property name"),
         ('{"permissions": {"deny": ["Bash"],}}', "line 1: not valid JSON"),
-        ("[]", "it is not a JSON object"),
-        ('"x"', "it is not a JSON object"),
+        ("[]", "not a JSON object"),
+        ('"x"', "not a JSON object"),
         ("\0", "line 1: not valid JSON"),
         ("\n\xff", "line 2: not valid UTF-8"),
         ("[" * 100000, "not valid JSON"),

@@ -168,7 +168,7 @@ def test_settings_of_the_command_line_are_a_file_or_json(machine: Machine) -> No
     ("given", "expected"),
     [
         ("missing.json", "--settings missing.json: no such file"),
-        ("list.json", "--settings list.json: it is not a JSON object"),
+        ("list.json", "--settings list.json: not a JSON object"),
         ("{broken", "--settings: line 1: not valid JSON"),
         (".", r"--settings \.: "),
     ],

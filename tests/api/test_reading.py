@@ -138,16 +138,16 @@ def test_a_lost_session_is_found_and_salvaged(shop: Path) -> None:
 
 
 FAILURES: list[tuple[Callable[[], object], type[TurnlogError], str]] = [
-    (lambda: turnlog.list_sessions("no such"), UsageError, "no session has such a project"),
+    (lambda: turnlog.list_sessions("no such"), UsageError, "no session has this project"),
     (lambda: turnlog.list_sessions(page=9), UsageError, "there is 1 page"),
-    (lambda: turnlog.build_session_tree("no such"), UsageError, "no session has such a project"),
+    (lambda: turnlog.build_session_tree("no such"), UsageError, "no session has this project"),
     (lambda: turnlog.search_sessions(""), UsageError, "nothing to search for"),
     (lambda: turnlog.search_sessions(substring="a", regex="b"), UsageError, "use either a substring"),
     (lambda: turnlog.search_sessions(regex="("), UsageError, "unterminated"),
     (lambda: turnlog.report_usage(since="someday"), UsageError, "someday"),
     (lambda: turnlog.count_tools("last", project="webshop"), UsageError, "can't be combined with SESSION"),
-    (lambda: turnlog.describe_context("last", turn=99), UsageError, "the turns of this conversation"),
-    (lambda: turnlog.describe_context("last", branch="99"), UsageError, "the branches of this session"),
+    (lambda: turnlog.describe_context("last", turn=99), UsageError, "this conversation has turns"),
+    (lambda: turnlog.describe_context("last", branch="99"), UsageError, "this session has branches"),
     (lambda: turnlog.describe_session("no such session"), NotFound, "no session is called"),
     (lambda: turnlog.list_messages(Path("nowhere.jsonl")), TurnlogError, "nowhere.jsonl"),
     (lambda: list(turnlog.list_file_pieces("nowhere.jsonl")), TurnlogError, "nowhere.jsonl"),
@@ -155,7 +155,7 @@ FAILURES: list[tuple[Callable[[], object], type[TurnlogError], str]] = [
     (lambda: turnlog.list_versions("no-such-file.py"), NotFound, "no session touched this file"),
     (lambda: turnlog.check_session("."), NotFound, "no .jsonl files"),
     (lambda: turnlog.diagnose_session("no such session"), NotFound, "no session is called"),
-    (lambda: turnlog.find_remains("ffffffff"), NotFound, "nothing is left"),
+    (lambda: turnlog.find_remains("ffffffff"), NotFound, "no lost session matches"),
 ]
 
 

@@ -83,7 +83,7 @@ def test_status_tells_what_is_not_archived_and_deleted_soon(machine: Machine, tu
     assert (found["on_disk"], found["not_archived"], found["deleted_soon"]) == (2, 2, 1)
     shown = turnlog("archive", "status").out
     assert "The archive is off; turn it on with `turnlog archive on`." in shown
-    assert "Not archived, and due for deletion within a week: 1 session, starting with 20" in shown
+    assert "Not archived and due to be deleted within a week: 1 session (first: 20" in shown
     assert "30 days after the last write" in shown
     turnlog("archive", "run")
     assert turnlog("archive", "status", "--json").json["deleted_soon"] == 0
@@ -92,7 +92,7 @@ def test_status_tells_what_is_not_archived_and_deleted_soon(machine: Machine, tu
 
 def test_status_gives_no_date_for_what_may_be_deleted_any_time(machine: Machine, turnlog: Turnlog, data: Path) -> None:
     add(machine, age=45)
-    assert "1 session, starting with the next start of Claude Code." in turnlog("archive", "status").out
+    assert "1 session (first: the next time that Claude Code starts)." in turnlog("archive", "status").out
 
 
 def test_sessions_are_listed_by_the_time_that_is_shown(machine: Machine, turnlog: Turnlog, data: Path) -> None:
@@ -237,10 +237,10 @@ def test_ls_warns_of_sessions_that_will_be_deleted_soon(machine: Machine, turnlo
     add(machine, TWO, age=2)
     when = time.strftime("%Y-%m-%d", time.localtime(time.time() + 2 * DAY))
     assert turnlog("ls").err == (
-        f"Claude Code will delete 1 session from {when} on (cleanupPeriodDays 30); `turnlog archive on` keeps it.\n"
+        f"Claude Code will delete 1 session starting on {when} (cleanupPeriodDays 30); `turnlog archive on` keeps it.\n"
     )
     (machine.folder / "settings.json").write_text('{"cleanupPeriodDays": 1}')
-    assert "Claude Code will delete 2 sessions from its next start on (cleanupPeriodDays 1)" in turnlog("ls").err
+    assert "Claude Code will delete 2 sessions the next time it starts (cleanupPeriodDays 1)" in turnlog("ls").err
     turnlog("archive", "run")
     assert turnlog("ls").err == ""
 

@@ -107,12 +107,12 @@ def test_every_option_is_a_parameter_of_the_command() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--output-format", "json", "hi"], "need -p"),
+        (["--output-format", "json", "hi"], "require -p"),
         (["-p", "hi", "--continue", "--resume", "x"], "not both"),
-        (["-p", "hi", "--fork-session"], "needs --continue or --resume"),
+        (["-p", "hi", "--fork-session"], "requires --continue or --resume"),
         (["-p", "hi", "-c", "--session-id", "0" * 36], "--fork-session"),
         (["-p", "hi", "--dangerously-skip-permissions", "--permission-mode", "plan"], "not both"),
-        (["-p", "hi", "--resume"], "needs a session id"),
+        (["-p", "hi", "--resume"], "requires a session id"),
         (["hi"], "turnlog -p"),
         (["-p", "hi", "--permission-mode", "yolo"], "yolo"),
         (["-p", "hi", "--session-id", "x"], "not a session id"),

@@ -97,26 +97,26 @@ def test_a_preset_of_ones_own_is_read_from_the_settings(
     assert turnlog("strip", SESSION, "--preset", "mine", "--json").json["preset"] == "mine"
     assert turnlog("strip", SESSION, "--preset", "light").status == 0, "one of that name goes before ours"
     for bad, complaint in (
-        ('[presets.mine]\nbase = "nonsense"', "no preset is named 'nonsense'"),
+        ('[presets.mine]\nbase = "nonsense"', "unknown preset 'nonsense'"),
         ('[presets.mine]\ntool = "remove"', "[presets.mine]: unknown key 'tool'"),
         ("[presets.mine]\nnoise = 3", "[presets.mine]: noise = 3: expected true or false"),
         ("[presets.mine]\ntools = [3]", "expected a string or a list of strings"),
         ('[presets.mine]\nthinking = "x"', "keep-last=N"),
         ("presets = 3", "expected tables such as [presets.mine]"),
-        ('[presets.mine]\nbase = "mine"', "no preset is named 'mine'"),
+        ('[presets.mine]\nbase = "mine"', "unknown preset 'mine'"),
     ):
         file.write_text(bad)
         done = turnlog("clone", "last", "--preset", "mine")
         assert done.status == 2
         assert complaint in done.err
-        assert str(file) in done.err or "no preset" in complaint
+        assert str(file) in done.err or "unknown preset" in complaint
 
 
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["--preset", "nonsense"], "no preset is named 'nonsense'; use one of light, standard, heavy, extreme"),
-        (["--tools", "nonsense"], "expected one of keep=N"),
+        (["--preset", "nonsense"], "unknown preset 'nonsense'; use one of light, standard, heavy, extreme"),
+        (["--tools", "nonsense"], "expected keep=N"),
         (["--tools", "keep=1", "--tools", "keep=2"], "keep=N is used 2 times"),
         (["--thinking", "some"], "keep-last=N"),
         (["--images", "all"], "keep=N with N"),

@@ -75,7 +75,7 @@ def test_one_turn_can_be_asked_for(turnlog: Turnlog, machine: Machine) -> None:
     assert "Advice" not in out
     wrong = turnlog("context", path, "--turn", "9")
     assert (wrong.status, wrong.out) == (2, "")
-    assert wrong.err == "turnlog: --turn 9: the turns of this conversation are 1 to 2\n"
+    assert wrong.err == "turnlog: --turn 9: this conversation has turns 1 to 2\n"
 
 
 def test_only_the_last_turns_are_listed(turnlog: Turnlog, machine: Machine) -> None:
@@ -112,7 +112,7 @@ def test_another_branch_or_leaf_can_be_asked_for(
 @pytest.mark.parametrize(
     ("branch", "problem"),
     [
-        ("7", "the branches of this session are 1 to 2"),
+        ("7", "this session has branches 1 to 2"),
         ("nobody", "no entry in this session starts with it"),
         ("u", "several entries start with it; use more characters"),
     ],
@@ -148,7 +148,7 @@ def test_a_session_without_usage_says_so(turnlog: Turnlog, machine: Machine) -> 
     build.answer("hi")
     out = turnlog("context", machine.add(SESSION, build.data())).out
     assert "measured   no request in this conversation recorded its size" in out
-    assert "no model has answered yet · the size of its window is unknown" in out
+    assert "no model has answered yet · window size unknown" in out
     assert "the usual rate, because this conversation doesn't show its own" in out
 
 

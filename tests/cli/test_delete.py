@@ -162,7 +162,7 @@ def test_what_is_no_longer_in_the_trash_is_told(turnlog: Turnlog, session: Path,
     assert turnlog("undelete").lines[0].endswith("[interrupted: some files were not deleted]")
     done = turnlog("undelete", "--last")
     assert done.status == 1
-    assert "agent-a1b2c3d.jsonl: is no longer in the trash." in done.err
+    assert "agent-a1b2c3d.jsonl: no longer in the trash." in done.err
     assert session.exists()
 
 
@@ -171,7 +171,7 @@ def test_nothing_is_overwritten(turnlog: Turnlog, session: Path) -> None:
     session.write_bytes(b"{}\n")
     done = turnlog("undelete", SESSION)
     assert done.status == 1
-    assert "already exists with other content; nothing was restored" in done.err
+    assert "already present with different content; nothing was restored" in done.err
     assert session.read_bytes() == b"{}\n"
 
 
@@ -191,7 +191,7 @@ def test_what_a_client_wrote_in_the_place_meanwhile_is_told(turnlog: Turnlog, se
     session.write_bytes(b'{"type":"custom-title","customTitle":"On"}\n')
     done = turnlog("undelete", SESSION)
     assert done.status == 0
-    assert "Claude Code continued it; its new lines follow the original." in done.err
+    assert "Claude Code continued this session; its new lines follow the original." in done.err
     assert session.read_bytes().startswith(original)
 
 
@@ -200,5 +200,5 @@ def test_what_stands_in_the_way_is_set_aside_by_force(turnlog: Turnlog, session:
     session.write_bytes(b"{}\n")
     done = turnlog("undelete", SESSION, "--force")
     assert done.status == 0
-    assert "contains a file that was in the way." in done.err
+    assert "A file that was in the way was moved to " in done.err
     assert turnlog("undelete", "--force").status == 2

@@ -182,8 +182,8 @@ def test_a_branch_is_chosen_by_its_number(turnlog: Turnlog, machine: Machine) ->
         (["last", "-f", "openai", "--turns", "1"], "--branch K"),
         (["last", "--share", "--meta"], "--share can't be combined with --meta"),
         (["last", "--turns", "x"], "such as 2..5"),
-        (["last", "--turns", "999"], "the turns of this session"),
-        (["last", "--branch", "999"], "the branches of this session"),
+        (["last", "--turns", "999"], "this session has turns"),
+        (["last", "--branch", "999"], "this session has branches"),
         (["last", "-o", "gone/a.html"], "no such folder"),
     ],
 )
@@ -230,7 +230,7 @@ def test_an_unknown_project_is_told(turnlog: Turnlog, machine: Machine, here: Pa
     machine.add(ONE, talk("first"))
     done = turnlog("export", "--project", "nowhere")
     assert done.status == 2
-    assert done.err == "turnlog: --project 'nowhere': no session has such a project\n"
+    assert done.err == "turnlog: --project 'nowhere': no session has this project\n"
     assert names(here) == set()
 
 

@@ -74,15 +74,15 @@ def test_the_tree_shows_what_was_forked_from_what(turnlog: Turnlog, session: Pat
 @pytest.mark.parametrize(
     ("words", "status", "told"),
     [
-        (["--at", "7"], 2, "the turns of this session are 1 to 2"),
-        (["--at", "compaction:2"], 2, "this session has one compaction, number 1"),
+        (["--at", "7"], 2, "this session has turns 1 to 2"),
+        (["--at", "compaction:2"], 2, "this session has only compaction 1"),
         (
             ["--at", "10000000-0000-4000-8000-00000000000"],
             2,
-            "6 entries have a uuid that starts like this; give more of it",
+            "6 entries have a uuid with this prefix; use more of the uuid",
         ),
         (["--at", "20000000-0000-4000-8000-000000000001"], 2, "the closest are 10000000-0000-4000-8000-000000000001"),
-        (["--at", HOSTILE], 2, "no entry of this session has a uuid that starts like this"),
+        (["--at", HOSTILE], 2, "no entry in this session has a uuid with this prefix"),
         ([], 2, "--at"),
     ],
 )
@@ -99,7 +99,7 @@ def test_a_file_that_is_no_session_is_said_to_be_none(turnlog: Turnlog, machine:
     path = machine.add(SESSION, b"no session\n")
     done = turnlog("fork", path, "--at", "1")
     assert done.status == 1
-    assert "has no conversation to fork" in done.err
+    assert "no conversation to fork" in done.err
 
 
 def test_the_demo_is_not_written_into(turnlog: Turnlog, machine: Machine) -> None:

@@ -91,7 +91,7 @@ def test_a_target_that_is_not_known_here_may_be_known_to_the_client(
     machine: Machine, turnlog: Turnlog, data: Path
 ) -> None:
     done = turnlog("hook", "install", "--target", "team")
-    assert "With the current settings, nothing would be sent: there is no target 'team'" in done.lines[-1]
+    assert "With the current settings, nothing would be sent: unknown target 'team'" in done.lines[-1]
     assert "--target team" in (machine.folder / "settings.json").read_text()
 
 

@@ -94,7 +94,7 @@ def test_a_project_that_leads_elsewhere_is_never_written_through(
     before = picture(tmp_path / "away")
     done = turnlog(*words(verb, tmp_path))
     assert done.status == 1
-    assert "leads out of" in done.err
+    assert "outside " in done.err
     assert picture(tmp_path / "away") == before
 
 
@@ -124,7 +124,7 @@ def test_a_move_names_the_session_files_that_it_did_not_change(turnlog: Turnlog,
     relocated(session, tmp_path / "away" / "precious.jsonl")
     done = turnlog(*words("move", tmp_path), "--json")
     assert json.loads(done.out)["links"] == [str(session)]
-    assert f"{session}: is a link and was not followed; the files behind it keep the old paths." in done.err
+    assert f"{session}: a link, which was not followed; the files behind it keep the old paths." in done.err
 
 
 @pytest.mark.parametrize("below", ["", "subagents", "subagents/agent-a1b2c3d.jsonl"])

@@ -64,7 +64,7 @@ def test_files_without_a_conversation_are_counted_and_shown_on_request(machine: 
     machine.add(THREE, b'{"type":"summary","summary":"Old","leafUuid":"x"}\n')
     done = turnlog("ls")
     assert len(done.lines) == 1
-    assert done.err == "2 without a conversation hidden; --all shows them.\n"
+    assert done.err == "2 files without a conversation are hidden; --all shows them.\n"
     everything = turnlog("ls", "--all")
     assert len(everything.lines) == 3
     assert "[empty]" in everything.out
@@ -117,7 +117,7 @@ def test_only_the_sessions_of_a_project_are_listed(machine: Machine, turnlog: Tu
     assert [line.split()[0] for line in turnlog("ls", "--project", "notes").lines] == ["bbbbbbbb"]
     none = turnlog("ls", "-p", "nothing\x1b[2J")
     assert (none.status, none.lines) == (2, [])
-    assert none.err == "turnlog: --project 'nothing\\x1b[2J': no session has such a project\n"
+    assert none.err == "turnlog: --project 'nothing\\x1b[2J': no session has this project\n"
 
 
 def test_a_machine_without_sessions_shows_the_demo_and_says_so(turnlog: Turnlog) -> None:

@@ -95,7 +95,7 @@ def test_a_rehearsal_changes_nothing(turnlog: Turnlog, project: Project) -> None
 def test_an_unknown_folder_is_answered_with_the_closest(turnlog: Turnlog, project: Project) -> None:
     done = turnlog("move", f"{project.old}er", project.new)
     assert done.status == 1
-    assert f"no session was written in {project.old}er or below it; the closest are {project.old}" in done.err
+    assert f"no session was recorded in {project.old}er or its subfolders; the closest are {project.old}" in done.err
 
 
 @pytest.mark.parametrize("words", [(), ("/x",), ("/x", "/x"), ("/x", "/"), ("/x", "/y", "/z")])
@@ -105,7 +105,7 @@ def test_words_that_say_nothing_are_refused(turnlog: Turnlog, project: Project, 
 
 def test_a_machine_without_sessions_says_so(turnlog: Turnlog, machine: Machine) -> None:
     done = turnlog("move", "/a", "/b")
-    assert (done.status, done.err) == (1, "turnlog: no session was written in /a or below it\n")
+    assert (done.status, done.err) == (1, "turnlog: no session was recorded in /a or its subfolders\n")
 
 
 def test_nothing_in_a_path_acts_on_the_terminal(turnlog: Turnlog, project: Project) -> None:

@@ -28,7 +28,7 @@ def kept(machine: Machine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> P
 
 
 def test_their_number_is_mentioned(turnlog: Turnlog, kept: Path) -> None:
-    words = "2 .jsonl files have a name that is not a session id; `turnlog ls --other` lists them."
+    words = "2 .jsonl files have names that are not session ids; `turnlog ls --other` lists them."
     for command in ("ls", "tree"):
         assert words in turnlog(command).err, command
     assert "2 .jsonl files not in it: the name is not a session id" in turnlog("index").out
@@ -41,7 +41,7 @@ def test_they_are_listed_with_the_path_that_names_them(turnlog: Turnlog, kept: P
     done = turnlog("ls", "--other")
     assert done.out.startswith(f"{kept}  ")
     assert "a word about peculiar things" in done.out
-    assert "1 without a conversation hidden" in done.err
+    assert "1 file without a conversation is hidden" in done.err
     (found,) = turnlog("ls", "--other", "--json").json["sessions"]
     assert found["path"] == str(kept)
     assert ONE not in turnlog("ls", "--other", "--all", "--json").out

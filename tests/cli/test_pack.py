@@ -82,7 +82,7 @@ def test_without_a_project_the_remedy_is_told(turnlog: Turnlog, machine: Machine
     turnlog("pack", "last", "-o", tmp_path / "p")
     done = turnlog("unpack", tmp_path / "p", "--config", tmp_path / "there")
     assert (done.status, done.out) == (2, "")
-    assert "/no/such/folder, which does not exist here; add --project PATH" in done.err
+    assert "/no/such/folder, which does not exist here; use --project PATH" in done.err
 
 
 def test_each_of_several_projects_can_be_given_its_folder(turnlog: Turnlog, machine: Machine, tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def test_a_project_that_no_session_has_is_one_line_with_the_closest_and_status_2
     machine.add(OTHER, talk("/home/dana/notes"), slug="-n")
     done = turnlog(command, "--project", "webshp", *as_json)
     assert (done.status, done.out) == (2, "")
-    assert done.err == "turnlog: --project 'webshp': no session has such a project; the closest are webshop\n"
+    assert done.err == "turnlog: --project 'webshp': no session has this project; the closest are webshop\n"
 
 
 @pytest.mark.parametrize("command", COMMANDS[:5])
@@ -47,7 +47,7 @@ def test_on_a_machine_without_sessions_a_project_is_empty_and_no_mistake(
 ) -> None:
     done = turnlog(command, "--project", "nope", "--json")
     assert done.status == 0
-    assert "made-up demo" in done.err
+    assert "demo" in done.err
     assert not any(done.json.get(name) for name in ("sessions", "tools", "projects", "files", "rows"))
 
 
@@ -70,4 +70,4 @@ def test_a_project_whose_sessions_hold_no_conversation_is_known(turnlog: Turnlog
     for command in ("ls", "tree"):
         done = turnlog(command, "--project", "webshop")
         assert (done.status, done.out) == (0, "")
-        assert done.err == "1 without a conversation hidden; --all shows them.\n"
+        assert done.err == "1 file without a conversation is hidden; --all shows it.\n"

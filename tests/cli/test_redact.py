@@ -49,7 +49,7 @@ def test_a_transcript_is_written_to_a_file_and_never_over_one(turnlog: Turnlog, 
     assert len(goal.read_bytes().splitlines()) == len(session.read_bytes().splitlines())
     assert SECRET not in goal.read_text()
     again = turnlog("redact", "last", "-o", goal)
-    assert (again.status, again.err) == (1, f"turnlog: {goal}: already exists; nothing was written\n")
+    assert (again.status, again.err) == (1, f"turnlog: {goal}: the file already exists; nothing was written\n")
     nowhere = turnlog("redact", "last", "-o", tmp_path / "no" / "folder")
     assert nowhere.status == 1
     assert "nothing was written" in nowhere.err
@@ -74,7 +74,7 @@ def test_more_is_found_on_request_and_less_too(turnlog: Turnlog, session: Path) 
         (("--clone", "-o", "x"), "use either --clone"),
         (("--title", "x"), "requires --clone"),
         (("--pattern", "x"), "NAME=EXPRESSION"),
-        (("--without", "nonsense"), "no rule is called"),
+        (("--without", "nonsense"), "unknown rule"),
     ],
 )
 def test_wrong_words_are_explained(turnlog: Turnlog, session: Path, words: tuple[str, ...], complaint: str) -> None:

@@ -114,7 +114,7 @@ def test_what_is_not_known_is_told(turnlog: Turnlog, tmp_path: Path) -> None:
     do(build, "Edit", {"file_path": "/src/a.py", "old_string": "x", "new_string": "y"})
     done = turnlog("restore", "a.py", "--at", "1", "-s", build.write(tmp_path), "-o", "-")
     assert done.status == 1
-    assert "its content at that time is unknown; --list shows the known versions" in done.err
+    assert "the content at that time is unknown; --list shows the known versions" in done.err
 
 
 def test_a_version_that_was_only_seen_later_is_told_as_such(turnlog: Turnlog, tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ def test_without_a_session_the_newest_that_touched_the_file_is_taken(turnlog: Tu
         machine.add(number * 8 + SESSION[8:], build.data())
     done = turnlog("restore", "src/a.py", "--at", "1", "-o", "-")
     assert done.raw == b"new\n"
-    assert "From the newest session that touched it:" in done.err
+    assert "Using the newest session that touched this file:" in done.err
 
 
 def test_a_file_that_no_session_touched_is_told(turnlog: Turnlog, machine: Machine) -> None:

@@ -51,7 +51,7 @@ def test_hits_are_printed_by_session_and_what_was_searched_is_said(turnlog: Turn
     assert [head.split()[0] for head in heads] == ["aaaaaaaa", "bbbbbbbb"]
     assert heads[0].endswith("webshop  Cent rounding")
     assert "  prompt      please fix the cent rounding in shop/cart.py" in done.lines
-    assert done.err == "4 hits in 2 sessions. Searched 8 texts of 2 sessions.\n"
+    assert done.err == "4 hits in 2 sessions. Searched 8 pieces of text in 2 sessions.\n"
     assert not harmful(done.out)
 
 
@@ -95,7 +95,7 @@ def test_a_bad_query_is_explained_with_a_caret(turnlog: Turnlog, shop: Machine, 
         ([" "], "nothing to search for"),
         (["--substring", "a", "--regex", "b"], "not both"),
         (["--regex", "(a"], "unterminated subpattern"),
-        (["--substring", ""], "the text is empty, and would match everything"),
+        (["--substring", ""], "the text is empty and would match everything"),
         (["x", "--limit", "0"], "--limit"),
         (["x", "--sort", "best"], "--sort"),
     ],
@@ -144,7 +144,7 @@ def test_a_substring_is_found_anywhere(turnlog: Turnlog, shop: Machine) -> None:
 def test_a_regex_is_found_with_filters_and_context(turnlog: Turnlog, shop: Machine) -> None:
     done = turnlog("search", "--regex", r"r.unding\b", "kind:call", "--context", "1")
     assert [line.split()[0] for line in done.lines] == ["bbbbbbbb", "prompt", "call", "result"]
-    assert done.err.splitlines()[0].startswith("1 hit in 1 session. Searched 8 texts of 2 sessions.")
+    assert done.err.splitlines()[0].startswith("1 hit in 1 session. Searched 8 pieces of text in 2 sessions.")
 
 
 def test_a_deleted_session_is_found_and_its_missing_text_told(turnlog: Turnlog, shop: Machine) -> None:
@@ -152,8 +152,8 @@ def test_a_deleted_session_is_found_and_its_missing_text_told(turnlog: Turnlog, 
     next(shop.folder.rglob(f"{ONE}.jsonl")).unlink()
     done = turnlog("search", "cent")
     assert " (deleted)" in done.lines[0]
-    assert "(the text is gone)" in done.out
-    assert "Searched 8 texts of 2 sessions (1 deleted)." in done.err
+    assert "(this text is no longer available)" in done.out
+    assert "Searched 8 pieces of text in 2 sessions (1 deleted)." in done.err
     assert "The text of 2 hits can't be shown" in done.err
     assert turnlog("search", "cent", "--json").json["sessions"][0]["hits"][0]["text"] is None
     scan = turnlog("search", "--substring", "cent", "--json").json["scan"]
@@ -177,8 +177,8 @@ def test_a_session_in_the_trash_is_left_out_and_told_of_with_the_way_back(turnlo
     assert [line[:8] for line in done.lines if line[:1] != " "] == ["bbbbbbbb"]
     assert "gone" not in done.out
     assert done.err.splitlines() == [
-        "2 hits in 1 session. Searched 4 texts of 1 session.",
-        "Left out: 2 hits in 1 session in turnlog's trash; `turnlog undelete aaaaaaaa` brings it back.",
+        "2 hits in 1 session. Searched 4 pieces of text in 1 session.",
+        "Left out: 2 hits in 1 session in turnlog's trash; `turnlog undelete aaaaaaaa` restores it.",
     ]
     found = turnlog("search", "rounding", "--json").json
     assert [item["session_id"] for item in found["sessions"]] == [TWO]
@@ -201,7 +201,7 @@ def test_what_the_trash_holds_is_told_only_where_it_fits(turnlog: Turnlog, shop:
     assert turnlog("delete", ONE, TWO, "--yes").status == 0
     done = turnlog("search", "rounding")
     assert done.err.splitlines() == [
-        "Nothing found. Searched 0 texts of 0 sessions.",
+        "Nothing found. Searched 0 pieces of text in 0 sessions.",
         "Left out: 4 hits in 2 sessions in turnlog's trash; `turnlog undelete --list` lists them.",
     ]
     assert "Left out: 1 hit in 1 session" in turnlog("search", "grep").err
@@ -228,7 +228,7 @@ def test_a_scan_leaves_out_the_trash_and_says_so(turnlog: Turnlog, shop: Machine
     assert turnlog("delete", ONE, "--yes").status == 0
     done = turnlog("search", "--substring", "ounding")
     assert [line[:8] for line in done.lines if line[:1] != " "] == ["bbbbbbbb"]
-    told = "Left out: 1 session in turnlog's trash; `turnlog undelete aaaaaaaa` brings it back."
+    told = "Left out: 1 session in turnlog's trash; `turnlog undelete aaaaaaaa` restores it."
     assert done.err.splitlines()[-1] == told
     assert "Not read" not in done.err
     found = turnlog("search", "--substring", "ounding", "--json").json
@@ -239,7 +239,7 @@ def test_a_scan_leaves_out_the_trash_and_says_so(turnlog: Turnlog, shop: Machine
 def test_words_in_several_texts_are_offered_with_a_remark(turnlog: Turnlog, shop: Machine) -> None:
     done = turnlog("search", "cart", "roundHalfUp")
     assert done.lines[0].startswith("aaaaaaaa")
-    assert done.err.splitlines()[0].startswith("No single message contains all of this")
+    assert done.err.splitlines()[0].startswith("No single message contains all of these words")
 
 
 def test_what_sub_agents_said_is_marked_and_the_mark_explained(turnlog: Turnlog, shop: Machine) -> None:
@@ -260,8 +260,8 @@ def test_words_of_which_not_all_identifiers_were_looked_for_are_named(turnlog: T
     machine.add(ONE, build.data())
     done = turnlog("search", "user")
     assert done.err.splitlines() == [
-        "1+ hits in 1+ sessions, 1 shown (--limit). Searched 2 texts of 1 session.",
-        "Part of too many identifiers to search them all: user.",
+        "1+ hits in 1+ sessions, 1 shown (--limit). Searched 2 pieces of text in 1 session.",
+        "Too many identifiers contain these words, so only some were searched: user.",
     ]
     assert turnlog("search", "user", "--json").json["searched"]["cut"] == ["user"]
 
@@ -279,8 +279,8 @@ def test_nothing_found_says_what_was_searched(turnlog: Turnlog, shop: Machine) -
     done = turnlog("search", "zzz", "=>")
     assert (done.status, done.out) == (0, "")
     assert done.err.splitlines() == [
-        "Nothing found. Searched 8 texts of 2 sessions.",
-        "Not searched for, because it has no letter or digit: => (--substring finds it).",
+        "Nothing found. Searched 8 pieces of text in 2 sessions.",
+        "Words without letters or digits were ignored: => (--substring finds them).",
     ]
 
 

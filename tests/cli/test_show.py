@@ -285,8 +285,8 @@ def test_any_branch_can_be_asked_for(turnlog: Turnlog, machine: Machine, branch:
 @pytest.mark.parametrize(
     ("branch", "complaint"),
     [
-        ("3", "--branch 3: the branches of this session are 1 to 2"),
-        ("0", "--branch 0: the branches of this session are 1 to 2"),
+        ("3", "--branch 3: this session has branches 1 to 2"),
+        ("0", "--branch 0: this session has branches 1 to 2"),
         ("zz", "--branch zz: no entry in this session starts with it"),
         ("a", "--branch a: several entries start with it; use more characters"),
     ],
@@ -336,12 +336,12 @@ def test_a_turn_that_does_not_exist_is_refused_with_those_that_do(
 ) -> None:
     done = turnlog("show", machine.add(SESSION, branched().data()), "--turn", turn)
     assert (done.status, done.out) == (2, "")
-    assert "the turns of this session are 1 to 4" in done.err or "use a number such as 3" in done.err
+    assert "this session has turns 1 to 4" in done.err or "use a number such as 3" in done.err
 
 
 def test_a_session_without_turns_has_none_to_pick(turnlog: Turnlog, machine: Machine) -> None:
     done = turnlog("show", machine.add(SESSION, b'{"type":"mode"}\n'), "--turn", "1")
-    assert done.err == "turnlog: --turn 1: the turns of this session are none, because it has no turns\n"
+    assert done.err == "turnlog: --turn 1: this session has no turns\n"
 
 
 def test_a_hostile_session_does_no_harm(turnlog: Turnlog, machine: Machine) -> None:

@@ -109,11 +109,11 @@ def test_a_target_that_is_no_longer_configured_is_shown_with_what_waits_for_it(
 ) -> None:
     place.put(1)
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
-    assert "is not configured; its pending spans are kept in the outbox" in turnlog("trace", "status").out
+    assert "not configured; its pending spans are kept in the outbox" in turnlog("trace", "status").out
     assert [item["configured"] for item in turnlog("trace", "status", "--json").json["targets"]] == [False, True]
     done = turnlog("trace", "flush")
     assert (done.status, place.recorder.requests) == (0, [])
-    assert "is not configured; 1 span wait" in done.err
+    assert "not configured; 1 span still waiting" in done.err
 
 
 def test_settings_that_are_off_hide_nothing(turnlog: Turnlog, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -78,7 +78,7 @@ def test_files_without_a_conversation_are_counted_and_shown_when_asked_for(turnl
     machine.add(THIRD, b"")
     done = turnlog("tree")
     assert "33333333" not in done.out
-    assert "1 without a conversation hidden" in done.err
+    assert "1 file without a conversation is hidden" in done.err
     assert "33333333" in turnlog("tree", "--all").out
 
 

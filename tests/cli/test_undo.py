@@ -55,7 +55,7 @@ def test_a_title_behind_which_the_session_went_on_stays_and_the_remedy_is_named(
     before = session.read_bytes()
     done = turnlog("undo")
     assert done.status == 1
-    assert "was written since; nothing was undone; use `turnlog tag` again" in done.err
+    assert "modified after the change; nothing was undone; use `turnlog tag` again" in done.err
     assert session.read_bytes() == before
 
 
@@ -77,7 +77,7 @@ def test_a_change_is_found_by_its_name_and_by_its_session(turnlog: Turnlog, mach
     mine, before = change(session), other.read_bytes()
     change(other, new=b"x\n")
     assert mine in turnlog("undo", "0ddf00d4").out
-    assert turnlog("undo", mine).err.startswith(f"turnlog: {mine}: is already undone")
+    assert turnlog("undo", mine).err.startswith(f"turnlog: {mine}: already undone")
     assert turnlog("undo", OTHER).status == 0
     assert other.read_bytes() == before
     several = turnlog("undo", mine[:4])
@@ -85,7 +85,7 @@ def test_a_change_is_found_by_its_name_and_by_its_session(turnlog: Turnlog, mach
     assert "matches 2 changes" in several.err
     missing = turnlog("undo", "nothing")
     assert missing.status == 1
-    assert "no change is called 'nothing'; `turnlog undo --list` lists them" in missing.err
+    assert "no change is named 'nothing'; `turnlog undo --list` lists all changes" in missing.err
 
 
 def test_a_rehearsal_says_what_would_come_back_and_what_speaks_against_it(turnlog: Turnlog, session: Path) -> None:
@@ -95,8 +95,8 @@ def test_a_rehearsal_says_what_would_come_back_and_what_speaks_against_it(turnlo
     before = session.read_bytes()
     lines = turnlog("undo", "--dry-run").lines
     assert lines[0].startswith("Would undo: ")
-    assert lines[1] == f"  {session}: the original is restored"
-    assert lines[2] == f"  but {session}: was written since (--force)"
+    assert lines[1] == f"  {session}: original restored"
+    assert lines[2] == f"  but {session}: modified after the change (--force)"
     assert session.read_bytes() == before
 
 

@@ -95,7 +95,7 @@ def test_every_command_that_lists_sessions_says_which_folder_it_cannot_list(mach
     folder = machine.config / "projects" / OTHER
     folder.chmod(0)
     for command in (["ls"], ["tree"], ["usage"], ["search", "alpha"], ["index"], ["doctor"]):
-        assert f"Can't look into {folder}: Permission denied" in machine.turnlog(*command).stderr, command
+        assert f"Can't open {folder}: Permission denied" in machine.turnlog(*command).stderr, command
     assert json.loads(machine.turnlog("ls", "--json").stdout)["unlisted"] == [f"{folder}: Permission denied"]
     assert f"can't list {folder}" in machine.turnlog("show", TWO).stderr
 

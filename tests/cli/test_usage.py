@@ -143,7 +143,7 @@ def test_the_table_has_a_total_its_definition_and_what_is_doubtful(turnlog: Turn
     assert rows[1][:4] == ["total", "3", "30", "301"]
     text = done.out
     assert "Counted: every message once, sub-agents included, on the day on which it ended (UTC)." in text
-    assert "at list prices of 20" in text
+    assert "at list prices as of 20" in text
     assert "Unpriced: 210 tokens from models without a known price; they are not in the cost." in text
     assert "Not final: the output of 1 of 3 messages (1 placeholders only)" in text
     assert "by about 399 tokens" in text
@@ -341,11 +341,14 @@ def test_numbers_of_sessions_stand_below_each_other(turnlog: Turnlog, machine: M
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--since", "soon"], "turnlog: --since 'soon': not a day; use one such as 2026-11-03, yesterday or 30d"),
-        (["--timezone", "Moon"], "turnlog: time zone 'Moon': unknown; use a name such as Europe/Berlin, or +02:00"),
+        (["--since", "soon"], "turnlog: --since 'soon': not a day; use a value such as 2026-11-03, yesterday or 30d"),
+        (
+            ["--timezone", "Moon"],
+            "turnlog: unknown time zone 'Moon'; use a name such as Europe/Berlin, or an offset such as +02:00",
+        ),
         (["--since", "2026-02-01", "--until", "2026-01-01"], "turnlog: --since 2026-02-01 is after --until 2026-01-01"),
         (["--json", "--csv"], "turnlog: use --json or --csv, not both"),
-        (["--model", "gpt"], "turnlog: --model 'gpt': no session has such a model"),
+        (["--model", "gpt"], "turnlog: --model 'gpt': no session has this model"),
         (["tool", "--model", "opus"], "turnlog: --model can't filter tool calls"),
         (["hourly"], "turnlog: Invalid value for '[daily|weekly|monthly|session|project|model|tool|blocks]'"),
     ],
@@ -375,7 +378,7 @@ def test_where_no_index_can_be_kept_the_files_are_read(
     unwritable(monkeypatch, own_data)
     done = turnlog("usage", "--json")
     assert done.json["total"] == {**expected, "estimated_further_output_tokens": 0}
-    assert "is not writable" in done.err
+    assert "not writable" in done.err
     assert turnlog("usage", "tool").status == 1
     assert "it is too low." in turnlog("usage").out
 

@@ -38,10 +38,10 @@ def test_words_name_turns(words: list[str], turns: list[int]) -> None:
         (["oldest=0%"], "more than 0% and at most 100%"),
         (["turns=1..4", "turns=4..6"], "turns=1..4 and turns=4..6 overlap at turn 4.*1 to 10"),
         (["oldest=50%", "turns=5"], "overlap at turn 5"),
-        (["turns=3-5"], "does not name turns; use turns=A..B, turns=A, oldest=P% or offline"),
+        (["turns=3-5"], "does not select turns; use turns=A..B, turns=A, oldest=P% or offline"),
         (["oldest=40"], "oldest=P%"),
-        (["turns=99999999999999999999"], "does not name turns; use turns=A..B"),
-        ([""], "does not name turns; use turns=A..B"),
+        (["turns=99999999999999999999"], "does not select turns; use turns=A..B"),
+        ([""], "does not select turns; use turns=A..B"),
     ],
 )
 def test_words_that_name_no_turns_are_refused_with_what_is_valid(words: list[str], told: str) -> None:

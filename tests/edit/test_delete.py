@@ -95,7 +95,7 @@ def test_nothing_is_overwritten_by_what_comes_back(session: Path, config: Path, 
     taken = config / "debug" / f"{MINE}.txt"
     taken.write_text("new log")
     before = picture(config)
-    with pytest.raises(TurnlogError, match="already exists with other content"):
+    with pytest.raises(TurnlogError, match="already present with different content"):
         trash.restore(entry)
     assert picture(config) == before
     taken.unlink()
@@ -105,7 +105,7 @@ def test_nothing_is_overwritten_by_what_comes_back(session: Path, config: Path, 
 def test_a_file_in_the_place_of_a_folder_is_not_overwritten(session: Path, config: Path, trash: Trash) -> None:
     entry = delete_session(session, trash)
     (config / "tasks" / MINE).write_text("in the way")
-    with pytest.raises(TurnlogError, match="already exists and is not a folder"):
+    with pytest.raises(TurnlogError, match="present, but not a folder"):
         trash.restore(entry)
 
 
@@ -150,7 +150,7 @@ def test_a_file_that_was_written_meanwhile_puts_everything_back(session: Path, c
     with (config / "debug" / f"{MINE}.txt").open("a") as file:
         file.write("more")
     before = picture(config)
-    with pytest.raises(Changed, match="written in the meantime; nothing was deleted"):
+    with pytest.raises(Changed, match="modified in the meantime, so nothing was deleted"):
         trash.put_session(listed)
     assert picture(config) == before
     assert trash.list_entries() == ([], [])
@@ -216,7 +216,7 @@ def test_what_is_no_session_of_the_client_is_refused(tmp_path: Path, trash: Tras
         delete_session(next(config_dir().glob("projects/*/????????-*.jsonl")), trash)
     with pytest.raises(UsageError, match="not a session id"):
         delete_session(tmp_path / "notes.jsonl", trash)
-    with pytest.raises(TurnlogError, match="not in a projects folder"):
+    with pytest.raises(TurnlogError, match="not in a Claude Code projects folder"):
         delete_session(conversation("x").write(tmp_path, MINE), trash)
 
 
@@ -228,12 +228,12 @@ def test_no_link_leads_out_of_the_config_folder_on_the_way_out_or_back(
     (config / "projects" / "-linked").symlink_to(outside)
     outside.mkdir()
     away = conversation("x").write(outside, OTHER)
-    with pytest.raises(TurnlogError, match="leads out of"):
+    with pytest.raises(TurnlogError, match="outside "):
         delete_session(config / "projects" / "-linked" / away.name, trash)
     entry = delete_session(session, trash)
     (config / "debug").rmdir()
     (config / "debug").symlink_to(outside)
-    with pytest.raises(TurnlogError, match=r"leads out of .*nothing was restored"):
+    with pytest.raises(TurnlogError, match=r"outside .*nothing was restored"):
         trash.restore(entry)
     assert [path.name for path in outside.iterdir()] == [away.name]
 
@@ -247,7 +247,7 @@ def test_a_list_that_names_places_outside_is_not_believed(session: Path, trash: 
     path.write_text(json.dumps(known))
     found = trash.list_entries()
     assert found.entries == []
-    assert "which is not the path of a session file" in found.unreadable[0]
+    assert "is not the path of a session file" in found.unreadable[0]
 
 
 @pytest.mark.parametrize(
@@ -260,7 +260,7 @@ def test_a_list_of_another_kind_is_not_believed(session: Path, trash: Trash, cha
     path.write_text(json.dumps(json.loads(path.read_bytes()) | change))
     assert len(trash.list_entries().unreadable) == 1
     path.write_text("{")
-    assert "not a valid list of a deleted session" in trash.list_entries().unreadable[0]
+    assert "not a valid record of a deleted session" in trash.list_entries().unreadable[0]
 
 
 def test_deleted_sessions_are_found_by_id_title_and_name(session: Path, trash: Trash) -> None:

@@ -75,7 +75,7 @@ def test_a_file_that_changes_while_it_is_copied_stays(tmp_path: Path, far: Path)
     source.write_text("old")
     before = source.lstat()
     source.write_text("newer")
-    with pytest.raises(Changed, match="changed while it was copied"):
+    with pytest.raises(Changed, match="modified while being copied"):
         copy_file(source, far / "b", before)
     assert source.read_text() == "newer"
     assert list(far.iterdir()) == []

@@ -158,7 +158,7 @@ def test_images_and_documents_stay() -> None:
 
 @pytest.mark.parametrize("model", ["", "  ", "two words"])
 def test_a_model_has_a_name(model: str) -> None:
-    with pytest.raises(UsageError, match="give the name of a model, or other-provider"):
+    with pytest.raises(UsageError, match="expected the name of a model or other-provider"):
         adapt_to_model(Draft.from_transcript(Build().session().file), model)
 
 

@@ -179,7 +179,7 @@ def test_a_point_may_be_the_end_of_a_branch_or_the_start_of_a_uuid() -> None:
     assert told(build, "leaf:1") == ["U one", "A ONE", "U two", "A TWO"]
     assert told(build, "leaf:2") == ["U one", "A ONE", "U other", "A OTHER"]
     assert told(build, "fork-3") == ["U one", "A ONE", "U other"]
-    with pytest.raises(UsageError, match="2 entries have a uuid that starts like this"):
+    with pytest.raises(UsageError, match="2 entries have a uuid with this prefix"):
         parse_fork_point(build.session(), "fork-")
 
 
@@ -204,17 +204,17 @@ def test_a_call_is_kept_with_its_results() -> None:
 @pytest.mark.parametrize(
     ("word", "words"),
     [
-        ("0", "--at 0: the turns of this session are 1 to 3"),
-        ("4", "--at 4: the turns of this session are 1 to 3"),
-        ("compaction:3", "the compactions of this session are 1 to 2"),
-        ("compaction:0", "the compactions of this session are 1 to 2"),
-        ("compaction:-3", "the compactions of this session are 1 to 2"),
-        ("leaf:2", "this session has one leaf, number 1"),
-        ("b2", "is a compaction; compaction:2 continues just before it"),
-        ("u9", "no entry of this session has a uuid that starts like this; the closest are u3, u2, u1"),
-        ("nothing-like-it", "no entry of this session has a uuid that starts like this; give the number of a turn"),
-        ("turn:1", "give the number of a turn, the uuid of an entry, compaction:K or leaf:K"),
-        ("", "give the number of a turn"),
+        ("0", "--at 0: this session has turns 1 to 3"),
+        ("4", "--at 4: this session has turns 1 to 3"),
+        ("compaction:3", "this session has compactions 1 to 2"),
+        ("compaction:0", "this session has compactions 1 to 2"),
+        ("compaction:-3", "this session has compactions 1 to 2"),
+        ("leaf:2", "this session has only leaf 1"),
+        ("b2", "this entry is a compaction; to fork just before it, use compaction:2"),
+        ("u9", "no entry in this session has a uuid with this prefix; the closest are u3, u2, u1"),
+        ("nothing-like-it", "no entry in this session has a uuid with this prefix; use the number of a turn"),
+        ("turn:1", "use the number of a turn, the uuid of an entry, compaction:K or leaf:K"),
+        ("", "use the number of a turn"),
     ],
 )
 def test_a_point_that_is_not_there_is_answered_with_those_that_are(word: str, words: str, compacted: Build) -> None:
@@ -234,7 +234,7 @@ def test_progress_and_entries_without_uuid_are_no_points() -> None:
     build = Build()
     build.prompt("one")
     build.progress("p1")
-    with pytest.raises(UsageError, match="is a progress entry"):
+    with pytest.raises(UsageError, match="can't end with a progress entry"):
         parse_fork_point(build.session(), "p1")
     bare = Build()
     del bare[bare.prompt("one")]["uuid"]
@@ -374,7 +374,7 @@ def test_a_session_of_a_sub_agent_alone_is_not_forked() -> None:
     build = Build()
     build.prompt("one", "u1", isSidechain=True)
     session = build.session()
-    with pytest.raises(UsageError, match="belongs to a sub-agent"):
+    with pytest.raises(UsageError, match="an entry of a sub-agent"):
         fork_session(session, Draft.from_transcript(session.file), parse_fork_point(session, "u1"))
 
 
@@ -385,7 +385,7 @@ def test_a_fork_that_the_client_would_not_resume_is_refused() -> None:
     build.answer("TWO", uuid="a2")
     session = build.session()
     check_fork_resumes(session, forked(session, "u1").file)
-    with pytest.raises(Refused, match="would not resume it from there"):
+    with pytest.raises(Refused, match="would not resume the session from this point"):
         check_fork_resumes(session, forked(session, "assistant-1").file)
 
 

@@ -75,7 +75,7 @@ def test_what_was_interrupted_is_not_pruned(tmp_path: Path) -> None:
 def test_pruning_says_what_it_could_not_remove(tmp_path: Path, kind: type[Undo | Trash]) -> None:
     left = tmp_path / f"{kind.removed_prefix}20260101-x"
     left.write_text("a file, which no entry is")
-    with pytest.raises(TurnlogError, match=f"{left.name}: could not be removed completely; remove it yourself"):
+    with pytest.raises(TurnlogError, match=f"{left.name}: not completely removed; remove the rest yourself"):
         kind(tmp_path).prune(DAY)
 
 

@@ -95,7 +95,7 @@ def test_a_name_that_is_no_place_of_the_session_is_refused(trick: str, goal: Pat
 def test_two_names_that_a_disk_may_not_tell_apart_are_refused(one: str, other: str, goal: Path, tmp_path: Path) -> None:
     body = b"".join(member(each) for each in sorted([one, other, MAIN]))
     words = refused(forged(tmp_path / "p", manifest(file(one), file(other)), body), goal, tmp_path)
-    assert "twice, or two names that differ only in case" in words
+    assert "(ignoring case)" in words
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_a_manifest_that_can_not_be_is_refused(told: Any, goal: Path, tmp_path: 
 def test_more_bytes_than_the_manifest_says_are_not_unpacked(goal: Path, tmp_path: Path) -> None:
     bomb = member() + bytes(200 << 20)
     words = refused(forged(tmp_path / "p", manifest(), bomb), goal, tmp_path)
-    assert "contains more than its manifest declares" in words
+    assert "more content than the manifest declares" in words
     assert (tmp_path / "p").stat().st_size < 50_000
 
 
@@ -142,7 +142,7 @@ def test_a_file_that_is_larger_than_declared_is_refused(goal: Path, tmp_path: Pa
     small = file(f"{INSIDE}/z", bytes(10))
     body = member() + build_tar_header(f"{INSIDE}/z", 10, 0o600, 0) + bytes(100 << 20)
     words = refused(forged(tmp_path / "p", manifest(small), body), goal, tmp_path)
-    assert "damaged" in words or "contains more" in words
+    assert "damaged" in words or "more content" in words
 
 
 def test_a_size_that_no_disk_holds_is_refused_before_a_byte_is_read(goal: Path, tmp_path: Path) -> None:
@@ -169,34 +169,34 @@ def test_a_link_or_device_in_the_place_of_a_file_is_refused(kind: bytes, goal: P
     info = tarfile.TarInfo(MAIN)
     info.type, info.linkname = kind, "/etc/passwd"
     words = refused(forged(tmp_path / "p", manifest(), info.tobuf()), goal, tmp_path)
-    assert "something else in the place" in words
+    assert "unexpected content in place of" in words
 
 
 def test_a_further_file_that_no_manifest_names_is_refused(goal: Path, tmp_path: Path) -> None:
     body = member() + member("config/settings.json", b'{"hooks":{}}')
-    assert "something else" in refused(forged(tmp_path / "p", manifest(), body), goal, tmp_path)
+    assert "unexpected content" in refused(forged(tmp_path / "p", manifest(), body), goal, tmp_path)
 
 
 def test_a_second_copy_of_a_file_is_refused(goal: Path, tmp_path: Path) -> None:
-    assert "something else" in refused(forged(tmp_path / "p", manifest(), member() + member()), goal, tmp_path)
+    assert "unexpected content" in refused(forged(tmp_path / "p", manifest(), member() + member()), goal, tmp_path)
 
 
 def test_files_in_another_order_are_refused(goal: Path, tmp_path: Path) -> None:
     body = member(f"{INSIDE}/z") + member()
-    assert "something else" in refused(forged(tmp_path / "p", manifest(file(f"{INSIDE}/z")), body), goal, tmp_path)
+    assert "unexpected content" in refused(forged(tmp_path / "p", manifest(file(f"{INSIDE}/z")), body), goal, tmp_path)
 
 
 def test_a_header_with_further_fields_is_refused(goal: Path, tmp_path: Path) -> None:
     info = tarfile.TarInfo(MAIN)
     info.size, info.pax_headers = len(LINE), {"path": "/etc/passwd", "GNU.sparse.realsize": "99999999999"}
     body = info.tobuf(tarfile.PAX_FORMAT) + LINE + build_tar_padding(len(LINE))
-    assert "something else" in refused(forged(tmp_path / "p", manifest(), body), goal, tmp_path)
+    assert "unexpected content" in refused(forged(tmp_path / "p", manifest(), body), goal, tmp_path)
 
 
 def test_another_hash_is_refused(goal: Path, tmp_path: Path) -> None:
     told = manifest(file(f"{INSIDE}/z", b"abc"))
     words = refused(forged(tmp_path / "p", told, member() + member(f"{INSIDE}/z", b"abd")), goal, tmp_path)
-    assert "is not the one in the manifest" in words
+    assert "does not match the manifest" in words
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
@@ -230,7 +230,7 @@ def test_a_link_in_the_config_folder_leads_nowhere(place: str, goal: Path, tmp_p
     (goal / place).symlink_to(tmp_path / "elsewhere")
     name = f"config/file-history/{ID}/0123@v1"
     package = forged(tmp_path / "p", manifest(file(name)), member(name) + member())
-    assert "leads out of" in refused(package, goal, tmp_path)
+    assert "outside " in refused(package, goal, tmp_path)
 
 
 def test_the_owner_alone_may_write_what_was_unpacked(goal: Path, tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def test_a_file_that_appears_in_the_last_moment_is_not_overwritten_and_all_is_ta
         (config / "history.jsonl").write_bytes(b"{}\n")
         (config / taken).write_text("theirs")
         before = {path: path.read_bytes() for path in config.rglob("*") if path.is_file()}
-        with pytest.raises(Changed, match="appeared"):
+        with pytest.raises(Changed, match="created by another process"):
             publish(config, "a.jsonl", "tasks/x", "b/c.jsonl", "todos/deep/y")
         assert {path: path.read_bytes() for path in config.rglob("*") if path.is_file()} == before
         assert not (config / "todos").exists()
@@ -84,7 +84,7 @@ def test_what_was_begun_by_nobody_knows_whom_is_told(tmp_path: Path) -> None:
     folder = tmp_path / ".turnlog-unpack-x"
     folder.mkdir()
     (folder / "plan.json").write_text("{")
-    with pytest.raises(TurnlogError, match="remove that folder"):
+    with pytest.raises(TurnlogError, match="remove its folder"):
         UnpackJournal(tmp_path).settle_unfinished()
 
 

@@ -125,7 +125,7 @@ def test_without_a_word_the_project_is_the_old_folder_if_it_is_here(there: Path,
         (done,) = unpack_package(package, there)
     assert done.path.read_bytes() == lines
     project.rmdir()
-    with Package(path) as package, pytest.raises(UsageError, match="which does not exist here; add --project PATH"):
+    with Package(path) as package, pytest.raises(UsageError, match="which does not exist here; use --project PATH"):
         unpack_package(package, there, dry_run=True)
 
 
@@ -180,7 +180,7 @@ def test_another_file_in_a_place_is_not_overwritten(packed: Path, there: Path, p
     task = there / "tasks" / MINE / "1.json"
     task.parent.mkdir(parents=True)
     task.write_text("mine")
-    with pytest.raises(Changed, match=r"1\.json: already exists with other content"):
+    with pytest.raises(Changed, match=r"1\.json: already present with different content"):
         put(packed, there, project)
     assert texts(there) == {f"tasks/{MINE}/1.json": b"mine"}
 
@@ -288,7 +288,7 @@ def test_two_files_that_would_come_to_lie_at_one_place_are_refused(
     other.parent.mkdir()
     other.write_bytes(encoded([{"type": "user", "cwd": "/srv/api", "sessionId": OTHER}]))
     (other.parent / "agent-beef.jsonl").write_bytes(encoded([{"type": "user", "sessionId": OTHER}]))
-    told = pytest.raises(Changed, match=r"two of its files would go to .*agent-beef\.jsonl")
+    told = pytest.raises(Changed, match=r"two of its files would be unpacked to .*agent-beef\.jsonl")
     with Package(pack_sessions([session, other], tmp_path / "p").path) as package, told:
         unpack_package(package, there, project_folders={OLD: project, "/srv/api": project})
     assert not there.exists()

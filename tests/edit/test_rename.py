@@ -128,12 +128,12 @@ def test_no_link_leads_a_title_out_of_the_projects(session: Path, config: Path, 
     outside.mkdir()
     other = session.with_name(f"{OTHER}.jsonl")
     other.with_suffix("").symlink_to(outside)
-    with pytest.raises(TurnlogError, match="leads out of"):
+    with pytest.raises(TurnlogError, match="outside "):
         rename_session(other, "Shop")
     assert list(outside.iterdir()) == []
     (outside / "precious").write_bytes(b"mine\n")
     link = config / "projects" / "-home-dana-webshop" / "22222222-2222-4333-8444-555555555555.jsonl"
     link.symlink_to(outside / "precious")
-    with pytest.raises(TurnlogError, match="leads out of"):
+    with pytest.raises(TurnlogError, match="outside "):
         rename_session(link, "Shop")
     assert (outside / "precious").read_bytes() == b"mine\n"

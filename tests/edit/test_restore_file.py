@@ -46,7 +46,7 @@ def test_force_without_anything_there_keeps_nothing(tmp_path: Path) -> None:
 
 
 def test_a_folder_is_no_place_for_a_file(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="is a folder; name a file"):
+    with pytest.raises(UsageError, match="a folder, not a file"):
         write_restored_file(tmp_path, b"x", force=True)
 
 

@@ -97,7 +97,7 @@ def test_only_a_folder_that_an_export_made_is_replaced(tmp_path: Path) -> None:
     assert {path.name for path in own.iterdir()} == {"new", FOLDER_MARK}
     other.mkdir()
     (other / "precious").write_text("x")
-    with pytest.raises(UsageError, match="did not write"), open_export_folder(other, force=True):
+    with pytest.raises(UsageError, match="not written by turnlog"), open_export_folder(other, force=True):
         pass
     assert (other / "precious").is_file()
     assert {path.name for path in tmp_path.iterdir()} == {"own", "other"}
@@ -105,11 +105,11 @@ def test_only_a_folder_that_an_export_made_is_replaced(tmp_path: Path) -> None:
 
 def test_a_file_is_no_place_for_a_folder_and_the_other_way_round(tmp_path: Path) -> None:
     write_export_file(tmp_path / "file", [b"x"])
-    with pytest.raises(UsageError, match="is a file"), open_export_folder(tmp_path / "file", force=True):
+    with pytest.raises(UsageError, match="a file, not a folder"), open_export_folder(tmp_path / "file", force=True):
         pass
     with open_export_folder(tmp_path / "folder"):
         pass
-    with pytest.raises(UsageError, match="is a folder"):
+    with pytest.raises(UsageError, match="a folder, not a file"):
         write_export_file(tmp_path / "folder", [b"x"], force=True)
 
 

@@ -55,7 +55,7 @@ def test_turns_are_chosen_by_their_numbers() -> None:
 
 @pytest.mark.parametrize(("first", "last"), [(0, 1), (2, 1), (1, 4), (9, None)])
 def test_turns_that_are_not_there_are_refused(first: int, last: int | None) -> None:
-    with pytest.raises(UsageError, match="the turns of this session are 1 to 3"):
+    with pytest.raises(UsageError, match="this session has turns 1 to 3"):
         prompts(forked().session(), first=first, last=last)
 
 

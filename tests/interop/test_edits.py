@@ -75,7 +75,7 @@ def test_an_edit_that_fails_is_told_with_the_words_of_the_program() -> None:
 
     outcome = edited.judged(Task(Edit("fork --at 99", work), edited.files()[0], False))
     assert outcome.newest == "NOT MADE"
-    assert "this session has one turn" in (outcome.reason or "")
+    assert "this session has only turn 1" in (outcome.reason or "")
 
 
 def test_an_edit_that_changes_what_is_said_without_being_meant_to_is_told() -> None:

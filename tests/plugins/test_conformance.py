@@ -142,14 +142,14 @@ class Rule:
 @pytest.mark.parametrize(
     ("rule", "examples", "reason"),
     [
-        (Rule(lambda text: [(0, 1)]), [], "returned \\(0, 1\\) for a text of 0"),
+        (Rule(lambda text: [(0, 1)]), [], "returned \\(0, 1\\) for text of 0"),
         (Rule(lambda text: None), [], "TypeError"),
         (Rule(lambda text: [text.index("{")][:0]), [], "ValueError"),
         (Rule(lambda text: [(0, 1)] if text and next(NUMBERS) % 2 else []), [], "the second call finds other secrets"),
         (Rule(lambda text: []), ["EMP-1"], "finds nothing in this example"),
         (Rule(lambda text: [(0, len(text))] if text else [], ("badge",)), ["EMP-1"], "none of the hints"),
-        (Rule(lambda text: [], ("EMP",)), [], "lower-case"),
-        (Rule(7), [], "no method find_secrets"),  # type: ignore[arg-type]
+        (Rule(lambda text: [], ("EMP",)), [], "lowercase"),
+        (Rule(7), [], "no find_secrets method"),  # type: ignore[arg-type]
     ],
 )
 def test_a_rule_with_a_defect_is_found_out(rule: Rule, examples: list[str], reason: str) -> None:

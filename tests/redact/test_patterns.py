@@ -55,12 +55,12 @@ def test_an_expression_that_can_not_is_taken(expression: str) -> None:
 @pytest.mark.parametrize(
     ("word", "reason"),
     [
-        ("x=(", "not a regular expression"),
-        ("x=a*", "the empty text"),
+        ("x=(", "not a valid regular expression"),
+        ("x=a*", "an empty string"),
         ("x=" + "a" * 501, "longer than 500"),
         ("no expression", "NAME=EXPRESSION"),
-        ("Big Name=a", "lower-case letters"),
-        ("=a", "lower-case letters"),
+        ("Big Name=a", "lowercase letters"),
+        ("=a", "lowercase letters"),
     ],
 )
 def test_a_wrong_pattern_is_refused_with_its_reason(word: str, reason: str) -> None:
@@ -69,5 +69,5 @@ def test_a_wrong_pattern_is_refused_with_its_reason(word: str, reason: str) -> N
 
 
 def test_an_unknown_rule_is_refused_with_the_names_there_are() -> None:
-    with pytest.raises(UsageError, match=r"no rule is called 'gihub'; choose from .*github"):
+    with pytest.raises(UsageError, match=r"unknown rule 'gihub'; choose from .*github"):
         SecretRules(without=["gihub"])

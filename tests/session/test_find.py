@@ -82,7 +82,7 @@ def test_a_title_like_a_path_that_two_sessions_have_names_both(tmp_path: Path) -
 
 
 def test_a_folder_is_no_session(tmp_path: Path) -> None:
-    with pytest.raises(NotFound, match="is a folder; name one of the session files in it"):
+    with pytest.raises(NotFound, match="a folder, not a session file; name one of the files in it"):
         find_session_file(str(tmp_path), [tmp_path])
 
 
@@ -176,7 +176,7 @@ def test_the_same_session_in_two_folders_is_told_apart_by_path(tmp_path: Path) -
 def test_an_unknown_name_names_the_closest(tmp_path: Path, name: str) -> None:
     add(tmp_path, ONE)
     add(tmp_path, THREE)
-    with pytest.raises(NotFound, match=r"the closest are .*; `turnlog ls` lists them all") as error:
+    with pytest.raises(NotFound, match=r"the closest are .*; `turnlog ls` lists all sessions") as error:
         find_session_file(name, [tmp_path])
     assert (ONE if name[0] in "af" else THREE) in str(error.value)
 
@@ -184,7 +184,7 @@ def test_an_unknown_name_names_the_closest(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("name", ["zzzz", ""])
 def test_a_name_like_none_is_just_unknown(tmp_path: Path, name: str) -> None:
     add(tmp_path, ONE)
-    with pytest.raises(NotFound, match=f"^no session is called '{name}'; `turnlog ls` lists them all$"):
+    with pytest.raises(NotFound, match=f"^no session is called '{name}'; `turnlog ls` lists all sessions$"):
         find_session_file(name, [tmp_path])
 
 

@@ -188,7 +188,7 @@ def test_a_confirmation_of_no_known_turn_is_one_all_the_same(tmp_path: Path, ope
 
 
 def test_a_version_that_is_not_known_cannot_be_recreated() -> None:
-    with pytest.raises(NotFound, match="not known"):
+    with pytest.raises(NotFound, match="is unknown"):
         recreate_version(three_turns().session(), "/src/a.py", FileVersion(1, 1, None, "edit", "Edit", "unknown"))
 
 
@@ -236,7 +236,7 @@ def test_a_long_list_of_files_is_cut() -> None:
 
 @pytest.mark.parametrize("name", ["failed", "src", "", "/", "y.py", "../a.py"])
 def test_a_name_that_fits_no_file_is_refused(name: str) -> None:
-    with pytest.raises(NotFound, match="touched no such file"):
+    with pytest.raises(NotFound, match="did not touch this file"):
         find_file_path(many(), name)
 
 

@@ -117,7 +117,7 @@ def test_any_settings_come_back_byte_for_byte(
 
 @pytest.mark.parametrize("text", ["[]", "1", '{"hooks": []}', '{"hooks": {"Stop": {}}}', '{"hooks": {"Other": 1}}'])
 def test_settings_of_another_shape_are_refused(text: str) -> None:
-    with pytest.raises(TurnlogError, match="not in the format of Claude Code's settings"):
+    with pytest.raises(TurnlogError, match="not valid Claude Code settings"):
         add_client_hooks(text, HOOKS)
 
 

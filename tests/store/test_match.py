@@ -175,7 +175,7 @@ def test_a_time_is_checked_to_the_second(machine: Findable) -> None:
         ("error:maybe", "must be one of yes, no", 6),
         ("after:someday", "not a time; examples:", 6),
         ("after:7d,8d", "after: accepts only one time", 9),
-        ("file:*", "contains no letter and no digit", 5),
+        ("file:*", "this value contains no letters or digits", 5),
     ],
 )
 def test_a_value_that_fits_nothing_is_explained(machine: Findable, query: str, reason: str, at: int) -> None:

@@ -87,7 +87,7 @@ def test_a_query_is_understood(text: str, tree: str) -> None:
         ("mod:opus", "unknown filter mod:; did you mean model:?", 0),
         ("tool:", "tool: needs a value", 5),
         ("tool:a, b", "tool: needs a value", 7),
-        ("=>", "contains no letter and no digit; use --substring to search for symbols", 0),
+        ("=>", "the query contains no letters or digits; use --substring to search for symbols", 0),
         ("  ", "the query is empty", 0),
         ("(" * 50 + "a" + ")" * 50, "nested too deep", 41),
         ("a " * 65, "more than 64 words and filters", 128),

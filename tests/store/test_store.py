@@ -126,7 +126,7 @@ def test_an_index_of_another_version_is_put_aside_and_made_again(filled: Desk, v
     with filled.open() as store:
         store.db.pragma("user_version", version)
     (told,) = opened_again(filled)
-    assert "written by another version" in told
+    assert "written by a different version" in told
     old = apsw.Connection(str(filled.data / "index.db.old"), flags=apsw.SQLITE_OPEN_READONLY)
     assert old.pragma("user_version") == version
     old.close()

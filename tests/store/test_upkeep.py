@@ -96,7 +96,7 @@ def test_words_without_a_text_are_told(filled: Desk) -> None:
     with filled.open() as store:
         store.db.execute("DELETE FROM text WHERE id = (SELECT min(id) FROM text)")
         faults = list(list_index_faults(store.db))
-    assert any("belong to no text" in fault for fault in faults)
+    assert any("do not belong to any text" in fault for fault in faults)
 
 
 def test_a_damaged_full_text_table_is_told(filled: Desk) -> None:

@@ -205,10 +205,10 @@ def test_a_report_can_be_of_one_project_or_one_model() -> None:
 @pytest.mark.parametrize("wish", [{"project": "shpo"}, {"model": "claude-opus-4"}])
 def test_a_name_that_nothing_has_is_an_error_that_knows_the_closest(wish: dict[str, str]) -> None:
     with pytest.raises(
-        UsageError, match=r"no session has such a (project|model); the closest are .*(shop|claude-opus-5)"
+        UsageError, match=r"no session has this (project|model); the closest are .*(shop|claude-opus-5)"
     ):
         ask(shop(), "daily", **wish)
-    with pytest.raises(UsageError, match=r"no session has such a model$"):
+    with pytest.raises(UsageError, match=r"no session has this model$"):
         ask(Ledger(), "daily", model="x")
 
 
@@ -336,7 +336,7 @@ def test_stretches_end_where_the_clocks_change() -> None:
     "name", ["Mars/Olympus", "../etc/passwd", "/etc/passwd", "Europe", "+25:00", "+1:2:3", "-x", "+"]
 )
 def test_a_zone_that_is_not_known_is_an_error(name: str) -> None:
-    with pytest.raises(UsageError, match="unknown; use a name such as Europe/Berlin"):
+    with pytest.raises(UsageError, match=r"unknown time zone .*; use a name such as Europe/Berlin"):
         TimeZone(name)
 
 
@@ -366,7 +366,7 @@ def test_days_are_understood_as_people_write_them(text: str, expected: date) -> 
     "text", ["", "tomorrow", "2026-02-30", "2026", "03.11.2026", "d", "99999d", "2026-11-03T10:00"]
 )
 def test_what_is_no_day_is_an_error_that_names_the_option(text: str) -> None:
-    with pytest.raises(UsageError, match=r"--since .*not a day; use one such as"):
+    with pytest.raises(UsageError, match=r"--since .*not a day; use a value such as"):
         parse_day(text, "--since", lambda: date(2026, 11, 15))
 
 

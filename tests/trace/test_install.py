@@ -124,7 +124,7 @@ def test_a_change_between_plan_and_deed_is_noticed(path: Path) -> None:
     path.write_text("{}")
     plan = plan_hook_install(path, WISH, NOW)
     path.write_text('{"a": 1}')
-    with pytest.raises(TurnlogError, match="was changed by another program"):
+    with pytest.raises(TurnlogError, match="modified by another program"):
         apply_settings_plan(plan)
     assert path.read_text() == '{"a": 1}'
 
@@ -146,7 +146,7 @@ def test_links_are_followed_and_rights_kept(path: Path) -> None:
     [
         (b"{\n,", "line 2: not valid JSON"),
         (b'{"a":\n"\xff"}', "line 2: not UTF-8"),
-        (b"[]", "not in the format of Claude Code's settings"),
+        (b"[]", "not valid Claude Code settings"),
     ],
 )
 def test_a_file_that_holds_no_settings_is_refused_by_name(path: Path, data: bytes, words: str) -> None:

@@ -101,11 +101,11 @@ def test_opentelemetry_can_be_switched_off(more: dict[str, str]) -> None:
         ("TRACES_ENDPOINT", "ftp://h", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is not a valid address"),
         ("PROTOCOL", "grpc", "OTEL_EXPORTER_OTLP_PROTOCOL=grpc: only http/protobuf"),
         ("TRACES_PROTOCOL", "http/json", "only http/protobuf"),
-        ("TIMEOUT", "10s", "expected milliseconds"),
-        ("TIMEOUT", "0", "expected milliseconds"),
+        ("TIMEOUT", "10s", "expected a number of milliseconds"),
+        ("TIMEOUT", "0", "expected a number of milliseconds"),
         ("COMPRESSION", "zstd", "expected gzip or none"),
-        ("CERTIFICATE", "/no/such.pem", "no such file; it is set in OTEL_EXPORTER_OTLP_CERTIFICATE"),
-        ("HEADERS", f"{SECRET}", "expected name=value"),
+        ("CERTIFICATE", "/no/such.pem", "no such file; the path is set in OTEL_EXPORTER_OTLP_CERTIFICATE"),
+        ("HEADERS", f"{SECRET}", "such as name=value"),
         ("HEADERS", f"a=x%0d%0ab: {SECRET}", "contains invalid characters"),
         ("HEADERS", f"a b={SECRET}", "contains invalid characters"),
         ("HEADERS", f"Content-Type={SECRET}", "header 'Content-Type' can't be set"),
@@ -190,7 +190,7 @@ def test_a_mistake_in_one_target_keeps_nobody_from_another() -> None:
 
 
 def test_a_name_that_no_target_has_is_told_with_those_there_are() -> None:
-    with pytest.raises(UsageError, match="there is no target 'x'; choose one of otel"):
+    with pytest.raises(UsageError, match="unknown target 'x'; choose one of otel"):
         list_configured_targets({}, {f"{OTEL}_ENDPOINT": "https://h"}, ["x"])
     with pytest.raises(UsageError, match="none is configured; set OTEL_EXPORTER_OTLP_ENDPOINT") as told:
         list_configured_targets({}, {}, ["x"])
@@ -378,7 +378,7 @@ def test_a_token_in_the_path_is_not_repeated_with_the_words_of_a_server() -> Non
 def test_two_tables_for_one_place_must_say_which_project_each_is() -> None:
     table = {"endpoint": "https://logs.example"}
     one, two = ({**table, "headers": {"authorization": key}} for key in ("first-key", "second-key"))
-    with pytest.raises(UsageError, match="targets one and two are the same place") as caught:
+    with pytest.raises(UsageError, match="targets one and two have the same destination") as caught:
         list_configured_targets({"targets": {"one": one, "two": two}}, {})
     assert "key" not in str(caught.value).replace("keys", "")
     assert list_configured_targets({"targets": {"one": one, "two": two}}, {}, ["two"])[0].name == "two"

@@ -255,7 +255,7 @@ def test_a_session_that_cannot_be_read_keeps_its_wake_and_holds_up_no_other(plac
     place.wake(bad)
     place.wake(place.write(TWO, turn(TWO)), last_assistant_message="Done.")
     report = place.work()
-    assert "is a folder" in report.troubles[0]
+    assert "a folder, not a session file" in report.troubles[0]
     assert place.names == TURN
     assert count_wakes(place.folder) == WakeCount(waiting=1, broken=0)
 

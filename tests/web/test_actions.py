@@ -299,7 +299,7 @@ def test_what_can_not_be_done_is_a_conflict_in_the_words_of_the_refusal(
     path.write_bytes(b'{"type":"mode"}\n')
     before = everything(folders.config)
     answer = client.post(f"/api/s/{ref}/actions/fork", json={"options": {"at": "1"}, "dry_run": False})
-    assert (answer.status_code, "has no conversation to fork" in answer.json()["error"]) == (409, True)
+    assert (answer.status_code, "no conversation to fork" in answer.json()["error"]) == (409, True)
     assert everything(folders.config) == before
 
 

@@ -86,7 +86,7 @@ def test_all_words_of_a_filter_must_stand_in_what_a_row_says(shop: Folders, clie
 
 def test_a_filter_that_nothing_fits_says_so(client: TestClient) -> None:
     text = client.get("/?q=qqqqqq").text
-    assert "No session matches" in text
+    assert "No matching sessions" in text
     assert titles(text) == []
 
 
@@ -150,7 +150,7 @@ def test_a_session_that_the_client_will_delete_soon_is_marked_with_the_day(folde
     text = client.get("/").text
     day = amounts.format_local_time(old + 30 * 86400)[:10]
     assert "Claude Code will delete" in text
-    assert f"deleted from {day} on" in text
+    assert f"deleted on or after {day}" in text
     row = next(row for row in client.get("/api/sessions").json()["sessions"] if row["session_id"] == ONE)
     assert row["deleted_after"] == amounts.format_datetime_attribute(old + 30 * 86400)
 
@@ -256,7 +256,7 @@ def test_a_machine_without_sessions_shows_the_demo_and_says_where_it_looked(tmp_
     place.store.refresh(place.config_dirs)
     client = TestClient(build_application(place))
     text = client.get("/").text
-    assert "made-up" in text
+    assert "made up" in text
     assert "projects</code>" in text
     assert "Fix cent rounding in the cart" in text
     assert "will be deleted" not in text

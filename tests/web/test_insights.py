@@ -162,7 +162,7 @@ def test_slow_calls_lead_to_their_place(client: TestClient) -> None:
 def test_a_project_that_there_is_not_is_explained_and_everything_is_shown(client: TestClient) -> None:
     answer = client.get("/insights?project=nowhere-at-all")
     assert answer.status_code == 200
-    assert "no session has such a project" in answer.text
+    assert "no session has this project" in answer.text
     assert "Over time" in answer.text
 
 

@@ -155,9 +155,9 @@ def test_a_branch_is_asked_for_by_its_leaf(client: TestClient) -> None:
 
 def test_at_a_fork_stand_the_ways_from_it(client: TestClient) -> None:
     text = client.get(f"/s/{OWN}?branch=r1").text
-    assert re.search(r"\d of 2 branches from here", text)
+    assert re.search(r"branch \d of 2 from here", text)
     assert "Question 2" in text
-    assert text.index("branches from here") > text.index("A pixel.")
+    assert text.index("of 2 from here") > text.index("A pixel.")
 
 
 @pytest.mark.parametrize("path", ["/s/{}", "/s/{}/window/0", "/api/s/{}", "/api/s/{}/find?q=x", "/s/{}/raw/0"])

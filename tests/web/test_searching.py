@@ -132,9 +132,11 @@ def test_marks_are_made_from_ranges_alone() -> None:
 
 
 def test_what_was_searched_is_said(client: TestClient) -> None:
-    assert re.search(r"Searched [\d,]+ texts of \d+ sessions", client.get("/search?q=quokka").text)
+    assert re.search(r"Searched [\d,]+ pieces of text in \d+ sessions", client.get("/search?q=quokka").text)
     assert "Nothing found." in client.get("/search?q=qqqqqqqq").text
-    assert "because it has no letter or digit: =&gt;" in client.get("/search", params={"q": "=> quokka"}).text
+    assert (
+        "Words without letters or digits were ignored: =&gt;" in client.get("/search", params={"q": "=> quokka"}).text
+    )
 
 
 @pytest.mark.parametrize(("query", "here"), [("quokka AND", "AND"), ("tol:Bash", "tol:Bash"), ('a "open', '"open')])
@@ -175,7 +177,7 @@ def test_deleted_sessions_are_marked(tmp_path: Path) -> None:
         client = TestClient(build_application(place))
         text = client.get("/search?q=quokka+project:library").text
     assert '<span class="badge bad">deleted</span>' in text
-    assert "the text is gone" in text
+    assert "this text is no longer available" in text
 
 
 @pytest.mark.parametrize(
@@ -191,7 +193,7 @@ def test_a_session_in_the_trash_is_left_out_and_told_of(tmp_path: Path, query: s
         text = client.get(f"/search?{query}").text
         found = client.get(f"/api/search?{query}").json()
         below = client.get("/search/hits?q=quokka").text
-    assert f"Left out: {told} in turnlog&#39;s trash; <code>turnlog undelete bbbbbbbb</code> brings it back." in text
+    assert f"Left out: {told} in turnlog&#39;s trash; <code>turnlog undelete bbbbbbbb</code> restores it." in text
     assert "Discounts" not in text + below
     assert [item["session_id"] for item in found["sessions"]] == [ONE]
     hits = None if found["scan"] else 4

@@ -204,14 +204,14 @@ class TestSecret:
     def test_a_link_is_refused(self, tmp_path: Path) -> None:
         load_secret(tmp_path / "real")
         (tmp_path / "web.secret").symlink_to(tmp_path / "real" / "web.secret")
-        with pytest.raises(TurnlogError, match="is a symbolic link"):
+        with pytest.raises(TurnlogError, match="a symbolic link"):
             load_secret(tmp_path)
 
     @pytest.mark.parametrize("content", [b"", b"short", b"x" * 33])
     def test_a_damaged_one_is_refused(self, tmp_path: Path, content: bytes) -> None:
         (tmp_path / "web.secret").write_bytes(content)
         (tmp_path / "web.secret").chmod(0o600)
-        with pytest.raises(TurnlogError, match="is damaged"):
+        with pytest.raises(TurnlogError, match="damaged"):
             load_secret(tmp_path)
 
     def test_several_at_the_same_time_agree(self, tmp_path: Path) -> None:

@@ -354,7 +354,7 @@ def test_a_branch_is_switched_at_the_fork(page: Page) -> None:
     opened(page, FORKED)
     expect(page.get_by_text("It is bright on the right.")).to_be_visible()
     expect(page.get_by_text("It is dark on the left.")).to_have_count(0)
-    page.get_by_text("2 of 2 branches from here").click()
+    page.get_by_text("branch 2 of 2 from here").click()
     page.get_by_role("link", name="Go left").click()
     expect(page.get_by_text("It is dark on the left.")).to_be_visible()
     expect(page.get_by_text("It is bright on the right.")).to_have_count(0)

@@ -107,7 +107,7 @@ class ExportMaterial:
         first = 1 if self.choice.first is None else self.choice.first
         last = count if self.choice.last is None else self.choice.last
         if not 1 <= first <= last <= count:
-            valid = f"the turns of this session are 1 to {count}" if count else "this session has no turns"
+            valid = f"this session has turns 1 to {count}" if count else "this session has no turns"
             raise UsageError(f"--turns {first}..{last}: {valid}")
         return range(first, last + 1)
 

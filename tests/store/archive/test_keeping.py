@@ -118,7 +118,7 @@ def test_a_damaged_manifest_is_told_and_the_generation_before_it_is_shown(place:
     place.archive.manifests.get_path(name, 2).write_bytes(b"damaged")
     assert len(verify_archive(place.archive).manifests_damaged) == 1
     assert place.archive.find_session(ONE).generation == 1
-    with pytest.raises(Unreadable, match="nothing was dropped"):
+    with pytest.raises(Unreadable, match="nothing was removed"):
         prune_archive(place.archive, PruneRules(keep=1))
 
 
@@ -129,7 +129,7 @@ def test_a_manifest_under_another_name_is_not_believed(place: Place) -> None:
     path = place.archive.manifests.get_path(session.name, 1)
     path.rename(path.with_name(path.name.replace(ONE, TWO)))
     assert place.archive.list_sessions() == []
-    assert "another session" in verify_archive(place.archive).manifests_damaged[0]
+    assert "a different session" in verify_archive(place.archive).manifests_damaged[0]
 
 
 def test_a_manifest_of_a_later_format_is_not_understood_and_kept(place: Place) -> None:
@@ -138,7 +138,7 @@ def test_a_manifest_of_a_later_format_is_not_understood_and_kept(place: Place) -
     session = place.archive.find_session(ONE)
     fields = {name: getattr(session, name) for name in session.__struct_fields__}
     place.archive.manifests.write(SessionManifest(**{**fields, "format": 2}))
-    assert "another version" in verify_archive(place.archive).manifests_damaged[0]
+    assert "a different version" in verify_archive(place.archive).manifests_damaged[0]
 
 
 def test_old_generations_are_dropped_by_number(place: Place) -> None:

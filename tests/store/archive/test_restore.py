@@ -104,7 +104,7 @@ def test_a_generation_is_named_by_its_number_or_by_a_time(place: Place) -> None:
     session = archive.find_session(ONE)
     assert [find_generation(archive, session, at).generation for at in (1, 2, None, between)] == [1, 2, 2, 1]
     assert find_generation(archive, session, between + timedelta(days=1)).generation == 2
-    with pytest.raises(NotFound, match="generation 3; it has the generations 1, 2"):
+    with pytest.raises(NotFound, match="generation 3; it has generations 1, 2"):
         find_generation(archive, session, 3)
     with pytest.raises(NotFound, match="state of"):
         find_generation(archive, session, between - timedelta(days=1))
@@ -120,7 +120,7 @@ def test_a_path_that_leads_out_of_the_folder_is_refused_before_anything_is_writt
     (file,) = session.files
     tricky = msgspec.structs.replace(session, files=(file, msgspec.structs.replace(file, path=path)))
     back = tmp_path / "deep" / "back"
-    with pytest.raises(TurnlogError, match="leads out of"):
+    with pytest.raises(TurnlogError, match="outside "):
         restore_generation(place.archive, tricky, back)
     assert not back.exists()
 
@@ -135,7 +135,7 @@ def test_nothing_is_written_through_a_link(place: Place, tmp_path: Path, link: s
     back = tmp_path / "back"
     (back / link).parent.mkdir(parents=True)
     (back / link).symlink_to(outside)
-    with pytest.raises(TurnlogError, match="is a symbolic link"):
+    with pytest.raises(TurnlogError, match="a symbolic link"):
         place.restore(back)
     assert list(outside.iterdir()) == []
 

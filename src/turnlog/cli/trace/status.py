@@ -86,7 +86,7 @@ def _list_notes(item: TargetState) -> Iterator[str]:
     from turnlog.render.figures import format_count
 
     if not item.configured and item.pending_batches:
-        yield "is not configured; its pending spans are kept in the outbox"
+        yield "not configured; its pending spans are kept in the outbox"
     if item.held_back and item.held_since is not None:
         yield f"new spans have been held back since {time_format.format_client_time(item.held_since)}: {item.held_back}"
     if item.last_error and item.failed is not None and item.pending_batches:

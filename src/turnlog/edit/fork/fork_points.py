@@ -91,7 +91,7 @@ def _describe_range(kind: str, count: int) -> str:
     several = {"turn": "turns", "leaf": "branches", "compaction": "compactions"}[kind]
     if not count:
         return f"this session has no {several}"
-    return f"the {several} of this session are 1 to {count}" if count > 1 else f"this session has one {kind}, number 1"
+    return f"this session has {several} 1 to {count}" if count > 1 else f"this session has only {kind} 1"
 
 
 def _find_entry(session: Session, start: str) -> ForkPoint:

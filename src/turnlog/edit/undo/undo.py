@@ -192,7 +192,7 @@ class Undo(Journal[UndoRecord]):
         for other in self.list_records():
             later = other.when > record.when and other.state == STATE_DONE
             if later and any(item.path in paths or item.to in paths for item in other.items):
-                return f"undo the later change {other.name} first"
+                return f"undo {other.name} first, because it is a later change"
         if any(item.kind == "append" for item in record.items):
             return f"use `turnlog {record.verb}` again to set another value"
         return "move it aside first" if trouble.is_final else "--force restores the original and keeps what is there"

@@ -99,7 +99,7 @@ def test_a_client_that_has_it_open_is_told_with_its_process(session: Path, locks
         registered.parent.mkdir()
         said = {"pid": process.pid, "sessionId": session.stem, **read_process_identity(process.pid)}
         registered.write_text(json.dumps(said))
-        with pytest.raises(Busy, match=f"process {process.pid}; end that first"):
+        with pytest.raises(Busy, match=f"process {process.pid}; end that process first"):
             acquire_session(session, tmp_path, locks)
         assert list(locks.iterdir()) == [], "what could not be had is not held either"
         with acquire_session(session, tmp_path, locks, is_new=True):

@@ -65,7 +65,7 @@ def test_a_long_list_says_how_many_more_there_are() -> None:
 
 
 def test_words_that_nothing_holds_are_told() -> None:
-    assert "quince: no session has this" in chosen(FRUIT, "quince", "q")[1]
+    assert "no session has 'quince' in its title" in chosen(FRUIT, "quince", "q")[1]
 
 
 def test_titles_and_folders_can_t_act_on_the_terminal() -> None:

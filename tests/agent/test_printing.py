@@ -147,7 +147,7 @@ def test_standard_input_stands_behind_the_prompt(desk: MakeDesk) -> None:
 def test_without_a_prompt_there_is_nothing_to_do(desk: MakeDesk) -> None:
     done = desk(script("ok")).turnlog("-p", stdin="")
     assert done.returncode == 2
-    assert "needs a prompt" in done.stderr
+    assert "requires a prompt" in done.stderr
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a folder in use can't be removed")

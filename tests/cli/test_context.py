@@ -113,8 +113,8 @@ def test_another_branch_or_leaf_can_be_asked_for(
     ("branch", "problem"),
     [
         ("7", "this session has branches 1 to 2"),
-        ("nobody", "no entry in this session starts with it"),
-        ("u", "several entries start with it; use more characters"),
+        ("nobody", "no entry in this session has a uuid with this prefix"),
+        ("u", "several entries have a uuid with this prefix; use more of the uuid"),
     ],
 )
 def test_a_wrong_branch_is_explained(turnlog: Turnlog, machine: Machine, branch: str, problem: str) -> None:

@@ -287,8 +287,8 @@ def test_any_branch_can_be_asked_for(turnlog: Turnlog, machine: Machine, branch:
     [
         ("3", "--branch 3: this session has branches 1 to 2"),
         ("0", "--branch 0: this session has branches 1 to 2"),
-        ("zz", "--branch zz: no entry in this session starts with it"),
-        ("a", "--branch a: several entries start with it; use more characters"),
+        ("zz", "--branch zz: no entry in this session has a uuid with this prefix"),
+        ("a", "--branch a: several entries have a uuid with this prefix; use more of the uuid"),
     ],
 )
 def test_a_branch_that_does_not_exist_is_refused(

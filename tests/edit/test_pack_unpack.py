@@ -172,7 +172,7 @@ def test_the_same_session_in_another_project_is_refused(
 ) -> None:
     put(packed, there, project)
     (tmp_path / "elsewhere").mkdir()
-    with pytest.raises(Changed, match="in another project"):
+    with pytest.raises(Changed, match="in a different project"):
         put(packed, there, tmp_path / "elsewhere")
 
 

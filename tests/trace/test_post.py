@@ -167,7 +167,7 @@ def test_an_answer_that_is_no_protobuf_accepts_all_the_same(recorder: Recorder) 
 def test_a_page_is_no_answer_of_a_tracing_backend(recorder: Recorder) -> None:
     found = answered(recorder, ("page", b"<title>x</title><h1>Log in</h1>"))
     assert isinstance(found, PostRefused)
-    assert "is the address right? Log in" in found.words
+    assert "is the address correct? Log in" in found.words
 
 
 @pytest.mark.parametrize(

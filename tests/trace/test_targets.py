@@ -272,8 +272,8 @@ def test_what_stands_above_the_targets_holds_for_all_that_say_nothing_else() -> 
         ({"endpoint": 7}, "endpoint: expected a text"),
         ({"endpoint": "nowhere"}, "config.toml: [trace.targets.mine] endpoint is not a valid address"),
         ({"endpoint": "https://h", "kind": "jaeger"}, 'expected "otlp" or "langfuse"'),
-        ({"endpoint": "https://h", "headers": {"a": 1, "b": SECRET}}, "headers: expected a table of texts"),
-        ({"endpoint": "https://h", "headers": [SECRET]}, "headers: expected a table of texts"),
+        ({"endpoint": "https://h", "headers": {"a": 1, "b": SECRET}}, "headers: expected a table of strings"),
+        ({"endpoint": "https://h", "headers": [SECRET]}, "headers: expected a table of strings"),
         ({"endpoint": "https://h", "headers": {"a": f"{SECRET}\n"}}, "contains invalid characters"),
         ({"endpoint": "https://h", "headers_env": {"a": "no name"}}, "names of environment variables"),
         (

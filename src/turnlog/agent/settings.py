@@ -190,7 +190,7 @@ def _read_layer_file(name: str, path: Path, root: Path) -> SettingsLayer | None:
     values = _read_values(lambda: read_small_file(path, _MAX_SETTINGS_BYTES))
     if isinstance(values, str):
         administrator_remedy = "the administrator of this machine must fix it"
-        remedy = "fix it or move it away; without it, turnlog can't apply its restrictions"
+        remedy = "fix it or move it aside; until then, turnlog can't apply its restrictions"
         raise UsageError(f"{path}: {values}; {administrator_remedy if name == 'managed' else remedy}")
     return None if values is None else SettingsLayer(name, str(path), values, root)
 
@@ -202,7 +202,7 @@ def _read_values(read: Callable[[], bytes]) -> Mapping[str, Any] | str | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        return error.strerror or "it can't be read"
+        return error.strerror or "not readable"
     permissions = (values.get("permissions") or {}) if isinstance(values, Mapping) else {}
     if not isinstance(permissions, Mapping):
         return "permissions is not an object"

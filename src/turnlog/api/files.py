@@ -394,7 +394,7 @@ def _open_touching_session(
         names = (*_list_name_spellings(file), file)
         found = [item for name in names for item in find_touching_sessions(index.db, name)]
     if not found:
-        raise NotFound(f"{file}: no session touched this file; `turnlog files` lists the files of a session")
+        raise NotFound(f"{file}: no session touched this file; `turnlog files` lists the files that a session touched")
     newest = max(found, key=lambda item: item.last or "")
     if notify:
         notify(f"Using the newest session that touched this file: {newest.path}")

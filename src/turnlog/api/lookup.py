@@ -76,7 +76,9 @@ def find_leaf(session: Session, wanted: str) -> str:
     found = list({row.uuid for row in session.graph.rows if row.uuid and row.uuid.startswith(wanted.lower())})
     if len(found) != 1:
         problem = (
-            "several entries start with it; use more characters" if found else "no entry in this session starts with it"
+            "several entries have a uuid with this prefix; use more of the uuid"
+            if found
+            else "no entry in this session has a uuid with this prefix"
         )
         raise UsageError(f"--branch {wanted}: {problem}")
     return found[0]

@@ -26,12 +26,12 @@ def write_restored_file(place: Path, data: bytes, *, force: bool = False) -> Res
     """Write a file. An existing file is replaced only with `force`, and a copy of it is kept in the same folder."""
     real = Path(os.path.realpath(place))
     if real.is_dir():
-        raise UsageError(f"{place}: a folder, not a file; choose another path")
+        raise UsageError(f"{place}: a folder, not a file; choose a different path")
     if not real.parent.is_dir():
         raise UsageError(f"{place}: the folder {real.parent} does not exist; create it first")
     exists = os.path.lexists(real)
     if exists and not real.is_file():
-        raise UsageError(f"{place}: not a regular file; choose another path")
+        raise UsageError(f"{place}: not a regular file; choose a different path")
     if exists and not force:
         raise UsageError(f"{place}: the file already exists; --force replaces it and keeps a copy")
     copy = _keep_copy(real) if exists else None

@@ -48,7 +48,7 @@ def parse_user_patterns(definitions: Iterable[str]) -> list[UserPattern]:
     for definition in definitions:
         name, equals, expression = definition.partition("=")
         if not equals:
-            raise UsageError(f"pattern {definition!r}: write NAME=EXPRESSION, such as ticket=ACME-[0-9]+")
+            raise UsageError(f"pattern {definition!r}: expected NAME=EXPRESSION, such as ticket=ACME-[0-9]+")
         patterns.append(UserPattern(name, expression))
     return patterns
 

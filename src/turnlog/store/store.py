@@ -74,7 +74,7 @@ class Store:
                 return store
         except apsw.FullError:
             raise TurnlogError(
-                f"{folder}: the disk is full; free some space, or set TURNLOG_HOME to another folder"
+                f"{folder}: the disk is full; free some space, or set TURNLOG_HOME to a different folder"
             ) from None
         except apsw.BusyError:
             raise Busy(f"{folder / name}: another process is holding the index locked; try again later") from None
@@ -185,7 +185,7 @@ def _connect_index(path: Path, tell: TellUser) -> apsw.Connection:
     with try_lock_file(path.with_suffix(".lock")) as is_ours:
         if not is_ours:
             raise Busy(
-                f"{path}: the index is damaged or of another version, and another turnlog is using it; try again later"
+                f"{path}: the index is damaged or from a different version, and another turnlog is using it; try later"
             )
         try:
             return _open_checked(path)

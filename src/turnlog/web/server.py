@@ -41,7 +41,7 @@ def open_listening_socket(port: int | None) -> ListeningSocket:
         try:
             return _bind_socket(port)
         except OSError as error:
-            raise TurnlogError(f"port {port}: {error.strerror}; choose another port, or omit --port") from None
+            raise TurnlogError(f"port {port}: {error.strerror}; choose a different port, or omit --port") from None
     try:
         return _bind_socket(DEFAULT_PORT)
     except OSError:

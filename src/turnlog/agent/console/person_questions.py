@@ -50,7 +50,7 @@ def render_permission_question(
     if decision.suggested:
         file = place.root / ".claude" / "settings.local.json"
         yield f"  a  always: adds {', '.join(map(to_visible_line, decision.suggested))} to {to_visible_line(str(file))}"
-    yield "  n  no; or type what to do instead"
+    yield "  n  no (or type what to do instead)"
 
 
 def add_side_bar(texts: Iterable[str]) -> Iterator[str]:

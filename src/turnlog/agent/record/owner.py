@@ -49,13 +49,14 @@ class SessionLock:
                 fd = os.open(path, _OPEN_FLAGS, 0o600)
                 if not _try_lock(fd):
                     raise Busy(
-                        f"{session.stem}: {_read_holder(fd)} has it open; end that, or use a copy (--fork-session)"
+                        f"{session.stem}: {_read_holder(fd)} has it open; end that process first, or use a copy"
+                        " (--fork-session)"
                     )
                 if _is_file_at(fd, path):
                     break
                 os.close(fd)  # its owner removed it just before it was locked
         except OSError as error:
-            raise TurnlogError(f"{folder}: {error.strerror or error}; set TURNLOG_HOME to another folder") from None
+            raise TurnlogError(f"{folder}: {error.strerror or error}; set TURNLOG_HOME to a different folder") from None
         with contextlib.suppress(OSError):  # the lock holds on a full disk too, only without the process id
             os.ftruncate(fd, 0)
             os.write(fd, f"{os.getpid()}\n".encode())
@@ -153,7 +154,7 @@ def acquire_session(path: Path, cwd: Path, locks: Path, *, is_new: bool = False)
     try:
         signs = [] if is_new else _find_other_signs(path, config_dir)
         if certain := [sign for sign in signs if sign.is_certain]:
-            raise Busy(f"{path.stem}: {certain[0].words}; end that first, or use a copy (--fork-session)")
+            raise Busy(f"{path.stem}: {certain[0].words}; end that process first, or use a copy (--fork-session)")
         registered = _build_registration(path.stem, cwd)
         registration = None if config_dir is None else config_dir / "sessions" / f"{os.getpid()}.json"
         holder = SessionHolder(path, lock, registration, registered)

@@ -56,7 +56,7 @@ class SessionRecord(EntryChain):
             raise UsageError(f"{name!r} is not a session id; it must be a UUID")
         path = find_project_dir(config_dir, cwd) / f"{name}.jsonl"
         if path.exists():
-            raise UsageError(f"the session id {name} is in use; resume that session, or choose another id")
+            raise UsageError(f"the session id {name} is in use; resume that session, or choose a different id")
         record = cls(SessionAppender(path, config_dir / "projects"), name, cwd, since=since)
         record.mode = mode
         return record

@@ -105,7 +105,7 @@ def _describe_plan(plan: UndoResult) -> Iterator[str]:
             "create": f"{item.path}: removed",
             "remove": f"{item.path}: restored",
             "rename": f"{item.to}: renamed to {item.path}",
-            "append": f"{item.path}: lines added at its end removed",
+            "append": f"{item.path}: the lines added at its end are removed",
         }
         yield "  " + to_visible_line(effects[item.kind])
     for file in plan.later_files:

@@ -131,7 +131,7 @@ def _open_browser(start: str) -> None:
     except (webbrowser.Error, OSError):
         is_open = False
     if not is_open:
-        print_remark("Can't open a browser; open the address above.")
+        print_remark("Can't open a browser; open the address above yourself.")
 
 
 def _flush_output() -> None:

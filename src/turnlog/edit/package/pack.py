@@ -56,7 +56,7 @@ def pack_sessions(
 ) -> PackResult:
     """Pack some sessions; replace an existing file only with `force`."""
     if not force and output.exists():
-        raise UsageError(f"{output}: the file already exists; choose another name, or use --force")
+        raise UsageError(f"{output}: the file already exists; choose a different name, or use --force")
     for attempt in range(1, _MAX_ATTEMPTS + 1):
         try:
             return _write_package([list_session_contents(path) for path in paths], output, redaction)

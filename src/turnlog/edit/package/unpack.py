@@ -173,7 +173,7 @@ def _refuse_overwrite(session: UnpackedSession, config: Path) -> None:
     for folder in list_project_folders(config):
         other = folder / f"{name}.jsonl"
         if os.path.lexists(other) and os.path.realpath(other) != os.path.realpath(session.path):
-            raise Changed(f"{other}: the session already exists in another project; {_NEW_IDS_REMEDY}")
+            raise Changed(f"{other}: the session already exists in a different project; {_NEW_IDS_REMEDY}")
     differing = [goal.path for goal in session.goals if goal.state == STATE_DIFFERS]
     if session.path in differing:
         raise Changed(f"{session.path}: the session already exists with different content; {_NEW_IDS_REMEDY}")

@@ -131,9 +131,9 @@ class _QueryParser:
         """Build the error for a missing word."""
         before = self.tokens[self.at - 1] if self.at else None
         if before is not None and before.kind in (*QUERY_OPERATORS, "-"):
-            return QueryError(f"something must follow this {before.text}", self.text, before.at)
+            return QueryError(f"a word or filter must follow this {before.text}", self.text, before.at)
         if token.kind in ("AND", "OR"):
-            return QueryError(f"something must come before this {token.text}", self.text, token.at)
+            return QueryError(f"a word or filter must come before this {token.text}", self.text, token.at)
         if before is not None and before.kind == "(":
             reason = "these parentheses are empty" if token.kind == ")" else "this parenthesis is never closed"
             return QueryError(reason, self.text, before.at)

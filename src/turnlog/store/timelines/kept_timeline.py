@@ -128,7 +128,7 @@ class KeptTimeline:
         if leaf is None:
             return self._branches[self.head.branches[0].leaf]
         if leaf not in self._branches:
-            raise NotFound(f"{self.path}: no branch ends in {leaf}")
+            raise NotFound(f"{self.path}: no branch ends with entry {leaf}")
         return self._branches[leaf]
 
     def get_branch(self, leaf: str | None = None) -> TimelineBranch:

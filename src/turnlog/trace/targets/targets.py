@@ -85,7 +85,7 @@ _VALUE_RULES: dict[str, tuple[ValueCheck, str]] = {
     "certificate": _TEXT_RULE,
     "compression": (lambda value: value in ("gzip", "none"), '"gzip" or "none"'),
     "timeout": (lambda value: type(value) in (int, float) and 0 < value <= 600, "seconds, 600 at most"),
-    "headers": (_are_texts, 'a table of texts such as { x-project-name = "claude" }'),
+    "headers": (_are_texts, 'a table of strings such as { x-project-name = "claude" }'),
     "headers_env": (
         lambda value: isinstance(value, Mapping) and all(map(_is_variable, value.values())),
         "a table of names of environment variables",
@@ -212,7 +212,7 @@ def _build_target(name: str, own: ConfigTable, environ: Mapping[str, str], where
         keys = own["public_key"], own["secret_key"]
         return variables.build_langfuse_target(name, host, f"{where} endpoint", *keys, environ, headers, **rest)
     if "endpoint" not in own:
-        raise UsageError(f"{where}: endpoint is missing; set the address that the spans are sent to")
+        raise UsageError(f"{where}: endpoint is missing; set it to the address that spans are sent to")
     parts = address.parse_target_address(own["endpoint"], f"{where} endpoint")
     if parts.path in ("", "/"):
         parts = address.extend_path(parts, address.TRACES_PATH)
@@ -236,4 +236,4 @@ def _resolve_variables(table: ConfigTable, environ: Mapping[str, str], where: st
 def _read_variable(name: str, environ: Mapping[str, str], where: str) -> str:
     if value := environ.get(name, "").strip():
         return value
-    raise UsageError(f"config.toml: {where}: the environment variable {name} is not set; set it")
+    raise UsageError(f"config.toml: {where}: the environment variable {name} is not set")

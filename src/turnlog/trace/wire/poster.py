@@ -232,7 +232,7 @@ class Poster:
         reason = self.target.hide_secrets(read_reply_words(raw, kind) or to_printable_line(answer.reason))[:500]
         if 200 <= status < 300:
             return PostRefused(
-                status, f"the server returned a web page, not a tracing response; is the address right? {reason}"
+                status, f"the server returned a web page, not a tracing response; is the address correct? {reason}"
             )
         if status == 413:
             return PostTooLarge(f"{status}: {reason}")

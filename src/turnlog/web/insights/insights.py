@@ -254,7 +254,7 @@ def send_usage(request: HttpRequest) -> Response:
     """Send the document of `turnlog usage KIND --json`."""
     kind = request.path_params["kind"]
     if kind not in GROUPINGS:
-        raise HTTPException(404, f"no report {kind}; choose one of {', '.join(GROUPINGS)}")
+        raise HTTPException(404, f"unknown report {kind!r}; choose one of {', '.join(GROUPINGS)}")
     params = {name: request.query_params.get(name) for name in ("since", "until", "project", "model", "timezone")}
     return answers.build_json_response(_load_usage_document(get_machine(request), parse_usage_request(kind, **params)))
 

@@ -255,7 +255,7 @@ def test_settings_that_are_broken_end_it_in_one_line_that_names_the_place(desk: 
     done = here.turnlog("-p", "hi")
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert f"{path}: line 3: not valid JSON" in done.stderr
-    assert "fix it or move it away" in done.stderr
+    assert "fix it or move it aside" in done.stderr
     assert here.asked == []
 
 

@@ -106,7 +106,7 @@ def test_a_file_whose_rules_can_not_be_read_ends_the_start(tmp_path: Path, name:
     with pytest.raises(UsageError) as error:
         read(tmp_path, is_trusted=False)
     assert str(error.value).startswith(f"{path}: {told}")
-    assert "fix it or move it away" in str(error.value)
+    assert "fix it or move it aside" in str(error.value)
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def test_a_checkout_can_not_hold_up_the_start(tmp_path: Path, trap: Trap) -> Non
         folder.mkdir(parents=True)
     for name in (".claude/settings.json", ".claude/agents/a.md", "CLAUDE.md", ".git/HEAD"):
         trap(cwd / name)
-    with pytest.raises(UsageError, match=r"settings\.json: .*fix it or move it away"):
+    with pytest.raises(UsageError, match=r"settings\.json: .*fix it or move it aside"):
         load_settings(cwd, config, is_trusted=False)
     assert load_agent_types(cwd, config).keys() == load_agent_types(config, config).keys()
     assert list(load_memory_files(cwd, config)) == []

@@ -73,7 +73,7 @@ def test_an_id_that_fits_none_or_several_is_refused(turnlog: Turnlog, home: Mach
     (home.folder / "tasks" / GONE.replace("1", "2") / "1.json").write_text("{}")
     done = turnlog("salvage", "aaaa")
     assert done.status == 2
-    assert "fits 2 sessions" in done.err
+    assert "matches 2 sessions" in done.err
 
 
 def test_what_is_left_can_be_written_down(turnlog: Turnlog, home: Machine, tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_without_prompts_or_a_project_no_session_is_made(turnlog: Turnlog, home:
     history.write_text(json.dumps(_typed("/clear")) + "\n")
     assert "no prompts are left" in turnlog("salvage", GONE, "--session").err
     history.write_text(json.dumps(_typed("hi", project=None)) + "\n")
-    assert "which project" in turnlog("salvage", GONE, "--session").err
+    assert "project is unknown" in turnlog("salvage", GONE, "--session").err
     assert sessions(home) == []
 
 

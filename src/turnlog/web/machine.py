@@ -181,7 +181,7 @@ def reopen_index(index: Path) -> Store:
     store = Store.open(index.parent, name=index.name)
     if store.path != index:
         store.close()
-        raise TurnlogError(f"{index}: can't open the index any more; check that the disk is mounted and writable")
+        raise TurnlogError(f"{index}: the index can no longer be opened; check that the disk is mounted and writable")
     return store
 
 

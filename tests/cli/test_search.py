@@ -261,7 +261,7 @@ def test_words_of_which_not_all_identifiers_were_looked_for_are_named(turnlog: T
     done = turnlog("search", "user")
     assert done.err.splitlines() == [
         "1+ hits in 1+ sessions, 1 shown (--limit). Searched 2 pieces of text in 1 session.",
-        "Too many identifiers contain these words, so only some were searched: user.",
+        "Only some of the many identifiers that contain user were searched.",
     ]
     assert turnlog("search", "user", "--json").json["searched"]["cut"] == ["user"]
 

@@ -64,7 +64,7 @@ class ListRule:
 
 
 def _find_seed_phrase(text: str, at: int) -> Iterator[SecretFinding]:
-    """Yield the seed words of a wallet that start shortly after a heading."""
+    """Yield the wallet seed phrase that starts shortly after a heading, if there is one."""
     for begin in _BEGINS.finditer(text, at, at + _MAX_GAP_CHARS):
         lead = _LEAD.match(text, begin.end())
         found = _SEED.match(text, lead.end()) if lead else None

@@ -183,7 +183,7 @@ def ask_plan_approval(arguments: Object, ask: Ask, say: Callable[..., None], loo
     """Ask the person to approve a plan and choose how to proceed; return None if they cancel."""
     room = max((look.width or _MAX_LINE_CELLS) - _BAR_CELLS, _BAR_CELLS)
     say(look.paint("The plan:", "yellow"), *add_side_bar(_wrap_visible_text(str(arguments.get("plan") or ""), room)))
-    say("  y  go ahead and ask before each change", "  a  go ahead and change files without asking")
+    say("  y  go ahead, but ask before each change", "  a  go ahead, and change files without asking")
     say("  n  keep planning (or type what to change)")
     consent = _ask_consent(ask, "go ahead?", "ya")
     if consent is None:

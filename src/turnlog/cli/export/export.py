@@ -99,7 +99,7 @@ def export(session: str | None, **values: Any) -> None:
 
     An HTML export is one file that works offline and without scripts; a long session is split into several pages. With
     --project or --all, an HTML export is a small site with an index, a Parquet export is one set of tables, and any
-    other export is a folder with one file per session. Exported sessions never change. docs/export.md describes what
+    other export is a folder with one file per session. Exporting never changes a session. docs/export.md describes what
     each format includes. SESSION is a path, an id, an id prefix, a title, or `last` (the most recent session).
 
     \b

@@ -140,7 +140,7 @@ def _list_scope_remarks(scope: SearchedTexts, *, is_scan: bool) -> Iterator[str]
         yield f"Only the first 32 million characters of {pieces} were searched; --substring searches everything."
     if scope.cut:
         words = to_visible_line(", ".join(scope.cut))
-        yield f"Too many identifiers contain these words, so only some were searched: {words}."
+        yield f"Only some of the many identifiers that contain {words} were searched."
     if scope.trashed.sessions:
         left_out = LeftOutHits(tuple(scope.trashed.sessions), scope.trashed.hits)
         command, effect = left_out.remedy
@@ -148,11 +148,11 @@ def _list_scope_remarks(scope: SearchedTexts, *, is_scan: bool) -> Iterator[str]
 
 
 def _list_scan_remarks(scan: ScanSummary) -> Iterator[str]:
-    speed = f"{scan.bytes / 1e6:,.0f} MB in {scan.seconds:.1f} s"
-    stopped = "interrupted" if scan.interrupted else "enough found"
-    left = f"; {stopped}: {format_count(scan.left, 'older file')} not read" if scan.left else ""
-    yield f"Read {format_count(scan.files, 'file')}, {speed}{left}."
-    for reason in scan.unread[:_MAX_LISTED_FAILURES]:
-        yield f"Not read: {reason}"
+    speed = f"({scan.bytes / 1e6:,.0f} MB) in {scan.seconds:.1f} s"
+    reason = "you interrupted the search" if scan.interrupted else "there were enough hits"
+    left = f" and stopped because {reason}; did not read {format_count(scan.left, 'older file')}" if scan.left else ""
+    yield f"Read {format_count(scan.files, 'file')} {speed}{left}."
+    for failure in scan.unread[:_MAX_LISTED_FAILURES]:
+        yield f"Not read: {failure}"
     if len(scan.unread) > _MAX_LISTED_FAILURES:
         yield f"… and {len(scan.unread) - _MAX_LISTED_FAILURES:,} more files that can't be read."

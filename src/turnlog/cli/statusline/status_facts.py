@@ -149,7 +149,10 @@ def _read_tail(path: str, size: int) -> list[bytes]:
 
 
 def find_model_window(model: str, held: int) -> int | None:
-    """Return a model's window size, as in `turnlog context`; of two sizes, the larger if the smaller is exceeded."""
+    """Return the size of a model's context window, as in `turnlog context`.
+
+    If the model has two sizes, this is the larger one only if `held` exceeds the smaller.
+    """
     if not model:
         return None
     if model.endswith("[1m]"):

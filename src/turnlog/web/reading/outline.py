@@ -78,7 +78,7 @@ class AgentOutline(Struct):
 
 
 class OutlineFile(Struct):
-    """A file and the number of turns that read and changed it."""
+    """A file, with the number of turns that read it and the number that changed it."""
 
     path: str
     reads: int

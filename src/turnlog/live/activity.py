@@ -20,7 +20,7 @@ from turnlog.session.graph import holds_result
 from turnlog.session.message_usage import sum_context_tokens
 from turnlog.session.notices import Notice, parse_notice
 from turnlog.session.prompts import Prompt, parse_queued_prompt, parse_user_body
-from turnlog.session.usage.iterations import split_iterations
+from turnlog.session.usage.iterations import MAX_REQUEST_TOKENS, split_iterations
 from turnlog.session.usage.prices import SYNTHETIC_MODEL
 
 MAX_SUMMARY_CHARS = 200
@@ -33,6 +33,14 @@ def is_task_over(fields: dict[str, Any]) -> bool:
     return status in ("completed", "failed", "killed", "stopped")
 
 
+def find_task_reference(tool: str, arguments: object) -> str:
+    """Return the background task that a call refers to; empty if it refers to none."""
+    if tool not in TASK_TOOLS or not isinstance(arguments, dict):
+        return ""
+    names = ("task_id", "shell_id", "bash_id", "agentId")
+    return next((task for name in names if isinstance(task := arguments.get(name), str) and task), "")
+
+
 def count_head_tokens(head: MessageHead) -> int:
     """Return how many tokens of the context window the last request of a message used."""
     if (usage := head.usage) is None:
@@ -41,7 +49,7 @@ def count_head_tokens(head: MessageHead) -> int:
     if requests and (last := sum_context_tokens(requests[-1])):
         return last
     parts = usage.input_tokens, usage.cache_read_input_tokens, usage.cache_creation_input_tokens
-    return sum(count or 0 for count in parts)
+    return sum(count for count in parts if count is not None and 0 < count <= MAX_REQUEST_TOKENS)
 
 
 def read_content_blocks(body: Body) -> list[dict[str, Any]]:
@@ -70,10 +78,12 @@ LastKind = Literal["", "prompt", "command", "bash", "answer", "thinking", "resul
 """The kind of the last line that matters: "" for none yet; answer: a text; thinking: only thinking so far; finished:
 certainly the end of a turn."""
 
-_MAX_OPEN_CALLS = 500
+MAX_OPEN_CALLS = 500
 """How many open calls and tasks are tracked; a transcript that claims more is not credible."""
-_FINAL_STOP_REASONS = frozenset({"end_turn", "stop_sequence", "max_tokens", "refusal", "model_context_window_exceeded"})
-_TASK_TOOLS = frozenset({"TaskStop", "KillShell", "KillBash", "TaskOutput", "BashOutput", "AgentOutputTool"})
+FINAL_STOP_REASONS = frozenset({"end_turn", "stop_sequence", "max_tokens", "refusal", "model_context_window_exceeded"})
+STOPPING_TOOLS = frozenset({"TaskStop", "KillShell", "KillBash"})
+TASK_TOOLS = STOPPING_TOOLS | {"TaskOutput", "BashOutput", "AgentOutputTool"}
+"""Tools that refer to a background task."""
 _TITLE_FIELDS = {"custom-title": ("customTitle", "custom_title"), "ai-title": ("aiTitle", "ai_title")}
 
 
@@ -188,26 +198,24 @@ class Activity(Struct):
         kinds = {block.type for block in head.blocks}
         if "tool_use" in kinds:
             self._set_last("answer", entry)
-        elif head.stop_reason in _FINAL_STOP_REASONS:
+        elif head.stop_reason in FINAL_STOP_REASONS:
             self._set_last("finished", entry)
         else:
             self._set_last("thinking" if kinds <= {"thinking", "redacted_thinking"} else "answer", entry)
 
     def _add_calls(self, entry: Entry, head: MessageHead, raw: bytes) -> None:
         names = [block for block in head.blocks if block.type == "tool_use" and block.id]
-        if not names or len(self.calls) > _MAX_OPEN_CALLS:
+        if not names or len(self.calls) > MAX_OPEN_CALLS:
             return
-        inputs = {block.get("id"): block.get("input") for block in read_content_blocks(decode_body(raw))}
+        inputs = {str(block.get("id")): block.get("input") for block in read_content_blocks(decode_body(raw))}
         for block in names:
-            arguments = inputs.get(block.id)
-            fields = arguments if isinstance(arguments, dict) else {}
-            task = fields.get("task_id") or fields.get("shell_id") or fields.get("bash_id")
+            arguments = inputs.get(block.id or "")
             self.calls[block.id or ""] = OpenCall(
                 (block.name or "")[:MAX_SUMMARY_CHARS],
                 entry.timestamp,
                 build_call_title(block.name or "", arguments, entry.cwd),
                 head.id,
-                task=task if isinstance(task, str) and block.name in _TASK_TOOLS else "",
+                task=find_task_reference(block.name or "", arguments),
             )
 
     # -- user entries
@@ -258,9 +266,9 @@ class Activity(Struct):
         result = decode_body(raw).get("toolUseResult")
         fields = result if isinstance(result, dict) else {}
         task = fields.get("agentId") if fields.get("isAsync") else fields.get("backgroundTaskId")
-        if isinstance(task, str) and task and len(self.tasks) < _MAX_OPEN_CALLS:
+        if isinstance(task, str) and task and len(self.tasks) < MAX_OPEN_CALLS:
             self.tasks[task] = BackgroundTask(call_id, call.name, call.since, call.about, call.name in AGENT_TOOLS)
-        elif call.task and (call.name in ("TaskStop", "KillShell", "KillBash") or is_task_over(fields)):
+        elif call.task and (call.name in STOPPING_TOOLS or is_task_over(fields)):
             self.tasks.pop(call.task, None)
 
     def _finish_task(self, notice: Notice) -> None:

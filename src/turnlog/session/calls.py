@@ -164,9 +164,11 @@ def judge_call_outcome(body: dict[str, Any], text: str, *, is_error: bool) -> st
     """Determine how an answered call ended, from the entry that contains its result and the result's text."""
     structured = body.get("toolUseResult")
     fields = structured if isinstance(structured, dict) else {}
-    if body.get("toolDenialKind") or text.startswith(_REJECTION_TEXTS):
+    # A command that succeeded can print the client's own words; an object or a list records a success.
+    may_quote = not is_error and isinstance(structured, dict | list)
+    if body.get("toolDenialKind") or (not may_quote and text.startswith(_REJECTION_TEXTS)):
         return "denied"
-    if fields.get("interrupted") or any(mark in text[:200] for mark in _INTERRUPTION_TEXTS):
+    if fields.get("interrupted") or (not may_quote and any(mark in text[:200] for mark in _INTERRUPTION_TEXTS)):
         return "interrupted"
     if fields.get("isAsync") or fields.get("backgroundTaskId"):
         return "launched"

@@ -15,7 +15,7 @@ _MAX_OUTPUT_CHARS = 100_000
 _HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1[^\n]*\n.*?(?:\n\s*\2(?=\s|$)|\Z)", re.DOTALL)
 _QUOTED_TEXT = re.compile(r"'[^']*+'?|\"(?:[^\"\\]|\\.)*+\"?", re.DOTALL)
 _COMMENT = re.compile(r"(?:(?<=\s)|^)#[^\n]*", re.MULTILINE)
-_COMMAND_START = r"(?:^|[;&|\n({])[ \t]*+(?:\w+=\S*\s+)*+(?:(?:sudo|command|time|exec|env|then|do|else)\s+)*+"
+_COMMAND_START = r"(?:^|[;&|\n({])[ \t]*+(?:(?:\w+=\S*|sudo|command|time|exec|env|then|do|else)\s+)*+"
 _PUSH = re.compile(
     _COMMAND_START + r"git(?:\s+(?:-[Cc]\s+\S+|--?[\w-]+(?:=\S+)?))*+\s+push(?=\s|[;&|)}]|$)([^;&|\n]*)", re.MULTILINE
 )

@@ -72,6 +72,7 @@ if TYPE_CHECKING:
         diagnose_session,
     )
     from turnlog.api.documents import to_document
+    from turnlog.api.events import iter_events
     from turnlog.api.exports import ExportOptions, ExportResult, export_session, export_sessions
     from turnlog.api.files import (
         FilePatch,
@@ -151,6 +152,7 @@ if TYPE_CHECKING:
     from turnlog.entries.reader import Transcript
     from turnlog.entries.titles import SessionNames
     from turnlog.errors import Ambiguous, Busy, Changed, NotFound, Refused, TurnlogError, Unreadable, UsageError
+    from turnlog.live.events.event import Event
     from turnlog.session.calls import Call
     from turnlog.session.check import Finding, check
     from turnlog.session.message_usage import Usage
@@ -191,6 +193,7 @@ _WHERE = {
     "DiagnosisReport": "turnlog.api.diagnoses",
     "EmptiedTrash": "turnlog.api.trash",
     "Entry": "turnlog.entries.entry",
+    "Event": "turnlog.live.events.event",
     "ExportOptions": "turnlog.api.exports",
     "ExportResult": "turnlog.api.exports",
     "FilePatch": "turnlog.api.files",
@@ -286,6 +289,7 @@ _WHERE = {
     "flush_traces": "turnlog.api.trace_outbox",
     "fork_session": "turnlog.api.clones",
     "install_hook": "turnlog.api.trace_hook",
+    "iter_events": "turnlog.api.events",
     "list_archive": "turnlog.api.archives",
     "list_changes": "turnlog.api.changes",
     "list_file_changes": "turnlog.api.files",
@@ -365,6 +369,7 @@ __all__ = [
     "DiagnosisReport",
     "EmptiedTrash",
     "Entry",
+    "Event",
     "ExportOptions",
     "ExportResult",
     "FilePatch",
@@ -461,6 +466,7 @@ __all__ = [
     "flush_traces",
     "fork_session",
     "install_hook",
+    "iter_events",
     "list_archive",
     "list_changes",
     "list_file_changes",

@@ -104,6 +104,31 @@ def test_pieces_of_a_file_cover_all_of_its_bytes(shop: Path, tmp_path: Path) -> 
     assert [(piece.line, piece.kind) for piece in pieces] == [(1, "user"), (2, "(broken)"), (3, "(torn)")]
 
 
+def test_the_events_of_a_session_include_those_of_its_sub_agents_in_the_order_of_time(tmp_path: Path) -> None:
+    build, agent = Build(), Build()
+    build.prompt("go")
+    build.call("c1", "Agent", {"description": "job"})
+    build.wait(200)
+    build.result("c1", toolUseResult={"agentId": "a1"})
+    agent.wait(90)
+    agent.prompt("explore", isSidechain=True, agentId="a1")
+    path = build.write(tmp_path)
+    file = path.with_suffix("") / "subagents" / "agent-a1.jsonl"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(agent.data())
+    found = [turnlog.to_document(event) for event in turnlog.iter_events(path)]
+    assert [(event["actor"], event["event"]) for event in found] == [
+        ("main", "session-start"),
+        ("main", "prompt"),
+        ("main", "call"),
+        ("main", "agent-start"),
+        ("a1", "prompt"),
+        ("main", "result"),
+        ("main", "agent-finish"),
+    ]
+    assert next(iter(found[0])) == "event"
+
+
 def test_a_file_is_restored_only_where_it_is_told_to(shop: Path) -> None:
     versions = turnlog.list_versions("cart.py", session="22161731")
     turn = next(version.turn for version in versions.versions if version.action == "edit")
@@ -151,6 +176,8 @@ FAILURES: list[tuple[Callable[[], object], type[TurnlogError], str]] = [
     (lambda: turnlog.describe_session("no such session"), NotFound, "no session is called"),
     (lambda: turnlog.list_messages(Path("nowhere.jsonl")), TurnlogError, "nowhere.jsonl"),
     (lambda: list(turnlog.list_file_pieces("nowhere.jsonl")), TurnlogError, "nowhere.jsonl"),
+    (lambda: turnlog.iter_events(Path("nowhere.jsonl")), TurnlogError, "nowhere.jsonl"),
+    (lambda: turnlog.iter_events("no such session"), NotFound, "no session is called"),
     (lambda: turnlog.restore_file("cart.py"), UsageError, "use either"),
     (lambda: turnlog.list_versions("no-such-file.py"), NotFound, "no session touched this file"),
     (lambda: turnlog.check_session("."), NotFound, "no .jsonl files"),

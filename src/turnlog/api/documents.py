@@ -14,8 +14,8 @@ def to_document(value: Any) -> Any:
     """Convert a value to the JSON that `--json` prints (docs/json.md).
 
     A Struct or a NamedTuple becomes an object whose keys are its fields, in order; a field that is `msgspec.UNSET` is
-    left out. The fields that a type lists in `__flat_fields__` are replaced by their own keys. Paths, times and enum
-    members become text.
+    left out. The tag of a tagged Struct, such as the name of an event, comes first. The fields that a type lists in
+    `__flat_fields__` are replaced by their own keys. Paths, times and enum members become text.
     """
     # Not msgspec.to_builtins: it turns a NamedTuple into a list, and a number beyond 64 bits into an error.
     if value is None or isinstance(value, _PLAIN_TYPES):
@@ -41,6 +41,9 @@ def _list_fields(value: Any) -> tuple[tuple[str, str], ...] | None:
 
 
 def _iter_items(value: Any, fields: tuple[tuple[str, str], ...]) -> Iterator[tuple[str, Any]]:
+    config = getattr(type(value), "__struct_config__", None)
+    if config is not None and config.tag is not None:
+        yield config.tag_field, config.tag
     flat = getattr(type(value), "__flat_fields__", ())
     for key, name in fields:
         item = getattr(value, name)

@@ -790,7 +790,7 @@ def shipped(command: str, content: str, **fields: Any) -> list[tuple[str, str | 
     "command",
     [
         "git push",
-        "git -C /work push origin main",
+        "git -C /srv/webshop push origin main",
         "make test && git push -u origin main",
         "git commit -m \"$(cat <<'EOF'\nFix; git push later\nEOF\n)\" && git push",
         "if true; then GIT_SSH=x git push; fi",

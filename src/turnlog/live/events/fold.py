@@ -91,7 +91,8 @@ class EventFold:
             return []
         if entry.is_sidechain and self._is_main:
             return self._inline.add(entry, raw, offset)
-        if entry.uuid is not None and not self._keys.add(entry.uuid):
+        # Some tools replace every uuid by the same text: only an entry that looks the same as well is a repetition.
+        if entry.uuid is not None and not self._keys.add((entry.uuid, kind, entry.timestamp, len(raw))):
             return []
         at = self._build_place(entry, offset)
         self._turn.note_parent(entry)

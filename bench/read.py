@@ -56,6 +56,17 @@ def meaning(runs: int, scale: float) -> Report:
     yield Goal("MB at most", costs["turnlog"].memory, 130)
 
 
+def events(runs: int, scale: float) -> Report:
+    """Events of one session of 200 MB and its sub-agents, as JSON."""
+    path = next((corpus("large", scale=scale) / "projects").glob("*/*.jsonl"))
+    names = {"turnlog show --json": "summary", "events": "events"}
+    costs = compare({name: task(kind, path) for name, kind in names.items()}, runs)
+    yield from table(costs, "turnlog show --json")
+    yield f"         {', '.join(f'{count} {name}' for name, count in costs['events'].said.items())}"
+    yield Goal("of show --json, CPU", costs["events"].cpu / costs["turnlog show --json"].cpu, 1.3)
+    yield Goal("of show --json, memory", costs["events"].memory / costs["turnlog show --json"].memory, 0.5)
+
+
 def listing(runs: int, scale: float) -> Report:
     """The list of 5,000 sessions, without an index."""
     folder = corpus("list", scale=scale)
@@ -120,6 +131,7 @@ main()
 PARTS: Mapping[str, Part] = {
     "totals": totals,
     "meaning": meaning,
+    "events": events,
     "listing": listing,
     "start": start,
 }

@@ -59,6 +59,36 @@ def meaning(path: str) -> Callable[[], Any]:
     return work
 
 
+def summary(path: str) -> Callable[[], Any]:
+    """The JSON document of one session, as `turnlog show --json` prints it."""
+    import msgspec
+
+    import turnlog
+
+    def work() -> Any:
+        return len(msgspec.json.encode(turnlog.to_document(turnlog.describe_session(Path(path)))))
+
+    return work
+
+
+def events(path: str) -> Callable[[], Any]:
+    """The events of one session and its sub-agents, each as JSON."""
+    import msgspec
+
+    import turnlog
+
+    def work() -> Any:
+        counts: dict[str, int] = {}
+        encode = msgspec.json.Encoder().encode
+        for event in turnlog.iter_events(Path(path)):
+            encode(event)
+            name = str(event.__struct_config__.tag)
+            counts[name] = counts.get(name, 0) + 1
+        return counts
+
+    return work
+
+
 _hold: list[object] = []
 """What must stay alive until the memory is measured."""
 
@@ -136,6 +166,8 @@ def main() -> None:
     tasks: dict[str, Callable[..., Callable[[], Any]]] = {
         "totals": totals,
         "meaning": meaning,
+        "summary": summary,
+        "events": events,
         "orjson-kept": orjson_kept,
         "orjson-dropped": orjson_dropped,
         "listing": listing,

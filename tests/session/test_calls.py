@@ -164,6 +164,8 @@ OUTCOMES: list[tuple[Any, bool | None, Any, dict[str, Any], str]] = [
     ("half", None, {"interrupted": True}, {}, "interrupted"),
     ("launched", None, {"isAsync": True, "status": "async_launched"}, {}, "launched"),
     ("running", None, {"backgroundTaskId": "b1"}, {}, "launched"),
+    ("User rejected the offer, says the log", None, {"stdout": "User rejected the offer"}, {}, "answered"),
+    ("[Request interrupted by user] is in the log", None, {"stdout": "[Request"}, {}, "answered"),
 ]
 
 

@@ -8,7 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnlog.session.clock import parse_timestamp, to_epoch_milliseconds, to_epoch_seconds, to_iso_time
+from turnlog.session.clock import (
+    normalize_timestamp,
+    parse_timestamp,
+    to_epoch_milliseconds,
+    to_epoch_seconds,
+    to_iso_time,
+)
 
 TEN = datetime(2026, 1, 1, 10, tzinfo=UTC)
 
@@ -81,6 +87,20 @@ def test_milliseconds_count_from_1970() -> None:
 def test_a_time_is_written_as_the_client_writes_it() -> None:
     assert to_iso_time(TEN) == "2026-01-01T10:00:00.000Z"
     assert to_iso_time(None) is None
+
+
+@pytest.mark.parametrize(
+    ("written", "normal"),
+    [
+        ("2026-01-01T10:00:00.000Z", "2026-01-01T10:00:00.000Z"),
+        ("2026-01-01T12:00:00+02:00", "2026-01-01T10:00:00.000Z"),
+        ("2026-13-01T10:00:00.000Z", None),
+        ("yesterday", None),
+        (None, None),
+    ],
+)
+def test_a_timestamp_in_any_form_is_normalised(written: object, normal: str | None) -> None:
+    assert normalize_timestamp(written) == normal
 
 
 @given(st.integers(10**7, 7 * 10**9).map(lambda seconds: datetime.fromtimestamp(seconds / 1.001, UTC)))

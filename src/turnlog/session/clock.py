@@ -57,6 +57,17 @@ def to_iso_time(time: datetime | None) -> str | None:
     return None if time is None else time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def normalize_timestamp(text: object) -> str | None:
+    """Return a timestamp as the client writes it: UTC with milliseconds and Z; None if it is not a time."""
+    if not isinstance(text, str) or not _CLIENT_TIME.fullmatch(text):
+        return to_iso_time(parse_timestamp(text))
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return text
+
+
 @lru_cache(64)
 def _parse_hour(text: str) -> int | None:
     time = parse_timestamp(f"{text}:00:00.000Z")

@@ -20,7 +20,7 @@ from turnlog.errors import Unreadable
 from turnlog.live.crew import SHOWN_AGENT_KINDS
 from turnlog.live.events.event import MAIN_ACTOR, AnyEvent
 from turnlog.live.events.fold import EventFold, to_actor
-from turnlog.session.clock import parse_timestamp, to_iso_time
+from turnlog.session.clock import normalize_timestamp
 
 _AGENT_PREFIX = "agent-"
 
@@ -104,7 +104,7 @@ def _read_start(path: Path) -> str:
     finally:
         os.close(fd)
     entries = (item for item, _ in scan_lines(split_lines(head)) if isinstance(item, Entry))
-    return next((time for entry in entries if (time := to_iso_time(parse_timestamp(entry.timestamp)))), "")
+    return next((time for entry in entries if (time := normalize_timestamp(entry.timestamp))), "")
 
 
 def _name_actor(path: Path) -> str:

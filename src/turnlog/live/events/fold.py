@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from turnlog.entries.entry import Entry
+from turnlog.entries.entry import Entry, LineUsage
 from turnlog.live.activity import FINAL_STOP_REASONS, count_head_tokens, to_small_count
 from turnlog.live.events.call_tracker import CallTracker, EventPlace, compute_seconds, to_id
 from turnlog.live.events.event import (
@@ -43,7 +43,7 @@ from turnlog.live.events.line_bodies import (
 )
 from turnlog.live.events.shipments import Shipment, check_url
 from turnlog.live.events.think_levels import CHARS_PER_TOKEN, choose_level, find_requested_level
-from turnlog.session.clock import parse_timestamp, to_iso_time
+from turnlog.session.clock import normalize_timestamp
 from turnlog.session.graph import BOUNDARY_SUBTYPE, holds_result
 from turnlog.session.notices import parse_notice
 from turnlog.session.prompts import Prompt, parse_queued_prompt, parse_user_body
@@ -54,6 +54,7 @@ _MAX_INLINE_AGENTS = 100
 _MAX_INLINE_ROWS = 10_000
 _MAX_INLINE_KEYS = 2_000
 _SERVER_CALLS = frozenset({"server_tool_use", "mcp_tool_use"})
+_EVENT_TYPES = frozenset("assistant user system attachment queue-operation pr-link api-request".split())
 _CALL_TYPES = _SERVER_CALLS | {"tool_use"}
 _THINKING_TYPES = frozenset({"thinking", "redacted_thinking"})
 _STARTING_KINDS = frozenset({"command", "bash", "notification", "teammate", "peer", "other"})
@@ -80,14 +81,15 @@ class EventFold:
         self._compaction = ""
         """Which half of the latest compaction was read: its boundary or its summary."""
         self._context: tuple[int, str | None] = (0, None)
+        self._usage: LineUsage | None = None
         self._request = RequestState()
         self._inline = _InlineAgents(self.session)
 
     def add(self, entry: Entry, raw: bytes, offset: int) -> list[AnyEvent]:
         """Return the events of the next entry; `raw` are its bytes, `offset` is their place in the file."""
         kind = entry.type
-        if kind == "progress":  # half of the lines that some clients write
-            self._turn.note_parent(entry)
+        if kind not in _EVENT_TYPES or (kind == "attachment" and not self._note_attachment(entry)):
+            self._turn.note_parent(entry)  # most lines of some clients
             return []
         if entry.is_sidechain and self._is_main:
             return self._inline.add(entry, raw, offset)
@@ -123,7 +125,7 @@ class EventFold:
             "actor": self.actor,
             "entry": uuid,
             "offset": offset,
-            "time": to_iso_time(parse_timestamp(entry.timestamp)),
+            "time": normalize_timestamp(entry.timestamp),
         }
 
     def _start_session(self, entry: Entry, at: EventPlace) -> list[AnyEvent]:
@@ -164,21 +166,17 @@ class EventFold:
 
     def _select_new_blocks(self, message: str | None, line: AnswerLine, offset: int) -> list[tuple[str, AnswerBlock]]:
         """Return the blocks that no earlier line contains, each with its key; some clients write a message again."""
-        keyed: list[tuple[str, AnswerBlock]] = []
+        keyed: dict[str, AnswerBlock] = {}
         for place, block in enumerate(line.blocks):
             if block.type in _CALL_TYPES:
-                key = to_id(block.id) or f"@{offset}.{place}"
-                if all(key != other for other, _ in keyed):
-                    keyed.append((key, block))
+                keyed.setdefault(to_id(block.id) or f"@{offset}.{place}", block)
             else:
                 part = block.text if block.type == "text" else block.thinking or block.tool_use_id
-                index = line.api_block_index if isinstance(line.api_block_index, int) else None
                 digest = hash(part) if isinstance(part, str) else place
-                keyed.append((f"{message or f'@{offset}'} {block.type} {digest} {index}", block))
-        known = {key for key, _ in keyed if self._keys.contains(("block", key))}
-        for key, _ in keyed:
-            self._keys.add(("block", key))
-        return [(key, block) for key, block in keyed if key not in known]
+                index = line.api_block_index if isinstance(line.api_block_index, int) else None
+                key = f"{message or f'@{offset}'} {block.type} {digest} {index}"
+                keyed[f"{key} {place}" if key in keyed else key] = block
+        return [(key, block) for key, block in keyed.items() if self._keys.add(("block", key))]
 
     def _add_block(
         self, block: AnswerBlock, key: str, line: AnswerLine, entry: Entry, at: EventPlace
@@ -200,10 +198,13 @@ class EventFold:
     def _measure_context(self, entry: Entry, at: EventPlace) -> list[AnyEvent]:
         """Return how full the context window is, if that has changed; a sub-agent's window is of no interest."""
         head = entry.message
-        if head is None or not self._is_main or not (tokens := count_head_tokens(head)):
+        if head is None or head.usage is None or not self._is_main:
             return []
-        model = _shorten_field(head.model)
-        if self._context == (tokens, model):
+        if head.usage == self._usage and head.model == self._context[1]:  # the lines of a message repeat its usage
+            return []
+        self._usage = head.usage
+        tokens, model = count_head_tokens(head), _shorten_field(head.model)
+        if not tokens or self._context == (tokens, model):
             return []
         self._context = tokens, model
         return [ContextFilled(**at, tokens=tokens, window=find_context_window(model, tokens), model=model)]
@@ -273,14 +274,15 @@ class EventFold:
     # -- the queue
 
     def _add_attachment(self, entry: Entry, raw: bytes, at: EventPlace) -> list[AnyEvent]:
-        self._has_attachments = True
-        kind = entry.attachment.type if entry.attachment else entry.kind
-        if kind != "queued_command":
-            return []
         attachment = read_body(entry, raw).get("attachment")
         prompt = parse_queued_prompt(attachment if isinstance(attachment, dict) else {})
         self._queue.take(prompt)
         return self._absorb_queued(prompt, at)
+
+    def _note_attachment(self, entry: Entry) -> bool:
+        """Note that the client writes attachments; return whether this one is a queued prompt."""
+        self._has_attachments = True
+        return (entry.attachment.type if entry.attachment else entry.kind) == "queued_command"
 
     def _absorb_queued(self, prompt: Prompt, at: EventPlace) -> list[AnyEvent]:
         """Return the events of something that was queued, and reached the model while it was working."""

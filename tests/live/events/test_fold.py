@@ -424,6 +424,24 @@ def test_a_notification_says_how_an_agent_ended(status: str, outcomes: list[str]
     assert [event["outcome"] for event in list_events(build, "agent-finish")] == outcomes
 
 
+def test_the_words_of_a_result_tell_what_a_missing_record_would() -> None:
+    build = Build()
+    build.prompt("go")
+    build.call("c1", "Agent", {})
+    build.result("c1", "Async agent launched successfully.\nagentId: a1 (internal ID)")
+    build.call("c2", "Task", {})
+    build.result("c2", "Apples cost 3.\nagentId: a2 (for resuming)")
+    build.call("c3", "Bash")
+    build.result("c3", "Command running in background with ID: b1. Output is being written to: x")
+    build.prompt(notice("a1"))
+    build.prompt(notice("b1"))
+    assert [event["outcome"] for event in list_events(build, "result", actor="x")] == [
+        "background", "ok", "background", "ok",
+    ]  # fmt: skip
+    finished = [(event["call"], event["agent"]) for event in list_events(build, "agent-finish", actor="x")]
+    assert finished == [("c2", "a2"), ("c1", "a1")]
+
+
 def test_an_agent_that_was_stopped_has_finished() -> None:
     build = Build()
     build.prompt("go")
@@ -674,6 +692,24 @@ def test_a_prompt_that_is_written_after_its_answer_starts_no_second_turn() -> No
     build.prompt("go", "u1", parent=None)
     build.system("turn_duration", durationMs=100)
     assert list_kinds(build) == ["text", "turn-finish", "prompt"]
+
+
+def test_a_duration_that_is_written_after_the_next_prompt_does_not_finish_that() -> None:
+    build = Build()
+    build.prompt("go")
+    build.answer("done")
+    build.prompt("more")
+    build.system("turn_duration", durationMs=9000)
+    assert list_kinds(build) == ["prompt", "text", "turn-finish", "prompt"]
+
+
+def test_a_command_asks_for_a_level_of_thinking_too() -> None:
+    build = Build()
+    build.prompt("<command-name>/review</command-name><command-args>ultrathink</command-args>")
+    build.answer(thinking("hm"), stop=None)
+    build.answer("done")
+    assert list_kinds(build) == ["think", "text", "turn-finish"]
+    assert [event["level"] for event in list_events(build, "think")] == ["ultra"]
 
 
 def test_a_local_command_finishes_nothing() -> None:

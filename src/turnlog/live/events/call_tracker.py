@@ -54,6 +54,10 @@ _OUTCOMES: dict[str, Outcome] = {
 }
 _TASK_OUTCOMES: dict[str | None, Outcome] = {"failed": "failed", "killed": "interrupted", "stopped": "interrupted"}
 _RUNNING_STATUSES = frozenset({"running", "pending", "in_progress", "queued"})
+_ASYNC_AGENT_WORDS = "Async agent launched successfully"
+_AGENT_ID_WORDS = re.compile(r"^agentId: ([\w-]{1,200})", re.MULTILINE)
+_BACKGROUND_WORDS = re.compile(r"Command running in background with ID: ([\w-]{1,200})")
+_MAX_SEARCHED_CHARS = 4000
 _FAILED_EXIT = re.compile(r"exit code [1-9]")
 
 EventPlace = dict[str, Any]
@@ -279,8 +283,21 @@ def _read_result(call: TrackedCall, block: ResultBlock, line: ResultLine) -> _Ca
     failed = has_failed(block.is_error, text, line.record)
     body = {"toolUseResult": line.record, "toolDenialKind": line.denial}
     outcome = _OUTCOMES[judge_call_outcome(body, text, is_error=failed)]
+    fields = line.fields
+    if outcome == "ok" and line.record is None:  # so it is in the files of many sub-agents
+        outcome, fields = _read_result_words(call, text)
     shipments = confirm_shipments(call.shipments, text) if call.shipments and outcome == "ok" else []
-    return _CallResult(outcome, text, line.fields, shipments)
+    return _CallResult(outcome, text, fields, shipments)
+
+
+def _read_result_words(call: TrackedCall, text: str) -> tuple[Outcome, dict[str, Any]]:
+    """Read from the client's words what its record would say: whether a call continues, and the id of an agent."""
+    if call.is_agent:
+        named = _AGENT_ID_WORDS.search(text[-_MAX_SEARCHED_CHARS:])
+        fields = {"agentId": named[1]} if named else {}
+        return "background" if text.startswith(_ASYNC_AGENT_WORDS) else "ok", fields
+    started = _BACKGROUND_WORDS.match(text) if call.category == "run" else None
+    return ("background", {"backgroundTaskId": started[1]}) if started else ("ok", {})
 
 
 def _detach_result(block: ResultBlock, line: ResultLine) -> tuple[ResultBlock, ResultLine]:

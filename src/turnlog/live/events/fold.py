@@ -240,7 +240,7 @@ class EventFold:
             if kind == "notification":
                 self._queue.take(prompt)
                 events += self._calls.finish_task(at, parse_notice(prompt.text))
-            self._turn.expect_answer(at["time"])
+            self._turn.expect_answer(at["time"], find_requested_level(prompt.text) if kind == "command" else "none")
             return events
         if kind == "interrupt":
             return self._interrupt_turn(at)
@@ -319,8 +319,9 @@ class EventFold:
 
     def _add_system_entry(self, entry: Entry, raw: bytes, at: EventPlace) -> list[AnyEvent]:
         if entry.subtype == "turn_duration":
-            duration = read_body(entry, raw).get("durationMs")
-            return self._finish_turn(at, _to_seconds(duration))
+            if not self._turn.has_answer:  # it belongs to the turn before: the next prompt was written first
+                return []
+            return self._finish_turn(at, _to_seconds(read_body(entry, raw).get("durationMs")))
         if entry.subtype == BOUNDARY_SUBTYPE:
             metadata = read_body(entry, raw).get("compactMetadata")
             return self._compact(at, "boundary", metadata if isinstance(metadata, dict) else {})

@@ -78,6 +78,7 @@ class TurnState:
         """open, finished, interrupted or error; empty before the first turn."""
         self.started: str | None = None
         self.think: ThinkLevel = "none"
+        self.has_answer = False
         self.last_text: EventPlace | None = None
         """The place of the last entry, if it is a text that may be the last one of the turn."""
         self._message: str | None = None
@@ -91,15 +92,16 @@ class TurnState:
     def open(self, time: str | None, think: ThinkLevel) -> None:
         """Start a turn with a prompt."""
         self.state, self.started, self.think, self.last_text = "open", time, think, None
+        self.has_answer = False
         self._awaited.clear()
 
     def close(self, state: str) -> None:
         self.state, self.last_text = state, None
 
-    def expect_answer(self, time: str | None) -> None:
+    def expect_answer(self, time: str | None, think: ThinkLevel) -> None:
         """Note what may start a turn, if the model answers it: a command, a notification or another agent's message."""
         if not self.is_open:
-            self.started, self.think = time, "none"
+            self.started, self.think = time, think
 
     def note_answer(self, message: str | None, parent: str | None, time: str | None) -> None:
         """Open the turn if a new message shows that the model is working."""
@@ -108,7 +110,7 @@ class TurnState:
                 self._awaited[parent[:MAX_FIELD_CHARS]] = None
             self.started = self.started or time
             self.state = "open"
-        self._message = message
+        self._message, self.has_answer = message, True
 
     def note_parent(self, entry: Entry) -> None:
         """Follow the ancestors of an answer whose prompt is still missing."""

@@ -36,6 +36,8 @@ LEVEL_TOKENS: dict[ThinkLevel, int] = {"ultra": 10_000, "harder": 4_000, "hard":
 CHARS_PER_TOKEN = 4
 """Used for thoughts whose tokens the client did not record."""
 
+_MAX_SEARCHED_CHARS = 20_000
+"""How much is searched at each end of a prompt: a pasted file in the middle asks for nothing."""
 _LEVELS: tuple[ThinkLevel, ...] = ("none", "think", "hard", "harder", "ultra")
 _NO_REQUEST = "".join(
     rf"(?<!\b{words} )"
@@ -54,6 +56,8 @@ _PATTERNS = {level: _build_pattern(phrases) for level, phrases in LEVEL_PHRASES.
 
 def find_requested_level(text: str) -> ThinkLevel:
     """Return the level of thinking that the words of a prompt ask for."""
+    if len(text) > 2 * _MAX_SEARCHED_CHARS:
+        text = f"{text[:_MAX_SEARCHED_CHARS]}\n{text[-_MAX_SEARCHED_CHARS:]}"
     lowered = text.lower()
     if "think" not in lowered:
         return "none"

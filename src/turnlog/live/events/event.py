@@ -69,7 +69,7 @@ class ToolCalled(Event, frozen=True, kw_only=True, tag="call"):
 
 
 class CallFinished(Event, frozen=True, kw_only=True, tag="result"):
-    """The result of a call arrived."""
+    """The result of a call arrived, or a command that continued in the background ended."""
 
     call: str
     tool: str

@@ -12,7 +12,6 @@ makes it fail, and its memory is bounded.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from turnlog.entries.entry import Entry, LineUsage
@@ -39,7 +38,9 @@ from turnlog.live.events.line_bodies import (
     clean_text,
     read_answer_line,
     read_body,
+    read_error_text,
     read_result_line,
+    to_seconds,
 )
 from turnlog.live.events.shipments import Shipment, check_url
 from turnlog.live.events.think_levels import CHARS_PER_TOKEN, choose_level, find_requested_level
@@ -321,7 +322,7 @@ class EventFold:
         if entry.subtype == "turn_duration":
             if not self._turn.has_answer:  # it belongs to the turn before: the next prompt was written first
                 return []
-            return self._finish_turn(at, _to_seconds(read_body(entry, raw).get("durationMs")))
+            return self._finish_turn(at, to_seconds(read_body(entry, raw).get("durationMs")))
         if entry.subtype == BOUNDARY_SUBTYPE:
             metadata = read_body(entry, raw).get("compactMetadata")
             return self._compact(at, "boundary", metadata if isinstance(metadata, dict) else {})
@@ -329,7 +330,7 @@ class EventFold:
             body = read_body(entry, raw)
             self._request.is_reported = True
             attempt, most = to_small_count(body.get("retryAttempt")), to_small_count(body.get("maxRetries"))
-            text = _read_error_text(body.get("error"))
+            text = read_error_text(body.get("error"))
             return [ErrorOccurred(**at, source="api", text=text, attempt=attempt, max_attempts=most)]
         return []  # a subtype without an event, or one that a newer client has
 
@@ -400,19 +401,3 @@ def to_actor(agent_id: str) -> str:
 
 def _shorten_field(text: str | None) -> str | None:
     return None if text is None else clean_text(text)[:MAX_FIELD_CHARS]
-
-
-def _to_seconds(milliseconds: object) -> float | None:
-    if isinstance(milliseconds, bool) or not isinstance(milliseconds, int | float):
-        return None
-    seconds = milliseconds / 1000 if 0 <= milliseconds < 1e15 else math.nan
-    return round(seconds, 3) if math.isfinite(seconds) else None
-
-
-def _read_error_text(error: object) -> str:
-    """Return the text of an API error; newer clients have one for people."""
-    if isinstance(error, str):
-        return error[:MAX_EVENT_TEXT_CHARS]
-    fields = error if isinstance(error, dict) else {}
-    texts = (fields.get(name) for name in ("formatted", "message"))
-    return next((text[:MAX_EVENT_TEXT_CHARS] for text in texts if isinstance(text, str) and text), "")

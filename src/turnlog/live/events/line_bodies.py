@@ -7,6 +7,7 @@ surrogate pair, so that every event can be encoded.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ from msgspec import Raw, Struct, field
 
 from turnlog.entries.entry import Body, Entry
 from turnlog.entries.line_decoder import DECODE_ERRORS, decode_body, fit_struct
+from turnlog.live.events.event import MAX_EVENT_TEXT_CHARS
 from turnlog.session.failures import to_result_text
 
 _MAX_CLEANED_DEPTH = 64
@@ -175,6 +177,23 @@ def _read_record(record: Raw) -> Any:
     if start == b"{":
         return msgspec.to_builtins(_decode_record_fields(record))
     return [] if start == b"[" else _decode_any(record)
+
+
+def to_seconds(milliseconds: object) -> float | None:
+    """Return a duration in seconds; None if it can't be one."""
+    if isinstance(milliseconds, bool) or not isinstance(milliseconds, int | float):
+        return None
+    seconds = milliseconds / 1000 if 0 <= milliseconds < 1e15 else math.nan
+    return round(seconds, 3) if math.isfinite(seconds) else None
+
+
+def read_error_text(error: object) -> str:
+    """Return the text of an API error; newer clients have one for people."""
+    if isinstance(error, str):
+        return error[:MAX_EVENT_TEXT_CHARS]
+    fields = error if isinstance(error, dict) else {}
+    texts = (fields.get(name) for name in ("formatted", "message"))
+    return next((text[:MAX_EVENT_TEXT_CHARS] for text in texts if isinstance(text, str) and text), "")
 
 
 def clean_text(text: str) -> str:

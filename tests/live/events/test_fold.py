@@ -177,6 +177,14 @@ def test_a_thought_has_its_text_where_the_file_has_it() -> None:
     ]
 
 
+def test_thoughts_without_text_are_told_apart_by_their_signatures() -> None:
+    build = Build()
+    build.prompt("go")
+    for signature in ("s1", "s2", "s2"):
+        build.answer({"type": "thinking", "thinking": "", "signature": signature}, id="m1", stop=None)
+    assert len(list_events(build, "think")) == 2
+
+
 @pytest.mark.parametrize(
     ("text", "level"),
     [

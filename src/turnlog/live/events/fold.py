@@ -172,8 +172,7 @@ class EventFold:
             if block.type in _CALL_TYPES:
                 keyed.setdefault(to_id(block.id) or f"@{offset}.{place}", block)
             else:
-                part = block.text if block.type == "text" else block.thinking or block.tool_use_id
-                digest = hash(part) if isinstance(part, str) else place
+                digest = hash(part) if isinstance(part := block.content_key, str) else place
                 index = line.api_block_index if isinstance(line.api_block_index, int) else None
                 key = f"{message or f'@{offset}'} {block.type} {digest} {index}"
                 keyed[f"{key} {place}" if key in keyed else key] = block

@@ -28,11 +28,19 @@ class AnswerBlock(Struct, gc=False):
     type: str = ""
     text: Any = None
     thinking: Any = None
+    signature: Any = None
+    """What tells thoughts without text apart."""
+    data: Any = None
     id: Any = None
     name: Any = None
     input: Any = None
     tool_use_id: Any = None
     content: Any = None
+
+    @property
+    def content_key(self) -> object:
+        """What tells it apart from other blocks of its type in the same message."""
+        return self.text if self.type == "text" else self.thinking or self.signature or self.data or self.tool_use_id
 
 
 class AnswerUsage(Struct, gc=False):

@@ -71,7 +71,9 @@ def test_a_linked_file_that_leaves_the_folder_is_not_sent_and_that_is_said(
     cwd.mkdir(parents=True, exist_ok=True)
     assert checkout.texts(cwd) == []
     (warning,) = checkout.warned
-    assert warning.startswith(f"{checkout.cwd / name} resolves to {checkout.secret}, which is outside {checkout.cwd}")
+    assert warning.startswith(
+        f"{checkout.cwd / name} is not sent because it resolves to {checkout.secret}, which is outside"
+    )
 
 
 @pytest.mark.parametrize(
@@ -131,7 +133,7 @@ def test_an_import_that_leaves_the_folder_is_not_sent_and_that_is_said(checkout:
     (checkout.cwd / "CLAUDE.md").write_text(f"@{name}")
     assert checkout.texts() == [f"@{name}"]
     (warning,) = checkout.warned
-    assert f"@{name} resolves to {checkout.secret}" in warning
+    assert f"@{name} is not sent because it resolves to {checkout.secret}" in warning
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -140,7 +142,7 @@ def test_a_file_that_a_rule_forbids_to_read_is_not_sent_for_a_link_to_it(checkou
     checkout.link(name, checkout.cwd / ".env")
     assert checkout.texts(deny=["Read(.env)"]) == []
     assert checkout.texts() == [SECRET]
-    assert [warning for warning in checkout.warned if "which a rule forbids reading" in warning] == checkout.warned
+    assert [warning for warning in checkout.warned if "because a rule forbids reading" in warning] == checkout.warned
 
 
 @pytest.mark.parametrize("name", [".env", "./.env", "sub/../.env", "link", "~/work/evil/.env"])
@@ -164,7 +166,7 @@ def test_print_mode_sends_no_file_that_a_rule_forbids_to_read(desk: MakeDesk) ->
     (here.cwd / ".env").write_text(SECRET)
     (here.cwd / "CLAUDE.md").write_text("Hello @.env")
     done = here.turnlog("-p", "hello", "--disallowedTools", "Read(.env)")
-    assert "which a rule forbids reading" in done.stderr
+    assert "because a rule forbids reading" in done.stderr
     assert "Hello @.env" in str(here.asked)
     assert SECRET not in str(here.asked)
 
@@ -232,4 +234,6 @@ def test_print_mode_says_what_it_does_not_send(desk: MakeDesk, is_trusted: bool)
     done = here.turnlog("-p", "go")
     assert done.stdout == "Done.\n"
     assert SECRET not in str(here.asked)
-    assert done.stderr.startswith(f"turnlog: {rules / 'x.md'} resolves to {here.home / 'secret.txt'}")
+    assert done.stderr.startswith(
+        f"turnlog: {rules / 'x.md'} is not sent because it resolves to {here.home / 'secret.txt'}"
+    )

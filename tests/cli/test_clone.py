@@ -146,7 +146,7 @@ def test_wrong_words_are_explained_and_nothing_is_written(
 
 
 def test_an_unknown_session_and_a_file_that_is_none_are_told(turnlog: Turnlog, session: Path, tmp_path: Path) -> None:
-    assert "the closest are 11111111-" in turnlog("clone", "11111112").err
+    assert "closest matches: 11111111-" in turnlog("clone", "11111112").err
     other = tmp_path / "notes.jsonl"
     other.write_text("hello\n")
     done = turnlog("clone", other)

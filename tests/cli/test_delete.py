@@ -118,7 +118,7 @@ def test_if_one_cannot_be_deleted_none_is(turnlog: Turnlog, session: Path) -> No
 def test_an_unknown_session_is_answered_with_the_closest(turnlog: Turnlog, session: Path) -> None:
     done = turnlog("delete", "11111112", "--yes")
     assert done.status == 1
-    assert f"the closest are {SESSION}" in done.err
+    assert f"closest matches: {SESSION}" in done.err
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_nothing_is_overwritten(turnlog: Turnlog, session: Path) -> None:
     session.write_bytes(b"{}\n")
     done = turnlog("undelete", SESSION)
     assert done.status == 1
-    assert "already present with different content; nothing was restored" in done.err
+    assert "already present with different content, so nothing was restored" in done.err
     assert session.read_bytes() == b"{}\n"
 
 
@@ -191,7 +191,7 @@ def test_what_a_client_wrote_in_the_place_meanwhile_is_told(turnlog: Turnlog, se
     session.write_bytes(b'{"type":"custom-title","customTitle":"On"}\n')
     done = turnlog("undelete", SESSION)
     assert done.status == 0
-    assert "Claude Code continued this session; its new lines follow the original." in done.err
+    assert "Claude Code continued this session; the new lines follow the original ones." in done.err
     assert session.read_bytes().startswith(original)
 
 

@@ -172,11 +172,11 @@ def test_a_branch_is_chosen_by_its_number(turnlog: Turnlog, machine: Machine) ->
     ("words", "reason"),
     [
         ([], "use SESSION, --project P or --all"),
-        (["last", "--all"], "only one of them"),
+        (["last", "--all"], "use only one of SESSION"),
         (["--all", "--turns", "1"], "require one SESSION"),
         (["--all", "-f", "pdf"], "pdf requires one SESSION"),
         (["--all", "-o", "-"], "requires one SESSION"),
-        (["last", "-f", "parquet", "-o", "-"], "otherwise write to a folder"),
+        (["last", "-f", "parquet", "-o", "-"], "otherwise, write to a folder"),
         (["last", "-f", "parquet", "--turns", "1"], "whole sessions"),
         (["last", "-o", "-", "--json"], "--json and --output - both write to standard output"),
         (["last", "-f", "openai", "--turns", "1"], "--branch K"),

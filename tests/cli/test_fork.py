@@ -81,7 +81,7 @@ def test_the_tree_shows_what_was_forked_from_what(turnlog: Turnlog, session: Pat
             2,
             "6 entries have a uuid with this prefix; use more of the uuid",
         ),
-        (["--at", "20000000-0000-4000-8000-000000000001"], 2, "the closest are 10000000-0000-4000-8000-000000000001"),
+        (["--at", "20000000-0000-4000-8000-000000000001"], 2, "closest matches: 10000000-0000-4000-8000-000000000001"),
         (["--at", HOSTILE], 2, "no entry in this session has a uuid with this prefix"),
         ([], 2, "--at"),
     ],

@@ -83,11 +83,11 @@ def test_a_rehearsal_changes_nothing(turnlog: Turnlog, project: Project) -> None
     done = turnlog("move", project.old, project.new, "--dry-run")
     assert done.status == 0
     assert done.lines[0].startswith("Would move 1 session: ")
-    assert "already exists; use --merge" in done.err
+    assert "already present; use --merge" in done.err
     assert project.session.exists()
     refused = turnlog("move", project.old, project.new)
     assert refused.status == 2
-    assert "already exists; --merge moves the sessions into it" in refused.err
+    assert "already present; use --merge to move the sessions there" in refused.err
     assert turnlog("move", project.old, project.new, "--merge").status == 0
     assert project.moved.exists()
 
@@ -95,7 +95,7 @@ def test_a_rehearsal_changes_nothing(turnlog: Turnlog, project: Project) -> None
 def test_an_unknown_folder_is_answered_with_the_closest(turnlog: Turnlog, project: Project) -> None:
     done = turnlog("move", f"{project.old}er", project.new)
     assert done.status == 1
-    assert f"no session was recorded in {project.old}er or its subfolders; the closest are {project.old}" in done.err
+    assert f"no session was recorded in {project.old}er or its subfolders; closest matches: {project.old}" in done.err
 
 
 @pytest.mark.parametrize("words", [(), ("/x",), ("/x", "/x"), ("/x", "/"), ("/x", "/y", "/z")])

@@ -95,7 +95,7 @@ def test_each_of_several_projects_can_be_given_its_folder(turnlog: Turnlog, mach
     words = ["unpack", tmp_path / "p", "--config", tmp_path / "there"]
     wrong = turnlog(*words, "--project", tmp_path / "a")
     assert wrong.status == 2
-    assert "expected OLD=NEW, where OLD is a project in the package: /srv/a, /srv/b=c" in wrong.err
+    assert "expected OLD=NEW, where OLD is one of the projects in the package (/srv/a, /srv/b=c)" in wrong.err
     done = turnlog(*words, "--project", f"/srv/a={tmp_path / 'a'}", "--project", f"/srv/b=c={tmp_path / 'b'}", "--json")
     assert [row["project"] for row in done.json["sessions"]] == [str(tmp_path / "a"), str(tmp_path / "b")]
 

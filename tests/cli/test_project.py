@@ -38,7 +38,7 @@ def test_a_project_that_no_session_has_is_one_line_with_the_closest_and_status_2
     machine.add(OTHER, talk("/home/dana/notes"), slug="-n")
     done = turnlog(command, "--project", "webshp", *as_json)
     assert (done.status, done.out) == (2, "")
-    assert done.err == "turnlog: --project 'webshp': no session has this project; the closest are webshop\n"
+    assert done.err == "turnlog: --project 'webshp': no session has this project; closest matches: webshop\n"
 
 
 @pytest.mark.parametrize("command", COMMANDS[:5])
@@ -58,7 +58,7 @@ def test_a_project_whose_name_is_near_by_and_hostile_does_no_harm(
     machine.add(SESSION, talk("/home/dana/web\\u001b[2Jshop"))
     done = turnlog(command, "--project", "web[2Jshp")
     assert done.status == 2
-    assert "the closest are" in done.err
+    assert "closest matches: " in done.err
     assert not harmful(done.err)
 
 

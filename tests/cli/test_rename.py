@@ -47,7 +47,7 @@ def test_words_that_say_nothing_are_refused(turnlog: Turnlog, session: Path, wor
 def test_an_unknown_session_is_answered_with_the_closest(turnlog: Turnlog, session: Path) -> None:
     done = turnlog("rename", "11111112", "x")
     assert done.status == 1
-    assert f"the closest are {SESSION}" in done.err
+    assert f"closest matches: {SESSION}" in done.err
 
 
 def test_the_demo_is_not_changed(turnlog: Turnlog, machine: Machine) -> None:

@@ -78,7 +78,10 @@ def test_help_is_given_on_both_words(turnlog: Turnlog) -> None:
     [
         ('fix "cent', ["turnlog: this quote is never closed", '  fix "cent', "      ^"]),
         ("rounding OR", ["turnlog: a word or filter must follow this OR", "  rounding OR", "           ^"]),
-        ("日本 tool:Basg", ["turnlog: no tool matches 'Basg'; the closest: Bash", "  日本 tool:Basg", "            ^"]),
+        (
+            "日本 tool:Basg",
+            ["turnlog: no tool matches 'Basg'; closest matches: Bash", "  日本 tool:Basg", "            ^"],
+        ),
         ("x" * 100 + " )", ["turnlog: this parenthesis was never opened", f"  …{'x' * 59} )", f"  {' ' * 61}^"]),
     ],
 )

@@ -55,7 +55,7 @@ def test_a_title_behind_which_the_session_went_on_stays_and_the_remedy_is_named(
     before = session.read_bytes()
     done = turnlog("undo")
     assert done.status == 1
-    assert "modified after the change; nothing was undone; use `turnlog tag` again" in done.err
+    assert "modified after the change, so nothing was undone; use `turnlog tag` again" in done.err
     assert session.read_bytes() == before
 
 
@@ -134,7 +134,7 @@ def test_old_changes_are_pruned(turnlog: Turnlog, session: Path) -> None:
     change(session)
     assert turnlog("undo", "--prune", "1").err == "No change is that old.\n"
     told = turnlog("undo", "--prune", "0", "--dry-run")
-    assert "Would free" in told.err
+    assert "This would free" in told.err
     assert len(turnlog("undo", "--list").lines) == 2
     assert "1 change can no longer be undone" in turnlog("undo", "--prune", "0").err
     assert turnlog("undo", "--list").lines == []

@@ -105,7 +105,7 @@ def test_nothing_is_overwritten_by_what_comes_back(session: Path, config: Path, 
 def test_a_file_in_the_place_of_a_folder_is_not_overwritten(session: Path, config: Path, trash: Trash) -> None:
     entry = delete_session(session, trash)
     (config / "tasks" / MINE).write_text("in the way")
-    with pytest.raises(TurnlogError, match="present, but not a folder"):
+    with pytest.raises(TurnlogError, match="not a folder, so nothing was restored"):
         trash.restore(entry)
 
 

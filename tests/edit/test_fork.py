@@ -211,7 +211,7 @@ def test_a_call_is_kept_with_its_results() -> None:
         ("compaction:-3", "this session has compactions 1 to 2"),
         ("leaf:2", "this session has only leaf 1"),
         ("b2", "this entry is a compaction; to fork just before it, use compaction:2"),
-        ("u9", "no entry in this session has a uuid with this prefix; the closest are u3, u2, u1"),
+        ("u9", "no entry in this session has a uuid with this prefix; closest matches: u3, u2, u1"),
         ("nothing-like-it", "no entry in this session has a uuid with this prefix; use the number of a turn"),
         ("turn:1", "use the number of a turn, the uuid of an entry, compaction:K or leaf:K"),
         ("", "use the number of a turn"),
@@ -374,7 +374,7 @@ def test_a_session_of_a_sub_agent_alone_is_not_forked() -> None:
     build = Build()
     build.prompt("one", "u1", isSidechain=True)
     session = build.session()
-    with pytest.raises(UsageError, match="an entry of a sub-agent"):
+    with pytest.raises(UsageError, match="this entry belongs to a sub-agent"):
         fork_session(session, Draft.from_transcript(session.file), parse_fork_point(session, "u1"))
 
 

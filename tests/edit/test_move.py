@@ -233,7 +233,7 @@ def test_a_folder_that_stands_there_is_refused_without_merge(client: Client, und
     full(client)
     client.add(NEW, THREE)
     before = state_of(client.folder)
-    with pytest.raises(UsageError, match="folder already exists; --merge moves the sessions into it"):
+    with pytest.raises(UsageError, match="already present; use --merge to move the sessions there"):
         move_project(client.plan(), undo)
     assert state_of(client.folder) == before
 
@@ -266,7 +266,7 @@ def test_a_session_with_the_same_id_is_not_overwritten(client: Client, undo: Und
     full(client)
     client.add(NEW, ONE)
     before = state_of(client.folder)
-    with pytest.raises(TurnlogError, match=rf"{ONE}.jsonl: file already exists; nothing was moved"):
+    with pytest.raises(TurnlogError, match=rf"{ONE}.jsonl: already present, so nothing was moved"):
         move_project(client.plan(), undo, merge=True)
     assert state_of(client.folder) == before
 
@@ -290,7 +290,7 @@ def test_a_session_that_was_written_just_now_is_refused(client: Client, undo: Un
 def test_a_folder_in_which_nothing_was_written_is_named_with_the_closest(client: Client) -> None:
     full(client)
     with pytest.raises(
-        NotFound, match=r"no session was recorded in /code/sho or its subfolders; the closest are .*/code/shop"
+        NotFound, match=r"no session was recorded in /code/sho or its subfolders; closest matches: .*/code/shop"
     ):
         client.plan("/code/sho", NEW)
 

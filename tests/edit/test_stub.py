@@ -130,7 +130,9 @@ def test_another_session_in_the_place_is_set_aside_by_force_only(session: Path, 
     original, entry = session.read_bytes(), delete_session(session, trash)
     session.write_bytes(row("x", None))
     while_gone = picture(config)
-    with pytest.raises(TurnlogError, match=r"already present with different content; nothing was restored; .* --force"):
+    with pytest.raises(
+        TurnlogError, match=r"already present with different content, so nothing was restored; .* --force"
+    ):
         trash.restore(entry)
     assert picture(config) == while_gone
     done = trash.restore(entry, force=True)

@@ -169,7 +169,9 @@ def test_a_file_that_was_written_since_is_not_overwritten(undo: Undo, root: Path
     record = undo.carry_out("strip", "x", [RewriteChange(path, lambda: text("two\n"), root)])
     with path.open("ab") as file:
         file.write(b"resumed\n")
-    with pytest.raises(Changed, match="modified after the change; nothing was undone; --force restores the original"):
+    with pytest.raises(
+        Changed, match="modified after the change, so nothing was undone; --force restores the original"
+    ):
         undo.undo_record(record)
     assert path.read_bytes() == b"two\nresumed\n"
     assert undo.undo_record(record, force=True).get_undone_path(0).read_bytes() == b"two\nresumed\n"
@@ -247,7 +249,9 @@ def test_what_was_appended_stays_when_something_stands_behind_it(undo: Undo, roo
         file.write(b"{}\n")
     before = path.read_bytes()
     for force in (False, True):
-        with pytest.raises(Changed, match="modified after the change; nothing was undone; use `turnlog rename` again"):
+        with pytest.raises(
+            Changed, match="modified after the change, so nothing was undone; use `turnlog rename` again"
+        ):
             undo.undo_record(record, force=force)
     assert path.read_bytes() == before
 

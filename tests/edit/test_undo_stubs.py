@@ -79,7 +79,7 @@ def test_a_new_session_and_new_outputs_in_the_old_place_stay_there(moved: Moved)
 def test_another_session_of_the_same_id_is_set_aside_by_force_only(moved: Moved) -> None:
     moved.write(f"{ONE}.jsonl", row("x", None))
     between = picture(moved.client.folder)
-    with pytest.raises(Changed, match="modified after the change; nothing was undone; --force"):
+    with pytest.raises(Changed, match="modified after the change, so nothing was undone; --force"):
         moved.take_back()
     assert picture(moved.client.folder) == between
     done = moved.take_back(force=True)

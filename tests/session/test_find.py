@@ -176,7 +176,7 @@ def test_the_same_session_in_two_folders_is_told_apart_by_path(tmp_path: Path) -
 def test_an_unknown_name_names_the_closest(tmp_path: Path, name: str) -> None:
     add(tmp_path, ONE)
     add(tmp_path, THREE)
-    with pytest.raises(NotFound, match=r"the closest are .*; `turnlog ls` lists all sessions") as error:
+    with pytest.raises(NotFound, match=r"closest matches: .*; `turnlog ls` lists all sessions") as error:
         find_session_file(name, [tmp_path])
     assert (ONE if name[0] in "af" else THREE) in str(error.value)
 

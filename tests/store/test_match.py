@@ -165,11 +165,11 @@ def test_a_time_is_checked_to_the_second(machine: Findable) -> None:
 @pytest.mark.parametrize(
     ("query", "reason", "at"),
     [
-        ("x tool:Basg", "no tool matches 'Basg'; the closest: Bash", 7),
-        ("project:webshpo", "no project matches 'webshpo'; the closest: webshop", 8),
+        ("x tool:Basg", "no tool matches 'Basg'; closest matches: Bash", 7),
+        ("project:webshpo", "no project matches 'webshpo'; closest matches: webshop", 8),
         ("model:gpt", "no model matches 'gpt'", 6),
         ("session:zzzz", "no session matches 'zzzz'", 8),
-        ('session:"Shop assistent"', "no session matches 'Shop assistent'; the closest: Shop assistant", 8),
+        ('session:"Shop assistent"', "no session matches 'Shop assistent'; closest matches: Shop assistant", 8),
         ("kind:foo", "must be one of title, prompt", 5),
         ("role:bot", "must be one of user, assistant, tool, system", 5),
         ("error:maybe", "must be one of yes, no", 6),

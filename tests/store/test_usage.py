@@ -205,7 +205,7 @@ def test_a_report_can_be_of_one_project_or_one_model() -> None:
 @pytest.mark.parametrize("wish", [{"project": "shpo"}, {"model": "claude-opus-4"}])
 def test_a_name_that_nothing_has_is_an_error_that_knows_the_closest(wish: dict[str, str]) -> None:
     with pytest.raises(
-        UsageError, match=r"no session has this (project|model); the closest are .*(shop|claude-opus-5)"
+        UsageError, match=r"no session has this (project|model); closest matches: .*(shop|claude-opus-5)"
     ):
         ask(shop(), "daily", **wish)
     with pytest.raises(UsageError, match=r"no session has this model$"):

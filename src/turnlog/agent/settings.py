@@ -279,7 +279,7 @@ def rewrite_settings(
     values = decode_settings(old.data) if old else {}
     changed = values if isinstance(values, str) else change(values)
     if changed is None or isinstance(changed, str):
-        raise TurnlogError(f"{path}: {changed or trouble}; nothing was written; fix the file first")
+        raise TurnlogError(f"{path}: {changed or trouble}, so nothing was written; fix the file first")
     if changed == values:
         return
     indent = re.search(r"\n([ \t]+)\"", text)

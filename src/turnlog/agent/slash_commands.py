@@ -106,7 +106,9 @@ def run_printed_command(loop: AgentLoop, text: str, cancel: Cancel) -> tuple[str
     if name not in PRINTABLE_COMMANDS:
         problem = "not available in print mode" if name in SLASH_COMMANDS else "no such command"
         hint = "" if name in SLASH_COMMANDS else "; .claude/commands and skills are not supported"
-        raise UsageError(f"/{name}: {problem}{hint}. To send it as text, start with a space; /help lists the commands")
+        raise UsageError(
+            f"/{name}: {problem}{hint}. To send this as text, put a space before the slash; /help lists the commands"
+        )
     return name, "\n".join(run_slash_command(PrintCommandHost(loop, cancel), text) or ())
 
 

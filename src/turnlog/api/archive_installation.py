@@ -99,7 +99,7 @@ def remove_archive_hooks(text: str) -> str:
 def _plan_systemd_steps(remove: bool) -> list[InstallStep]:
     if not remove:
         if not shutil.which("systemctl"):
-            raise TurnlogError("systemctl: not found; this machine has no systemd. Use --cron or --hook instead")
+            raise TurnlogError("systemctl: not found on this machine; use --cron or --hook instead")
         found = [_build_write_step(path, text) for path, text in build_unit_files().items()]
         return [
             *found,
@@ -143,7 +143,7 @@ def _plan_cron_steps(remove: bool, is_requested: bool) -> list[InstallStep]:
     if not shutil.which("crontab"):
         if remove and not is_requested:
             return []
-        raise TurnlogError("crontab: not found; this machine has no cron. Use --systemd or --hook instead")
+        raise TurnlogError("crontab: not found on this machine; use --systemd or --hook instead")
     lines = _read_crontab()
     others = [line for line in lines if not line.endswith(_CRON_MARK)]
     wanted = others if remove else [*others, cron_line()]

@@ -167,7 +167,7 @@ def _mention_move(plan: MovePlan, notify: Notify, *, dry_run: bool, merge: bool)
                 f"{folder.source}: another project uses the same folder; its sessions and shared files are not moved."
             )
     if dry_run and plan.taken_folders and not merge:
-        notify(f"{plan.taken_folders[0]}: the folder already exists; use --merge.")
+        notify(f"{plan.taken_folders[0]}: already present; use --merge to move the sessions there.")
 
 
 # -- undo

@@ -189,7 +189,7 @@ def check_export_options(options: ExportOptions, form: str, *, many: bool = Fals
     if many and (options.turns or options.branch):
         raise UsageError(f"{prefix}turns and {prefix}branch require one SESSION")
     if many and form == "pdf":
-        raise UsageError(f"{prefix}format pdf requires one SESSION; export html and print it instead")
+        raise UsageError(f"{prefix}format pdf requires one SESSION; to print several sessions, export them as html")
     if options.share and options.meta:
         raise UsageError(f"{prefix}share can't be combined with {prefix}meta")
     if form in _CONVERSATION_FORMATS and (options.turns or options.branch == "all"):
@@ -232,7 +232,7 @@ class _ExportRun:
         sink = None if output is None or isinstance(output, str | Path) else output
         target = expand_output(output) if isinstance(output, str | Path) else None
         if sink is not None and not self._ending:
-            raise UsageError(f"format {self._form} is written to a folder; choose one with --output")
+            raise UsageError(f"the {self._form} format is written to a folder; choose the folder with --output")
         is_folder = target is not None and self._is_folder(str(output), target)
         if target is not None and not is_folder:
             check_destination(target, force=self._force)

@@ -70,7 +70,7 @@ def refresh_index(
     if done.is_busy:
         notify("Another turnlog process is updating the index; these results include only what it has read so far.")
     if done.left:
-        notify(f"Interrupted; files still to be indexed: {done.left:,}. The next command continues.")
+        notify(f"Interrupted; files still to be indexed: {done.left:,}. The next command will continue.")
     for reason in done.unread[:MAX_NAMED_FILES]:
         notify(f"Not in the index: {reason}")
     if len(done.unread) > MAX_NAMED_FILES:

@@ -218,7 +218,9 @@ def _parse_project_folders(pairs: Sequence[str], manifest: PackageManifest) -> d
         matches = [old for old in known if old is not None and pair.startswith(f"{old}=")]
         if not matches:
             names = ", ".join(str(old) for old in known)
-            raise UsageError(f"project {pair}: expected OLD=NEW, where OLD is a project in the package: {names}")
+            raise UsageError(
+                f"project {pair}: expected OLD=NEW, where OLD is one of the projects in the package ({names})"
+            )
         old = max(matches, key=len)
         folders[old] = expand_path(pair[len(old) + 1 :])
     return folders

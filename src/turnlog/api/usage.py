@@ -170,7 +170,10 @@ def _scan_session_files(request: UsageRequest, config: Config, notify: Notify | 
         raise TurnlogError(f"{data_dir()}: not writable; counting calls by tool requires the index in this folder")
     found = list_sessions_or_demo(list_config_folders(config))
     if notify:
-        notify(f"{data_dir()}: not writable; without an index, all session files are read, and nothing is estimated.")
+        notify(
+            f"{data_dir()}: not writable; without an index, turnlog reads all session files and doesn't estimate"
+            " missing token counts."
+        )
         mention_unlisted(found.survey.unlisted, notify)
         if found.is_demo:
             notify(DEMO_NOTICE)

@@ -131,4 +131,4 @@ def _stream_lines(path: Path, identity: IdRenewer, torn_bytes: list[int]) -> Ite
             renewed = identity.renew_line(line)
             yield renewed if renewed[-1:] == b"\n" else renewed + b"\n"
         if make_checkpoint(fd, status.st_size) != checkpoint:
-            raise Changed(f"{path}: the file changed while turnlog was reading it; nothing was written; try again")
+            raise Changed(f"{path}: the file changed while turnlog was reading it, so nothing was written; try again")

@@ -57,4 +57,4 @@ def _keep_copy(place: Path) -> Path:
             copy.unlink(missing_ok=True)
             raise
         return copy
-    raise AssertionError("unreachable: `count` does not end")
+    raise AssertionError("unreachable: `count` never ends")

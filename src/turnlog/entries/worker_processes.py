@@ -104,7 +104,7 @@ def produce_ahead(make: Callable[[], Iterable[T]], gives: Any) -> Iterator[T]:
         os.kill(helper.pid, signal.SIGKILL)
         os.waitpid(helper.pid, 0)
     if not is_whole:
-        raise ChildProcessError("the process that reads ahead ended too early")
+        raise ChildProcessError("the process that reads ahead ended unexpectedly")
 
 
 def _widen_pipe(pipe: int) -> None:

@@ -206,4 +206,4 @@ def _describe_closest(name: str, peeked: list[PeekedSession]) -> str:
     by_text |= {_fold_text(title)[:200]: item for item in peeked if (title := item.titles.best)}
     near = difflib.get_close_matches(_fold_text(name)[:200], by_text, 3, 0.5) if name else []
     ids = dict.fromkeys(by_text[text].file.session_id for text in near)
-    return f"; the closest are {', '.join(ids)}" if ids else ""
+    return f"; closest matches: {', '.join(ids)}" if ids else ""

@@ -41,7 +41,7 @@ def parse_client_settings(text: str) -> dict[str, Any]:
     try:
         settings = json.loads(text, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
-        raise TurnlogError(f"line {error.lineno}: not valid JSON ({error.msg}); correct it first") from None
+        raise TurnlogError(f"line {error.lineno}: not valid JSON ({error.msg}); correct the file first") from None
     except RecursionError:
         raise TurnlogError("the settings are nested too deeply; nothing was changed") from None
     hooks = settings.get("hooks", {}) if isinstance(settings, dict) else None
@@ -51,7 +51,7 @@ def parse_client_settings(text: str) -> dict[str, Any]:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise TurnlogError(f"not valid JSON ({name} is not a JSON value); correct it first")
+    raise TurnlogError(f"not valid JSON ({name} is not a JSON value); correct the file first")
 
 
 def iter_our_hooks(settings: Mapping[str, Any], is_ours: IsOurHook) -> Iterator[tuple[str, HookSetting]]:
@@ -186,7 +186,7 @@ def _check_settings(text: str, wanted: dict[str, Any]) -> str:
     except ValueError:
         is_right = False
     if not is_right:
-        raise TurnlogError("can't edit these settings safely; nothing was changed. Edit the file by hand")
+        raise TurnlogError("can't edit these settings safely, so nothing was changed; edit the file by hand")
     return text
 
 

@@ -67,7 +67,7 @@ def require_projects(db: apsw.Connection, value: str) -> list[int]:
 
 def build_unknown_error(option: str, value: str, closest: tuple[str, ...]) -> UsageError:
     """Build the error for an option whose value no session has."""
-    hint = f"; the closest are {', '.join(closest)}" if closest else ""
+    hint = f"; closest matches: {', '.join(closest)}" if closest else ""
     return UsageError(f"--{option} {value!r}: no session has this {option}{hint}")
 
 

@@ -202,7 +202,7 @@ def _decode_text(data: bytes, path: Path) -> str:
         return data.decode("utf-8").removeprefix(_BYTE_ORDER_MARK)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise TurnlogError(f"{path}, line {line}: not UTF-8; correct it first") from None
+        raise TurnlogError(f"{path}, line {line}: not UTF-8; correct the file first") from None
 
 
 def _encode_text(before: bytes | None, text: str) -> bytes:

@@ -128,7 +128,7 @@ def _read_wake(path: Path) -> Wake:
     fields = decode_first_object(message) or {}
     transcript = _parse_transcript_path(fields.get("transcript_path"))
     if transcript is None:
-        raise ValueError("no path of a transcript")
+        raise ValueError("no transcript path")
     return Wake(
         path,
         int(path.name.partition("-")[0]),

@@ -22,7 +22,7 @@ def load_secret(folder: Path) -> bytes:
         _write_secret(path)
         secret = _read_secret(path)
     if secret is None or len(secret) != _SECRET_BYTES:
-        raise TurnlogError(f"{path}: damaged; delete it and open the printed address again")
+        raise TurnlogError(f"{path}: damaged; delete it, start turnlog again, and open the printed address")
     return secret
 
 
@@ -33,7 +33,7 @@ def _read_secret(path: Path) -> bytes | None:
         return None
     except OSError as error:
         reason = "a symbolic link" if path.is_symlink() else error.strerror
-        raise TurnlogError(f"{path}: {reason}; delete it and open the printed address again") from None
+        raise TurnlogError(f"{path}: {reason}; delete it, start turnlog again, and open the printed address") from None
     with os.fdopen(fd, "rb") as file:
         _check_file(path, os.fstat(fd))
         return file.read(_SECRET_BYTES + 1)
@@ -41,9 +41,11 @@ def _read_secret(path: Path) -> bytes | None:
 
 def _check_file(path: Path, status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
-        raise TurnlogError(f"{path}: not a regular file; delete it and open the printed address again")
+        raise TurnlogError(f"{path}: not a regular file; delete it, start turnlog again, and open the printed address")
     if sys.platform != "win32" and (status.st_mode & 0o077 or status.st_uid != os.geteuid()):
-        raise TurnlogError(f"{path}: readable by other users; delete it and open the printed address again")
+        raise TurnlogError(
+            f"{path}: readable by other users; delete it, start turnlog again, and open the printed address"
+        )
 
 
 def _write_secret(path: Path) -> None:

@@ -104,7 +104,7 @@ def test_a_generation_is_named_by_its_number_or_by_a_time(place: Place) -> None:
     session = archive.find_session(ONE)
     assert [find_generation(archive, session, at).generation for at in (1, 2, None, between)] == [1, 2, 2, 1]
     assert find_generation(archive, session, between + timedelta(days=1)).generation == 2
-    with pytest.raises(NotFound, match="generation 3; it has generations 1, 2"):
+    with pytest.raises(NotFound, match="generation 3; it contains generations 1, 2"):
         find_generation(archive, session, 3)
     with pytest.raises(NotFound, match="state of"):
         find_generation(archive, session, between - timedelta(days=1))

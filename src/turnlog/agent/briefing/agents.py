@@ -82,7 +82,7 @@ def _list_agent_files(folder: Path, root: Path | None, warn: Callable[[str], obj
     def belongs(path: Path) -> bool:
         if root is None or not leaves_folder(path, root):
             return True
-        warn(f"{path} resolves to {os.path.realpath(path)}, which is outside {root}; it is skipped")
+        warn(f"{path} is skipped because it resolves to {os.path.realpath(path)}, which is outside {root}")
         return False
 
     if folder.is_dir() and belongs(folder):

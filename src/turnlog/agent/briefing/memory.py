@@ -151,14 +151,14 @@ class _MemorySearch:
         if self._external or not leaves_folder(path, root):
             return True
         if _path_exists(path):
-            self._warn(f"{name} resolves to {os.path.realpath(path)}, which is outside {root}; it is not sent")
+            self._warn(f"{name} is not sent because it resolves to {os.path.realpath(path)}, which is outside {root}")
         return False
 
     def _may_read(self, path: Path, name: str) -> bool:
         """Return whether a file that a project refers to may be read; warn if a rule forbids it."""
         if not _path_exists(path) or not self._is_unreadable(path):
             return True
-        self._warn(f"{name} resolves to {os.path.realpath(path)}, which a rule forbids reading; it is not sent")
+        self._warn(f"{name} is not sent because a rule forbids reading {os.path.realpath(path)}")
         return False
 
     def _resolve_path(self, name: str, folder: Path) -> Path:

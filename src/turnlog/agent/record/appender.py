@@ -17,7 +17,7 @@ from turnlog.entries.file_ends import open_regular_file, read_at, split_lines
 from turnlog.entries.patch import encode_json_line
 from turnlog.errors import Busy, Changed, TurnlogError
 
-_RESUME_REMEDY = "nothing more was written; to continue, resume the session"
+_RESUME_REMEDY = "so nothing more was written; to continue, resume the session"
 
 
 class SessionAppender:
@@ -56,7 +56,7 @@ class SessionAppender:
         try:
             writer.create_session_file(self.path, data, root=self.root)
         except FileExistsError:
-            raise Busy(f"{self.path}: another process started a session with this id; {_RESUME_REMEDY}") from None
+            raise Busy(f"{self.path}: another process started a session with this id, {_RESUME_REMEDY}") from None
         self._size, self._inode = len(data), self.path.stat().st_ino
 
     def _check_unchanged(self) -> None:
@@ -64,7 +64,7 @@ class SessionAppender:
         status = self.path.stat()
         known = self._size or 0
         if status.st_ino != self._inode or status.st_size < known:
-            raise Changed(f"{self.path}: another process replaced or truncated this file; {_RESUME_REMEDY}")
+            raise Changed(f"{self.path}: another process replaced or truncated this file, {_RESUME_REMEDY}")
         if status.st_size > known:
             self._check_added_lines(known, status.st_size)
             self._size = status.st_size
@@ -79,4 +79,4 @@ class SessionAppender:
             os.close(fd)
         for piece in scan_lines(split_lines(added)):
             if getattr(piece.item, "uuid", None):
-                raise Busy(f"{self.path}: another process is continuing this session; {_RESUME_REMEDY}")
+                raise Busy(f"{self.path}: another process is continuing this session, {_RESUME_REMEDY}")

@@ -213,7 +213,7 @@ def _has_piped_input(*, waits: bool) -> bool:
 
     if not select.select([sys.stdin], [], [], _STDIN_WAIT_SECONDS)[0]:
         _print_remarks(
-            f"standard input is ignored, because nothing arrived for {_STDIN_WAIT_SECONDS} seconds;"
+            f"standard input was ignored because nothing arrived within {_STDIN_WAIT_SECONDS} seconds;"
             " to avoid the wait, add `< /dev/null`"
         )
         return False

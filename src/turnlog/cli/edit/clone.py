@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 )
 @click.option("--to", "to", metavar="PERCENT", help="Share of the text that --compress keeps (default: 35%).")
 @click.option("--prompts", is_flag=True, help="With --compress, also shorten your own prompts.")
-@click.option("--compress-log", metavar="FILE", help="Write the text before and after --compress to a Markdown file.")
+@click.option("--compress-log", metavar="FILE", help="Write the text before and after compression to a Markdown file.")
 @click.option(
     "--compact",
     is_flag=False,
@@ -55,7 +55,7 @@ def clone(session: str, title: str | None, dry_run: bool, as_json: bool, **optio
 
     The clone gets new ids, keeps all branches, and includes copies of all files that belong to the session. Claude Code
     can resume it like any other session. Use the options to strip calls, results, thinking, images and noise from the
-    clone (see docs/strip.md), or to shorten or summarize older turns (see docs/compress.md). The original session is
+    clone (see docs/strip.md), or to shorten or summarise older turns (see docs/compress.md). The original session is
     not changed. SESSION is a path, an id, an id prefix, a title, or `last` (the most recent session).
 
     Only --compress and --compact call a model, and only without `offline`. They use ANTHROPIC_BASE_URL and

@@ -57,7 +57,7 @@ def delete(
       turnlog delete --empty-trash --older-than 30
     """
     if empty_trash is bool(sessions):
-        raise UsageError("name sessions to delete, or use --empty-trash")
+        raise UsageError("either name sessions to delete or use --empty-trash")
     if older_than is not None and not empty_trash:
         raise UsageError("--older-than requires --empty-trash")
     if empty_trash:

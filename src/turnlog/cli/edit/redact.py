@@ -13,7 +13,7 @@ from turnlog.errors import UsageError
 @click.option(
     "-o", "--output", metavar="FILE", help="Write the transcript without the secrets to FILE (- for standard output)."
 )
-@click.option("--emails", is_flag=True, help="Also find e-mail addresses.")
+@click.option("--emails", is_flag=True, help="Also find email addresses.")
 @click.option("--homes", is_flag=True, help="Also find user names in the paths of home folders.")
 @click.option(
     "--pattern",

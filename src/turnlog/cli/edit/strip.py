@@ -28,7 +28,7 @@ def strip(session: str, fit: str | None, as_json: bool, **options: Any) -> None:
     """Show what stripping a session would save.
 
     Nothing is written; to create the stripped session, run `turnlog clone` with the same options. The default preset is
-    `standard`. A call and its result are always removed together. Text that you or the model wrote never changes.
+    `standard`. A call and its result are always removed together. Text that you or the model wrote is never changed.
     SESSION is a path, an id, an id prefix, a title, or `last` (the most recent session).
 
     \b

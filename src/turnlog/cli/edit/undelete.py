@@ -63,11 +63,11 @@ def _print_undeletion(done: Undeletion) -> int:
     from turnlog.render.figures import format_count
 
     for path in done.joined:
-        print_remark(f"{path}: Claude Code continued this session; its new lines follow the original.")
+        print_remark(f"{path}: Claude Code continued this session; the new lines follow the original ones.")
     for path in done.aside:
         print_remark(f"A file that was in the way was moved to {path}.")
     for place in done.altered:
-        print_remark(f"{place}: modified in the trash; restored as it is now.")
+        print_remark(f"{place}: modified in the trash; restored with its current content.")
     for place in done.lost:
         print_remark(f"{place}: no longer in the trash.")
     files = format_count(done.files, "file")

@@ -16,7 +16,7 @@ _MAX_WORDS_CHARS = 200
 _STATE_WORDS = {"begun": "interrupted", "undone": "undone"}
 _LATER_WORDS = {
     "returned": "modified after the change; kept",
-    "joined": "Claude Code continued this session; its new lines follow the original",
+    "joined": "Claude Code continued this session; the new lines follow the original ones",
     "aside": "modified after the change; moved to the folder of the change",
 }
 _DEFINITION = "kept: size of the originals that turnlog keeps for a change, or of its result after an undo"
@@ -126,8 +126,11 @@ def _prune_changes(days: float, *, dry_run: bool) -> None:
         print_remark("No change is that old.")
         return
     print_lines(to_visible_line(_format_summary(item)) for item in done.changes)
-    verb, count = "Would free" if dry_run else "Freed", format_count(len(done.changes), "change")
-    print_remark(f"{verb} {format_size(done.bytes_freed)}; {count} can no longer be undone.")
+    size, count = format_size(done.bytes_freed), format_count(len(done.changes), "change")
+    if dry_run:
+        print_remark(f"This would free {size}; {count} could no longer be undone.")
+    else:
+        print_remark(f"Freed {size}; {count} can no longer be undone.")
 
 
 def _format_summary(change: Change) -> str:

@@ -81,7 +81,7 @@ def _list_all_formats() -> click.Choice[str]:
 @click.option(
     "--share",
     is_flag=True,
-    help="Make the export safer to share: redact it, including e-mail addresses and user names, and leave out images.",
+    help="Make the export safer to share: redact it, including email addresses and user names, and leave out images.",
 )
 @click.option(
     "-p",
@@ -97,7 +97,7 @@ def _list_all_formats() -> click.Choice[str]:
 def export(session: str | None, **values: Any) -> None:
     """Export sessions as a web page, a document, or data.
 
-    An HTML export is one file that works offline and without scripts; a long session is split into several pages. With
+    An HTML export works offline and without scripts; it is a single file, or several pages if the session is long. With
     --project or --all, an HTML export is a small site with an index, a Parquet export is one set of tables, and any
     other export is a folder with one file per session. Exporting never changes a session. docs/export.md describes what
     each format includes. SESSION is a path, an id, an id prefix, a title, or `last` (the most recent session).
@@ -148,9 +148,11 @@ def export(session: str | None, **values: Any) -> None:
 def _check_arguments(session: str | None, form: str, output: str | None, *, is_many: bool, as_json: bool) -> None:
     """Refuse arguments that can't be combined."""
     if is_many == (session is not None):
-        raise UsageError("use SESSION, --project P or --all" + (", only one of them" if session else ""))
+        raise UsageError(
+            "use only one of SESSION, --project P and --all" if session else "use SESSION, --project P or --all"
+        )
     if output == "-" and (is_many or form == "parquet"):
-        raise UsageError("--output - requires one SESSION and a single-file format; otherwise write to a folder")
+        raise UsageError("--output - requires one SESSION and a single-file format; otherwise, write to a folder")
     if output == "-" and as_json:
         raise UsageError("--json and --output - both write to standard output; use only one of them")
 

@@ -54,7 +54,7 @@ def files(session: str | None, project: str | None, glob: str | None, written: b
     from turnlog.errors import UsageError
 
     if (session is None) == (project is None):
-        raise UsageError("use SESSION or --project P; `turnlog files last` uses the newest session")
+        raise UsageError("use either SESSION or --project P; `turnlog files last` uses the newest session")
     if diff and session is None:
         raise UsageError("--diff requires a SESSION: changes are rebuilt one session at a time")
     config = load_config()

@@ -73,7 +73,7 @@ def restore(
     from turnlog.errors import UsageError
 
     if sum((at is not None, before is not None, listed)) != 1:
-        raise UsageError("use one of --at TURN, --before TURN and --list")
+        raise UsageError("use exactly one of --at TURN, --before TURN and --list")
     if not listed and output is None:
         raise UsageError("-o PLACE is required; use -o - for standard output")
     config = load_config()

@@ -18,7 +18,7 @@ def check(names: tuple[str, ...], requests: bool, resumable: bool, as_json: bool
     """List what is damaged, unusual or new in session files.
 
     An error is something that Claude Code or turnlog can't read or resume, a warning is something that looks damaged,
-    and a note is for your information. Types and fields that this version of turnlog doesn't recognize are listed as
+    and a note is for your information. Types and fields that this version of turnlog doesn't recognise are listed as
     new in the format. If you name a folder, all .jsonl files in it and its subfolders are checked, including
     sub-agents. The exit status is 1 if there is an error.
 

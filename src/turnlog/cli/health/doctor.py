@@ -15,10 +15,10 @@ def doctor(session: str | None, everything: bool, as_json: bool) -> int:
     """Explain what is wrong with a session: the symptoms, the problem, the cause, and the fix.
 
     This command looks for every problem described in docs/doctor.md, including damaged lines, lost links, sessions that
-    resume only in part, content that the API refuses, bloat, and sessions that are missing from Claude Code's list. It
-    doesn't change anything; to fix the problems, use `turnlog repair`. With --all, the output has one line for each
-    session that has a problem. The exit status is 1 if there is an error. SESSION is a path, an id, an id prefix, a
-    title, or `last` (the most recent session).
+    can be resumed only in part, content that the API refuses, bloat, and sessions that are missing from Claude Code's
+    list. It doesn't change anything; to fix the problems, use `turnlog repair`. With --all, the output has one line for
+    each session that has a problem. The exit status is 1 if there is an error. SESSION is a path, an id, an id prefix,
+    a title, or `last` (the most recent session).
 
     \b
     Examples:

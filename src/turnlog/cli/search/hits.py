@@ -150,7 +150,7 @@ def _list_scope_remarks(scope: SearchedTexts, *, is_scan: bool) -> Iterator[str]
 def _list_scan_remarks(scan: ScanSummary) -> Iterator[str]:
     speed = f"({scan.bytes / 1e6:,.0f} MB) in {scan.seconds:.1f} s"
     reason = "you interrupted the search" if scan.interrupted else "there were enough hits"
-    left = f" and stopped because {reason}; did not read {format_count(scan.left, 'older file')}" if scan.left else ""
+    left = f" and left {format_count(scan.left, 'older file')} unread because {reason}" if scan.left else ""
     yield f"Read {format_count(scan.files, 'file')} {speed}{left}."
     for failure in scan.unread[:_MAX_LISTED_FAILURES]:
         yield f"Not read: {failure}"

@@ -116,10 +116,10 @@ def _find_entry(session: Session, start: str) -> ForkPoint:
 def _describe_closest(start: str, uuids: list[str]) -> str:
     near = difflib.get_close_matches(start.lower(), [uuid[: len(start)] for uuid in uuids], _MAX_CLOSE_MATCHES, 0.5)
     names = list(dict.fromkeys(uuid for part in near for uuid in uuids if uuid.startswith(part)))[:_MAX_CLOSE_MATCHES]
-    return f"; the closest are {', '.join(names)}" if names else ""
+    return f"; closest matches: {', '.join(names)}" if names else ""
 
 
 def _require_uuid(row: Entry) -> str:
     if row.uuid is None:
-        raise UsageError("--at: the last entry at this point has no uuid, so no session can continue from it")
+        raise UsageError("--at: the last entry at this point has no uuid, so a session can't continue from it")
     return row.uuid

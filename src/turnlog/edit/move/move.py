@@ -54,11 +54,11 @@ def refuse_move(plan: MovePlan, *, merge: bool, force: bool = False, asked: bool
     refuse_open_sessions(list_moved_targets(plan), growth=True, force=force, asked=asked)
     if plan.taken_folders and not merge:
         raise UsageError(
-            f"{_format_paths(plan.taken_folders)}: folder already exists; --merge moves the sessions into it"
+            f"{_format_paths(plan.taken_folders)}: already present; use --merge to move the sessions there"
         )
     if plan.collisions:
         raise TurnlogError(
-            f"{_format_paths(plan.collisions)}: file already exists; nothing was moved; move it aside first"
+            f"{_format_paths(plan.collisions)}: already present, so nothing was moved; move what is there aside first"
         )
 
 
@@ -194,7 +194,7 @@ def _verify_move(plan: MovePlan, tally: _LineTally) -> None:
                 count = _count_entries(path, plan.translation if not nested else None)
                 if count != tally.lines[before]:
                     raise TurnlogError(
-                        f"{path}: {count} entries instead of {tally.lines[before]}; everything was undone"
+                        f"{path}: {count} entries instead of {tally.lines[before]}, so all changes were undone"
                     )
 
 
@@ -203,5 +203,7 @@ def _count_entries(path: Path, translation: PathTranslation | None) -> int:
     with path.open("rb") as file:
         for number, (_, raw) in enumerate(scan_lines(file), 1):
             if translation is not None and translation.translate_line(raw) != raw:
-                raise TurnlogError(f"{path}: entry {number} still contains {translation.old}; everything was undone")
+                raise TurnlogError(
+                    f"{path}: entry {number} still contains {translation.old}, so all changes were undone"
+                )
     return number

@@ -89,7 +89,7 @@ def plan_move(old: str, new: str, config_dirs: Sequence[Path]) -> MovePlan:
         other_folders |= others
     if not folders:
         close = get_close_matches(plain.old, sorted(other_folders), 3, 0.5)
-        hint = f"; the closest are {', '.join(close)}" if close else ""
+        hint = f"; closest matches: {', '.join(close)}" if close else ""
         raise NotFound(f"no session was recorded in {plain.old} or its subfolders{hint}")
     slugs = {folder.source.name: folder.goal.name for folder in folders if folder.source != folder.goal}
     return MovePlan(PathTranslation(old, new, slugs), tuple(config_dirs), tuple(folders))

@@ -149,7 +149,7 @@ def check_package_manifest(manifest: PackageManifest) -> None:
         if not is_session_id(session.session_id) or not plain:
             raise Unreadable(f"session {session.session_id!r} in {session.folder!r}: not a valid id or folder")
         if session.main not in names:
-            raise Unreadable(f"no transcript of session {session.session_id}")
+            raise Unreadable(f"no transcript for session {session.session_id}")
     for file in manifest.files:
         owner = sessions.get(file.session)
         if owner is None or not is_safe_path(file.name) or not _belongs_to_owner(file, owner):
@@ -180,7 +180,7 @@ def read_trailer(data: bytes, size: int) -> PackageTrailer:
     if (magic, length, form) != (_SKIPPABLE_FRAME_MAGIC, TRAILER_BYTES - 8, PACKAGE_FORMAT.encode()):
         raise Unreadable("not a turnlog package, or truncated")
     if trailer.manifest + trailer.files + TRAILER_BYTES != size or trailer.manifest > MAX_MANIFEST_BYTES:
-        raise Unreadable("damaged: its length differs from the one recorded at its end")
+        raise Unreadable("damaged: the length of the file differs from the one recorded at its end")
     return trailer
 
 

@@ -96,16 +96,16 @@ def _find_collisions(entry: TrashEntry, *, force: bool) -> dict[str, Collision]:
     for collision in collisions.values():
         is_beside = has_joined and collision.home.suffix != ".jsonl"
         if stat.S_ISDIR(collision.home.lstat().st_mode) or not (collision.is_joined or is_beside or force):
-            remedy = "move it aside first, or use --force to set it aside"
+            remedy = "move it aside, or use --force to have turnlog move it"
             raise TurnlogError(
-                f"{collision.home}: already present with different content; nothing was restored; {remedy}"
+                f"{collision.home}: already present with different content, so nothing was restored; {remedy}"
             )
     return collisions
 
 
 def _check_is_folder(home: Path) -> None:
     if os.path.lexists(home) and not stat.S_ISDIR(home.lstat().st_mode):
-        raise TurnlogError(f"{home}: present, but not a folder; nothing was restored; move it aside first")
+        raise TurnlogError(f"{home}: not a folder, so nothing was restored; move it aside first")
 
 
 def _check_leads_home(entry: TrashEntry, item: TrashItem) -> None:

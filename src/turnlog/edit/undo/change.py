@@ -146,7 +146,7 @@ def carry_out_change(record: UndoRecord, number: int, change: FileChange) -> Non
     path = Path(item.path)
     for place in (path, Path(item.to or path)):
         if resolve_inside(place.parent, Path(item.root)) != place.parent:
-            raise TurnlogError(f"{place}: a link in this path changed in the meantime; nothing was changed")
+            raise TurnlogError(f"{place}: a link in this path was modified in the meantime, so nothing was changed")
     if isinstance(change, RewriteChange) and item.before is not None:
         _exchange_content(record, number, item.before)
     elif isinstance(change, AppendChange):

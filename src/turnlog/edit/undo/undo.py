@@ -179,12 +179,14 @@ class Undo(Journal[UndoRecord]):
         """Check that nothing would be lost, and return whether `force` was needed."""
         if not force and (stub := find_stub_needing_force(stubs)) is not None:
             remedy = "--force restores the original and sets this file aside"
-            raise Changed(f"{stub.path}: modified after the change; nothing was undone; {remedy}")
+            raise Changed(f"{stub.path}: modified after the change, so nothing was undone; {remedy}")
         troubles = self.list_troubles(record)
         blocking = [trouble for trouble in troubles if trouble.is_final or not force]
         if blocking:
             more = f" (and {len(blocking) - 1} more)" if len(blocking) > 1 else ""
-            raise Changed(f"{blocking[0].words}{more}; nothing was undone; {self._suggest_remedy(record, blocking[0])}")
+            raise Changed(
+                f"{blocking[0].words}{more}, so nothing was undone; {self._suggest_remedy(record, blocking[0])}"
+            )
         return bool(troubles)
 
     def _suggest_remedy(self, record: UndoRecord, trouble: reversal.UndoTrouble) -> str:
@@ -194,7 +196,7 @@ class Undo(Journal[UndoRecord]):
             if later and any(item.path in paths or item.to in paths for item in other.items):
                 return f"undo {other.name} first, because it is a later change"
         if any(item.kind == "append" for item in record.items):
-            return f"use `turnlog {record.verb}` again to set another value"
+            return f"use `turnlog {record.verb}` again to set a different value"
         return "move it aside first" if trouble.is_final else "--force restores the original and keeps what is there"
 
     def _roll_back(self, record: UndoRecord, number: int) -> None:

@@ -213,5 +213,5 @@ def read_tool_patterns(card: ToolCard) -> tuple[str, ...]:
         raise TypeError("it has no show_call method")
     tools = getattr(card, "tools", None)
     if not isinstance(tools, tuple | list) or not tools or not all(isinstance(tool, str) and tool for tool in tools):
-        raise TypeError("its tools are not a list of names")
+        raise TypeError("its tools attribute is not a list of names")
     return tuple(tools)

@@ -106,7 +106,7 @@ def _read_all_manifests(archive: Archive) -> list[SessionManifest]:
     manifests = []
     for manifest in archive.manifests.iter_manifests():
         if isinstance(manifest, TurnlogError):
-            raise Unreadable(f"{manifest}; nothing was removed; move this file aside first")
+            raise Unreadable(f"{manifest}, so nothing was removed; move this file aside first")
         manifests.append(manifest)
     return manifests
 

@@ -47,7 +47,7 @@ def find_generation(archive: Archive, session: SessionManifest, at: int | dateti
         label = f"state of {at:%Y-%m-%d %H:%M}"
     if not fitting:
         numbers = ", ".join(str(item.generation) for item in generations)
-        raise NotFound(f"{session.session_id}: the archive has no {label}; it has generations {numbers}")
+        raise NotFound(f"{session.session_id}: the archive has no {label}; it contains generations {numbers}")
     return fitting[-1]
 
 
@@ -91,7 +91,7 @@ def resolve_restore_path(to: Path, path: str) -> Path:
         target = target / part
         if target.is_symlink():
             raise TurnlogError(
-                f"{target}: a symbolic link, through which restoring could write elsewhere; use --to DIR"
+                f"{target}: a symbolic link, so files could be restored to a different folder; use --to DIR"
             )
     return target
 

@@ -208,7 +208,7 @@ class _PlanMaker:
     def _match_fitting(self, letter: str, kind: str, value: FilterValue, find: Callable[[str], ScopeMatch]) -> str:
         match = find(value.text)
         if not match.ids:
-            closest = f"; the closest: {', '.join(match.closest)}" if match.closest else ""
+            closest = f"; closest matches: {', '.join(match.closest)}" if match.closest else ""
             raise self._build_error(f"no {kind} matches {value.text!r}{closest}", value)
         if len(match.ids) > _MAX_FITTING_IDS:
             raise self._build_error(f"{len(match.ids):,} {kind}s match; be more specific", value)

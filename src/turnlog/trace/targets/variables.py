@@ -140,7 +140,7 @@ def _check_protocol(environ: Environ) -> None:
     if value != "http/protobuf":
         raise UsageError(
             f"{name}={value}: only http/protobuf is supported; set {_OTEL_PREFIX}_TRACES_PROTOCOL and "
-            "_TRACES_ENDPOINT, or put environment = false under [trace] in config.toml"
+            f"{_OTEL_PREFIX}_TRACES_ENDPOINT, or put environment = false under [trace] in config.toml"
         )
 
 

@@ -40,7 +40,7 @@ function makeNavigable(field) {
   const name = field.querySelector("svg").getAttribute("aria-label");
   field.tabIndex = 0;
   field.setAttribute("role", "group");
-  field.setAttribute("aria-label", `${name}. Use the arrow keys to move and Enter to show the sessions from that time.`);
+  field.setAttribute("aria-label", `${name}. Use the arrow keys to select a period and Enter to show its sessions.`);
 
   function go(to) {
     const mark = marks[Math.min(Math.max(to, 0), marks.length - 1)];

@@ -150,6 +150,6 @@ def test_a_server_that_has_gone_is_told_of(browser: Browser, folders: Folders) -
     complaints.watch(page)
     server.stop()
     page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
-    expect(page.locator("#state")).to_have_text("turnlog does not respond. Is it still running?")
+    expect(page.locator("#state")).to_have_text("turnlog is not responding. Is it still running?")
     assert all("ERR_CONNECTION" in complaint for complaint in complaints)
     context.close()

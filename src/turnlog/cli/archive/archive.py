@@ -232,7 +232,7 @@ def verify(repair: bool, as_json: bool) -> int:
 def prune(keep: int | None, older_than: str | None, max_size: str | None, gone: bool, yes: bool, as_json: bool) -> None:
     """Remove old generations from the archive.
 
-    A session gets a new generation when one of its files is rewritten or truncated. The newest generation is kept,
+    A session gets a new generation when one of its files is rewritten or truncated. The newest generation is kept
     unless the session is no longer on disk and you use --gone. Data that no generation uses is always removed.
 
     \b

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (see docs/json.md).")
 def clone(session: str, title: str | None, dry_run: bool, as_json: bool, **options: Any) -> None:
-    """Create a copy of a session, to try a different approach or to free context.
+    """Create a copy of a session to try a different approach or to free context.
 
     The clone gets new ids, keeps all branches, and includes copies of all files that belong to the session. Claude Code
     can resume it like any other session. Use the options to strip calls, results, thinking, images and noise from the

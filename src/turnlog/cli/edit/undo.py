@@ -43,8 +43,8 @@ _DEFINITION = "kept: size of the originals that turnlog keeps for a change, or o
 def undo(change: str | None, listing: bool, dry_run: bool, force: bool, prune: float | None, as_json: bool) -> None:
     """Undo a change that turnlog made to your files, by default the latest one.
 
-    Files are restored byte for byte, with their modes and times. turnlog keeps the original of every file that it
-    changes in place until you use --prune. A file that was modified after the change is not restored unless you use
+    Files are restored byte for byte, with their modes and times. Until you use --prune, turnlog keeps the original of
+    every file that it changes in place. A file that was modified after the change is not restored unless you use
     --force. CHANGE is a name that --list shows, a prefix of that name, or a session id, which selects the latest change
     to that session. To restore deleted sessions, use `turnlog undelete`.
 

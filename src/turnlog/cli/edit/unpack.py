@@ -47,11 +47,11 @@ def unpack(
 ) -> None:
     """Unpack the sessions from a package, so that Claude Code can resume them.
 
-    All checksums are verified before anything is written, and either all files are written or none. The sessions belong
-    to the project folder recorded in the package: resume them there. If that folder doesn't exist on this machine, use
-    --project, which also changes the paths in the sessions. Nothing is overwritten: an existing session with the same
-    content is kept, and if the content of any session differs, nothing is unpacked. To remove an unpacked session, use
-    `turnlog delete`.
+    All checksums are verified before anything is written, and either all files are written or none are. The sessions
+    belong to the project folder recorded in the package: resume them there. If that folder doesn't exist on this
+    machine, use --project, which also changes the paths in the sessions. Nothing is overwritten: an existing session
+    with the same content is kept, and if the content of any session differs, nothing is unpacked. To remove an unpacked
+    session, use `turnlog delete`.
 
     \b
     Examples:

@@ -34,7 +34,7 @@ def files(session: str | None, project: str | None, glob: str | None, written: b
     sessions in the project. SESSION is a path, an id, an id prefix, a title, or `last` (the most recent session).
 
     --diff prints a patch for `patch -p1` or `git apply`. It contains the changes that can be rebuilt from the session
-    (see docs/files.md). Lines that start with # show who made a change and, if it can't be rebuilt, why.
+    (see docs/files.md). Lines that start with # show who made a change and, if necessary, why it can't be rebuilt.
 
     \b
     Examples:

@@ -43,8 +43,8 @@ def backfill(session: str | None, **options: Any) -> int:
 
     This command does for past sessions what the hook does for new turns: it sends each final span once to every target
     (docs/trace.md explains how to configure targets). You can interrupt the command and run it again; nothing is sent
-    twice. --dry-run works without a target. The exit status is 1 if something could not be sent or if the server
-    refused it. SESSION is a path, an id, an id prefix, a title, or `last` (the most recent session).
+    twice. --dry-run works without a target. The exit status is 1 if anything could not be sent or was refused by
+    the server. SESSION is a path, an id, an id prefix, a title, or `last` (the most recent session).
 
     \b
     Examples:

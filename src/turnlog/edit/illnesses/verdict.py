@@ -220,7 +220,7 @@ def check_resumes(source: Session, draft: Draft, apart_from: Collection[str] = (
         reasons = list_regressions(judge_session(source), judge_session(after), apart_from=apart)
     if reasons:
         raise TurnlogError(
-            f"{source.path}: the result would not resume as well as the original: {reasons[0]}; nothing was written"
+            f"{source.path}: the result could not be resumed as well as the original: {reasons[0]}; nothing was written"
         )
 
 

@@ -27,8 +27,8 @@ from turnlog.errors import Changed, TurnlogError, UsageError
 
 STATE_NEW, STATE_SAME, STATE_KEPT, STATE_DIFFERS = "new", "same", "kept", "differs"
 """What is already at the path of a packed file: nothing, the same file, a different plan (kept) or other content."""
-_NEW_IDS_REMEDY = "nothing was unpacked; --new-ids unpacks it as a separate session"
-_PROJECT_REMEDY = "nothing was unpacked; use --project OLD=NEW to give each project a folder of its own"
+_NEW_IDS_REMEDY = "so nothing was unpacked; --new-ids unpacks it as a separate session"
+_PROJECT_REMEDY = "so nothing was unpacked; use --project OLD=NEW to give each project a folder of its own"
 _MODE_MASK = 0o755
 """Files from an untrusted package are writable only by their owner."""
 
@@ -132,7 +132,7 @@ def _plan_sessions(package: Package, config: Path, arrivals: list[ArrivingSessio
     by_id = {arrival.session.session_id: arrival for arrival in arrivals}
     below = {file.name: by_id[file.session].get_place(file) for file in package.manifest.files if file.place}
     if (duplicate := find_colliding_name(below.values())) is not None:
-        raise Changed(f"{package.path}: two of its files would be unpacked to {duplicate}; {_PROJECT_REMEDY}")
+        raise Changed(f"{package.path}: two of its files would be unpacked to {duplicate}, {_PROJECT_REMEDY}")
     places = {name: config / place for name, place in below.items()}
     for path in places.values():
         resolve_inside(path, config)
@@ -173,13 +173,13 @@ def _refuse_overwrite(session: UnpackedSession, config: Path) -> None:
     for folder in list_project_folders(config):
         other = folder / f"{name}.jsonl"
         if os.path.lexists(other) and os.path.realpath(other) != os.path.realpath(session.path):
-            raise Changed(f"{other}: the session already exists in a different project; {_NEW_IDS_REMEDY}")
+            raise Changed(f"{other}: the session already exists in a different project, {_NEW_IDS_REMEDY}")
     differing = [goal.path for goal in session.goals if goal.state == STATE_DIFFERS]
     if session.path in differing:
-        raise Changed(f"{session.path}: the session already exists with different content; {_NEW_IDS_REMEDY}")
+        raise Changed(f"{session.path}: the session already exists with different content, {_NEW_IDS_REMEDY}")
     if differing:
         more = f" and {len(differing) - 1} more" if len(differing) > 1 else ""
-        raise Changed(f"{differing[0]}{more}: already present with different content; {_NEW_IDS_REMEDY}")
+        raise Changed(f"{differing[0]}{more}: already present with different content, {_NEW_IDS_REMEDY}")
 
 
 def _write_sessions(package: Package, journal: UnpackJournal, sessions: list[UnpackedSession]) -> None:

@@ -28,7 +28,7 @@ async function sendRequest(address, accept, options) {
     answer = await fetch(address, { ...rest, headers: { accept, ...headers }, redirect: "error" });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new RequestError(0, "turnlog does not respond. Is it still running?");
+    throw new RequestError(0, "turnlog is not responding. Is it still running?");
   }
   if (!answer.ok) throw new RequestError(answer.status, await readReason(answer));
   return answer;

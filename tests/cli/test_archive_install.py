@@ -222,8 +222,8 @@ def test_programs_that_are_missing_are_told(
     machine: Machine, turnlog: Turnlog, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert "no systemd" in turnlog("archive", "install", "--systemd").err
-    assert "no cron" in turnlog("archive", "install", "--cron").err
+    assert "systemctl: not found on this machine" in turnlog("archive", "install", "--systemd").err
+    assert "crontab: not found on this machine" in turnlog("archive", "install", "--cron").err
     assert turnlog("archive", "install", "--remove").err == "Nothing to do.\n"
 
 

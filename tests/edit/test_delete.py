@@ -192,7 +192,7 @@ def test_a_full_trash_disk_deletes_nothing(session: Path, config: Path, tmp_path
 
 def test_a_session_that_was_just_written_is_refused_unless_forced(session: Path, trash: Trash) -> None:
     os.utime(session)
-    with pytest.raises(Busy, match=r"it was written \d s ago; wait until nothing writes to it, or use --force"):
+    with pytest.raises(Busy, match=r"it was written \d+ s ago; wait until nothing writes to it, or use --force"):
         delete_session(session, trash)
     assert session.exists()
     delete_session(session, trash, force=True)

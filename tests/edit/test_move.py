@@ -283,7 +283,7 @@ def test_a_session_that_is_open_is_refused(client: Client, undo: Undo) -> None:
 def test_a_session_that_was_written_just_now_is_refused(client: Client, undo: Undo) -> None:
     full(client)
     os.utime(client.folder / "projects" / make_slug(OLD) / f"{ONE}.jsonl")
-    with pytest.raises(Busy, match=f"{ONE}: it was written 0 s ago"):
+    with pytest.raises(Busy, match=rf"{ONE}: it was written \d+ s ago"):
         move_project(client.plan(), undo)
 
 

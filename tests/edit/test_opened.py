@@ -78,5 +78,5 @@ def test_that_a_session_was_just_written_counts_where_it_is_asked_for(targets: l
     refuse_open_sessions(targets)
     refuse_open_sessions(targets, growth=True, force=True)
     remedy = "wait until nothing writes to it, or use --force"
-    with pytest.raises(Busy, match=rf"{NAMES[0]}: it was written \d s ago; {remedy}"):
+    with pytest.raises(Busy, match=rf"{NAMES[0]}: it was written \d+ s ago; {remedy}"):
         refuse_open_sessions(targets, growth=True)

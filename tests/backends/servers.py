@@ -49,7 +49,7 @@ class Server(NamedTuple):
 
     def _answers(self) -> bool:
         try:
-            with build_opener(ProxyHandler({})).open(self.address + self.health, timeout=5) as answer:
+            with build_opener(ProxyHandler({})).open(self.address + self.health, timeout=60) as answer:
                 return bool(answer.status == 200)
         except (OSError, HTTPException):
             return False
@@ -58,10 +58,10 @@ class Server(NamedTuple):
         """End it and what it started."""
         _signal(self.process, signal.SIGTERM)
         try:
-            self.process.wait(10)
+            self.process.wait(60)
         except subprocess.TimeoutExpired:
             _signal(self.process, getattr(signal, "SIGKILL", signal.SIGTERM))
-            self.process.wait(10)
+            self.process.wait(60)
 
 
 def missing() -> list[str]:

@@ -17,7 +17,7 @@ AGENT = {"x-claude-code-agent-id": "a1"}
 def post(
     mock: MockAnthropic, body: Object, path: str = "/v1/messages?beta=true", headers: dict[str, str] | None = None
 ) -> tuple[int, str]:
-    connection = http.client.HTTPConnection("127.0.0.1", mock.port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", mock.port, timeout=60)
     sent = {"content-type": "application/json", "x-api-key": "secret", **(headers or {})}
     try:
         connection.request("POST", path, json.dumps(body), sent)
@@ -52,7 +52,7 @@ def test_replies_come_in_order_and_then_by_default() -> None:
 
 
 def test_a_request_that_breaks_off_is_none() -> None:
-    with MockAnthropic() as mock, socket.create_connection(("127.0.0.1", mock.port), timeout=10) as client:
+    with MockAnthropic() as mock, socket.create_connection(("127.0.0.1", mock.port), timeout=60) as client:
         client.sendall(b'POST /v1/messages HTTP/1.1\r\ncontent-length: 99\r\n\r\n{"model":')
         client.shutdown(socket.SHUT_WR)
         assert client.recv(1) == b""

@@ -47,7 +47,7 @@ class Raw:
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
-        self._thread.join(5)
+        self._thread.join(60)
 
     def _serve(self) -> None:
         with suppress(OSError):

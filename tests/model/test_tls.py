@@ -57,7 +57,7 @@ def server(certificate: Path) -> Iterator[tuple[int, list[bytes]]]:
         yield listening.getsockname()[1], seen
         with suppress(OSError):
             listening.shutdown(socket.SHUT_RDWR)
-    thread.join(5)
+    thread.join(60)
 
 
 def test_a_certificate_that_nobody_vouches_for_is_refused(server: tuple[int, list[bytes]]) -> None:

@@ -84,7 +84,7 @@ class Recorder:
         self._server.shutdown()
         self._server.cut()
         self._server.server_close()
-        self._thread.join(5)
+        self._thread.join(60)
 
     @property
     def repeats(self) -> int:

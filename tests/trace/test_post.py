@@ -277,7 +277,7 @@ def _impatient(answer: bytes) -> Iterator[str]:
         thread.start()
         yield f"http://127.0.0.1:{listening.getsockname()[1]}"
         enough.set()
-        thread.join(5)
+        thread.join(60)
 
 
 def test_a_proxy_is_told_the_whole_address_and_its_own_password() -> None:
@@ -333,7 +333,7 @@ def _safe(certificate: Path, seen: list[bytes]) -> Iterator[str]:
         yield f"https://localhost:{listening.getsockname()[1]}"
         with suppress(OSError):
             listening.shutdown(socket.SHUT_RDWR)
-    thread.join(5)
+    thread.join(60)
 
 
 def test_a_certificate_that_nobody_vouches_for_is_not_trusted_with_the_key(certificate: Path) -> None:

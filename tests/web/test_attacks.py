@@ -80,7 +80,7 @@ def test_an_address_of_a_megabyte_and_a_packed_body_leave_the_server_alive(serve
     headers = {"Origin": server.url, "Content-Type": "application/json"}
 
     def ask(method: str, path: str, body: bytes = b"", **more: str) -> int | None:
-        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
         try:
             connection.request(method, path, body, {**headers, **more})
             return connection.getresponse().status
@@ -89,7 +89,7 @@ def test_an_address_of_a_megabyte_and_a_packed_body_leave_the_server_alive(serve
         finally:
             connection.close()
 
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
     connection.request("GET", f"/api/state?token={server.token}")
     headers["Cookie"] = (connection.getresponse().getheader("set-cookie") or "").partition(";")[0]
     connection.close()

@@ -28,7 +28,7 @@ class Listener:
     """A connection that brings events."""
 
     def __init__(self, server: Server, cookie: str, address: str, cursor: str | None = None) -> None:
-        self._connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+        self._connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
         headers = {"cookie": cookie, **({"last-event-id": cursor} if cursor else {})}
         self._connection.request("GET", address, headers=headers)
         self.answer = self._connection.getresponse()
@@ -59,7 +59,7 @@ class Listener:
 
 
 def cookie_of(server: Server) -> str:
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
     connection.request("GET", server.address.removeprefix(server.url))
     answer = connection.getresponse()
     found = (answer.getheader("set-cookie") or "").partition(";")[0]
@@ -298,7 +298,7 @@ def test_the_server_stops_at_once_while_streams_are_open(shared: Folders, follow
     server = start(shared)
     with listening(server, cookie_of(server), f"/api/s/{followed.name}/updates") as listener:
         listener.until("state")
-        assert server.stop(timeout=5) == 0
+        assert server.stop(timeout=60) == 0
     assert server.errors == []
 
 

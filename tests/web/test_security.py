@@ -360,7 +360,7 @@ def cookie(server: Server) -> str:
 
 def raw(server: Server, head: str) -> str:
     """Send bytes that no client would send, and read the answer."""
-    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
         connection.sendall(head.encode("latin-1") + b"Connection: close\r\n\r\n")
         found = b""
         while piece := connection.recv(65536):
@@ -372,7 +372,7 @@ def test_the_server_listens_to_this_machine_alone(server: Server) -> None:
     with socket.socket(socket.AF_INET) as other:
         other.bind(("127.0.0.2", 0))  # every other address of this machine is free
         with pytest.raises(ConnectionRefusedError):
-            socket.create_connection(("127.0.0.2", server.port), timeout=5)
+            socket.create_connection(("127.0.0.2", server.port), timeout=60)
 
 
 def test_a_request_with_a_foreign_host_gets_nothing_over_the_wire(server: Server) -> None:

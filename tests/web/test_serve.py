@@ -119,7 +119,7 @@ def test_on_a_terminal_a_browser_is_opened(folders: Folders, tmp_path: Path, wor
         assert opened.read_text().strip() == line
     finally:
         process.terminate()
-        assert process.wait(15) == 0
+        assert process.wait(60) == 0
         os.close(ours)
 
 

@@ -158,7 +158,7 @@ def test_a_child_ends_when_we_are_gone(place: Machine, folders: Folders) -> None
         child.stdin.flush()
         assert json.loads(child.stdout.readline())["phase"] == "indexing"
         child.stdin.close()
-        child.wait(10)
+        child.wait(60)
     place.store.refresh(place.config_dirs)  # and what it left can be gone on with
     assert is_known(place, NEW.format(3))
 

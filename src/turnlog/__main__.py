@@ -1,6 +1,6 @@
 """The program `turnlog`.
 
-Only the version is loaded here: `turnlog --version` takes hardly longer than starting the bare interpreter, and
+Only the version is loaded here, so `turnlog --version` takes barely longer than starting the bare interpreter, and
 `turnlog statusline` only slightly longer.
 """
 

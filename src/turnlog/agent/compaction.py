@@ -1,8 +1,8 @@
 """Makes room in the context window: clears old results first and, if that is not enough, summarizes everything.
 
 The summary request is the conversation plus one message so that the prompt cache can be used. If the API rejects the
-request as too long, it is repeated with less and less: first without results, then with only the newer half, then with
-a quarter.
+request as too long, it is sent again with less of the conversation each time: first without results, then with only the
+newer half, then with a quarter.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ class Compactor(NamedTuple):
                     raise
 
     def ask_with_more_room(self, ask: Callable[[], ModelAnswer], cancel: Cancel) -> ModelAnswer:
-        """After a request was too long, clear old results or, if that is not enough, summarize; then repeat it."""
+        """Clear old results or, if that is not enough, summarize; then repeat a request that was too long."""
         if self.clear_old_results():
             try:
                 return ask()

@@ -84,7 +84,7 @@ class AgentConversation:
         self.used = 0
 
     def iterate_shorter(self) -> Iterator[AgentConversation]:
-        """Yield ever shorter versions (without results, the newer half, a quarter …) of at least two messages."""
+        """Yield ever shorter versions (without results, the newer half, a quarter …), each of at least two messages."""
         results = self.cleared | {str(block.get("tool_use_id")) for block in self.list_uncleared_results()}
         answers = [place for place, message in enumerate(self._messages) if message["role"] == "assistant"]
         messages: list[MessageBlock] = self._messages
@@ -160,7 +160,7 @@ def to_blocks(content: MessageContent) -> list[MessageBlock]:
 
 
 def drop_final_thinking(content: Iterable[MessageBlock]) -> list[MessageBlock]:
-    """Return an answer without any thinking at its end, which may leave nothing."""
+    """Return an answer without any thinking at its end; the result may be empty."""
     blocks = list(content)
     while blocks and blocks[-1].get("type") in _THINKING_TYPES:
         blocks.pop()

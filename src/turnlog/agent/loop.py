@@ -232,10 +232,10 @@ class AgentLoop:
         return answer
 
     def _write_answer(self, answer: ModelAnswer) -> None:
-        """Record an answer; one that follows a pause is part of the previous answer, as in both clients' requests.
+        """Record an answer; one that continues a paused answer is recorded as part of it, as in both clients' requests.
 
-        Calls to the server's own tools without a result are held back, because the session could not be continued from
-        them.
+        Calls to the server's own tools that have no result are held back, because the session could not be continued
+        from them.
         """
         before, is_paused = self._paused, answer.stop_reason == PAUSED_STOP_REASON and not answer.calls
         if before:

@@ -136,7 +136,7 @@ class SessionStarter:
         return StartedSession(loop, owner, warnings, found)
 
     def find_missing_guards(self, options: StartOptions) -> list[UnsupportedFeature]:
-        """Return guards that can't run; `begin_session` does not start a session unless the options ignore them."""
+        """Return the guards that can't run; `begin_session` starts a session only if the options ignore them."""
         return [
             one for one in find_unsupported(self._load_settings(options), self.cwd, self.config_dir) if one.is_guard
         ]
@@ -275,7 +275,7 @@ def derive_start_options(options: StartOptions, resume: str | None = None) -> St
 
 
 def _recall_seen_file(shared: SharedState, seen: SeenFile) -> None:
-    """Record what the model knows of a file: its current content, unless the file has been written since then."""
+    """Record that the model has seen a file, with its content if the model saw all of it and it has not changed."""
     path = Path(seen.path)
     try:
         status = path.stat()

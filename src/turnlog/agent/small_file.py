@@ -10,7 +10,7 @@ from turnlog.entries.file_ends import open_regular_file, read_at
 
 
 def leaves_folder(path: Path, folder: Path) -> bool:
-    """Return whether a path is outside a folder once links and `..` are resolved; a checkout can name any file."""
+    """Return whether a path is outside a folder once links and `..` are resolved; a checkout may link to any file."""
     root = Path(os.path.realpath(folder))
     real = Path(os.path.realpath(path))
     return real != root and root not in real.parents

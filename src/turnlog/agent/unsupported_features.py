@@ -170,7 +170,7 @@ def _find_servers(root: Path, config_dir: Path) -> Iterator[UnsupportedFeature]:
 
 
 def _read_object(path: Path) -> Mapping[str, Any]:
-    """Return the object in a file, or an empty one if it can't be read, which Claude Code itself reports."""
+    """Return the object in a file, or an empty one if the file can't be read; Claude Code itself reports such files."""
     try:
         values = decode_settings(read_small_file(path, MAX_CONFIG_BYTES))
     except (OSError, ValueError):

@@ -49,7 +49,7 @@ class AppendedLabel(Struct, frozen=True):
 def rename_session(
     session: str | Path, title: str, *, config: Config | None = None, notify: Notify | None = None
 ) -> AppendedLabel:
-    """Give a session a title, as Claude Code does; `undo` removes it."""
+    """Give a session a title, as Claude Code does; `undo` reverts this."""
     return _to_label(append_title(locate_session(session, config, notify), title, open_undo_store()))
 
 

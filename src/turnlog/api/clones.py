@@ -1,6 +1,6 @@
 """Creates new sessions from existing ones: forks, and clones that are unchanged or edited.
 
-The edits run in a fixed order: strip, for_model, compress, compact, portable; `docs/clone.md` explains why.
+The edits run in a fixed order: strip, for_model, compress, compact and then portable; `docs/clone.md` explains why.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ class NearbyText(Struct, frozen=True):
 
 
 class SearchHit(Struct, frozen=True):
-    """A text that matches the query."""
+    """A passage that matches the query."""
 
     kind: str
     """title, prompt, answer, call, result and so on; see docs/json.md."""
@@ -74,7 +74,7 @@ class MatchedSession(Struct, frozen=True):
 
 
 class LoosenedTerm(Struct, frozen=True):
-    """A word that found nothing, and what was searched for instead."""
+    """A word without matches, and what was searched for instead."""
 
     typed: str
     how: str

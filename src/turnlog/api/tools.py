@@ -78,7 +78,7 @@ def count_tools(
     notify: Notify | None = None,
     progress: Progress | None = None,
 ) -> ToolReport:
-    """Count calls by tool in one session or, without one, in all sessions, in a `project`, or `since` a day.
+    """Count calls by tool in one session or, by default, in all sessions; `project` and `since` limit the latter.
 
     Sub-agents are included, and a call that appears in several files is counted once. `include_failures` adds the error
     messages of the failed calls in a session.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class UsageQuality(Struct, frozen=True):
-    """The number of messages by the quality of their output counts."""
+    """The number of messages, by the reliability of their output token counts."""
 
     final: int
     partial: int

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class ByteSink(Protocol):
-    """Accepts bytes instead of a file, as an open binary file does."""
+    """A destination for bytes in place of a file, such as an open binary file."""
 
     def writelines(self, lines: Iterable[bytes], /) -> object:
         """Write the chunks in order."""

@@ -3,8 +3,8 @@
     copied        sub-agents and their meta files, large outputs, workflows, file copies, to-dos and tasks
     not copied    the title file (the new session has its own), caches, logs, shell snapshots, plans (shared by name)
 
-Loose sub-agents of old clients are copied into the new session's own folder; in the project's folder, their names would
-make them part of both sessions.
+Loose sub-agent files from old clients are copied into the new session's own folder; in the project's folder, their
+names would make them part of both sessions.
 """
 
 from __future__ import annotations

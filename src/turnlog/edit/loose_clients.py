@@ -97,9 +97,9 @@ def _read_process(pid: int, booted: float) -> LooseClient | None:
 
 
 def _read_process_folders(process: Path) -> tuple[str, ...]:
-    """Return a process's current working folder, and that folder's name when the process started.
+    """Return a process's current working folder and, if the folder was renamed after the start, its old name.
 
-    Raises an exception if the process has ended and only its number is left.
+    Raises an exception if the process has ended and only its process ID is left.
     """
     try:
         cwd = os.fspath((process / "cwd").readlink())

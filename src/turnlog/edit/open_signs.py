@@ -44,7 +44,7 @@ class ClientMatch(NamedTuple):
 
 
 def match_clients(target: SessionTarget, running: Iterable[LooseClient]) -> list[ClientMatch]:
-    """List the clients that may have a session open, those that write to it first."""
+    """List the clients that may have a session open, starting with those that write to it."""
     near = [client for client in _select_unregistered(target, running) if _works_in(client, target)]
     if not near:
         return []
@@ -62,7 +62,7 @@ def _select_unregistered(target: SessionTarget, running: Iterable[LooseClient]) 
 
 
 def _works_in(client: LooseClient, target: SessionTarget) -> bool:
-    """Return whether a client could open this session; True if unknown."""
+    """Return whether a client could open this session, or True if that is unknown."""
     is_elsewhere = client.config_dir is not None and not _is_same_path(client.config_dir, target.config_dir)
     is_there = not client.folders or any(make_slug(folder) == target.path.parent.name for folder in client.folders)
     return is_there and not is_elsewhere
@@ -87,7 +87,7 @@ def _match_client(client: LooseClient, target: SessionTarget, others: list[float
 
 
 def _find_last_touch(target: SessionTarget) -> float:
-    """Return when a client last wrote the transcript or one of the files that it writes when it resumes."""
+    """Return when a client last wrote the transcript or one of the files that it writes when it resumes a session."""
     config, session_id = target.config_dir or target.path.parent, target.session_id
     paths = (
         target.path,

@@ -26,7 +26,7 @@ class SessionTarget(NamedTuple):
 
     @property
     def root(self) -> Path:
-        """The folder that no link may lead out of: the folder of all projects, or the file's own folder."""
+        """The folder that links must not resolve outside of: the folder of all projects, or the file's own folder."""
         return self.path.parent if self.config_dir is None else self.config_dir / "projects"
 
     @property

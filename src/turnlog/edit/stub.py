@@ -65,7 +65,7 @@ def begins_with_file(path: Path, original: Path) -> bool:
 
 
 def join_stub_lines(original: Path, stub: bytes) -> Iterator[bytes]:
-    """Yield the bytes of the original, then the stub on separate lines."""
+    """Yield the bytes of the original, then those of the stub, starting on a new line."""
     fd, _ = open_regular_file(original)
     last = b""
     with os.fdopen(fd, "rb") as file:

@@ -81,7 +81,7 @@ def read_process_domain(root: Path = Path("/")) -> str | None:
 
 
 def is_process_alive(pid: int, started: object) -> bool:
-    """Return whether a process is running; if its start time differs, a different process has reused its number."""
+    """Return whether a process is running; if its start time differs, a different process has reused its id."""
     if sys.platform == "win32":  # pragma: no cover - needs that system
         return _is_alive_on_windows(pid)
     try:
@@ -94,7 +94,7 @@ def is_process_alive(pid: int, started: object) -> bool:
 
 
 def read_process_identity(pid: int) -> dict[str, str]:
-    """Return the start time and domain, which distinguish a process from others with the same number; Linux only."""
+    """Return the start time and domain, which distinguish a process from others with the same id; Linux only."""
     identity = {"procStart": _read_process_start(pid), "pidDomain": read_process_domain()}
     return {key: value for key, value in identity.items() if value is not None}
 

@@ -83,7 +83,7 @@ def find_config_dirs(
     platform: str | None = None,
     further: Iterable[str | Path] = (),
 ) -> list[Path]:
-    """Return the folders with Claude Code's data on this machine, without duplicates but with unreadable ones."""
+    """Return the folders with Claude Code's data on this machine, without duplicates but including unreadable ones."""
     found: dict[str, Path] = {}
     for folder in list_config_candidates(environ, home, platform, further):
         if _may_be_dir(folder):

@@ -80,7 +80,8 @@ def get_blank_after(raw: bytes) -> bytes:
 def _find_raw_values(raw: bytes) -> RawValues:
     """Find the values in an undecodable object by its brackets and commas alone, or none if it is incomplete.
 
-    Errors inside a value are preserved. A line that is itself broken must not become a different one.
+    Errors inside a value are preserved. If the object itself is malformed, nothing is returned, because the line must
+    not become a different one.
     """
     found: RawValues = {}
     depth, key, start = 0, None, 0

@@ -32,7 +32,7 @@ _CUT_TEXT = re.compile(rb'"(?:content|text)":"((?:[^"\\]|\\[^u]|\\u[0-9a-fA-F]{4
 
 
 class Peek(NamedTuple):
-    """What the two ends of a session file contain; None for anything that they do not contain."""
+    """What the two ends of a session file contain; anything that they do not contain is None."""
 
     session_id: str | None = None
     """The id in the entries; in a copied file, it may differ from the name."""

@@ -1,9 +1,9 @@
 """Determines the author of user text; no other module does this.
 
 Many entries of type `user` were not typed by a person: they are messages from other agents, reports from background
-tasks, output from hooks, or the client's own notes. Since 2.1.161, an entry names its origin, which then decides,
-whatever the text looks like. Without an origin, only a frame that the client puts at the very start counts: text that
-merely mentions such a frame is a person's, and text inside a frame can't escape from it.
+tasks, output from hooks, or the client's own notes. Since 2.1.161, an entry names its origin, which determines the
+author regardless of the text. Without an origin, only a frame that the client puts at the very start counts: text that
+merely mentions such a frame counts as a person's, and text inside a frame can't escape from it.
 """
 
 from __future__ import annotations

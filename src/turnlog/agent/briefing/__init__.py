@@ -1,1 +1,1 @@
-"""Text for the model other than the person's prompts: instructions, surroundings, project memory, sub-agent types."""
+"""Text for the model besides the person's prompts: instructions, surroundings, project memory and sub-agent types."""

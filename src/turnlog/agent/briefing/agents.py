@@ -2,8 +2,8 @@
 
 A definition has frontmatter (`name`, `description`, `tools`, `disallowedTools`, `model`) and a body, which is the
 system prompt of the sub-agent. If names collide, the project's definition takes precedence over the person's, and the
-person's over the built-in one. A definition with hooks that guard its calls is skipped, since turnlog would not run
-them.
+person's over the built-in one. A definition with hooks that guard its calls is skipped, since turnlog would not run the
+hooks.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def load_agent_types(
 
 
 def _list_agent_files(folder: Path, root: Path | None, warn: Callable[[str], object]) -> Iterator[Path]:
-    """Yield the definition files in a folder; skip those that lead outside the project, which could expose any file."""
+    """Yield the definition files in a folder, except any outside the project: a link could expose any file."""
 
     def belongs(path: Path) -> bool:
         if root is None or not leaves_folder(path, root):

@@ -1,4 +1,4 @@
-"""Parse the frontmatter of a Markdown file: `---`, fields, `---`. Supports only the YAML that such files use.
+"""Parse the frontmatter of a Markdown file: `---`, fields, `---`. Only the YAML that such files use is supported.
 
 name: reviewer              text, with or without quotation marks
 tools: [Read, Grep]         a list; also `Read, Grep`, or items on lines that start with `- `

@@ -29,7 +29,7 @@ class PromptHistory:
         self._path = path
 
     def load(self) -> list[str]:
-        """Return the newest prompts, oldest first, and shorten the file if it has grown much longer."""
+        """Return the newest prompts, oldest first; if the file has grown much longer than that, shorten it."""
         try:
             lines = self._path.read_text("utf-8", "replace").splitlines()
         except OSError:

@@ -20,7 +20,7 @@ _MAX_TEXT_CHARS = 200
 
 
 def choose_session(starter: SessionStarter, ask: Callable[[str], str | None], screen: ConsoleScreen) -> str | None:
-    """Let a person choose a session from the folder, or from all if it has none; return None if they cancel."""
+    """Let a person choose a session from the folder, or from all folders if it has none; return None if they cancel."""
     folders = find_config_dirs(starter.environ)
     choices = list_resumable_sessions(folders, starter.cwd) or list_resumable_sessions(folders, None, limit=200)
     if not choices:
@@ -75,7 +75,7 @@ def _render_choices(choices: Sequence[ResumeChoice], look: Look) -> Iterator[str
 
 
 def format_age(time: datetime, now: datetime | None = None) -> str:
-    """Format a time as `3 hours ago`."""
+    """Format a time relative to now, such as `3 hours ago`."""
     seconds = ((now or datetime.now(UTC)) - time).total_seconds()
     for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
         if seconds >= length:

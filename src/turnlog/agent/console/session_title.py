@@ -49,7 +49,7 @@ def _request_and_write_title(loop: AgentLoop, prompt: str, cancel: Cancel) -> No
 
 
 def extract_title(answer: str) -> str:
-    """Extract the title from a model's answer, or an empty string if there is none."""
+    """Return the title in a model's answer, or an empty string if there is none."""
     text = answer.strip()
     if text.startswith("{"):
         try:

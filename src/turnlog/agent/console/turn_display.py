@@ -137,7 +137,7 @@ class TurnDisplay:
             self.show_notice(content)
 
     def show_notice(self, text: str) -> None:
-        """Show, only once, that a background command has finished."""
+        """Show once that a background command has finished."""
         if text not in self._noticed:
             self._noticed.add(text)
             found = _SUMMARY_PATTERN.search(text)

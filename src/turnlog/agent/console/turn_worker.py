@@ -140,7 +140,7 @@ class TurnWorker:
 
 
 class _PendingQuestion(Generic[Value]):
-    """A question that waits for the main thread to ask it."""
+    """A question waiting for the main thread to ask it."""
 
     def __init__(self, ask: Callable[[], Value]) -> None:
         self._ask = ask

@@ -54,7 +54,7 @@ class CallGuard(Protocol):
         ...
 
     def build_unreadable_check(self, place: Workspace) -> Callable[[Path], bool]:
-        """Return a function that checks whether a rule forbids reading a file and a search must therefore omit it."""
+        """Return a function that decides whether a search must omit a file because a rule forbids reading it."""
         ...
 
 

@@ -102,7 +102,7 @@ class FileAccess(Struct):
         return ALLOW_DECISION
 
     def is_hidden(self, path: Path) -> bool:
-        """Return whether a rule forbids reading a file, which searches must then omit."""
+        """Return whether searches must omit a file because a rule forbids reading it."""
         paths = list_spellings(str(path), self.place.cwd, self.home)
         return any(map(is_of_process, paths)) or self._find_matching_rule("deny", paths, READ_TOOLS) is not None
 

@@ -2,8 +2,8 @@
 
 Read-only git commands run without permission, and a few hooks and filters run with them (`core.fsmonitor`, `textconv`).
 Therefore, changing files that the settings name requires permission. In an untrusted folder, the settings themselves
-may be someone else's because they came in an archive; there, git runs without permission only if the settings don't
-name a program.
+may come from someone else, for example in an archive; git then runs without permission only if they don't name a
+program.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def _read_text(file: Path) -> str:
 
 
 def _read_bytes(file: Path, limit: int) -> bytes:
-    """Return a file's content, or nothing if it is missing; an unreadable file raises, so permission is required."""
+    """Return a file's content, or nothing if it is missing; raise if it can't be read, so that turnlog asks."""
     try:
         return read_small_file(file, limit)
     except (FileNotFoundError, NotADirectoryError):

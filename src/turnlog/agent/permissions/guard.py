@@ -97,7 +97,7 @@ class SettingsGuard:
         return self.rules.find_bare_rule("deny", name) is not None
 
     def build_unreadable_check(self, place: Workspace) -> Callable[[Path], bool]:
-        """Return a function that checks whether a rule forbids reading a file and a search must therefore omit it."""
+        """Return a function that decides whether a search must omit a file because a rule forbids reading it."""
         access = self._build_access(place, self.mode)
         return access.is_hidden if access.has_read_rules() else lambda _: False
 

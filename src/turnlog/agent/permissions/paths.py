@@ -36,8 +36,8 @@ _MAX_STEPS = 4096
 def list_spellings(name: str, base: Path, home: Path) -> tuple[Path, ...]:
     """Return a file's name and its names after links are followed, both before and after resolving `..`.
 
-    A link into `/proc` resolves differently in each process, so its target in a command is not known. In that case, the
-    path in `/proc` is one of the names.
+    A link into `/proc` resolves differently in each process, so its target as a command would see it is not known. In
+    that case, the path in `/proc` is one of the names.
     """
     text = str(home) + name[1:] if name == "~" or name.startswith(("~/", "~\\")) else name
     path = base / (os.path.expanduser(text) if text.startswith("~") else text)  # noqa: PTH111 - keeps the names of unknown users
@@ -53,7 +53,7 @@ def is_of_process(path: Path) -> bool:
 
 
 def _find_process_path(path: Path) -> Path | None:
-    """Return the first path in `/proc` that a path leads through, followed by the rest of the path."""
+    """Return the first path in `/proc` that a path passes through, followed by the rest of the path."""
     here, rest = Path(path.anchor), [*reversed(path.parts[1:])]
     for _ in range(_MAX_STEPS):
         if not rest:

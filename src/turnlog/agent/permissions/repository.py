@@ -32,7 +32,7 @@ class Repository(NamedTuple):
 
 
 def find_repository(folder: Path) -> Repository | None:
-    """Return the repository that git would use in a folder; in doubt, return anything that looks like one."""
+    """Return the repository that git would use in a folder; if in doubt, return anything that looks like one."""
     real = _resolve_real_path(folder)  # git searches upwards from the real path
     for path in (real, *real.parents):
         found = path / ".git"

@@ -2,7 +2,7 @@
 
 Clients of version 2.1 walk up the chain from the entry with the newest time; the newest client starts at the
 `last-prompt` line. Therefore, times only increase, and that line is written before the first entry of a branch and
-after every turn. If the process is killed, everything that it wrote before can be resumed.
+after every turn. If the process is killed, the session can be resumed with everything written so far.
 """
 
 from __future__ import annotations

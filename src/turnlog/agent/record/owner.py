@@ -99,7 +99,7 @@ def _is_file_at(fd: int, path: Path) -> bool:
 
 
 def _read_holder(fd: int) -> str:
-    """Return who holds a lock file, and close the file."""
+    """Describe the process that holds a lock file, and close the file."""
     pid = b""
     with contextlib.suppress(OSError):
         pid = os.read(fd, 32).strip()
@@ -191,7 +191,7 @@ def _write_registration(path: Path, fields: dict[str, Any]) -> None:
 
 
 def _find_other_signs(path: Path, config_dir: Path | None) -> list[OpenSign]:
-    """Return signs that other processes have the session open; a parent process may name it in its command line."""
+    """Return signs that other processes have the session open, ignoring the command lines of parent processes."""
     from turnlog.edit.open_signs import find_open_signs  # not needed for new sessions, which nobody else can have
     from turnlog.edit.session_target import SessionTarget
 

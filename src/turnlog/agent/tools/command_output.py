@@ -1,6 +1,6 @@
 """Formats a command's output for the model: how much to show and where to find the rest.
 
-Only as much of the output as needed is read from its file. Bytes that are not UTF-8 become U+FFFD.
+Only as much of the output as is needed is read from its file. Bytes that are not UTF-8 become U+FFFD.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Informs the model about files that it wrote and that a formatter or a person has changed since then.
 
-As in the newest Claude Code, files that the model only read are not covered; an edit itself reports such a change.
+As in the newest Claude Code, files that the model only read are not covered; if it edits such a file, the edit itself
+reports the change.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ class SeenFiles:
         self._note_sight(path, FileSight(status.st_mtime_ns, status.st_size, text, is_written))
 
     def recall_seen(self, path: Path, moment: datetime, text: str | None) -> None:
-        """Record a file from an earlier run; it is unchanged if not written since then or if its text is the same."""
+        """Record a file from an earlier run; it is unchanged if it was not written since then or has the same text."""
         try:
             status = path.stat()
         except OSError:
@@ -92,7 +92,7 @@ class SeenFiles:
 
 
 def is_unwritten_since(status: os.stat_result, moment: datetime) -> bool:
-    """Return whether a regular file has not been written since a moment, at the millisecond precision of sessions."""
+    """Return whether a regular file has not been written since a given time, to the millisecond, as in sessions."""
     return stat.S_ISREG(status.st_mode) and status.st_mtime_ns // 1_000_000 <= round(moment.timestamp() * 1000)
 
 

@@ -1,4 +1,4 @@
-"""`turnlog tag`: give a session a tag, or remove it."""
+"""`turnlog tag`: give a session a tag, or remove its tag."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class SessionName(click.ParamType[str]):
 
 
 def complete_sessions(command: click.Command) -> None:
-    """Add completion to every argument of a command that names a session."""
+    """Add completion to each of a command's arguments that names a session."""
     for parameter in command.params:
         if isinstance(parameter, click.Argument) and parameter.name in _SESSION_ARGUMENTS:
             parameter.type = SessionName()

@@ -81,7 +81,7 @@ def _build_cells(item: TargetState) -> tuple[str, ...]:
 
 
 def _list_notes(item: TargetState) -> Iterator[str]:
-    """Describe what is not visible in the numbers."""
+    """Describe what the numbers don't show."""
     from turnlog.cli import time_format
     from turnlog.render.figures import format_count
 

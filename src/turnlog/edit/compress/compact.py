@@ -181,7 +181,7 @@ def _copy_envelope(session: Session, last: Entry) -> Body:
 
 
 def _choose_time(session: Session, now: datetime) -> datetime:
-    """Return the current time, or a time just after the newest row if that row's clock was ahead."""
+    """Return the current time, or a time just after the newest row if that row's time is in the future."""
     newest = parse_timestamp(session.span[1])
     return max(now, newest + SUMMARY_DELAY) if newest is not None and newest.year < 9000 else now
 

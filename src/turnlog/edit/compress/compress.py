@@ -125,8 +125,8 @@ def compress_turns(
 ) -> CompressionResult:
     """Shorten the text of some turns; without a model, leave out sentences.
 
-    `current` returns an entry's message as edited so far, or None if an earlier edit removed the entry. A rejected key
-    stops the whole run; after any other failure, the text in question is left unchanged. An interrupt cancels all
+    `current` returns an entry's message as edited so far, or None if an earlier edit removed the entry. A rejected API
+    key stops the whole run; after any other failure, the text in question is left unchanged. An interrupt cancels all
     requests.
     """
     turns = list_chosen_turns(bands, len(session.turns))

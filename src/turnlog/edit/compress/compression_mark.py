@@ -1,4 +1,4 @@
-"""Adds a mark to a compressed session, which states the turns that were shortened and by how much.
+"""Adds a mark to a compressed session; the mark states which turns were shortened and by how much.
 
 The mark follows the compressed turns as one of the client's own notices (`system`, `informational`): the client shows
 it but does not send it and, unlike a compaction boundary, reads past it. If nothing follows these turns, or if the next

@@ -50,7 +50,7 @@ def find_lost_terms(terms: Iterable[str], text: str) -> list[str]:
 
 
 def has_term(text: str, term: str) -> bool:
-    """Return whether text contains a key term as such, not only as part of a longer word."""
+    """Return whether text contains a key term on its own, not only as part of a longer word."""
     start = text.find(term)
     while start >= 0:
         end = start + len(term)

@@ -155,7 +155,7 @@ def _find_answer(groups: list[_MessageGroup], part: _SpokenPart) -> _MessageGrou
 
 
 def _build_user_entries(group: _MessageGroup, calls: set[Any]) -> Iterator[SpokenEntry]:
-    """Yield what is said to the model: first the results for the preceding answer; drop other results."""
+    """Yield what is said to the model, starting with the results for the preceding answer; drop other results."""
     answered: set[Any] = set()
     for part in sorted(group.parts, key=lambda item: not item.collect_ids("tool_result")):
         blocks = []

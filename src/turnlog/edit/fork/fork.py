@@ -179,7 +179,7 @@ def _repair_parents(line: UncompactedRows, segments: list[list[Entry]]) -> Itera
 
 
 def _attach_rows(line: UncompactedRows, whole: list[Entry], kept: set[int]) -> Iterator[tuple[int, str | None]]:
-    """Attach rows whose parent is removed to the preceding row; otherwise the client might take a root for the leaf."""
+    """Attach rows whose parent is removed to the preceding row, or the client might mistake a root for the leaf."""
     for before, row in pairwise(whole):
         above = line.rows.get(line.up[row.uuid])
         if above is None or above.index not in kept:

@@ -163,7 +163,7 @@ def detect_bad_tool_names(view: ResumeView, symptoms: Symptoms) -> None:
 
 
 def repair_tool_names(case: RepairCase) -> RepairAttempt:
-    """Give tools valid names, the same name for all calls to a tool."""
+    """Give tools valid names, using the same name for all calls to a tool."""
     short = ApiNames(MAX_TOOL_NAME_CHARS)
     changes: dict[int, Body] = {}
     for entry in case.entries:

@@ -1,7 +1,7 @@
 """Decides whether a session can be resumed, and compares a session before and after an edit.
 
 A rule concerns either a symptom in the file (`catalogue`) or the API (`session.resume.api_shape`). A verdict also
-records what an edit must not lose: if this is missing, a session may fail to resume even though no link is broken.
+records what an edit must not lose: without it, a session may fail to resume even though no link is broken.
 """
 
 from __future__ import annotations

@@ -177,7 +177,7 @@ def _change_row(row: DraftRow, key: str, value: str) -> DraftRow:
 
 
 def drop_strangers(case: RepairCase) -> RepairAttempt:
-    """Remove entries from another session; remove those that the client sends only if the user selected the illness."""
+    """Remove entries from another session; unless the user selected the illness, keep those that the client sends."""
     sent = [] if case.is_named else [entry for entry in case.entries if entry.index in case.view.members]
     removed = [entry for entry in case.entries if entry not in sent]
     if not removed:

@@ -1,9 +1,9 @@
 """Determines where the files in a package are written in a config folder, and how their contents change.
 
-A session is written to the folder of the project for which it is unpacked. In envelopes, its working directory and
-every path inside it are changed to those of the project on this machine; so are paths to files in the package. Other
-paths, such as those in the sender's home folder, are not changed. With new ids, loose sub-agents of old clients are put
-in the new session's own folder, because their names may already be taken.
+A session is written to the folder of the project for which it is unpacked. In envelopes, the session's working
+directory and every path inside it are rewritten for the project on this machine, and so are paths to files in the
+package. Other paths, such as those in the sender's home folder, are not changed. With new ids, loose sub-agent files
+from old clients are put in the new session's own folder, because their names may already be taken.
 """
 
 from __future__ import annotations

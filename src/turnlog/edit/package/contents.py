@@ -107,7 +107,7 @@ def _to_valid_text(text: str) -> str:
 
 
 def _find_plans(main: PackSource, config_dir: Path) -> list[str]:
-    """Return the plans in the config folder that a transcript mentions; in case of doubt, include the plan."""
+    """Return the plans in the config folder that a transcript mentions; if in doubt, include the plan."""
     known = {os.fsencode(item.name[:-3]) for item in scan_folder(config_dir / "plans") if item.name.endswith(".md")}
     named: set[bytes] = set()
     before = b""

@@ -1,8 +1,8 @@
 """Reads a file to be packed while a client may be writing to it.
 
-The package gets the content of the file at one moment, up to the end of a line if it is being written: a checkpoint is
-taken first, and must still be valid after the last byte has been read. A file that is rewritten in the meantime is
-refused.
+The package contains the file as it was at one moment, up to the end of a line if the file is still being written: a
+checkpoint is taken first and must still be valid after the last byte has been read. A file that is rewritten in the
+meantime is refused.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ A package is a tar archive compressed with zstd, which `tar --zstd -x` can extra
     trailer                          a frame that zstd skips: the length of both parts, and the SHA-256 of the rest
 
 The manifest comes first, so that a reader can check the contents before unpacking anything. A package does not record
-when or where it was created, so the same sessions always give the same bytes.
+when or where it was created, so the same sessions always produce the same bytes.
 
 A package may come from an untrusted source. Its paths must not lead outside the config folder or to a place in it that
 does not belong to a session, because the client runs any settings, hooks, skills, commands and shell environments that

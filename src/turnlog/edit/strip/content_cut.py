@@ -27,7 +27,7 @@ _MAX_NESTING = 100
 
 
 def cut_text(value: str, max_chars: int) -> str:
-    """Return the beginning and end of text; remove any base64 in it completely."""
+    """Shorten long text to its beginning and end, without any base64."""
     return value if len(value) <= max_chars + MAX_MARK_CHARS else cut_text_middle(drop_base64(value), max_chars)
 
 

@@ -1,4 +1,4 @@
-"""Strips calls, results, thinking, images and noise from a session; it still resumes as the same conversation.
+"""Strips calls, results, thinking, images and noise from a session, which still resumes as the same conversation.
 
 `strip_plan` decides what to remove, by the rules in `fates`, from the session as it was read; this module carries out
 the plan. A row with nothing left in it is removed. All prompts and answers are kept verbatim in all branches.

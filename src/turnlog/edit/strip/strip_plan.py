@@ -148,7 +148,7 @@ class _ConversationLines:
                     self._of_message[identity].add(row.index)
 
     def iterate_lines(self, end: Entry | None, thread: list[Entry]) -> Iterator[list[ContextPiece]]:
-        """Yield what would be resumed and all before it, then the unique part of each other branch, then the rest."""
+        """Yield what would be resumed and everything before it, then what each other branch adds, then the rest."""
         covered: set[int] = set()
         ends = [row.index for row in (*([end] if end else ()), *reversed(thread))]
         others = [[row.index] for row in self._session.graph.leaves]

@@ -109,7 +109,7 @@ def _check_is_folder(home: Path) -> None:
 
 
 def _check_leads_home(entry: TrashEntry, item: TrashItem) -> None:
-    """Refuse a link that leads outside the config folder."""
+    """Refuse a link that resolves to a path outside the config folder."""
     home, manifest = entry.get_home(item), entry.manifest
     link_target = manifest.links.get(item.place.split("/")[0], manifest.config_dir)
     homes = (os.path.realpath(manifest.config_dir), os.path.normpath(link_target))

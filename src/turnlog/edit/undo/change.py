@@ -92,7 +92,7 @@ FileChange = RewriteChange | CreateChange | RenameChange | RemoveChange | Append
 
 
 def plan_item(change: FileChange) -> UndoItem:
-    """Describe a change before anything is changed; refuse one that leads outside its root or is impossible."""
+    """Describe a change before anything is changed; refuse a change that is impossible or leads outside its root."""
     root = Path(os.path.realpath(change.root))
     if isinstance(change, RenameChange):
         old, new = _resolve_name(change.old, root), _resolve_name(change.new, root)

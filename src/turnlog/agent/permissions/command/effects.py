@@ -1,7 +1,7 @@
 """Finds the files that a command reads or changes.
 
 An unknown command or option requires permission. Every word that is not an option counts as a file, and so does the
-value of an option: a number that is mistaken for a file is harmless, since it is in the working folder.
+value of an option: mistaking a number for a file is harmless, since such a file would be in the working folder.
 """
 
 from __future__ import annotations

@@ -113,7 +113,7 @@ class CommandJudge:
         return found
 
     def _may_expose(self) -> bool:
-        """Return whether the line may print files that a rule protects without naming them explicitly."""
+        """Return whether the line may print protected files without naming them explicitly."""
         is_aside = any(str(base).startswith(("/proc", "/dev")) for base in self.folders.bases)
         if is_aside or self.folders.is_lost or self.line.is_opaque:
             return True

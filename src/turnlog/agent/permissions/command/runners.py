@@ -27,7 +27,7 @@ def strip_runners(words: Sequence[ShellWord], names: frozenset[str]) -> Sequence
 
 
 def _find_inner_command(words: Sequence[ShellWord]) -> Sequence[ShellWord]:
-    """Return the command that a wrapper runs, or nothing if in doubt. For xargs, an unknown word is added."""
+    """Return the command that a wrapper runs, or nothing if that is unclear. For xargs, an unknown word is appended."""
     name = words[0].text
     texts = takewhile(lambda text: re.fullmatch(r"\S+", text), (word.text for word in words[1:]))
     match = re.match(build_table_pattern("wrappers", name), "".join(f"{text} " for text in texts))
@@ -77,7 +77,7 @@ def _find_index_scripts(text: str) -> Iterator[str]:
 
 
 def is_opaque_command(part: SimpleCommand) -> bool:
-    """Return whether it is unknown what a command runs."""
+    """Return whether what a command runs can't be determined."""
     inner = strip_runners(part.words, TRANSPARENT_RUNNERS)
     is_unread = any(not word.is_known and not word.raw for word in part.words)
     if is_unread or (inner and not inner[0].is_plain) or is_in_tables(get_program_name(inner), "evaluators"):

@@ -52,7 +52,7 @@ HOSTILE_TEXTS = (
     "a" * 5_000,
     "x y\n" * 2_000,
 )
-"""Hostile text that may occur in transcripts and breaks careless code."""
+"""Hostile text that may occur in transcripts and that breaks careless code."""
 HOSTILE_VALUES: tuple[Any, ...] = (
     *HOSTILE_TEXTS,
     None,

@@ -44,7 +44,7 @@ class PendingCall(NamedTuple):
 
 
 class Admission(NamedTuple):
-    """A call with either its tool and the folder in which it was checked, or its refusal."""
+    """A call with either its refusal or its tool and the folder in which it was checked."""
 
     call: PendingCall
     place: Workspace
@@ -165,7 +165,7 @@ class CallRunner:
     def _run_in_parallel(
         self, admitted: list[tuple[PendingCall, Tool, Workspace]], cancel: Cancel, results: dict[str, CallResult]
     ) -> None:
-        """Run calls in parallel and record the results in call order, as in the next request."""
+        """Run calls in parallel and record the results in call order, which is also their order in the next request."""
         folders = [place.cwd for _, _, place in admitted]
         for (call, _, place), before, outcome in zip(
             admitted, folders, self._iterate_outcomes(admitted, cancel), strict=True

@@ -114,7 +114,6 @@ class Compactor(NamedTuple):
         return True
 
     def replace_with_summary(self, trigger: str, instructions: str, cancel: Cancel) -> ConversationCompacted:
-        """Replace the conversation with a summary."""
         began, before = time.monotonic(), self.conversation.used
         prompt = (
             f"{SUMMARY_INSTRUCTION}\n\nThe user adds: {instructions}" if instructions.strip() else SUMMARY_INSTRUCTION

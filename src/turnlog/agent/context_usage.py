@@ -17,7 +17,7 @@ class ContextUsage(NamedTuple):
     """How full the context window is, and what fills it."""
 
     parts: list[tuple[str, int]]
-    """Names and tokens, estimated from characters and scaled to the exact total if it is known."""
+    """The names of the parts and their tokens, estimated from characters and scaled to the total if it is exact."""
     used: int
     window: int
     is_exact: bool
@@ -25,7 +25,6 @@ class ContextUsage(NamedTuple):
 
 
 def measure_context(setup: AgentSetup, conversation: AgentConversation, request: ModelRequest) -> ContextUsage:
-    """Measure what currently fills the context window."""
     sizes = {"system prompt": _count_json_chars(request.system), "tools": _count_json_chars(request.tools)}
     sizes["memory and surroundings"] = _count_json_chars(conversation.preface)
     for message in conversation.messages:

@@ -186,7 +186,6 @@ def can_send_block(block: Object, thought_by: Mapping[str, str], model: str) -> 
 
 
 def get_thinking_signature(block: Object) -> str:
-    """Return the signature that identifies a thinking block."""
     return str(block.get("signature") or block.get("data") or "")
 
 

@@ -32,7 +32,7 @@ class EntryWritten(Struct, frozen=True):
 
 
 class CallStarted(Struct, frozen=True):
-    """An allowed call starts."""
+    """A call was allowed and has started."""
 
     call: str
     name: str
@@ -41,8 +41,6 @@ class CallStarted(Struct, frozen=True):
 
 
 class CallProgress(Struct, frozen=True):
-    """A running call reports progress."""
-
     call: str
     data: Object
     agent: str | None = None
@@ -60,8 +58,6 @@ class CallEnded(Struct, frozen=True):
 
 
 class CallDenied(Struct, frozen=True):
-    """A call was denied."""
-
     call: str
     name: str
     arguments: Object

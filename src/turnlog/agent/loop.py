@@ -288,7 +288,6 @@ class AgentLoop:
         return measure_context(self.setup, self.conversation, self.build_request())
 
     def encode_next_request(self) -> Mapping[str, Any]:
-        """Return the body of the next request."""
         return self.build_request().build_body()
 
     # -- services for tools
@@ -303,7 +302,6 @@ class AgentLoop:
         return answer
 
     def delegate(self, call: str, arguments: Object, cancel: Cancel, progress: Callable[[Object], None]) -> CallResult:
-        """Run a sub-agent for a call."""
         return self._delegation.run_agent(call, arguments, cancel, progress)
 
     def _start_inner_loop(

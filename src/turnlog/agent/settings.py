@@ -95,7 +95,6 @@ class Settings(Struct, frozen=True):
         return None
 
     def may_bypass_permissions(self) -> bool:
-        """Return whether the bypassPermissions mode may be used."""
         values = (self._get_permissions(layer).get("disableBypassPermissionsMode") for layer in self.layers)
         return "disable" not in values
 

@@ -14,12 +14,10 @@ from turnlog.model.model import Model
 
 
 class TurnLimits(Struct, frozen=True):
-    """Limits of a turn."""
-
     turns: int | None = None
-    """Maximum requests to the model in one turn (`--max-turns`)."""
+    """The maximum number of requests to the model in one turn (`--max-turns`)."""
     dollars: float | None = None
-    """Maximum cost of the session (`--max-budget-usd`)."""
+    """The maximum cost of the session (`--max-budget-usd`)."""
 
 
 class AgentSetup(Struct):
@@ -29,7 +27,7 @@ class AgentSetup(Struct):
     name: str
     """The name of the model (`/model` changes it)."""
     small: str
-    """The small model for side tasks: web pages, titles."""
+    """The small model for side tasks, such as web pages and titles."""
     system: Sequence[Object]
     """The system prompt, as blocks; the same bytes for the whole session."""
     preface: Sequence[Object]

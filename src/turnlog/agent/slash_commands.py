@@ -113,7 +113,6 @@ def run_printed_command(loop: AgentLoop, text: str, cancel: Cancel) -> tuple[str
 
 
 def describe_unknown_command(text: str) -> str:
-    """Return the message for an unknown command."""
     name = text.split(maxsplit=1)[0]
     return f"{to_visible_line(name)}: unknown command; /help lists the commands"
 

@@ -47,7 +47,6 @@ class SpendingTally:
         return sum(used.dollars for used in self.models.values())
 
     def add_answer(self, answer: ModelAnswer, milliseconds: float) -> None:
-        """Count an answer."""
         tokens = count_priced_tokens(answer.usage)
         price = compute_cost(answer.model, tokens).usd
         with self._lock:

@@ -40,7 +40,7 @@ _UNSUPPORTED_SETTINGS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "claudeMdExcludes": ("no instruction file is excluded", bool),
     "language": ("the model is not told which language to use", bool),
 }
-"""Unsupported settings that people rely on: what happens instead, and a check for values that matter."""
+"""Unsupported settings that people rely on, with what happens instead and a check for the values that matter."""
 
 
 class UnsupportedFeature(NamedTuple):

@@ -50,7 +50,7 @@ class CompressOptions(Struct, frozen=True):
     """Whether to shorten the user's own prompts too."""
     model: str | None = None
     log: Path | None = None
-    """A Markdown file that logs each text before and after; it must not exist yet."""
+    """A Markdown file for all text before and after shortening; it must not exist yet."""
 
 
 class CompactOptions(Struct, frozen=True):
@@ -103,7 +103,7 @@ class ShortenedTexts(Struct, frozen=True):
     texts: int
     shortened: int
     kept: int
-    """The number of texts that could not be shortened."""
+    """The number of pieces of text that could not be shortened."""
     characters_before: int
     characters_after: int
     to: float

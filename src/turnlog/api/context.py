@@ -23,7 +23,7 @@ class MeasuredContext(Struct, frozen=True):
     """The context sizes that answers report for their requests."""
 
     tokens: int | None
-    """The tokens of the last request."""
+    """The number of tokens in the last request."""
     requests: int
 
 
@@ -31,7 +31,7 @@ class EstimatedContext(Struct, frozen=True):
     """What fills the window, estimated from the text and fitted to the measurements."""
 
     tokens: int
-    """The tokens of the next request."""
+    """The number of tokens in the next request."""
     tokens_per_byte: float
     steps: int
     """The number of steps between requests that the rate is based on; 0 for the usual rate."""

@@ -185,7 +185,7 @@ class IndexVerification(Struct, frozen=True):
     waiting: int
     """Files that were added or removed since the last update."""
     cut_texts: int
-    """Texts so long that the index contains only their start."""
+    """Pieces of text so long that the index contains only their start."""
 
 
 def read_index_status(config: Config | None = None, notify: Notify | None = None) -> IndexReport:

@@ -133,7 +133,7 @@ def salvage_session(session_id: str, *, config: Config | None = None) -> Salvage
 
 
 def describe_whole_copy(session_id: str, place: str | None) -> str | None:
-    """Describe how to restore a whole session; None if no copy exists."""
+    """Describe how to restore a whole session; return None if no copy exists."""
     if place == "trash":
         return f"It is in the trash: `turnlog undelete {session_id}` restores all of it."
     if place == "archive":

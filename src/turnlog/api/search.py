@@ -90,7 +90,7 @@ class SearchTotals(Struct, frozen=True):
     at_least: bool
     """Whether there may be more, because not everything was searched."""
     scattered: bool
-    """Whether no single text contains every word, so these sessions contain them across several texts."""
+    """Whether no single passage contains every word, but each of these sessions contains all words."""
     gone: int
     """Hits whose text can't be read."""
     loosened: list[LoosenedTerm]

@@ -38,7 +38,7 @@ from turnlog.session.window.window_fill import compute_window_fill
 
 DEFAULT_PRESET = "standard"
 DEFAULT_TRUNCATE_CHARS = 800
-"""The number of characters that a shortened text keeps by default."""
+"""The number of characters that shortened text keeps by default."""
 _TOOLS_PATTERN = re.compile(
     r"(?:keep=(?P<keep>\d{1,6})|(?P<mode>truncate|remove)(?:=(?P<number>\d{1,6}))?(?::(?P<names>.+))?)"
 )
@@ -78,7 +78,7 @@ class StripSavings(Struct, frozen=True):
     bytes_before: int
     bytes_after: int
     tokens_before: int | None
-    """The estimated tokens of the next request; None if nothing would be resumed."""
+    """The estimated number of tokens in the next request; None if nothing would be resumed."""
     tokens_after: int | None
     rows_before: int
     rows_after: int
@@ -88,9 +88,9 @@ class FitSummary(Struct, frozen=True):
     """The options that shrink a session to the requested size."""
 
     target: int
-    """The maximum tokens of the next request."""
+    """The maximum number of tokens in the next request."""
     after: int
-    """The estimated tokens of the next request."""
+    """The estimated number of tokens in the next request."""
     command: str
     """The `turnlog clone` command that creates the session."""
 

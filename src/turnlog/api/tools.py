@@ -31,7 +31,7 @@ class CallCounts(Struct, frozen=True, kw_only=True):
     calls: int
     failed: int
     denied: int | None
-    """None for all sessions, because the index counts these as failed."""
+    """None in a report on all sessions, because the index counts denied calls as failed."""
     interrupted: int | None
     unanswered: int
     median_ms: float | None

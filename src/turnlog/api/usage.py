@@ -96,7 +96,7 @@ class UsageTable(Struct, frozen=True):
     project: str | None
     model: str | None
     prices: str | None
-    """The day of the price table."""
+    """The date of the price table."""
     sessions: int
     gone_sessions: int
     sessions_with_usage: int

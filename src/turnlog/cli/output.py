@@ -53,7 +53,6 @@ def describe_hidden_files(count: int) -> str:
 
 
 def print_json(value: Any) -> None:
-    """Write a JSON document."""
     _get_writer()(_indent_for_terminal(encode_json(value)) + b"\n")
 
 
@@ -98,7 +97,6 @@ class StandardOutput:
 
 
 def encode_json(value: Any) -> bytes:
-    """Encode a value as JSON in UTF-8."""
     from turnlog.render.json_bytes import to_json_bytes
 
     return to_json_bytes(value)

@@ -1,7 +1,7 @@
 """One run of the program: arguments in, exit status out, and every failure reported in one line.
 
     0     done
-    1     turnlog.errors.TurnlogError, a file that can't be read or written, a bug in turnlog
+    1     turnlog.errors.TurnlogError, a file that can't be read or written, or a bug in turnlog
     2     invalid arguments
     130   interrupted from the keyboard
     141   the reader of the output closed it

@@ -46,5 +46,4 @@ def detect_screen(color: bool | None = None) -> TerminalScreen:
 
 
 def is_on_terminal() -> bool:
-    """Return whether standard output is a terminal."""
     return sys.stdout is not None and sys.stdout.isatty()

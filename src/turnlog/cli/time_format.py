@@ -76,7 +76,7 @@ def format_milliseconds(milliseconds: float) -> str:
 
 
 def measure_time_between(started: str | None, ended: str | None) -> timedelta | None:
-    """Return the time between two timestamps; None if it is unknown or negative."""
+    """Return the time between two timestamps, or None if it is unknown or negative."""
     begin, end = _parse_client_time(started), _parse_client_time(ended)
     return end - begin if begin and end and end >= begin else None
 

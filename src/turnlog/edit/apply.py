@@ -38,7 +38,7 @@ class NewSession(NamedTuple):
     path: Path
     """The path of the transcript, which must not exist yet."""
     root: Path
-    """The folder that no path may leave: a config folder, or the transcript's own folder."""
+    """The folder that no path may lead outside of: a config folder, or the transcript's own folder."""
     lines: LineSource
     identity: IdRenewer
     files: tuple[CarriedFile, ...] = ()

@@ -127,8 +127,6 @@ _OPEN_FLAGS_PATTERN = re.compile(rb"^flags:\s*([0-7]+)", re.MULTILINE)
 
 
 class OpenSign(NamedTuple):
-    """A sign that a session is open."""
-
     kind: str
     words: str
     """A clause for messages, such as `process 4711 has it open`."""

@@ -122,7 +122,6 @@ def _is_flawed_line(raw: bytes) -> bool:
 
 
 def redact_file(path: Path, redactor: Redactor) -> Iterator[bytes]:
-    """Redact a file that belongs to a session."""
     fd, _ = open_regular_file(path)
     with os.fdopen(fd, "rb") as file:
         if path.suffix == ".jsonl":

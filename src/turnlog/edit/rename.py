@@ -23,7 +23,7 @@ from turnlog.edit.undo.undo import AppendChange, CreateChange, FileChange, Rewri
 from turnlog.entries.atomic_file import replace_file
 
 MAX_TITLE_CHARS = 500
-"""The client does not show longer titles in full anywhere."""
+"""The client never shows longer titles in full."""
 
 
 class AppendResult(NamedTuple):

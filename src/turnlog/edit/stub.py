@@ -19,7 +19,7 @@ _BLOCK_BYTES = 1 << 20
 
 
 def is_continuation(stub: Path, original: Path) -> bool:
-    """Return whether a file continues another file, which contains every parent that is missing from the first."""
+    """Return whether a file continues another, which must contain every parent that is missing from the first."""
     if not (_is_plain_file(stub) and _is_plain_file(original) and stub.suffix == original.suffix == ".jsonl"):
         return False
     try:

@@ -89,7 +89,6 @@ def read_history(config_dir: Path, session_id: str | None = None) -> Iterator[di
 
 
 def read_custom_title(path: Path | None) -> str | None:
-    """Read the title from a `custom-title.json` file."""
     try:
         row = decode_first_object(path.read_bytes()) if path else None
     except OSError:

@@ -163,7 +163,7 @@ class Entry(Struct, gc=False, rename=_to_json_name):
     offset: int = 0
     """Where its bytes start in the file."""
     size: int = 0
-    """Its number of bytes, including the line end."""
+    """The number of its bytes, including the line end."""
     index: int = 0
     """Its position among the entries of the file."""
     parent: int = NO_PARENT

@@ -23,7 +23,7 @@ import msgspec
 from msgspec import Struct
 
 SeenVersions = tuple[str, str | None]
-"""The first and the last version that wrote something; None: the newest client writes it."""
+"""The first and the last version that wrote something; None means that the newest client writes it."""
 
 
 class FieldFormat(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):

@@ -23,7 +23,9 @@ MAX_JSON_DEPTH = 256
 TOO_DEEP_TEXT = "[nested too deep to decode]"
 DECODE_ERRORS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 CONVERSION_ERRORS = (msgspec.ValidationError, UnicodeEncodeError)
-"""The errors of converting a value; the latter for half a surrogate pair in a key or in place of a number."""
+"""The errors that converting a value can raise; the latter occurs for half a surrogate pair in a key or in place of a
+number.
+"""
 BOM = b"\xef\xbb\xbf"
 _JSON_SPACE = b" \t\r\n"
 # A cut-off string is a token too: otherwise the search would start again at each of its escaped quotes.

@@ -22,7 +22,7 @@ class _RemoveKey(Enum):
 
 
 REMOVE_KEY: Final = _RemoveKey.GONE
-"""Passed instead of a value, this removes the key."""
+"""Passed in place of a value to remove the key."""
 
 _BLANK_BYTES = b" \t\r\n"
 _JSON_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[\]{},:]', re.DOTALL)

@@ -26,7 +26,6 @@ def _escape_char(char: str) -> str:
 
 
 def unescape_path(name: str) -> str:
-    """Decode a path that `escape_path` encoded."""
     return _ESCAPE_PATTERN.sub(lambda found: "%" if found[1] == "25" else chr(0xDC00 + int(found[1], 16)), name)
 
 

@@ -217,7 +217,6 @@ def _read_title_kind(line: bytes) -> bytes:
 
 
 def _decode_string(text: bytes) -> str:
-    """Decode the content of a JSON string."""
     value = (decode_first_object(b'{"_":"' + text + b'"}') or {}).get("_")
     return to_title(value) or ""
 

@@ -47,8 +47,6 @@ _BINARY_SUFFIXES = frozenset(
 
 
 class MemoryFile(NamedTuple):
-    """An instruction file."""
-
     path: Path
     kind: str
     """`user`, `project` or `local`."""

@@ -65,7 +65,6 @@ class Console:
 
     @property
     def loop(self) -> AgentLoop:
-        """The loop of the current session."""
         return self._session.loop
 
     def run(self, first: str | None = None) -> int:
@@ -163,7 +162,6 @@ class Console:
     def permit(
         self, name: str, arguments: Mapping[str, Any], decision: Decision, agent: str | None
     ) -> PermissionAnswer:
-        """Ask the person whether a call may run."""
         place = self.loop.setup.place
 
         def ask() -> PermissionAnswer:
@@ -208,11 +206,9 @@ class Console:
         return self._options._replace(mode=self.loop.setup.guard.mode)
 
     def compact(self, instructions: str) -> bool:
-        """Replace the conversation with a summary."""
         return self._work.run_in_thread(self._session, lambda cancel: self.loop.compact(instructions, cancel))
 
     def leave(self) -> None:
-        """Exit after the current command."""
         self._work.is_leaving = True
 
     def _switch_session(self, options: StartOptions) -> None:

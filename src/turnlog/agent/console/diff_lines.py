@@ -10,7 +10,7 @@ from turnlog.render.terminal import cut_to_cells, make_visible, measure_width
 from turnlog.session.files.patches import Hunk
 
 MAX_DIFF_LINES = 60
-"""The number of lines to show of a change that has already been made."""
+"""The maximum number of lines to show for a change that has already been made."""
 CARRIAGE_RETURN = "\r"
 _MAX_LINE_CELLS = 400
 

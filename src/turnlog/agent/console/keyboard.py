@@ -243,7 +243,7 @@ def _read_terminal_state() -> Any:
 
 
 def _keep_typed_on_interrupt() -> None:
-    """Keep typed input after Ctrl-C; otherwise, the line editor would wait for the discarded input."""
+    """Make the terminal keep typed input after Ctrl-C; otherwise, the line editor would wait for discarded input."""
     if (state := _read_terminal_state()) is not None:
         import termios
 

@@ -59,7 +59,7 @@ def add_side_bar(texts: Iterable[str]) -> Iterator[str]:
 
 
 def render_whole_call(name: str, arguments: Object, place: Workspace, look: Look) -> Iterator[str]:
-    """Render a complete call in lines that fit the terminal; a line that it wraps would lack the bar."""
+    """Render a complete call in lines that fit the terminal; a line wrapped by the terminal would lack the bar."""
     room = max((look.width or _MAX_LINE_CELLS) - _BAR_CELLS, _BAR_CELLS)
     if name == "Bash" and isinstance(command := arguments.get("command"), str):
         yield from _wrap_visible_text(command, room)

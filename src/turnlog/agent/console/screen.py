@@ -56,7 +56,6 @@ class ProseWrapper:
         return self._place_held_word()
 
     def begin_text(self) -> None:
-        """Start a new piece of text."""
         self._is_code = False
         self._reset_line()
 
@@ -171,7 +170,6 @@ class ConsoleScreen:
             self._write_prose(text[: len(text) - len(self._held)])
 
     def finish_line(self) -> None:
-        """End the current line."""
         with self._lock:
             held, self._held = self._held, ""
             self._write_prose(held)

@@ -31,7 +31,7 @@ from turnlog.session.files.patches import read_recorded_hunks
 Object = Mapping[str, Any]
 
 MAX_RESULT_LINES = 5
-"""The number of lines of a result to show."""
+"""The maximum number of lines to show for a result."""
 _MAX_LINE_CHARS = 400
 _TODO_MARKS = {"completed": "[x]", "in_progress": "[>]"}
 _ASKING_TOOLS = frozenset({"AskUserQuestion", "ExitPlanMode"})
@@ -41,8 +41,6 @@ _ERROR_TAGS = ("<tool_use_error>", "</tool_use_error>")
 
 
 class TurnDisplay:
-    """Shows the events of a turn."""
-
     def __init__(self, screen: ConsoleScreen, cwd: str = "") -> None:
         self._screen = screen
         self._cwd = cwd
@@ -58,7 +56,6 @@ class TurnDisplay:
         return self._screen.look
 
     def watch(self, event: TurnEvent) -> None:
-        """Show an event."""
         if isinstance(event, AnswerStreamed):
             self._show_streamed(event)
         elif isinstance(event, CallStarted):
@@ -158,7 +155,6 @@ class TurnDisplay:
 
 
 def render_outcome(event: CallEnded, look: Look) -> Iterator[str]:
-    """Render the result of a call."""
     structured = event.result.structured
     facts = structured if isinstance(structured, dict) else {}
     text = extract_content_text(event.result.content)

@@ -21,7 +21,7 @@ from turnlog.model.failures import RequestCancelled
 from turnlog.render.terminal import to_visible_line
 
 _MAX_INTERRUPTS = 3
-"""How many times Ctrl-C asks a turn to end before the program exits without it."""
+"""How many times Ctrl-C asks a turn to end before the program exits without waiting for it."""
 Value = TypeVar("Value")
 
 

@@ -3,7 +3,7 @@
 default            asks for calls that no rule allows
 acceptEdits        allows changes in the working folders (see `file_access`)
 plan               denies anything that changes something
-bypassPermissions  asks only if a rule requires it or a disk would be removed; deny rules still apply
+bypassPermissions  asks only if a rule requires it or a disk would be erased; deny rules still apply
 dontAsk            denies instead of asking
 """
 
@@ -24,7 +24,7 @@ class Decision(NamedTuple):
 
     verdict: Verdict
     reason: str = ""
-    """For people, and for the model after a denial: the rule, the mode, or the part of the call."""
+    """The rule, the mode, or the part of the call that decided; shown to people and, after a denial, to the model."""
     suggested: tuple[str, ...] = ()
     """Rules that would allow the call in the future (`Bash(npm test:*)`), written if the answer is "always"."""
     is_firm: bool = False
@@ -69,7 +69,6 @@ def pick_strictest(decisions: Iterable[Decision]) -> Decision:
 
 
 def apply_mode(decision: Decision, mode: PermissionMode) -> Decision:
-    """Apply the permission mode to a decision."""
     if mode == "plan" and decision.changes and decision.verdict != "deny":
         return Decision("deny", "Nothing can be changed while in plan mode; finish the plan first.")
     if decision.verdict == "ask" and mode == "bypassPermissions" and not decision.is_firm:

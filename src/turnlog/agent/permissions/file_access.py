@@ -19,7 +19,7 @@ from turnlog.agent.tools.call_result import Workspace
 HARMLESS_DEVICES = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"})
 _OUTSIDE_REASON = "it is outside the working folders"
 _MAX_CHECKED_FILES = 2000
-"""The number of files in a folder that are checked against the rules."""
+"""The maximum number of files in a folder to check against the rules."""
 
 
 class FileAccess(Struct):
@@ -49,7 +49,6 @@ class FileAccess(Struct):
         return self.spelled[key]
 
     def decide_read(self, name: str, base: Path | None = None, tool: str = "Read") -> Decision:
-        """Decide whether a file may be read."""
         paths = self.list_names(name, base)
         if found := self._apply_strict_rules("read", paths, READ_TOOLS, tool):
             return found
@@ -62,7 +61,6 @@ class FileAccess(Struct):
         )
 
     def decide_write(self, name: str, base: Path | None = None, tool: str = "Edit") -> Decision:
-        """Decide whether a file may be changed."""
         return self._decide_write_to_paths(self.list_names(name, base), tool)._replace(changes=True)
 
     def _decide_write_to_paths(self, paths: tuple[Path, ...], tool: str) -> Decision:

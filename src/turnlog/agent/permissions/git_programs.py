@@ -21,7 +21,7 @@ _MAX_CONFIG_BYTES = 1 << 20
 _FOLDER_KEYS = frozenset({"hookspath", "path"})
 """Settings that name a folder, or a file with further settings (`include.path`)."""
 _UNASKED_KEYS = frozenset("fsmonitor textconv command external clean process program promisor partialclone".split())
-"""Settings whose programs read-only commands run; a partial clone fetches with any program set for that."""
+"""Settings that name programs run by read-only commands; in a partial clone, git runs any program set for fetching."""
 _PROGRAM_KEYS = _UNASKED_KEYS | frozenset("smudge driver helper sshcommand askpass pager editor cmd".split())
 _HARMLESS_VALUE = re.compile(r"(?i:true|false|yes|no|on|off|\d*)|git-lfs [a-z -]+(?:%f)?")
 _HOOK = "post-index-change"

@@ -54,7 +54,6 @@ class SettingsGuard:
 
     @property
     def mode(self) -> PermissionMode:
-        """The permission mode."""
         return self._mode
 
     @mode.setter

@@ -28,8 +28,6 @@ _IGNORED_ALLOW_SPECS = frozenset({"", "*", ":*"})
 
 
 class PermissionRule(NamedTuple):
-    """A permission rule."""
-
     kind: RuleKind
     tool: str
     spec: str | None
@@ -113,7 +111,6 @@ def matches_name(rule: PermissionRule, name: str) -> bool:
 
 
 def matches_host(rule: PermissionRule, host: str) -> bool:
-    """Return whether a WebFetch rule matches a host."""
     pattern, host = (_normalise_host(text) for text in ((rule.spec or "").partition(":")[2], host))
     if pattern.startswith("*."):
         return host.endswith(pattern[1:])
@@ -130,7 +127,6 @@ def _normalise_host(name: str) -> str:
 
 
 def matches_command(rule: PermissionRule, text: str) -> bool:
-    """Return whether a Bash rule matches a command."""
     return _compile_command_pattern(rule.spec or "").fullmatch(text) is not None
 
 

@@ -45,8 +45,6 @@ _TERMINAL_REASONS = {
 
 
 class TurnPrinter:
-    """Prints a turn to standard output."""
-
     def __init__(
         self,
         form: PrintFormat,

@@ -78,7 +78,6 @@ class EntryChain:
     def _write_entry(
         self, body: LineBody, *, flush: bool = False, build_following: Callable[[], list[LineBody]] = list
     ) -> str:
-        """Append an entry to the chain."""
         with self._lock:
             self._run_before_first_write()
             with self._restore_on_failure():

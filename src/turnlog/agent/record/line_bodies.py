@@ -118,13 +118,11 @@ def build_boundary_line(trigger: str, before: int, milliseconds: int) -> LineBod
 
 
 def build_progress_line(call: str, number: int, data: Object) -> LineBody:
-    """Build a progress line for a call."""
     kind = str(data.get("type") or "tool_progress").replace("_", "-")
     return {"type": "progress", "data": {**data}, "toolUseID": f"{kind}-{number}", "parentToolUseID": call}
 
 
 def format_command(name: str, args: str) -> str:
-    """Format a slash command for a prompt."""
     word = name.lstrip("/")
     parts = (("name", f"/{word}"), ("message", word), ("args", args))
     return "\n            ".join(f"<command-{tag}>{text}</command-{tag}>" for tag, text in parts)

@@ -227,7 +227,6 @@ class SessionRecord(EntryChain):
             return content
 
     def write_progress(self, call: str, data: Object) -> None:
-        """Write the progress of a call."""
         with self._lock:
             self._run_before_first_write()
             before, self._steps = self.last, self._steps + 1
@@ -252,7 +251,6 @@ class SessionRecord(EntryChain):
             self._write_lines([{**body, "sessionId": self.session_id, **text, **fields}])
 
     def write_permission_mode(self, mode: str) -> None:
-        """Record a change of permission mode."""
         with self._lock:
             self.mode = mode
             if self._ledger.file_exists:
@@ -288,7 +286,6 @@ class SessionRecord(EntryChain):
         return record
 
     def finish_agent(self) -> None:
-        """Mark the sub-agent as finished."""
         self._meta["finished"] = True
         self._write_agent_meta()
 

@@ -40,7 +40,7 @@ from turnlog.session.usage.prices import SYNTHETIC_MODEL
 
 Json = dict[str, Any]
 _MAX_SEARCHED_ENTRIES = 1000
-"""The number of entries to search for a value that may not exist."""
+"""The maximum number of entries to search for a value that may not exist."""
 _MAX_TITLE_CHARS = 500
 _PLAN_NAME_PATTERN = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+){0,9}", re.ASCII)
 _TIMESTAMP_PATTERN = re.compile(r"20\d\d-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-5]\d\.\d{3}Z", re.ASCII)

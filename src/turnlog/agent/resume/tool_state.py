@@ -1,4 +1,4 @@
-"""Restores the files and tasks that the model knew about from the successful calls of a resumed session."""
+"""From the successful calls of a resumed session, restores the files and tasks that the model knew about."""
 
 from __future__ import annotations
 
@@ -32,7 +32,6 @@ def _list_call_inputs(session: Session, calls: Sequence[Call], names: Container[
 
 
 def find_last_todos(session: Session, calls: Sequence[Call]) -> list[Json]:
-    """Return the latest task list."""
     for _, call_input in reversed(_list_call_inputs(session, calls, ("TodoWrite",))):
         if isinstance(todos := call_input.get("todos"), list):
             return [item for item in todos if isinstance(item, dict)]

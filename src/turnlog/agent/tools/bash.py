@@ -61,7 +61,6 @@ def begins_with_pause(command: str) -> bool:
 
 
 def changes_folder(command: str) -> bool:
-    """Return whether a command may change the folder."""
     return any(words[0] in _FOLDER_CHANGING_PROGRAMS for words in _split_simple_commands(command))
 
 

@@ -51,7 +51,6 @@ class BashOutput(DescribedTool):
 
 
 def find_background_shell(context: CallContext, name: str) -> Shell:
-    """Return the background command with the given id."""
     shell = context.shells.find_shell(name)
     if shell is None:
         raise RejectedCall(f"No task found with ID: {name}")

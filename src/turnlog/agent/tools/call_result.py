@@ -12,8 +12,6 @@ Object = Mapping[str, Any]
 
 
 class CallResult(NamedTuple):
-    """The result of a call."""
-
     content: str | Sequence[Object]
     """The text or blocks for the model."""
     structured: Any = None

@@ -13,7 +13,7 @@ MAX_INLINE_CHARS = 30_000
 """Longer output is written to a file, with a preview for the model."""
 PREVIEW_CHARS = 2_000
 MAX_ERROR_CHARS = 10_000
-"""The number of characters of an error to show: half from the start and half from the end."""
+"""The maximum number of characters to show of an error, half from its start and half from its end."""
 _MAX_BYTES_PER_CHAR = 4
 _LEADING_BLANK_LINES_PATTERN = re.compile(r"\A(?:[^\S\n]*\n)+")
 

@@ -27,12 +27,10 @@ class DescribedTool(Tool):
 
     @property
     def description(self) -> str:
-        """The description for the model."""
         return "\n".join(_load_descriptions()[self.name]["description"])
 
     @property
     def schema(self) -> Object:
-        """The JSON schema of the input."""
         schema: Object = _load_descriptions()[self.name]["input_schema"]
         return schema
 

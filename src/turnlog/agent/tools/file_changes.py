@@ -14,7 +14,7 @@ from turnlog.agent.tools.seen_files import SeenFiles
 from turnlog.agent.tools.text_file import load_text_file
 
 MAX_SHOWN_LINES = 300
-"""The number of lines to show of a file."""
+"""The maximum number of lines to show for a file."""
 _CONTEXT_LINES = 8
 
 

@@ -19,8 +19,6 @@ _CELL_INDEX_PATTERN = re.compile(r"cell-(\d{1,9})")
 
 
 class CellChange(NamedTuple):
-    """The change to a cell."""
-
     message: str
     kind: str
     cell: str | None

@@ -10,12 +10,11 @@ from typing import Any
 from turnlog.agent.tools.call_result import Object, ToolError
 
 _MAX_OUTPUT_CHARS = 10_000
-"""The number of characters to show of a cell's outputs."""
+"""The maximum number of characters to show of a cell's outputs."""
 _PICTURE_MEDIA_TYPES = ("image/png", "image/jpeg")
 
 
 def parse_notebook(text: str) -> dict[str, Any]:
-    """Parse a notebook file."""
     try:
         notebook = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -29,7 +28,6 @@ def parse_notebook(text: str) -> dict[str, Any]:
 
 
 def get_notebook_language(notebook: Object) -> str:
-    """Return the programming language of the cells."""
     metadata = notebook.get("metadata")
     info = metadata.get("language_info") if isinstance(metadata, dict) else None
     name = info.get("name") if isinstance(info, dict) else None

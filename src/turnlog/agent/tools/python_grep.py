@@ -52,7 +52,6 @@ class IgnoreRule(NamedTuple):
     folder: str
 
     def applies_to(self, path: str, is_folder: bool) -> bool:
-        """Return whether the rule matches a path."""
         inner = path[len(self.folder) :].lstrip("/") if path.startswith(self.folder) else ""
         return (is_folder or not self.only_folders) and self.fits.fullmatch(inner) is not None
 
@@ -158,7 +157,6 @@ def _print_error(path: str, error: OSError) -> None:
 
 
 def compile_pattern(options: argparse.Namespace) -> re.Pattern[str]:
-    """Compile the call's regular expression."""
     source = options.regexp
     for name, signs in (entry.split() for entry in _POSIX_CLASSES.split("|")):
         source = source.replace(f"[:{name}:]", signs)
@@ -245,7 +243,6 @@ def build_search_scope(options: argparse.Namespace) -> GrepScope:
 
 
 def render_output(options: argparse.Namespace) -> Iterator[str]:
-    """Yield the output."""
     paths = (
         [options.target] if Path(options.target).is_file() else walk_files(options.target, build_search_scope(options))
     )

@@ -65,7 +65,6 @@ class Shell:
             self.process.kill()
 
     def remove_files(self) -> None:
-        """Remove its files."""
         for path in (self.path, self.cwd_path):
             with contextlib.suppress(OSError):
                 path.unlink(missing_ok=True)
@@ -124,11 +123,9 @@ class Shells:
             self._queue_end_notice(shell)
 
     def find_shell(self, name: str) -> Shell | None:
-        """Return the background command with the given id."""
         return self._background.get(name)
 
     def list_running(self) -> list[Shell]:
-        """Return the background commands that are still running."""
         return [shell for shell in self._background.values() if shell.status == "running"]
 
     def take_notices(self) -> list[str]:

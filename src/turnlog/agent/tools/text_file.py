@@ -122,7 +122,6 @@ def is_utf_16_file(path: Path) -> bool:
 
 
 def decode_text_file(path: Path, status: os.stat_result, raw: bytes) -> TextFile:
-    """Decode the content of a file."""
     encoding = "utf-16-le" if raw.startswith(_UTF_16_MARK) else "utf-8"
     flaw = _NUL_FLAW if encoding == "utf-8" and b"\0" in raw[:_NUL_CHECK_BYTES] else None
     try:

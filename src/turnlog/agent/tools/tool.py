@@ -42,8 +42,6 @@ class ToolHost(Protocol):
 
 
 class CallContext(Struct):
-    """The context of one call."""
-
     call: str
     """The id of the call."""
     place: Workspace
@@ -63,7 +61,7 @@ class CallContext(Struct):
     todos: list[Object] = []
     """The task list, which is shared by the whole session and changed in place."""
     is_unreadable: Callable[[Path], bool] = lambda _: False
-    """Whether a rule forbids reading a file, which a search must then omit."""
+    """Whether a search must omit a file because a rule forbids reading it."""
 
 
 class Tool(Protocol):

@@ -162,7 +162,7 @@ def _read_body(answer: http.client.HTTPResponse, until: float) -> bytes:
 PAGE_CACHE_SECONDS = 15 * 60.0
 """How long a page is cached."""
 MAX_READ_CHARS = 100_000
-"""The number of characters of a page to read in one call."""
+"""The maximum number of characters of a page to read in one call."""
 _MAX_CACHED_PAGES = 32
 _TEXT_TYPE_PATTERN = re.compile(
     r"text/.*|application/(?:[a-z.+-]*(?:json|xml|javascript|yaml|toml|graphql)|xhtml\+xml)"

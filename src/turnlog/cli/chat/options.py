@@ -14,14 +14,12 @@ PERMISSION_MODES = ("default", "acceptEdits", "plan", "bypassPermissions", "dont
 
 
 class ChatOption(NamedTuple):
-    """One option."""
-
     name: str
     """Its name in the code."""
     words: tuple[str, ...]
     help: str
     kind: str = "text"
-    """`flag`, `text`, `many` (can be repeated), `maybe` (its value is optional), `number`, `amount`."""
+    """`flag`, `text`, `many` (can be repeated), `maybe` (its value is optional), `number` or `amount`."""
     choices: tuple[str, ...] = ()
     is_hidden: bool = False
 

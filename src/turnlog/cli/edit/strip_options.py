@@ -55,7 +55,6 @@ _STRIP_OPTIONS = (
 
 
 def add_strip_options(command: Command) -> Command:
-    """Add the strip options to a command."""
     for option in reversed(_STRIP_OPTIONS):
         command = option(command)
     return command

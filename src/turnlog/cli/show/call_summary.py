@@ -26,8 +26,6 @@ BAD_OUTCOMES = frozenset({"error", "denied", "interrupted"})
 
 
 class CallSummary(NamedTuple):
-    """A one-line summary of a call's outcome."""
-
     text: str
     is_bad: bool
 

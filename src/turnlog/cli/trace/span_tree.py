@@ -14,7 +14,7 @@ from turnlog.trace.spans.span_trees import SpanNode, Trace
 
 _MAX_TEXT_CHARS = 200
 _MAX_READ_CHARS = 2_000
-"""Number of characters to read from a text; the tree shows only the start."""
+"""The maximum number of characters of text to read; the tree shows only the start."""
 _DEFINITION = (
     "One tree per turn. A generation starts at the message it answers and ends with the last line of its own message; a"
     " call ends with its result. Tokens: new input, read from the cache (r), written to the cache (w), output."

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
 
 class UsageOptions(NamedTuple):
-    """The options of `turnlog usage`."""
-
     kind: str = "daily"
     since: str | None = None
     until: str | None = None
@@ -25,7 +23,6 @@ class UsageOptions(NamedTuple):
 
 
 def print_usage(words: UsageOptions) -> None:
-    """Print one report."""
     from turnlog.api.config import load_config
     from turnlog.api.usage import build_usage_table, load_usage_details
     from turnlog.cli.index_bar import show_index_bar

@@ -108,7 +108,6 @@ def check_fork_resumes(session: Session, forked: Transcript) -> None:
 
 
 def _list_preserved_rows(line: UncompactedRows, boundary: Entry) -> list[Entry]:
-    """List the rows that a compaction preserved."""
     if not is_boundary(boundary):
         return []
     facts = line.file.read_body(boundary).get("compactMetadata")

@@ -90,7 +90,6 @@ class _LinearRows:
         self._answer: str | None = None
 
     def add_entry(self, entry: Entry, changes: Body) -> None:
-        """Append an entry to the chain."""
         row = self._draft.rows[self._read.places[entry.index]]
         uuid = entry.uuid if entry.uuid and entry.uuid not in self._uuids else create_uuid()
         time = to_epoch_milliseconds(self._draft.get_value(row, "timestamp"))

@@ -82,7 +82,7 @@ _REPAIR_ORDER = (
     *("giant-result", "progress-bloat"),
     *("not-in-picker", "title-not-in-tail"),
 )
-"""Lines, links, the end, calls, blocks, size, the list: each repair relies on the earlier ones."""
+"""The order of repairs (lines, links, the end, calls, blocks, size, and the list): each relies on the earlier ones."""
 
 REPAIRS_BY_KIND: dict[str, Callable[[RepairCase], RepairAttempt]] = {
     kind: repair for kind in _REPAIR_ORDER if (repair := ILLNESSES[kind].repair) is not None

@@ -24,7 +24,7 @@ _UNUSUAL_CONTROL_PATTERN = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 """Control bytes other than line breaks and tabs."""
 _SHORT_ESCAPES = {b"\n": b"\\n", b"\r": b"\\r", b"\t": b"\\t"}
 _MAX_JOINED_LINES = 50
-"""The number of consecutive lines to try as one entry that was split by line breaks."""
+"""The maximum number of consecutive lines to try as one entry that was split by line breaks."""
 
 
 class _LinePiece(NamedTuple):
@@ -65,7 +65,6 @@ def _detect_broken_line(file: Transcript, scrap: Scrap, symptoms: Symptoms) -> N
 
 
 def drop_torn_line(case: RepairCase) -> RepairAttempt:
-    """Remove a truncated last line."""
     removed = [piece for piece in _list_pieces(case) if piece.is_ill]
     size = sum(len(piece.raw) for piece in removed)
     draft = _read_draft(piece.raw for piece in _list_pieces(case) if not piece.is_ill)

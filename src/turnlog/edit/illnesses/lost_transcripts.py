@@ -226,7 +226,7 @@ class SalvageOrigin(NamedTuple):
 
 
 def select_prompts(typed: Sequence[TypedText]) -> list[TypedText]:
-    """Select the prompts that were sent to the model, oldest first, without client commands and empty lines."""
+    """Select the prompts that were sent to the model, oldest first, without client commands or empty lines."""
     prompts = [item for item in typed if item.text.strip() and not _COMMAND_PATTERN.match(item.text)]
     return sorted(prompts, key=lambda item: item.time or datetime.min.replace(tzinfo=UTC))
 

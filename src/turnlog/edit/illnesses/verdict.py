@@ -35,7 +35,9 @@ _MILD_SEVERITIES: dict[str, Severity] = {
 _ALLOWED_IN_LAST_MESSAGE = ("api-unanswered", "api-last-thinking")
 """The client repairs these automatically in the last message, which may be unfinished."""
 _EQUIVALENT_RULES = {"parent-in-agent": "missing-parent", "snapshot-id": "missing-parent", "torn-line": "broken-line"}
-"""Rules compared as one: a lost parent's kind depends on files not copied yet, and an edit completes a torn line."""
+"""Rules that are compared as one: the kind of a lost parent depends on files that have not been copied yet, and an edit
+completes a torn line.
+"""
 _FIELDS_TO_KEEP = {
     "last-prompt": ("leafUuid", "the entry that says where to continue (last-prompt)"),
     "permission-mode": ("permissionMode", "the last permission mode"),
@@ -61,8 +63,6 @@ class Loss(Struct, frozen=True):
 
 
 class BrokenRule(Struct, frozen=True):
-    """A rule that a session breaks."""
-
     name: str
     severity: Severity
     text: str

@@ -49,8 +49,6 @@ EntryT = TypeVar("EntryT", bound=JournalEntry)
 
 
 class JournalListing(NamedTuple, Generic[EntryT]):
-    """The entries of a journal."""
-
     entries: list[EntryT]
     """Newest first."""
     unreadable: list[str]

@@ -54,7 +54,6 @@ class MovePlan(NamedTuple):
 
     @property
     def session_count(self) -> int:
-        """The number of sessions that move."""
         return sum(len(folder.sessions) for folder in self.folders)
 
     @property

@@ -21,8 +21,6 @@ _JSON_TOKEN_PATTERN = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[\]{},:]', re.DOTALL)
 
 
 class JsonString(NamedTuple):
-    """A string in a JSON document."""
-
     value: str
     keys: tuple[str, ...]
     """The keys that lead to the string or, if it is itself a key, to its object."""
@@ -32,7 +30,6 @@ class JsonString(NamedTuple):
 
 
 def iterate_json_strings(raw: bytes) -> Iterator[JsonString]:
-    """Yield all strings in a document in order."""
     frames: list[str | None] = []  # the current key of each open object or list
     pending: JsonString | None = None
     for token in _JSON_TOKEN_PATTERN.finditer(raw):

@@ -33,7 +33,7 @@ from turnlog.errors import UsageError
 _MAX_TITLE_CHARS = 200
 _PLAN_SLUG_PATTERN = re.compile(rb'"slug":"([^"\\]{1,255})"')
 _OVERLAP_BYTES = 270
-"""Longer than the name of a plan, so that no name is missed between two pieces."""
+"""Longer than the name of any plan, so that no name is missed between two pieces."""
 
 
 class SessionContents(NamedTuple):

@@ -92,8 +92,6 @@ def _write_package(chosen: list[SessionContents], output: Path, redaction: Packa
 
 
 class _PackMember(NamedTuple):
-    """A file to be packed."""
-
     name: str
     session: str
     open_source: Callable[[], PackSource | bytes]

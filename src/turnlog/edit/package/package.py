@@ -167,7 +167,6 @@ def _belongs_to_owner(file: PackedFile, owner: PackedSession) -> bool:
 
 
 def encode_trailer(trailer: PackageTrailer) -> bytes:
-    """Encode the trailer of a package."""
     return _TRAILER_STRUCT.pack(_SKIPPABLE_FRAME_MAGIC, TRAILER_BYTES - 8, PACKAGE_FORMAT.encode(), *trailer)
 
 

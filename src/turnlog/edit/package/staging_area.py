@@ -82,7 +82,6 @@ class StagedUnpacking(NamedTuple):
         return self.folder.parent
 
     def get_staged_path(self, item: StagedFile) -> Path:
-        """Return the staged path of a file."""
         return self.folder / str(item.number)
 
     def get_goal(self, item: StagedFile) -> Path:

@@ -99,7 +99,6 @@ def _is_spoken(piece: ContextPiece, fate: Fate) -> bool:
 
 
 def _get_message_key(row: Entry) -> str:
-    """Return a key that identifies a message."""
     return (row.message.id if row.message else None) or f"@{row.index}"
 
 

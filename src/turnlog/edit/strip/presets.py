@@ -45,9 +45,11 @@ class Preset:
     whole: int
     """The number of latest turns with calls whose calls and results are not changed."""
     shortened: int | None
-    """The number of turns before them whose calls are shortened; older calls are removed. None: all are shortened."""
+    """The number of turns before them whose calls are shortened; older calls are removed. None means that all
+    are shortened.
+    """
     longest: int
-    """The maximum length of shortened text in characters, at its beginning and at its end."""
+    """The number of characters that shortened text keeps, from its beginning and its end together."""
     thinking: int | None
     """The number of latest turns that keep their thinking; None means all."""
     images: int | None
@@ -61,7 +63,9 @@ class Preset:
     protected: frozenset[str]
     """Tools whose calls and results are never changed."""
     copies: int | None = None
-    """The number of latest turns with calls that keep the client's own copies of results; None: like the results."""
+    """The number of latest turns with calls that keep the client's own copies of results; None means that the copies
+    are treated like the results.
+    """
     fade_from: int | None = None
     """The age from which text is shortened more with age (`StripRule.fade_from`)."""
 
@@ -108,7 +112,7 @@ PRESETS: tuple[Preset, ...] = (
         noise=True, duplicates=True, stale_reads=True, protected=_TALK_TOOLS, copies=0,
     ),
 )  # fmt: skip
-"""From the mildest to the strongest."""
+"""All presets, from the mildest to the strongest."""
 
 
 class PresetSaving(NamedTuple):
@@ -215,7 +219,9 @@ MAX_ROOMY_SHARE = 0.6
 MIN_SAVED_SHARE = 0.1
 """A clone that frees less than this share of the limit is not worth a full write of the prompt cache."""
 FULL_SHARE = 0.85
-"""From this share on, if no preset frees enough room, compact now, before the client does so in the middle of work."""
+"""At or above this share, if no preset frees enough room, the advice is to compact now, before the client does so in
+the middle of a task.
+"""
 
 
 class Advice(NamedTuple):

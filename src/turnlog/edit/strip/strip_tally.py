@@ -26,7 +26,6 @@ class StripTally:
         """Counts by rule and kind; `bytes` is one of the kinds."""
 
     def count_block(self, rule: str, kind: str, saved: int) -> None:
-        """Count a block that was shortened or removed."""
         self.counts[rule, kind] += 1
         self.counts[rule, "bytes"] += saved
 

@@ -77,8 +77,6 @@ class TrashManifest:
 
 
 class TrashEntry(NamedTuple):
-    """One deleted session."""
-
     folder: Path
     manifest: TrashManifest
 

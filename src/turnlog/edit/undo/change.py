@@ -48,15 +48,13 @@ class RewriteChange(NamedTuple):
     path: Path
     lines: ContentSource
     root: Path
-    """The folder that no link may lead out of."""
+    """The folder that links must not resolve outside of."""
     expected: Checkpoint | None = None
     """The state of the file when the caller read it; it must be unchanged."""
     keep_times: bool = True
 
 
 class CreateChange(NamedTuple):
-    """A new file."""
-
     path: Path
     lines: ContentSource
     root: Path

@@ -38,7 +38,7 @@ class UndoItem:
     """rewrite, create, rename, remove or append."""
     path: str
     root: str
-    """The folder that the path must not lead out of."""
+    """The folder that the path must not lead outside of."""
     to: str | None = None
     """The new name, if renamed."""
     before: FileState | None = None
@@ -58,7 +58,7 @@ class UndoRecord:
     words: str
     """A description of the change, for the user."""
     when: str
-    """In UTC."""
+    """When the change was made, in UTC."""
     items: tuple[UndoItem, ...]
     is_ready: bool = False
     """Whether all new content has been written; until then, none of the user's files are changed."""
@@ -96,7 +96,6 @@ class UndoRecord:
         return f".turnlog-{self.name}-{number}.{ending}"
 
     def with_items(self, items: Iterable[UndoItem], **others: Any) -> UndoRecord:
-        """Copy the record with different items."""
         return replace(self, items=tuple(items), **others)
 
 

@@ -36,8 +36,6 @@ class Redirect(NamedTuple):
 
 
 class SimpleCommand(NamedTuple):
-    """One simple command."""
-
     text: str
     """The text in the line, without preceding assignments and without redirects."""
     words: tuple[ShellWord, ...]
@@ -53,8 +51,6 @@ class SimpleCommand(NamedTuple):
 
 
 class BashLine(NamedTuple):
-    """A line of bash."""
-
     text: str
     parts: tuple[SimpleCommand, ...]
     doubts: tuple[str, ...]
@@ -65,7 +61,6 @@ class BashLine(NamedTuple):
 
 
 def parse_bash_line(text: str) -> BashLine:
-    """Parse a line of bash."""
     data = text.encode("utf-8", "surrogatepass")
     walk = _BashTreeWalk(data)
     if len(text) <= MAX_LINE_CHARS:

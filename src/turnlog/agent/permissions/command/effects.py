@@ -180,7 +180,7 @@ def _in_history(words: Sequence[ShellWord]) -> tuple[ShellWord, ...]:
 
 
 def find_change_use(words: Sequence[ShellWord]) -> FileUse | None:
-    """Return the files that a command changes, or None if it may do anything other than change files that it names."""
+    """Return the files that a command changes, or None if it may do more than change files that it names."""
     name, rest = words[0].text, words[1:]
     if not all(word.is_known and word.pattern is None for word in rest):  # a file name may look like an option
         return None

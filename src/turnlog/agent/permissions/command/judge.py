@@ -49,7 +49,6 @@ class CommandJudge:
         self.allowing = self.rules.list_specific_rules("allow", ["Bash"])
 
     def decide(self) -> Decision:
-        """Decide whether the command may run."""
         found = self._find_prohibition() or self._decide_permission()
         return found._replace(changes=found.changes or any(map(changes_files, self.parts)))
 
@@ -93,7 +92,7 @@ class CommandJudge:
                     yield self.access.decide_removal(*file)
 
     def _decide_removal(self) -> Decision | None:
-        """Ask for permission if a working folder, a home folder or a whole disk would be removed."""
+        """Ask for permission if a working folder, a home folder or a whole disk would be deleted."""
         protected = [self.access.home, *self.access.folders]
         for words in (words for part in self.parts for words in list_possible_commands(part.words)):
             is_recursive = any(re.match(r"--r|-(?!-).*[rR]", word.text, re.DOTALL) for word in words[1:])

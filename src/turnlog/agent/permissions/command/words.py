@@ -34,8 +34,6 @@ _ODD_CHARACTER_PATTERN = re.compile(
 
 
 class ShellWord(NamedTuple):
-    """A word of a command."""
-
     text: str
     """The word without quotes."""
     is_known: bool = True

@@ -154,7 +154,7 @@ def _check_export(exporter: Exporter, path: Path, choice: ExportChoice) -> None:
 
 
 def build_hostile_session() -> bytes:
-    """Build a session that is hard to render: each hostile text is in a prompt, an answer, a call and a result."""
+    """Build a session that is hard to render: each hostile string is in a prompt, an answer, a call and a result."""
     lines: list[dict[str, Any]] = []
     for number, text in enumerate(HOSTILE_TEXTS):
         call = {"type": "tool_use", "id": f"call-{number}", "name": "mcp__x__y", "input": {"key": text, text: text}}

@@ -70,7 +70,7 @@ def is_compaction_due(setup: AgentSetup, conversation: AgentConversation) -> boo
 
 
 def _estimate_added_tokens(conversation: AgentConversation) -> int:
-    """Estimate the tokens added since the latest answer, which the API has not counted yet."""
+    """Estimate the number of tokens added since the latest answer; the API has not counted these yet."""
     last = conversation.messages[-1] if conversation.messages else {"role": "assistant"}
     return sum(map(_count_block_chars, last["content"])) // _CHARS_PER_TOKEN if last["role"] == "user" else 0
 

@@ -85,7 +85,7 @@ def hook_command() -> str:
 
 
 def add_archive_hooks(text: str, command: str) -> str:
-    """Add hooks that run a command to the text of settings.json, unless they are already there."""
+    """Add hooks for a command to the text of settings.json, unless they are already there."""
     present = {event for event, _ in iter_our_hooks(parse_client_settings(text), lambda other: other == command)}
     hook = {"type": "command", "command": command}
     return add_client_hooks(text, {event: hook for event in HOOK_EVENTS if event not in present})

@@ -1,4 +1,4 @@
-"""The archive keeps copies of sessions that Claude Code would delete and restores them byte for byte."""
+"""Keeps copies of sessions that Claude Code would delete, and restores them byte for byte."""
 
 from __future__ import annotations
 

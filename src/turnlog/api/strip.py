@@ -1,4 +1,4 @@
-"""Options for stripping a session: parses them, estimates their savings, and finds options that reach a given size.
+"""Parses options for stripping a session, estimates their savings, and finds options that reach a given size.
 
     preset       light | standard | heavy | extreme, or one of the user's own
     tools        keep=N: keep the calls of the last N turns that have calls, and remove older ones

@@ -1,4 +1,4 @@
-"""The outbox for tracing backends: reports its status and sends what is waiting."""
+"""Reports the status of the outbox for tracing backends, and sends what is waiting in it."""
 
 from __future__ import annotations
 

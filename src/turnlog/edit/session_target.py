@@ -54,7 +54,7 @@ def find_target(path: Path) -> SessionTarget:
 
 
 def check_is_session(target: SessionTarget) -> None:
-    """Refuse a file that is not a Claude Code session, with the reason; usually only its start is read."""
+    """Refuse a file that is not a Claude Code session, and give the reason; usually, only its start is read."""
     fd, status = open_regular_file(target.path)
     try:
         head = read_at(fd, 0, _HEAD_BYTES)

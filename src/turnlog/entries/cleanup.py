@@ -21,7 +21,7 @@ _MAX_TIME_SECONDS = 253402300800.0
 
 
 def read_cleanup_days(config_dir: Path) -> int | None:
-    """Return after how many days without a write the client deletes a session, or None if it never does so."""
+    """Return the number of days without a write after which the client deletes a session, or None if it never does."""
     try:
         settings = msgspec.json.decode((config_dir / "settings.json").read_bytes() or b"{}")
     except OSError:

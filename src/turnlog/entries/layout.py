@@ -55,7 +55,7 @@ class Survey:
             self.unlisted.append(Unlisted(str(path), error.strerror or str(error)))
 
     def hides(self, path: str) -> bool:
-        """Return whether a path may exist although the walk did not see it."""
+        """Return whether a path may exist even though the walk did not see it."""
         return any(path == item.path or path.startswith(item.path + os.sep) for item in self.unlisted)
 
 
@@ -247,7 +247,7 @@ def is_missing(path: str | Path) -> bool:
 
 
 def is_other(item: os.DirEntry[str]) -> bool:
-    """Return whether a file may contain a conversation although it is not named like a session or a sub-agent."""
+    """Return whether a file may contain a conversation even though it is not named like a session or a sub-agent."""
     name = item.name
     if not name.endswith(".jsonl") or name.startswith("agent-") or _SESSION_FILE_NAME.fullmatch(name):
         return False

@@ -2,7 +2,7 @@
 
 The real client reads a line as UTF-8 (invalid bytes become U+FFFD), uses the first JSON value in it and ignores the
 rest of the line. Python's decoders are stricter in some ways, so a line that the fast decoder rejects is decoded again
-as the client would do it.
+in the client's way.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ def read_raw_values(raw: bytes) -> RawValues:
 
 
 def join_raw_values(parts: RawValues) -> bytes:
-    """Join values that are already encoded into one object."""
+    """Join already encoded values into one object."""
     try:
         return msgspec.json.encode(parts)
     except UnicodeEncodeError:  # half of a surrogate pair in a key

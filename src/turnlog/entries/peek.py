@@ -1,8 +1,8 @@
 """Describes a session from the two ends of its file, which are enough for a list of thousands of sessions.
 
-The first lines show who ran the session, where, and the first prompt; the last lines show when it ended and the titles,
-which the client repeats at the end. Few lines are decoded: conversation entries start with their parent, and entries
-that describe the session start with their type, so the first bytes are enough to tell them apart.
+The first lines show who ran the session, where it ran, and its first prompt; the last lines show when it ended and its
+titles, which the client repeats at the end. Few lines are decoded: conversation entries start with their parent, and
+entries that describe the session start with their type, so the first bytes are enough to tell them apart.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def _read_start(lines: Iterable[bytes], is_cut: bool) -> _FileStart:
 
 
 def _read_cut_start(start: _FileStart, cut: bytes) -> _FileStart:
-    """Extract what is possible from a first entry that exceeds the window, such as a prompt with an image."""
+    """Extract as much as possible from a first entry that exceeds the window, such as a prompt with an image."""
     for name, value in _CUT_FIELD.findall(cut):
         start.fields.setdefault(name.decode(), _decode_string(value))
     text = _CUT_TEXT.search(cut)
@@ -171,7 +171,7 @@ def _read_end(lines: Sequence[bytes]) -> dict[str, str]:
 
 
 def _read_cut_end(tail: bytes) -> dict[str, str]:
-    """Extract what is possible from a last entry that exceeds the window."""
+    """Extract as much as possible from a last entry that exceeds the window."""
     return {name.decode(): _decode_string(value) for name, value in _CUT_FIELD.findall(tail)}
 
 
@@ -203,7 +203,7 @@ def _find_titles(lines: Sequence[bytes]) -> SessionTitles:
 
 
 def _merge_titles(titles: SessionTitles, others: SessionTitles) -> SessionTitles:
-    """Take titles that are missing at the end from the start."""
+    """Fill in titles that are missing at the end with those from the start."""
     pairs = ((name, getattr(titles, name) or getattr(others, name)) for _, name in TITLE_FIELDS.values())
     return SessionTitles(**dict(pairs))
 

@@ -155,7 +155,7 @@ class SessionRecord(EntryChain):
         return self._write_entry(line_bodies.build_user_line([{"type": "text", "text": text}], self._prompt_id))
 
     def write_synthetic_answer(self, text: str) -> str:
-        """Write an answer that takes the place of a missing one."""
+        """Write an answer in place of a missing one."""
         return self._write_entry(line_bodies.build_synthetic_line(text, create_record_id()))
 
     def write_failure(
@@ -237,7 +237,7 @@ class SessionRecord(EntryChain):
     # -- lines about the session
 
     def write_title(self, text: str, *, by_model: bool = False) -> None:
-        """Write the session's title, which is repeated after every turn, where lists of sessions look for it."""
+        """Write the session's title; it is repeated after every turn, because session lists look for it at the end."""
         with self._lock:
             self.titles = line_bodies.build_title_lines(text, self.session_id, by_model=by_model)
             if self._ledger.file_exists:
@@ -290,7 +290,7 @@ class SessionRecord(EntryChain):
         self._write_agent_meta()
 
     def _write_agent_meta(self) -> None:
-        """Write the file next to a sub-agent's transcript that names its call."""
+        """Write the file that names a sub-agent's call, next to the sub-agent's transcript."""
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         replace_file(self.path.with_suffix(".meta.json"), encode_json_line(self._meta), root=self._ledger.root)
 

@@ -1,6 +1,6 @@
 """Validates tool inputs against their schemas.
 
-The messages are Claude Code's, which models know.
+The messages are the same as Claude Code's, because models are familiar with them.
 """
 
 from __future__ import annotations

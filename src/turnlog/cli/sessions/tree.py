@@ -122,7 +122,7 @@ def _render_node(node: TreeSession, branch: str, ids: dict[str, str], screen: Te
 
 
 def _shorten_branch(branch: str, cells: int) -> str:
-    """Shorten the tree branches that lead to a session to the last ones, if they are too wide."""
+    """If the tree branches that lead to a session are too wide, keep only the last ones."""
     return branch if measure_width(branch) <= cells else "…" + branch[measure_width(branch) - cells + 1 :]
 
 

@@ -210,7 +210,7 @@ def _read_first_line(path: str) -> str:
 
 
 def read_cost_today(transcript: str) -> tuple[float, bool] | None:
-    """Read today's cost from the index, and whether the index has read this session to its end.
+    """Return today's cost from the index, and whether the index covers this session to its end.
 
     The index is read only if it exists and is not locked; this function never builds one and never waits.
     """

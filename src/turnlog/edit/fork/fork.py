@@ -1,4 +1,4 @@
-"""Continues from any point in a session: keeps what leads to it, and removes what comes after it and other branches.
+"""Continues from any point in a session: keeps what leads to it, and removes other branches and what comes after it.
 
 All ancestors of the point are kept, including those before earlier compactions, so that the fork can be forked again at
 any of its own points. Compactions that come later or are on other branches are removed with their summaries, so the

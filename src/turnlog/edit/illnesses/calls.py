@@ -253,7 +253,7 @@ def _with_parent(row: DraftRow, uuid: str | None) -> DraftRow:
 
 
 def _stays_on_answer(row: DraftRow, end: Entry | None) -> bool:
-    """Return whether a child of an answer's last line keeps its parent: it is part of the answer or a side chain."""
+    """Return whether a child of an answer's last line keeps its parent, as part of the answer or as a side chain."""
     if row.entry is None or end is None:
         return False
     identity = get_message_id(end)

@@ -73,7 +73,7 @@ def detect_stale_parent(view: ResumeView, symptoms: Symptoms) -> None:
 
 
 def _is_cut(view: ResumeView, boundary: int) -> bool:
-    """Return whether the client leaves out everything before the last compaction, except for what it kept."""
+    """Return whether the client leaves out everything before the last compaction, except what the compaction kept."""
     last = next(row for row in view.rows.rows.values() if view.rows.place[row.uuid] == boundary)
     return any(row.index < last.index and row.uuid not in view.rows.rows for row in view.session.graph.rows)
 

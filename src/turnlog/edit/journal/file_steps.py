@@ -75,7 +75,7 @@ def hash_folder_names(folder: Path) -> str:
 
 
 def has_known_content(path: Path, known: FileState | None) -> bool:
-    """Return whether a path still has the known content; if that is None, whether the path does not exist."""
+    """Return whether a path still has the known content or, if that is None, still does not exist."""
     try:
         status = path.lstat()
     except (FileNotFoundError, NotADirectoryError):

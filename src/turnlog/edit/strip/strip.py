@@ -119,7 +119,7 @@ def _find_noise(session: Session, draft: Draft, plan: StripPlan, tally: StripTal
 
 
 def _find_leaf_entry(session: Session) -> Entry | None:
-    """Find the last entry that names the leaf; later entries of the same type may not name one."""
+    """Find the last entry that names the leaf; later entries of the same type might not name one."""
     prompts = (entry for entry in reversed(session.file.entries) if entry.type == "last-prompt" and not entry.is_lost)
     return next((entry for entry in prompts if session.read_body(entry).get("leafUuid")), None)
 

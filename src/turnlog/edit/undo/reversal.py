@@ -1,8 +1,7 @@
 """Reverses a change to a file, even if the change was interrupted.
 
-A path that has its original content, either still or again, is not changed. `find_trouble` reports beforehand if a path
-has neither its original content nor what the change wrote. Appended lines are removed again if the file still ends with
-them.
+A path that still has, or again has, its original content is not changed. `find_trouble` reports beforehand if a path
+has neither its original content nor what the change wrote. Appended lines are removed if the file still ends with them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Finds commands that may print files they do not name: from the git history or a whole folder, or by running code.
 
 Rules that forbid reading are matched against file names. If such rules exist, a command whose file names are not known
-requires permission, whatever else allows it. For an unknown program, only the words are checked: `make` may read
-anything.
+requires permission, even if something else allows it. For an unknown program, only the words are checked: `make` may
+read anything.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ class LineFolders:
         return f"{home or self.home}{text[1:]}" if has_home else text
 
     def _expand_word(self, word: ShellWord, base: Path) -> Iterator[str]:
-        """Yield the words that the shell expands a word to."""
+        """Yield the words to which the shell expands a word."""
         if word.pattern is None:
             yield word.text
             return

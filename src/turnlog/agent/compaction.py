@@ -1,6 +1,6 @@
 """Makes room in the context window: clears old results first and, if that is not enough, summarizes everything.
 
-The summary request is the conversation plus one message so that the prompt cache can be used. If the API rejects the
+The summary request is the conversation plus one message, so the prompt cache can be used. If the API rejects the
 request as too long, it is sent again with less of the conversation each time: first without results, then with only the
 newer half, then with a quarter.
 """

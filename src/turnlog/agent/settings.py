@@ -120,7 +120,7 @@ class Settings(Struct, frozen=True):
         return None
 
     def with_flags(self, values: Mapping[str, Any], root: Path) -> Settings:
-        """Return the same settings with the given values on top."""
+        """Return the same settings with the given values as the highest layer."""
         layer = SettingsLayer("flags", "the answers in this session", values, root)
         return Settings((layer, *self.layers), self.is_trusted, self.warnings)
 
@@ -242,7 +242,7 @@ def decode_settings(data: bytes) -> Mapping[str, Any] | str:
 
 
 def _describe_json_error(data: bytes, error: Exception) -> str:
-    """Describe why text is not JSON, and on which line."""
+    """Describe why text is not valid JSON, naming the line."""
     try:
         json.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError as problem:

@@ -45,7 +45,7 @@ def keep_unfinished_note(transcript: Path, root: Path, goals: Iterable[Path] = (
 
 
 def remove_unfinished(folder: Path, root: Path) -> list[str]:
-    """Remove what remains of sessions that killed processes were writing in a folder, and return the ids."""
+    """Remove what remains of sessions that killed processes were writing in a folder, and return their ids."""
     removed = []
     for session_id in list_unfinished_ids(folder):
         note = folder / (MAKING_NOTE_PREFIX + session_id)

@@ -11,7 +11,7 @@ _SLUG_FIELD = b'"slug":"'
 
 
 def read_plan_names(path: Path) -> list[str]:
-    """Return the plans that the entries in a session file name, without duplicates."""
+    """Return the plans named by the entries in a session file, without duplicates."""
     found: dict[str, None] = {}
     with path.open("rb") as lines:
         for line in lines:

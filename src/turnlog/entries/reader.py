@@ -200,7 +200,7 @@ class Transcript:
         return find_stale_reason(self.path, self._mark) if self.path and self._mark else None
 
     def grow(self) -> bool:
-        """Read what has been appended since then; return whether there was anything new."""
+        """Read what has been appended since the previous read; return whether there was anything new."""
         before = self._forget_unfinished()
         with pause_garbage_collector():
             self._read_on()

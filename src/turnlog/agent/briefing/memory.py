@@ -79,7 +79,7 @@ def load_memory_files(
 
 
 def render_memory_reminder(files: list[MemoryFile]) -> str:
-    """Render the reminder for the model, or an empty string if there are no instructions."""
+    """Return the reminder for the model, or an empty string if there are no instructions."""
     if not files:
         return ""
     texts = [

@@ -1,7 +1,7 @@
 """The system prompt, which contains neither times nor paths.
 
-Every request in every session sends the same bytes so that the prompt cache can be used. Anything that differs between
-sessions (project memory, folder, date) is sent before the first prompt: see `memory` and `surroundings`.
+Every request in every session contains the same bytes so that the prompt cache can be used. Anything that differs
+between sessions (project memory, folder, date) is sent before the first prompt: see `memory` and `surroundings`.
 """
 
 from __future__ import annotations

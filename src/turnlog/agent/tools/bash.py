@@ -154,7 +154,7 @@ def _read_timeout_ms(arguments: Object, default: int, longest: int) -> int:
 
 
 def _wait_for_end(shell: Shell, context: CallContext, seconds: float) -> bool:
-    """Wait for the command to end and report progress; return False if the time is up."""
+    """Wait for the command to end and report progress; return False if time runs out."""
     process = shell.process
     try:
         with context.cancel.on_cancel(process.kill):

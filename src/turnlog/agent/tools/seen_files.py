@@ -51,7 +51,7 @@ class SeenFiles:
         self._lock = threading.Lock()
 
     def note_seen(self, path: Path, status: os.stat_result, text: str | None, *, is_written: bool = False) -> None:
-        """Record a file that was read or written; without `text`, the model knows only a part of it."""
+        """Record a file that was read or written; without `text`, the model knows only part of it."""
         self._note_sight(path, FileSight(status.st_mtime_ns, status.st_size, text, is_written))
 
     def recall_seen(self, path: Path, moment: datetime, text: str | None) -> None:

@@ -200,7 +200,7 @@ class Undo(Journal[UndoRecord]):
         return "move it aside first" if trouble.is_final else "--force restores the original and keeps what is there"
 
     def _roll_back(self, record: UndoRecord, number: int) -> None:
-        """Reverse what this process has done; leave anything that another program has written since to `undo`."""
+        """Reverse what this process has done; leave to `undo` anything that another program has since written."""
         is_whole = True
         for position in reversed(range(number + 1) if record.is_ready else range(0)):
             if reversal.find_trouble(record, position) is None:

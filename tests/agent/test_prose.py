@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnlog.agent.console.screen import ProseWrapper
+from turnlog.render.prose import ProseWrapper
 from turnlog.render.terminal import TerminalScreen, measure_width
 
 

@@ -75,7 +75,7 @@ def test_an_edit_is_shown_as_a_difference_with_line_numbers(turn: Watched) -> No
 
 
 def test_colours_are_red_and_green() -> None:
-    from turnlog.agent.console.diff_lines import render_diff_lines
+    from turnlog.render.diff_lines import render_diff_lines
     from turnlog.render.terminal import TerminalScreen
     from turnlog.session.files.patches import compare_texts
 

@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from turnlog.agent.console.diff_lines import render_diff_lines, wrap_to_cells
 from turnlog.agent.permissions.decision import Decision
 from turnlog.agent.person import PermissionAnswer
 from turnlog.agent.tools import edit, write
 from turnlog.agent.tools.call_result import ToolError, Workspace
 from turnlog.agent.tools.seen_files import locate_file
+from turnlog.render.diff_lines import render_diff_lines, wrap_to_cells
 from turnlog.render.terminal import TerminalScreen as Look
 from turnlog.render.terminal import make_visible, to_visible_line
 from turnlog.session.files.patches import Hunk, compare_texts

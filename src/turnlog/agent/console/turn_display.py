@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from turnlog.agent.call_runner import REJECTED_CALL_RECORD
-from turnlog.agent.console.diff_lines import render_diff_lines
 from turnlog.agent.console.screen import ConsoleScreen
 from turnlog.agent.events import (
     AnswerStreamed,
@@ -22,22 +21,18 @@ from turnlog.agent.events import (
 )
 from turnlog.agent.record.line_bodies import extract_content_text
 from turnlog.model.events import BlockStarted, RetryStarted, TextPart
+from turnlog.render.call_results import ResultView, render_call_result
 from turnlog.render.call_titles import build_call_title
-from turnlog.render.figures import format_count, format_duration, format_size, format_thousands
+from turnlog.render.figures import format_thousands
 from turnlog.render.terminal import TerminalScreen as Look
-from turnlog.render.terminal import make_visible, take_first_lines, to_visible_line
-from turnlog.session.files.patches import read_recorded_hunks
+from turnlog.render.terminal import make_visible, to_visible_line
 
 Object = Mapping[str, Any]
 
-MAX_RESULT_LINES = 5
-"""The maximum number of lines to show for a result."""
 _MAX_LINE_CHARS = 400
-_TODO_MARKS = {"completed": "[x]", "in_progress": "[>]"}
 _ASKING_TOOLS = frozenset({"AskUserQuestion", "ExitPlanMode"})
 """Tools that are not shown as calls, since the person sees their questions."""
 _SUMMARY_PATTERN = re.compile("<summary>(.*?)</summary>", re.DOTALL)
-_ERROR_TAGS = ("<tool_use_error>", "</tool_use_error>")
 
 
 class TurnDisplay:
@@ -119,7 +114,7 @@ class TurnDisplay:
         if self._call != event.call:
             self._screen.write_lines(self._render_call_head(event))
         self._call = ""
-        self._screen.write_lines(*(f"  {text}" for text in render_outcome(event, self._look)))
+        self._screen.write_lines(*(f"  {text}" for text in render_call_result(_to_result_view(event), self._look)))
 
     def _follow_folder(self, entry: Object) -> None:
         """Adopt the working folder recorded in an entry, since a command may have changed it."""
@@ -154,62 +149,17 @@ class TurnDisplay:
         self._screen.write_lines(self._look.paint(f"· {text}", style))
 
 
-def render_outcome(event: CallEnded, look: Look) -> Iterator[str]:
-    structured = event.result.structured
-    facts = structured if isinstance(structured, dict) else {}
-    text = extract_content_text(event.result.content)
-    if structured == REJECTED_CALL_RECORD:
-        yield look.paint("not run", "yellow")
-    elif event.result.is_error:
-        yield from (look.paint(look.fit(part, 4), "red") for part in _take_first_lines(_strip_error_tags(text)))
-    elif hunks := read_recorded_hunks(facts.get("structuredPatch")):
-        yield from render_diff_lines(hunks, look)
-    elif facts.get("type") == "create" and isinstance(content := facts.get("content"), str):
-        yield look.paint(f"created, {format_count(len(content.splitlines()), 'line')}", "dim")
-    elif event.name == "TodoWrite":
-        yield from _render_todos(event.arguments)
-    elif isinstance(file := facts.get("file"), dict) and isinstance(number := file.get("numLines"), int):
-        yield look.paint(format_count(number, "line"), "dim")
-    else:
-        yield from (look.paint(look.fit(part, 4), "dim") for part in _render_plain_result(event, facts))
-
-
-def _render_plain_result(event: CallEnded, facts: Object) -> list[str]:
-    """Render the start of a text result, plus its size or duration."""
-    duration = f" ({format_duration(event.milliseconds)})" if event.milliseconds >= 10_000 else ""
-    if path := facts.get("persistedOutputPath"):
-        lines, _ = take_first_lines(str(facts.get("stdout") or ""), MAX_RESULT_LINES, _MAX_LINE_CHARS)
-        return [
-            *lines,
-            (
-                f"… full output ({format_size(int(facts.get('persistedOutputSize') or 0))}){duration}: "
-                f"{to_visible_line(str(path))}"
-            ),
-        ]
-    if isinstance(uses := facts.get("totalToolUseCount"), int):
-        report = "\n".join(str(block.get("text")) for block in facts.get("content") or ())
-        used = int(facts.get("totalTokens") or 0)
-        return [*_take_first_lines(report), f"{format_count(uses, 'call')}, {format_thousands(used)} tokens{duration}"]
-    return _take_first_lines(extract_content_text(event.result.content) or "(no output)", duration)
-
-
-def _take_first_lines(text: str, more: str = "") -> list[str]:
-    lines, left = take_first_lines(text, MAX_RESULT_LINES, _MAX_LINE_CHARS)
-    return [*lines, *([f"… {format_count(left, 'more line')}{more}"] if left else [])]
-
-
-def _strip_error_tags(text: str) -> str:
-    return text.removeprefix(_ERROR_TAGS[0]).removesuffix(_ERROR_TAGS[1])
-
-
-def _render_todos(arguments: Object) -> Iterator[str]:
-    todos = arguments.get("todos")
-    for todo in todos if isinstance(todos, list) else []:
-        if isinstance(todo, Mapping):
-            yield (
-                f"{_TODO_MARKS.get(str(todo.get('status')), '[ ]')} "
-                f"{to_visible_line(str(todo.get('content') or '')[:_MAX_LINE_CHARS])}"
-            )
+def _to_result_view(event: CallEnded) -> ResultView:
+    result = event.result
+    return ResultView(
+        event.name,
+        event.arguments,
+        extract_content_text(result.content),
+        result.structured,
+        result.is_error,
+        result.structured == REJECTED_CALL_RECORD,
+        event.milliseconds,
+    )
 
 
 def _describe_compaction(event: ConversationCompacted) -> str:

@@ -1,0 +1,1 @@
+"""Commands that follow sessions or play them again."""

@@ -1,0 +1,1 @@
+"""Plays a session again: in a terminal, as an asciinema recording, or step by step for another program."""

@@ -47,7 +47,7 @@ class ReplayOptions(Struct, frozen=True):
 class ReplayedEvent(Struct, frozen=True):
     """An event, and when the replay reaches it."""
 
-    seconds: float
+    at: float
     """Seconds since the start of the replay, at the chosen speed."""
     elapsed: float
     """Seconds since the start of the session, or of the first turn that is played."""
@@ -84,8 +84,7 @@ def replay_session(
     """
     with open_replay(session, options, redact=redact, config=config, notify=notify) as replay:
         for cue in replay.cues:
-            seconds = round(cue.at / options.speed, 3)
-            yield ReplayedEvent(seconds, round(cue.elapsed, 3), cue.turn, cue.event)
+            yield ReplayedEvent(round(cue.at / options.speed, 3), round(cue.elapsed, 3), cue.turn, cue.event)
 
 
 @contextmanager
@@ -155,11 +154,11 @@ def record_session(
 def check_replay_options(options: ReplayOptions) -> None:
     """Raise UsageError if a replay does not support these options."""
     check_speed(options.speed)
-    for name, turn in (("from_turn", options.from_turn), ("until_turn", options.until_turn)):
-        if turn is not None and turn < 1:
-            raise UsageError(f"{name} {turn}: turns are numbered from 1")
-    if options.from_turn and options.until_turn and options.until_turn < options.from_turn:
-        raise UsageError(f"until_turn {options.until_turn} is before from_turn {options.from_turn}")
+    first, last = options.from_turn, options.until_turn
+    if any(turn is not None and turn < 1 for turn in (first, last)):
+        raise UsageError("turns are numbered from 1")
+    if first is not None and last is not None and last < first:
+        raise UsageError(f"the last turn to replay ({last}) is before the first ({first})")
     if options.max_gap is not None and not options.max_gap >= 0:
         raise UsageError(f"max_gap {options.max_gap} is negative")
 

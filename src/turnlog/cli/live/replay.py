@@ -42,7 +42,7 @@ def replay(session: str, **values: Any) -> None:
       turnlog replay last
       turnlog replay bee7dbd3 --speed 8 --from 3 --until 5
       turnlog replay last --max-gap 500ms --record demo.cast
-      turnlog replay last --json | jq -r 'select(.event == "call") | "\\(.seconds) \\(.title)"'
+      turnlog replay last --json | jq -r 'select(.event == "call") | "\\(.at) \\(.title)"'
     """
     from turnlog.api.replays import ReplayOptions, check_replay_options
     from turnlog.cli.output import spell_flags
@@ -111,7 +111,7 @@ def _print_events(session: str, options: ReplayOptions, *, redact: bool) -> None
     from turnlog.render.json_bytes import to_plain_value
 
     rows = replay_session(session, options, redact=redact, notify=print_remark)
-    fields = ("seconds", "elapsed", "turn")
+    fields = ("at", "elapsed", "turn")
     write_raw(
         encode_json({**{name: getattr(row, name) for name in fields}, **to_plain_value(row.event)}) + b"\n"
         for row in rows

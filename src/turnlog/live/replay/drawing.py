@@ -234,8 +234,10 @@ class EventDrawing:
             yield from ("", self._draw_call_head(event.tool, title, _OUTCOME_STYLES.get(event.outcome, "blue")))
         look = self._look
         narrow = look._replace(width=None if look.width is None else max(look.width - 4, 10))
-        lines = render_call_result(self._replay.read_result(event), narrow)
-        for number, line in enumerate(lines):
+        result = self._replay.read_result(event)
+        if event.outcome == "interrupted" and not result.text.strip():
+            result = result._replace(text="interrupted")
+        for number, line in enumerate(render_call_result(result, narrow)):
             yield f"{'    ' if number else look.paint('  ⎿ ', 'dim')}{line}"
 
     def _draw_todos(self, event: TodosChanged) -> Iterator[str]:

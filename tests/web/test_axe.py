@@ -162,6 +162,22 @@ def test_the_live_pages(page: Page) -> None:
     sound(page, "session", wholly=True)
 
 
+def test_the_replay(page: Page) -> None:
+    page.goto(f"/replay/{recorded('2.1.325/tools').stem}")
+    page.locator(".replay.ready").wait_for()
+    sound(page, "start of a replay", wholly=True)
+    page.keyboard.press("End")
+    sound(page, "end of a replay")
+    page.keyboard.press("?")
+    page.locator("#keys[open]").wait_for()
+    sound(page, "keys", "#keys", wholly=True)
+    page.keyboard.press("Escape")
+    page.keyboard.press("g")
+    page.keyboard.press("g")
+    page.locator("#goto[open]").wait_for()
+    sound(page, "go to", "#goto", wholly=True)
+
+
 def test_failures(page: Page, complaints: Complaints) -> None:
     page.goto("/s/eeeeeeee-0000-4000-8000-000000000000")
     sound(page, "failure", wholly=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from html import unescape
 
 import pytest
 from starlette.routing import Route
@@ -43,7 +44,7 @@ def test_every_address_is_documented_and_every_documented_one_is_there() -> None
 def shown_keys(template: str) -> set[str]:
     """The keys that the dialog of a page lists."""
     rows = re.findall("<dt>(<kbd>.*?)</dt>", (TEMPLATES / template).read_text("utf-8"))
-    return {key for row in rows for key in keys(re.findall("<kbd>(.*?)</kbd>", row))}
+    return {unescape(key) for row in rows for key in keys(re.findall("<kbd>(.*?)</kbd>", row))}
 
 
 def keys(found: Iterable[str]) -> set[str]:
@@ -59,6 +60,7 @@ def keys(found: Iterable[str]) -> set[str]:
         ("web.md", "Sessions", "home.html"),
         ("web.md", "Search", "search.html"),
         ("reading.md", "Keys", "session.html"),
+        ("replay.md", "In the browser", "replay.html"),
     ],
 )
 def test_the_keys_of_a_page_are_those_that_its_document_tells(name: str, heading: str, template: str) -> None:

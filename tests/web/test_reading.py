@@ -512,6 +512,7 @@ def documented(address: str) -> set[str]:
         ("/api/s/{ref}/locate", "?key=a3"),
         ("/api/s/{ref}/errors", ""),
         ("/api/s/{ref}/steps", ""),
+        ("/api/s/{ref}/replay", ""),
     ],
 )
 def test_every_key_is_documented_and_every_documented_key_is_there(client: TestClient, address: str, rest: str) -> None:

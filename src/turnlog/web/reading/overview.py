@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterator
 
 from starlette.requests import Request
@@ -69,15 +68,10 @@ _Axis = _MessageAxis | _TimeAxis
 
 
 def _build_points(transcript: TranscriptView, axis: _Axis) -> Iterator[ContextPoint]:
-    firsts = [chapter.first for _, chapter in transcript.chapters]
-    for step in transcript.timeline.read_steps():
-        place = bisect_right(firsts, step.item) - 1
-        position, chapter = transcript.chapters[place]
-        inside = step.item - chapter.first
-        if place >= 0 and inside < chapter.count:
-            x = axis.find_place(position + inside, step.time)
-            if x is not None:
-                yield ContextPoint(x, position + inside, step.context, step.cache_read)
+    for position, step in transcript.iter_steps():
+        x = axis.find_place(position, step.time)
+        if x is not None:
+            yield ContextPoint(x, position, step.context, step.cache_read)
 
 
 def _build_compaction_lines(transcript: TranscriptView, axis: _Axis) -> Iterator[CompactionLine]:

@@ -117,7 +117,7 @@ def show_session(request: Request) -> Response:
         **windows.TEMPLATE_FUNCTIONS,
         transcript=transcript,
         head=head,
-        title=_choose_title(transcript),
+        title=choose_title(transcript),
         helper=transcript.helper,
         window=windows.build_window(transcript, n),
         windows=windows.count_windows(transcript),
@@ -130,7 +130,7 @@ def show_session(request: Request) -> Response:
     )
 
 
-def _choose_title(transcript: TranscriptView) -> str:
+def choose_title(transcript: TranscriptView) -> str:
     if transcript.agent and (helper := transcript.helper):
         return helper.description or helper.type or f"Sub-agent {helper.agent_id}"
     return transcript.head.title or transcript.session.title or "(no title)"

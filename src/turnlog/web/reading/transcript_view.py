@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 import threading
+from bisect import bisect_right
+from collections.abc import Iterator
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
@@ -14,7 +16,7 @@ from weakref import WeakKeyDictionary
 from starlette.requests import Request
 
 from turnlog.errors import NotFound
-from turnlog.session.timeline.timeline import Chapter, LinePlace, TimelineAgent, TimelineHead, TimelineItem
+from turnlog.session.timeline.timeline import Chapter, FillStep, LinePlace, TimelineAgent, TimelineHead, TimelineItem
 from turnlog.store.archive.archive import Archive
 from turnlog.store.archive.manifest import SessionManifest
 from turnlog.store.archive.restore import resolve_restore_path, restore_generation
@@ -118,6 +120,16 @@ class TranscriptView:
             )
             known[self.leaf] = {item.key: position for position, item in found if item.kind == "compaction"}
         return known[self.leaf]
+
+    def iter_steps(self) -> Iterator[tuple[int, FillStep]]:
+        """Yield how full the context window was at each message of the branch, with the message's position."""
+        firsts = [chapter.first for _, chapter in self.chapters]
+        for step in self.timeline.read_steps():
+            place = bisect_right(firsts, step.item) - 1
+            if place >= 0:
+                position, chapter = self.chapters[place]
+                if step.item - chapter.first < chapter.count:
+                    yield position + step.item - chapter.first, step
 
     @property
     def helper(self) -> TimelineAgent | None:

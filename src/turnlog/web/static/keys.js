@@ -18,7 +18,7 @@ export function step(links, isForward) {
 }
 
 function isTyping(target) {
-  return target instanceof Element && target.closest("input, textarea, select, [contenteditable]") !== null;
+  return target instanceof Element && target.closest("input:not([type=range]), textarea, select, [contenteditable]") !== null;
 }
 
 function onKeyDown(event) {

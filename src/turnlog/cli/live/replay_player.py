@@ -195,7 +195,7 @@ class TerminalPlayer:
         sign = "■" if deck.is_over else "‖" if deck.is_paused else "▶"
         total = cues[-1].elapsed if cues else 0.0
         left = f"{sign} {deck.speed:g}x  turn {deck.turn} of {last} "
-        right = f" {format_clock(performance.elapsed)} / {format_clock(total)}  ? help"
+        right = f" {format_clock(performance.session_seconds)} / {format_clock(total)}  ? help"
         room = width - measure_width(left) - measure_width(right)
         if room < 8:
             return cut_to_cells(f"{left}{right.removesuffix('  ? help')}", width)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from turnlog.live.events.event import ContextFilled
 from turnlog.live.replay.clock import ReplayDeck, TextPiece, split_streamed_text
-from turnlog.live.replay.drawing import EventDrawing, ReplayState
+from turnlog.live.replay.event_lines import EventArtist, ReplayState
 from turnlog.live.replay.replayed_session import ReplayedSession
 from turnlog.live.replay.screen import ReplayScreen, measure_styled_width
 from turnlog.render.figures import format_thousands
@@ -42,15 +42,15 @@ class ReplayPerformance:
         self.look = look
         self._status = status
         self._screen = ReplayScreen(write, look)
-        self._drawing = EventDrawing(replay, look)
+        self._artist = EventArtist(replay, look)
         self.state = ReplayState(self.replay.root)
         self._pieces: deque[TextPiece] | None = None
         """What is left of the text that the next event streams; None if the event was not yet looked at."""
         self._is_streaming = False
-        self._screen.write_lines(self._drawing.draw_heading())
+        self._screen.write_lines(self._artist.draw_heading())
         for event in replay.earlier:
             self.state.add(event, 0.0)
-            self._drawing.skip(event)
+            self._artist.skip(event)
 
     # -- playing
 
@@ -94,7 +94,7 @@ class ReplayPerformance:
         start = 0 if number < self.deck.next else self.deck.next
         for cue in self.replay.cues[start:number]:
             self.state.add(cue.event, cue.elapsed)
-            self._drawing.skip(cue.event)
+            self._artist.skip(cue.event)
         self.deck.move_to(number)
         turn = self.replay.cues[number].turn if number < len(self.replay.cues) else self.deck.turn
         self._draw_rule("end" if self.deck.is_over else f"turn {turn}")
@@ -123,11 +123,11 @@ class ReplayPerformance:
         if self._pieces is None:
             cue = self.replay.cues[self.deck.next]
             before = self.replay.cues[self.deck.next - 1].at if self.deck.next else 0.0
-            text = self._drawing.read_streamed_text(cue.event)
+            text = self._artist.read_streamed_text(cue.event)
             self._pieces = deque(split_streamed_text(text, before, cue.at))
             self._is_streaming = bool(self._pieces)
             if self._is_streaming:
-                self._screen.write_lines([*self._drawing.draw_cue(cue), ""])
+                self._screen.write_lines([*self._artist.draw_cue(cue), ""])
         return self._pieces
 
     def _show_next(self) -> bool:
@@ -137,7 +137,7 @@ class ReplayPerformance:
         for piece in pieces:
             self._screen.write_text(piece.text)
         self._screen.finish_text()
-        lines = [] if self._is_streaming else self._drawing.draw_cue(cue)
+        lines = [] if self._is_streaming else self._artist.draw_cue(cue)
         self._screen.write_lines(lines)
         self.state.add(cue.event, cue.elapsed)
         self.deck.take_next()
@@ -152,7 +152,7 @@ class ReplayPerformance:
     # -- the footer
 
     @property
-    def elapsed(self) -> float:
+    def session_seconds(self) -> float:
         """Where the replay is, in seconds of the session; a long silence ends with a jump."""
         cues, number = self.replay.cues, self.deck.next
         if not cues:
@@ -190,7 +190,7 @@ class ReplayPerformance:
         doing = self.state.task or (calls[-1].title if calls else "Working")
         more = f" and {len(calls) - 1} more" if len(calls) > 1 and not self.state.task else ""
         text = to_visible_line(doing[:_MAX_ACTIVITY_CHARS])
-        return f"{frame} {format_clock(max(0.0, self.elapsed - since))} {text}{more}"
+        return f"{frame} {format_clock(max(0.0, self.session_seconds - since))} {text}{more}"
 
 
 def draw_context_meter(context: ContextFilled | None, look: TerminalScreen) -> str:

@@ -89,7 +89,7 @@ class ReplayState:
         return next((text for text, status in self.todos.items() if status == "in_progress"), "")
 
 
-class EventDrawing:
+class EventArtist:
     """Draws the events of a session one by one, as lines."""
 
     def __init__(self, replay: ReplayedSession, look: Callable[[], Look]) -> None:

@@ -42,6 +42,7 @@ _OUTCOME_STYLES = {"ok": "green", "failed": "red", "rejected": "yellow", "interr
 
 
 class RunningCall(NamedTuple):
+    tool: str
     title: str
     since: float
     """When it started, in seconds of the session."""
@@ -68,7 +69,7 @@ class ReplayState:
             case TodosChanged() if event.actor == self._root:
                 self.todos = {item.text: item.status for item in event.items}
             case ToolCalled() if event.actor == self._root:
-                self.calls[event.call] = RunningCall(f"{event.tool} {event.title}", elapsed)
+                self.calls[event.call] = RunningCall(event.tool, event.title, elapsed)
             case CallFinished():
                 self.calls.pop(event.call, None)
             case ContextCompacted():
@@ -106,10 +107,11 @@ class EventArtist:
     def _look(self) -> Look:
         return self._get_look()
 
-    def skip(self, event: AnyEvent) -> None:
-        """Take an event into account without drawing it."""
-        for _ in self._draw_event(event):
-            pass
+    def skip_to(self, state: ReplayState, turn: int) -> None:
+        """Continue from another place, given the state and the turn just before it."""
+        self._titles = {call: running.title for call, running in state.calls.items()}
+        self._todos = dict(state.todos)
+        self._last_call, self._turn = "", turn
 
     def draw_heading(self) -> list[str]:
         """Return the lines above the replay."""

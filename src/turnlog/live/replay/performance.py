@@ -50,7 +50,7 @@ class ReplayPerformance:
         self._screen.write_lines(self._artist.draw_heading())
         for event in replay.earlier:
             self.state.add(event, 0.0)
-            self._artist.skip(event)
+        self._artist.skip_to(self.state, 0)
 
     # -- playing
 
@@ -94,7 +94,7 @@ class ReplayPerformance:
         start = 0 if number < self.deck.next else self.deck.next
         for cue in self.replay.cues[start:number]:
             self.state.add(cue.event, cue.elapsed)
-            self._artist.skip(cue.event)
+        self._artist.skip_to(self.state, self.replay.cues[number - 1].turn if number else 0)
         self.deck.move_to(number)
         turn = self.replay.cues[number].turn if number < len(self.replay.cues) else self.deck.turn
         self._draw_rule("end" if self.deck.is_over else f"turn {turn}")
@@ -187,7 +187,7 @@ class ReplayPerformance:
             return ""
         frame = _SPINNER_FRAMES[int(self.deck.now / SPINNER_SECONDS) % len(_SPINNER_FRAMES)]
         calls = list(self.state.calls.values())
-        doing = self.state.task or (calls[-1].title if calls else "Working")
+        doing = self.state.task or (f"{calls[-1].tool} {calls[-1].title}" if calls else "Working")
         more = f" and {len(calls) - 1} more" if len(calls) > 1 and not self.state.task else ""
         text = to_visible_line(doing[:_MAX_ACTIVITY_CHARS])
         return f"{frame} {format_clock(max(0.0, self.session_seconds - since))} {text}{more}"

@@ -149,7 +149,8 @@ def test_nothing_in_a_transcript_acts_on_the_terminal(turnlog: Turnlog, machine:
     assert harmful(turnlog("replay", path).out) == set()
     goal = path.with_suffix(".cast")
     turnlog("replay", path, "--record", goal)
-    play_recording(goal)
+    head, _, _ = play_recording(goal)
+    assert harmful(head["title"]) == set()
 
 
 # -- recordings

@@ -137,7 +137,8 @@ def record_session(
         replay = _build_replay(opened, options)
         if not replay.cues:
             raise UsageError(f"{path}: there is nothing to record; the session has no messages")
-        lines = iter_cast_lines(replay, speed=options.speed, idle_limit=options.max_gap, columns=columns, rows=rows)
+        limit = None if options.max_gap is None else round(options.max_gap / options.speed, 3)
+        lines = iter_cast_lines(replay, speed=options.speed, idle_limit=limit, columns=columns, rows=rows)
         size = write_export_file(goal, lines, force=force)
         report = redaction.build_report() if redaction is not None else None
         return RecordResult(

@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 @click.option("--speed", type=float, help="Speed, from 0.25 to 32 (default: 1; in a pipe, nothing waits).")
 @click.option("--from", "from_turn", type=click.IntRange(1), metavar="TURN", help="Start with this turn.")
 @click.option("--until", "until_turn", type=click.IntRange(1), metavar="TURN", help="Stop after this turn.")
-@click.option(
-    "--max-gap", metavar="TIME", default="3s", show_default=True, help="Shorten silences to this, such as 500ms."
-)
+@click.option("--max-gap", metavar="TIME", default="3s", help="Shorten longer silences to this (default: 3s).")
 @click.option("--record", metavar="FILE", help="Write an asciinema recording (.cast) instead of playing.")
 @click.option("--size", metavar="COLUMNSxROWS", help="Size of the recording (default: 100x30).")
 @click.option(
@@ -34,13 +32,13 @@ def replay(session: str, **values: Any) -> None:
 
     On a terminal, the keys are those of a video player: Space pauses, the left and right arrows go to the previous
     and the next turn, + and - change the speed, a dot shows the next event, g goes to a turn or a time, q quits and
-    ? lists all keys. In a pipe, the replay is plain text and waits only if --speed is given. SESSION is a path, an id
+    ? lists all keys. In a pipe, the replay is plain text and waits only if you set --speed. SESSION is a path, an id
     or the start of one, a title, or `last`. In the browser, `turnlog web` has a Replay button on every session.
 
     \b
     Examples:
       turnlog replay last
-      turnlog replay bee7dbd3 --speed 8 --from 3 --until 5
+      turnlog replay bee7dbd3 --speed 8 --from 2 --until 2
       turnlog replay last --max-gap 500ms --record demo.cast
       turnlog replay last --json | jq -r 'select(.event == "call") | "\\(.at) \\(.title)"'
     """

@@ -8,7 +8,7 @@ from typing import Any
 from turnlog.live.replay.performance import ReplayPerformance
 from turnlog.live.replay.replayed_session import ReplayedSession
 from turnlog.render.json_bytes import to_json_bytes
-from turnlog.render.terminal import TerminalScreen
+from turnlog.render.terminal import TerminalScreen, to_visible_line
 from turnlog.session.clock import parse_timestamp
 
 DEFAULT_COLUMNS, DEFAULT_ROWS = 100, 30
@@ -54,7 +54,7 @@ def _build_header(replay: ReplayedSession, idle_limit: float | None, columns: in
         header["timestamp"] = int(start.timestamp())
     if idle_limit is not None:
         header["idle_time_limit"] = idle_limit
-    return {**header, "title": replay.title, "env": {"TERM": "xterm-256color"}}
+    return {**header, "title": to_visible_line(replay.title), "env": {"TERM": "xterm-256color"}}
 
 
 def _build_event(at: float, output: list[str]) -> bytes:

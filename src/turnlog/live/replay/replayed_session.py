@@ -49,7 +49,7 @@ class Cue(NamedTuple):
 
 
 class ReplayedSession:
-    """The cues of a session, and access to what they don't contain; close it with `with`."""
+    """The cues of an open session, and access to what they don't contain."""
 
     def __init__(
         self,

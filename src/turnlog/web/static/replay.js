@@ -31,6 +31,7 @@ function notify(text) {
 }
 
 const preparing = one(".preparing");
+preparing.hidden = false;
 const score = await json(api).catch((error) => {
   preparing.textContent = error.message;
   throw error;

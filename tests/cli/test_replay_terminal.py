@@ -51,11 +51,10 @@ class Player(Terminal):
     def resize(self, columns: int, rows: int = 24) -> None:
         fcntl.ioctl(self._fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
-    @property
     def has_echo(self) -> bool:
         """Whether the terminal echoes keys and waits for whole lines, as a shell expects."""
         wanted = termios.ICANON | termios.ECHO
-        return termios.tcgetattr(self._fd)[3] & wanted == wanted
+        return bool(termios.tcgetattr(self._fd)[3] & wanted == wanted)
 
     @property
     def pid(self) -> int:
@@ -181,10 +180,10 @@ def test_the_bottom_line_follows_the_width_of_the_window(tmp_path: Path) -> None
 def test_the_terminal_is_restored_whatever_ends_the_player(tmp_path: Path, key: str) -> None:
     with open_player(tmp_path) as player:
         player.expect("▶ 1x")
-        assert not player.has_echo
+        assert not player.has_echo()
         player.send(key)
         assert player.ended() == (130 if key == "\x03" else 0)
-        assert player.has_echo
+        assert player.has_echo()
         assert player.screen.is_cursor_visible
         assert "turn 1 of 5" not in player.screen.text, "the bottom line is gone"
 
@@ -195,7 +194,7 @@ def test_the_terminal_is_restored_when_the_player_is_ended(tmp_path: Path, numbe
         player.expect("▶ 1x")
         os.kill(player.pid, number)
         assert player.ended() == 130
-        assert player.has_echo
+        assert player.has_echo()
         assert player.screen.is_cursor_visible
 
 
@@ -205,9 +204,9 @@ def test_ctrl_z_gives_the_terminal_back_until_the_player_goes_on(tmp_path: Path)
         player.send("\x1a")
         player.expect("\x1b[?25h")
         wait_until(lambda: Path(f"/proc/{player.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T")
-        assert player.has_echo
+        assert player.has_echo()
         os.kill(player.pid, signal.SIGCONT)
         player.expect("▶ 1x  turn 1 of 5")
-        assert not player.has_echo
+        assert not player.has_echo()
         player.send("q")
         assert player.ended() == 0

@@ -10,8 +10,9 @@ import pytest
 from starlette.testclient import TestClient
 
 from tests.session.build import SESSION, Build, encoded
-from tests.web.conftest import Folders, Machine, Server, indexed, recorded, start_indexed
+from tests.web.conftest import Folders, Server, indexed, recorded, start_indexed
 from tests.web.test_session_page import FORKED, LONG, TURNS, forked_session, long_session
+from turnlog.web.machine import Machine
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator, Page

@@ -5,11 +5,17 @@ An address may contain a user name and password; `format_public_address` returns
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from ipaddress import ip_address
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from turnlog.errors import UsageError
+
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_RESERVED_HEADERS = frozenset(
+    {"connection", "content-encoding", "content-length", "content-type", "host", "transfer-encoding"}
+)
 
 
 def parse_server_address(address: str, name: str = "ANTHROPIC_BASE_URL") -> SplitResult:
@@ -21,6 +27,21 @@ def parse_server_address(address: str, name: str = "ANTHROPIC_BASE_URL") -> Spli
         raise UsageError(f"{name} is not a valid address: {error}") from None
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise UsageError(f"{name} is not a valid address: it must start with https:// and name a server")
+    return parts
+
+
+def parse_target_address(address: str, where: str) -> SplitResult:
+    """Parse an address; `where` names the setting that it comes from."""
+    try:
+        parts = urlsplit(address.strip())
+        _ = parts.port
+        (parts.hostname or "").encode("idna")
+    except ValueError:
+        raise UsageError(f"{where} is not a valid address; use one such as https://host/path") from None
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise UsageError(f"{where} is not a valid address: it must start with https:// and name a server")
+    if not (parts.geturl().isascii() and parts.geturl().isprintable() and " " not in parts.geturl()):
+        raise UsageError(f"{where} is not a valid address: percent-encode spaces and characters outside ASCII")
     return parts
 
 
@@ -78,3 +99,13 @@ def encode_basic_credentials(parts: SplitResult) -> str | None:
 
     pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
     return "Basic " + b64encode(pair.encode()).decode()
+
+
+def check_headers(headers: Mapping[str, str], where: str) -> dict[str, str]:
+    """Check headers and convert their names to lower case; the values are credentials, so errors never repeat them."""
+    for name, value in headers.items():
+        if not _HEADER_NAME.fullmatch(name) or not (value.isascii() and value.isprintable()):
+            raise UsageError(f"{where}: header {name!r} contains invalid characters; check how it was set")
+        if name.lower() in _RESERVED_HEADERS:
+            raise UsageError(f"{where}: header {name!r} can't be set; leave it out")
+    return {name.lower(): value.strip() for name, value in headers.items()}

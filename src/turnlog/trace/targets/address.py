@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -21,26 +20,6 @@ from turnlog.trace.targets.target import TraceTarget
 TRACES_PATH = "/v1/traces"
 LANGFUSE_PATH = "/api/public/otel"
 
-_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_RESERVED_HEADERS = frozenset(
-    {"connection", "content-encoding", "content-length", "content-type", "host", "transfer-encoding"}
-)
-
-
-def parse_target_address(address: str, where: str) -> SplitResult:
-    """Parse an address; `where` names the setting that it comes from."""
-    try:
-        parts = urlsplit(address.strip())
-        _ = parts.port
-        (parts.hostname or "").encode("idna")
-    except ValueError:
-        raise UsageError(f"{where} is not a valid address; use one such as https://host/path") from None
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise UsageError(f"{where} is not a valid address: it must start with https:// and name a server")
-    if not (parts.geturl().isascii() and parts.geturl().isprintable() and " " not in parts.geturl()):
-        raise UsageError(f"{where} is not a valid address: percent-encode spaces and characters outside ASCII")
-    return parts
-
 
 def extend_path(parts: SplitResult, path: str) -> SplitResult:
     """Append a path to an address, unless it already ends with it."""
@@ -53,16 +32,6 @@ def to_langfuse_address(parts: SplitResult) -> SplitResult:
     if parts.path.rstrip("/").endswith((LANGFUSE_PATH, LANGFUSE_PATH + TRACES_PATH)):
         return extend_path(parts, TRACES_PATH)
     return extend_path(parts, LANGFUSE_PATH + TRACES_PATH)
-
-
-def check_headers(headers: Mapping[str, str], where: str) -> dict[str, str]:
-    """Check headers and convert their names to lower case; the values are credentials, so errors never repeat them."""
-    for name, value in headers.items():
-        if not _HEADER_NAME.fullmatch(name) or not (value.isascii() and value.isprintable()):
-            raise UsageError(f"{where}: header {name!r} contains invalid characters; check how it was set")
-        if name.lower() in _RESERVED_HEADERS:
-            raise UsageError(f"{where}: header {name!r} can't be set; leave it out")
-    return {name.lower(): value.strip() for name, value in headers.items()}
 
 
 def split_credentials(parts: SplitResult, headers: Mapping[str, str]) -> tuple[str, Mapping[str, str]]:

@@ -35,6 +35,7 @@ from functools import partial
 from typing import Any
 
 from turnlog.errors import UsageError
+from turnlog.network.addresses import check_headers, parse_target_address
 from turnlog.trace.targets import address, variables
 from turnlog.trace.targets.target import TraceTarget
 
@@ -200,7 +201,7 @@ def _build_target(name: str, own: ConfigTable, environ: Mapping[str, str], where
     rest = {key: own[key] for key in ("content", "limit", "nest", "user", "timeout") if key in own}
     rest["compress"] = own["compression"] == "gzip" if "compression" in own else None
     rest["certificate"] = address.find_certificate(own.get("certificate"), where)
-    headers = address.check_headers(own.get("headers", {}), where)
+    headers = check_headers(own.get("headers", {}), where)
     is_langfuse = own.get("kind") == "langfuse"
     for key in ("public_key", "secret_key"):
         if is_langfuse and key not in own:
@@ -213,7 +214,7 @@ def _build_target(name: str, own: ConfigTable, environ: Mapping[str, str], where
         return variables.build_langfuse_target(name, host, f"{where} endpoint", *keys, environ, headers, **rest)
     if "endpoint" not in own:
         raise UsageError(f"{where}: endpoint is missing; set it to the address that spans are sent to")
-    parts = address.parse_target_address(own["endpoint"], f"{where} endpoint")
+    parts = parse_target_address(own["endpoint"], f"{where} endpoint")
     if parts.path in ("", "/"):
         parts = address.extend_path(parts, address.TRACES_PATH)
     url, sent = address.split_credentials(parts, headers)

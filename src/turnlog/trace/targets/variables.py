@@ -26,6 +26,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from turnlog.errors import UsageError
+from turnlog.network.addresses import check_headers, parse_target_address
 from turnlog.trace.targets import address
 from turnlog.trace.targets.target import TraceTarget
 
@@ -46,7 +47,7 @@ def has_otel(environ: Environ) -> bool:
 def build_otel_target(environ: Environ, **choices: Any) -> TraceTarget:
     """Build the target from OTEL_EXPORTER_OTLP_*."""
     name, value = _read_otel_variable(environ, "ENDPOINT") or ("", "")
-    parts = address.parse_target_address(value, name)
+    parts = parse_target_address(value, name)
     if name == f"{_OTEL_PREFIX}_ENDPOINT":
         parts = address.extend_path(parts, address.TRACES_PATH)
     _check_protocol(environ)
@@ -98,7 +99,7 @@ def build_langfuse_target(
     **rest: Any,
 ) -> TraceTarget:
     """Build the target for a Langfuse project from its two keys."""
-    parts = address.to_langfuse_address(address.parse_target_address(host, where))
+    parts = address.to_langfuse_address(parse_target_address(host, where))
     own = {
         "authorization": "Basic " + b64encode(f"{public}:{secret}".encode()).decode(),
         "x-langfuse-ingestion-version": "4",  # without this, spans appear minutes later
@@ -132,7 +133,7 @@ def _parse_headers(environ: Environ) -> dict[str, str]:
         if not is_pair:
             raise UsageError(f"{name}: expected percent-encoded pairs such as name=value,name=value")
         headers[unquote(key.strip())] = unquote(text.strip())
-    return address.check_headers(headers, name)
+    return check_headers(headers, name)
 
 
 def _check_protocol(environ: Environ) -> None:

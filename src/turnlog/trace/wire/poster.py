@@ -11,8 +11,6 @@ import http.client
 import re
 import ssl
 import time
-from contextlib import suppress
-from email.utils import parsedate_to_datetime
 from functools import cached_property
 from selectors import EVENT_READ, DefaultSelector
 from typing import Any, NamedTuple
@@ -23,6 +21,7 @@ import msgspec
 from turnlog._version import __version__
 from turnlog.network.addresses import format_public_address
 from turnlog.network.connections import build_proxy_headers, make_connection
+from turnlog.network.replies import MAX_ANSWER_BYTES, parse_retry_after, read_reply_body, to_printable_line
 from turnlog.trace.targets.target import TraceTarget
 from turnlog.trace.wire.otlp import decompress_body
 from turnlog.trace.wire.protobuf import iter_wire_fields
@@ -85,11 +84,6 @@ def _find_message(reply: Any, depth: int = 3) -> str:
     return next((text for name in _MESSAGE_FIELDS if (text := _find_message(reply.get(name), depth - 1))), "")
 
 
-def to_printable_line(text: str) -> str:
-    """Put text on one line, without unprintable characters."""
-    return " ".join("".join(char if char.isprintable() else " " for char in text).split())
-
-
 def _parse_fields(message: int | bytes | None) -> dict[int, int | bytes]:
     try:
         return dict(iter_wire_fields(message)) if isinstance(message, bytes) else {}
@@ -108,10 +102,7 @@ def _parse_json(raw: bytes) -> Any:
         return None
 
 
-MAX_ANSWER_BYTES = 1 << 16
-MAX_WAIT_SECONDS = 86_400.0
 _CONNECTION_ERRORS = (OSError, http.client.HTTPException, UnicodeError)  # the last: host names that can't be encoded
-_SECONDS_TEXT = re.compile(r"\d{1,12}(\.\d+)?")
 _RETRY_STATUSES = frozenset({407, 408, 425, 429})
 _UNSURE_STATUSES = frozenset({500, 502, 504})
 """Statuses of a server that failed, possibly after it accepted the spans, which a gateway can't know."""
@@ -215,7 +206,7 @@ class Poster:
         with connection.getresponse() as answer:
             raw = b""
             try:
-                raw = _read_answer(answer, time.monotonic() + self.target.timeout)
+                raw = read_reply_body(answer, time.monotonic() + self.target.timeout)
             except _CONNECTION_ERRORS:
                 self.close()  # only the status matters
             if len(raw) > MAX_ANSWER_BYTES:
@@ -237,7 +228,7 @@ class Poster:
         if status == 413:
             return PostTooLarge(f"{status}: {reason}")
         if status in _RETRY_STATUSES or status >= 500:
-            after = _parse_retry_after(answer.getheader("retry-after"))
+            after = parse_retry_after(answer.getheader("retry-after"))
             return PostDeferred(f"{status}: {reason}", after, unsure=status in _UNSURE_STATUSES)
         if 300 <= status < 400:
             reason = "the server redirects; set the address that it redirects to in the target"
@@ -283,25 +274,3 @@ def _has_data(connection: http.client.HTTPConnection) -> bool:
     with DefaultSelector() as selector:
         selector.register(connection.sock, EVENT_READ)
         return bool(selector.select(0))
-
-
-def _read_answer(answer: http.client.HTTPResponse, deadline: float) -> bytes:
-    """Read a response within a size limit and a deadline."""
-    parts, size = [], 0
-    while size <= MAX_ANSWER_BYTES and (part := answer.read1(MAX_ANSWER_BYTES)):
-        parts.append(part)
-        size += len(part)
-        if time.monotonic() > deadline:
-            raise TimeoutError
-    return b"".join(parts)
-
-
-def _parse_retry_after(value: str | None) -> float | None:
-    """Return how many seconds the server asks us to wait, given as a number or a date; at most a day."""
-    if value is None:
-        return None
-    if _SECONDS_TEXT.fullmatch(value):
-        return min(float(value), MAX_WAIT_SECONDS)
-    with suppress(ValueError, TypeError, IndexError, OverflowError):
-        return min(max(0.0, parsedate_to_datetime(value).timestamp() - time.time()), MAX_WAIT_SECONDS)
-    return None

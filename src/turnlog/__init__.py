@@ -97,6 +97,14 @@ if TYPE_CHECKING:
         update_index,
         verify_index,
     )
+    from turnlog.api.notifications import (
+        NotifyStatus,
+        NotifyTestReport,
+        load_notify_config,
+        read_notify_status,
+        run_notifier,
+        send_test_notifications,
+    )
     from turnlog.api.packages import (
         PackageContents,
         PackedSessions,
@@ -160,6 +168,8 @@ if TYPE_CHECKING:
     from turnlog.entries.titles import SessionNames
     from turnlog.errors import Ambiguous, Busy, Changed, NotFound, Refused, TurnlogError, Unreadable, UsageError
     from turnlog.live.events.event import Event
+    from turnlog.notify.notification import Notification
+    from turnlog.notify.settings import NotifyConfig
     from turnlog.session.calls import Call
     from turnlog.session.check import Finding, check
     from turnlog.session.message_usage import Usage
@@ -220,6 +230,10 @@ _WHERE = {
     "Message": "turnlog.session.messages",
     "MessageList": "turnlog.api.session",
     "NotFound": "turnlog.errors",
+    "Notification": "turnlog.notify.notification",
+    "NotifyConfig": "turnlog.notify.settings",
+    "NotifyStatus": "turnlog.api.notifications",
+    "NotifyTestReport": "turnlog.api.notifications",
     "PackageContents": "turnlog.api.packages",
     "PackedSessions": "turnlog.api.packages",
     "ProjectFiles": "turnlog.api.files",
@@ -313,6 +327,7 @@ _WHERE = {
     "list_trash": "turnlog.api.trash",
     "list_versions": "turnlog.api.files",
     "load_config": "turnlog.api.config",
+    "load_notify_config": "turnlog.api.notifications",
     "move_project": "turnlog.api.changes",
     "open": "turnlog.session.open",
     "pack_sessions": "turnlog.api.packages",
@@ -322,6 +337,7 @@ _WHERE = {
     "read_archive_status": "turnlog.api.archives",
     "read_hook_status": "turnlog.api.trace_hook",
     "read_index_status": "turnlog.api.index",
+    "read_notify_status": "turnlog.api.notifications",
     "read_trace_status": "turnlog.api.trace_outbox",
     "rebuild_index": "turnlog.api.index",
     "record_session": "turnlog.api.replays",
@@ -333,9 +349,11 @@ _WHERE = {
     "restore_archived_session": "turnlog.api.archives",
     "restore_archived_sessions": "turnlog.api.archives",
     "restore_file": "turnlog.api.files",
+    "run_notifier": "turnlog.api.notifications",
     "salvage_session": "turnlog.api.salvage",
     "schedule_archive": "turnlog.api.archives",
     "search_sessions": "turnlog.api.search",
+    "send_test_notifications": "turnlog.api.notifications",
     "sessions": "turnlog.session.open",
     "strip_session": "turnlog.api.strip",
     "tag_session": "turnlog.api.changes",
@@ -401,6 +419,10 @@ __all__ = [
     "Message",
     "MessageList",
     "NotFound",
+    "Notification",
+    "NotifyConfig",
+    "NotifyStatus",
+    "NotifyTestReport",
     "PackageContents",
     "PackedSessions",
     "ProjectFiles",
@@ -495,6 +517,7 @@ __all__ = [
     "list_trash",
     "list_versions",
     "load_config",
+    "load_notify_config",
     "move_project",
     "open",
     "pack_sessions",
@@ -504,6 +527,7 @@ __all__ = [
     "read_archive_status",
     "read_hook_status",
     "read_index_status",
+    "read_notify_status",
     "read_trace_status",
     "rebuild_index",
     "record_session",
@@ -515,9 +539,11 @@ __all__ = [
     "restore_archived_session",
     "restore_archived_sessions",
     "restore_file",
+    "run_notifier",
     "salvage_session",
     "schedule_archive",
     "search_sessions",
+    "send_test_notifications",
     "sessions",
     "strip_session",
     "tag_session",

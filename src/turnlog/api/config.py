@@ -6,6 +6,7 @@
     color          NO_COLOR, FORCE_COLOR   color = true                         default: only on a terminal
     presets                                [presets.mine] base = "standard"     own strip presets; see docs/strip.md
     trace                                  [trace.targets.mine] endpoint = …    where spans go; see docs/trace.md
+    notify                                 [notify.channels.desktop]            notifications; see docs/notify.md
 
 TURNLOG_CONFIG sets a different file, and TURNLOG_HOME sets a different data folder.
 """
@@ -27,6 +28,7 @@ _EXPECTED_VALUES = {
     "color": "true or false",
     "presets": "tables such as [presets.mine]",
     "trace": "a table with targets such as [trace.targets.mine]",
+    "notify": "a table with channels such as [notify.channels.desktop]",
 }
 
 
@@ -43,6 +45,8 @@ class Config(NamedTuple):
     """The user's own strip presets, by name."""
     trace: Mapping[str, Any] = {}
     """Where spans are sent and how much they contain; `turnlog.trace.targets` checks it."""
+    notify: Mapping[str, Any] = {}
+    """Which notifications are sent, and through which channels; `turnlog.notify.settings` checks it."""
 
 
 def load_config(**flags: Any) -> Config:
@@ -135,7 +139,7 @@ def _is_valid(key: str, value: object) -> bool:
         return type(value) is int and value >= 1
     if key == "presets":
         return isinstance(value, dict) and all(isinstance(item, dict) for item in value.values())
-    return isinstance(value, dict if key == "trace" else bool)
+    return isinstance(value, dict if key in ("trace", "notify") else bool)
 
 
 def _expand_folders(names: list[str]) -> tuple[str, ...]:

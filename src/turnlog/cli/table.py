@@ -93,6 +93,7 @@ _SECTIONS: dict[str, dict[str, CommandRow]] = {
             changes="chat",
             adds="chat",
         ),
+        "notify": CommandRow(".notify.notify", "Send a message when a session needs you, finishes or fails."),
     },
     "Maintain": {
         "index": CommandRow(".sessions.index", "Update, check or rebuild the index of all sessions."),

@@ -1,0 +1,1 @@
+"""`turnlog notify` and its commands."""

@@ -1,0 +1,45 @@
+"""`turnlog notify`: send a message when a session needs its user."""
+
+from __future__ import annotations
+
+import click
+
+from turnlog.cli.group import LazyGroup
+from turnlog.cli.table import CommandRow
+
+NOTIFY_COMMANDS = {
+    "run": CommandRow(".notify.run", "Watch all sessions and notify until you stop it."),
+    "test": CommandRow(".notify.test", "Send a test message through your channels."),
+    "status": CommandRow(".notify.status", "Show the channels, what is waiting, and the last errors."),
+}
+
+
+class _NotifyGroup(LazyGroup):
+    """The commands for notifications, each imported on use."""
+
+    rows = NOTIFY_COMMANDS
+    sections = {}  # noqa: RUF012 - a few commands need no sections
+
+
+@click.group(cls=_NotifyGroup)
+def notify() -> None:
+    """Send a message when a session needs you, finishes after minutes of work, fails, or nears a limit.
+
+    Messages go through the channels in config.toml: the desktop, the terminal, Slack, Telegram, ntfy or any webhook.
+    Without a channel, nothing is sent. `turnlog web` also notifies while it runs, and can show messages in the browser
+    (the button on its Live page).
+
+    \b
+    Set up a channel in config.toml (docs/notify.md lists all keys):
+      [notify.channels.desktop]
+
+      [notify.channels.phone]
+      kind = "ntfy"
+      topic_env = "NTFY_TOPIC"
+
+    \b
+    Examples:
+      turnlog notify test               send a test message through each channel
+      turnlog notify run                notify until you press Ctrl-C
+      turnlog notify status             what is waiting, and why
+    """

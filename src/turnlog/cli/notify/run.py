@@ -1,0 +1,48 @@
+"""`turnlog notify run`: watch all sessions and notify."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from turnlog.notify.notification import Notification
+
+
+@click.command()
+def run() -> None:
+    """Watch all sessions and notify until you press Ctrl-C.
+
+    Prints a line for each message. Only one process notifies at a time: if `turnlog web` already does, this command
+    exits with an error. Messages that a server does not accept wait on disk and are sent later, also by the next run.
+
+    \b
+    Examples:
+      turnlog notify run
+    """
+    import signal
+    import threading
+
+    from turnlog.api.notifications import find_permission_problem, load_notify_config, run_notifier
+    from turnlog.cli.output import print_lines, print_remark
+    from turnlog.cli.terminal import to_visible_line
+
+    settings = load_notify_config()
+    if warning := find_permission_problem(settings):
+        print_remark(f"Warning: {warning}")
+    stop = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+
+    def print_notice(notice: Notification) -> None:
+        import sys
+
+        print_lines([to_visible_line(f"{notice.time}  {': '.join(filter(None, (notice.headline, notice.body)))}")])
+        if sys.stdout is not None:
+            sys.stdout.flush()
+
+    places = ", ".join(f"{channel.name} ({channel.place})" for channel in settings.channels)
+    if places:
+        print_remark(f"Notifying through {places}. Press Ctrl-C to stop.")
+    run_notifier(stop=stop, notify=print_remark, on_notification=print_notice)

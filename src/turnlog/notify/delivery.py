@@ -1,0 +1,64 @@
+"""Hands the messages in the queue to their channels, one after the other.
+
+A channel that can't accept a message now is left alone for a pause that doubles with each failure, up to five minutes,
+or for as long as its server asks. A message that the server refuses is dropped, and its reason is kept for
+`turnlog notify status`.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+from turnlog.notify.channels import NotifyChannel
+from turnlog.notify.notification import Notification
+from turnlog.notify.outcome import SendOutcome
+from turnlog.notify.queue import NotifyQueue
+
+FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 2.0, 300.0
+LOCAL_MAX_AGE_SECONDS = 600.0
+"""When to give up on a channel of this machine: nobody wants yesterday's messages at the next login."""
+
+SendNotification = Callable[[NotifyChannel, Notification, int], SendOutcome]
+"""Sends a message through a channel; the last argument is how many times it was sent before."""
+
+
+def send_through_channel(channel: NotifyChannel, notice: Notification, tries: int = 0) -> SendOutcome:
+    """Send a message through a channel once."""
+    if channel.kind == "desktop":
+        from turnlog.notify.desktop import show_on_desktop
+
+        return show_on_desktop(notice)
+    if channel.kind == "terminal":
+        from turnlog.notify.terminal_signal import signal_terminal
+
+        return signal_terminal(notice, channel.style)
+    from turnlog.notify.server_sender import post_to_server
+
+    return post_to_server(channel, notice, tries)
+
+
+def deliver_next(
+    queue: NotifyQueue,
+    channel: NotifyChannel,
+    send: SendNotification = send_through_channel,
+    chance: Callable[[], float] = random.random,
+) -> SendOutcome | None:
+    """Send the next message that is due through a channel, and record the outcome; None if nothing is due."""
+    queued = queue.begin_next(channel.name)
+    if queued is None:
+        return None
+    outcome = send(channel, queued.notice, queued.tries)
+    if outcome.result == "sent":
+        queue.mark_sent(queued)
+    elif outcome.result == "refused":
+        queue.drop(queued, outcome.reason)
+    else:
+        queue.postpone(queued, outcome.reason, _choose_pause(queue.count_fails(channel.name), outcome.after, chance()))
+    return outcome
+
+
+def _choose_pause(fails: int, requested: float | None, chance: float) -> float:
+    """Return how long to leave a server alone; random, so that many machines don't return at the same moment."""
+    own = min(MAX_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2.0 ** min(fails, 20)) * (0.5 + chance / 2)
+    return own if requested is None else max(requested, own)

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from turnlog._version import __version__
 from turnlog.network.addresses import format_public_address
 from turnlog.network.connections import build_proxy_headers, cut_connection, make_connection
-from turnlog.network.replies import parse_retry_after, read_reply_body, to_printable_line
+from turnlog.network.replies import MAX_ANSWER_BYTES, parse_retry_after, read_reply_body, to_printable_line
 from turnlog.notify.channels import NotifyChannel
 from turnlog.notify.notification import Notification
 from turnlog.notify.outcome import SendOutcome, accept_message, defer_message, refuse_message
@@ -43,16 +43,23 @@ def post_to_server(channel: NotifyChannel, notice: Notification, tries: int = 0)
         with _CutOff(connection, deadline, is_late):
             _send(connection, channel, request)
             with connection.getresponse() as answer:
-                try:
-                    raw = read_reply_body(answer, deadline)
-                except _CONNECTION_ERRORS:
-                    return _judge_reply(channel, answer, None)  # the status has arrived, and it decides
-                return _judge_reply(channel, answer, raw)
+                if is_late.is_set():  # the headers broke off, which looks like their end
+                    raise TimeoutError
+                return _judge_reply(channel, answer, _read_whole_body(answer, deadline))
     except _CONNECTION_ERRORS as error:
         return defer_message(_describe_fault(channel, TimeoutError() if is_late.is_set() else error))
     finally:
         if connection is not None:
             connection.close()
+
+
+def _read_whole_body(answer: http.client.HTTPResponse, deadline: float) -> bytes | None:
+    """Read the body of a reply; return None if it was cut off."""
+    try:
+        raw = read_reply_body(answer, deadline)
+    except _CONNECTION_ERRORS:
+        return None
+    return None if answer.length and len(raw) <= MAX_ANSWER_BYTES else raw
 
 
 class _CutOff:
@@ -100,7 +107,7 @@ def _send(connection: http.client.HTTPConnection, channel: NotifyChannel, reques
 
 
 def _judge_reply(channel: NotifyChannel, answer: http.client.HTTPResponse, raw: bytes | None) -> SendOutcome:
-    """Judge a reply; `raw` is None if its body was cut off."""
+    """Judge a reply; `raw` is None if its body was cut off, and then the status alone decides."""
     status = answer.status
     if 200 <= status < 300:
         if raw is None or is_expected_reply(channel, raw):

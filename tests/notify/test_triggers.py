@@ -78,6 +78,13 @@ def test_a_state_that_was_left_is_reported_again() -> None:
     assert kinds(machine.look_at(snapshot("waiting", "t3", is_sure=True), 1.5)) == ["needs"]
 
 
+def test_a_clock_that_is_set_back_does_not_hold_a_report_back() -> None:
+    machine = TriggerMachine(ALL)
+    machine.look_at(snapshot("permission"), 1000.0)
+    machine.look_at(snapshot("permission"), 10.0)
+    assert kinds(machine.look_at(snapshot("permission"), 12.0)) == ["needs"]
+
+
 def test_a_second_question_without_a_pause_is_reported() -> None:
     machine = TriggerMachine(ALL)
     machine.look_at(snapshot("waiting", "t1", is_sure=True), 0.0)

@@ -162,7 +162,7 @@ class TriggerMachine:
         elif mark is not None and kind not in held and not self._is_new(kind, session, mark, now):
             mark.left = None
         else:
-            held_from = held.setdefault(kind, now)
+            held_from = held[kind] = min(held.get(kind, now), now)  # the clock may have been set back
             if not is_quiet and now - held_from >= _choose_delay(kind, session):
                 del held[kind]
                 record.marks[kind] = AlertMark(session.since, _hash_words(session.words))

@@ -79,6 +79,9 @@ class NotifyQueue:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
         self._db.close()
 
     @contextmanager

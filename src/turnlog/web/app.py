@@ -22,7 +22,7 @@ from turnlog.web.answers import build_failure_response
 from turnlog.web.background import upkeep
 from turnlog.web.home import home
 from turnlog.web.insights import insights
-from turnlog.web.live import live
+from turnlog.web.live import live, notifications
 from turnlog.web.machine import Machine
 from turnlog.web.reading import replay_page, session_page
 from turnlog.web.search import search
@@ -83,7 +83,7 @@ STATIC_ROUTES: list[BaseRoute] = [
 MAX_BODY_BYTES = 64 << 10
 _MAX_THREADS = 12
 """Pages rendered at the same time; each thread has its own connection to the index."""
-PAGE_MODULES = (home, session_page, replay_page, search, insights, live, actions, upkeep)
+PAGE_MODULES = (home, session_page, replay_page, search, insights, live, notifications, actions, upkeep)
 
 
 def build_application(machine: Machine) -> Starlette:

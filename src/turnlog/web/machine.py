@@ -105,6 +105,8 @@ class Machine:
         """The state of the background work."""
         self.visited = 0.0
         """When a page last polled, by the monotonic clock."""
+        self.listened: float | None = None
+        """When a page last listened for notifications, by the monotonic clock."""
         self._threads = threading.local()
         self._stores: WeakSet[Store] = WeakSet()  # a thread's store is closed with the thread
         # If the data folder is read-only, the index is in a temporary folder, which all threads must share.

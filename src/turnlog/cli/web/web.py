@@ -48,6 +48,7 @@ def web(port: int | None, opens: bool | None) -> None:
 
 
 def run_web(port: int | None, opens: bool | None) -> None:
+    from turnlog.web.background.notifier import WebNotifier
     from turnlog.web.background.upkeep import IndexUpkeep
     from turnlog.web.security import ServerKeys
     from turnlog.web.server import DEFAULT_PORT, build_launch_address, open_listening_socket, serve_pages
@@ -56,7 +57,8 @@ def run_web(port: int | None, opens: bool | None) -> None:
     opened = open_listening_socket(port)
     if opened.is_fallback:
         print_remark(f"Port {DEFAULT_PORT} is in use, perhaps by another turnlog; using port {opened.port}.")
-    with opened.socket, open_machine(load_config()) as found:
+    config = load_config()
+    with opened.socket, open_machine(config) as found:
         door = ServerKeys(opened.port, _load_cookie_secret())
         start = build_launch_address(door, opened.port)
 
@@ -66,7 +68,7 @@ def run_web(port: int | None, opens: bool | None) -> None:
             if is_on_terminal() if opens is None else opens:
                 threading.Thread(target=_open_browser, args=[start], daemon=True).start()
 
-        with IndexUpkeep(found, print_remark):
+        with IndexUpkeep(found, print_remark), WebNotifier(found, config, print_remark):
             serve_pages(found, opened, door, announce_start, print_remark)
 
 

@@ -1,6 +1,7 @@
 // The parts of every page: keys, actions, and the state of the index.
 import "./actions.js";
 import "./keys.js";
+import "./notifications.js";
 import { watchState } from "./state.js";
 
 watchState(document.getElementById("state"));

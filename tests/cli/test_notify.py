@@ -104,14 +104,14 @@ def test_secrets_that_others_can_read_are_warned_about(turnlog: Turnlog, configu
 
 def fill(data: Path) -> None:
     with NotifyQueue(data) as queue:
-        queue.store({}, [("team", 1e12, Notification(str(number), "needs", "t", "x")) for number in range(3)])
-        first = queue.begin_next("team")
+        queue.store_changes({}, [("team", 1e12, Notification(str(number), "needs", "t", "x")) for number in range(3)])
+        first = queue.begin_delivery("team")
         assert first is not None
         queue.mark_sent(first)
-        second = queue.begin_next("team")
+        second = queue.begin_delivery("team")
         assert second is not None
-        queue.postpone(second, f"503: busy {HOSTILE}", 100)
-        queue.store({}, [("old", 1e12, Notification("z", "needs", "t", "x"))])
+        queue.postpone_message(second, f"503: busy {HOSTILE}", 100)
+        queue.store_changes({}, [("old", 1e12, Notification("z", "needs", "t", "x"))])
 
 
 def test_status_shows_what_is_waiting_and_why(turnlog: Turnlog, configure: Configure, data: Path) -> None:

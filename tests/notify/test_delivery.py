@@ -46,7 +46,7 @@ def message(number: int) -> Notification:
 
 def fill(queue: NotifyQueue, count: int, age: float = 86_400, now: float | None = None) -> None:
     expires = (time.time() if now is None else now) + age
-    queue.store({}, [("hook", expires, message(number)) for number in range(count)])
+    queue.store_changes({}, [("hook", expires, message(number)) for number in range(count)])
 
 
 # -- what is sent
@@ -283,7 +283,7 @@ def test_the_queue_has_a_limit(tmp_path: Path) -> None:
     with NotifyQueue(tmp_path) as queue:
         fill(queue, MAX_WAITING + 3)
         (state,) = queue.list_channel_states()
-        first = queue.begin_next("hook")
+        first = queue.begin_delivery("hook")
     assert (state.waiting, state.dropped) == (MAX_WAITING, 3)
     assert first is not None
     assert first.notice.id == "id-3"
@@ -355,7 +355,7 @@ def test_killing_the_watcher_neither_loses_nor_repeats_a_notification(tmp_path: 
     assert start("watch", str(tmp_path), str(count)).wait(60) == 0
     found: list[str | None] = []
     with NotifyQueue(tmp_path) as queue:
-        while queued := queue.begin_next("hook"):
+        while queued := queue.begin_delivery("hook"):
             found.append(queued.notice.session_id)
             queue.mark_sent(queued)
     assert sorted(map(str, found), key=int) == [str(number) for number in range(count)]

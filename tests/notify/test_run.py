@@ -131,6 +131,23 @@ def test_a_session_that_was_finished_before_is_not_reported(desk: Desk) -> None:
     assert {request.document["kind"] for request in receiver.requests} == {"needs"}
 
 
+def test_the_cost_of_a_session_and_of_the_day_are_reported(desk: Desk) -> None:
+    build = Build(step=0)
+    now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    build.prompt("session 1", timestamp=now)
+    tokens = {"input_tokens": 1_000_000, "output_tokens": 1_000}
+    build.answer("so", stop=None, model="claude-opus-4-5-20251101", usage=tokens, timestamp=now)
+    build.call("c", model="claude-opus-4-5-20251101", usage=tokens, timestamp=now)
+    desk._write(1, build)
+    with Receiver() as receiver:
+        desk.configure(hook(receiver.url, session_cost="1", daily_cost="2", on='["cost"]'))
+        with desk.run():
+            receiver.wait(accepted=2)
+    found = {request.document["headline"] for request in receiver.accepted}
+    assert "Cost limit: session 1" in found
+    assert any(headline.startswith("Today's sessions cost $") for headline in found)
+
+
 def test_a_second_notifier_is_refused(desk: Desk) -> None:
     with Receiver() as receiver:
         desk.configure(hook(receiver.url))
@@ -219,7 +236,7 @@ def waiting(path: str = "/a.jsonl", since: str = "t1", **facts: Any) -> SessionS
 
 def drain(queue: NotifyQueue, name: str = "hook") -> list[Notification]:
     found = []
-    while queued := queue.begin_next(name):
+    while queued := queue.begin_delivery(name):
         found.append(queued.notice)
         queue.mark_sent(queued)
     return found

@@ -49,53 +49,53 @@ def kinds(alerts: list[Alert]) -> list[str]:
 
 def test_an_inferred_state_is_reported_after_it_has_held_for_two_seconds() -> None:
     machine = TriggerMachine(ALL)
-    assert machine.look_at(snapshot("permission"), 0.0) == []
-    assert machine.look_at(snapshot("permission"), 1.9) == []
-    assert kinds(machine.look_at(snapshot("permission"), 2.0)) == ["needs"]
+    assert machine.check_session(snapshot("permission"), 0.0) == []
+    assert machine.check_session(snapshot("permission"), 1.9) == []
+    assert kinds(machine.check_session(snapshot("permission"), 2.0)) == ["needs"]
 
 
 def test_a_sure_state_is_reported_at_once() -> None:
-    assert kinds(TriggerMachine(ALL).look_at(snapshot("waiting", is_sure=True), 0.0)) == ["needs"]
+    assert kinds(TriggerMachine(ALL).check_session(snapshot("waiting", is_sure=True), 0.0)) == ["needs"]
 
 
 def test_a_state_that_passes_is_not_reported() -> None:
     machine = TriggerMachine(ALL)
-    machine.look_at(snapshot("permission"), 0.0)
-    machine.look_at(snapshot("running"), 1.0)
-    assert machine.look_at(snapshot("permission", "t2"), 2.5) == []
+    machine.check_session(snapshot("permission"), 0.0)
+    machine.check_session(snapshot("running"), 1.0)
+    assert machine.check_session(snapshot("permission", "t2"), 2.5) == []
 
 
 def test_a_state_is_reported_once_however_long_it_holds() -> None:
     machine = TriggerMachine(ALL)
-    found = [alert for second in range(100) for alert in machine.look_at(snapshot("error"), float(second))]
+    found = [alert for second in range(100) for alert in machine.check_session(snapshot("error"), float(second))]
     assert kinds(found) == ["failed"]
 
 
 def test_a_state_that_was_left_is_reported_again() -> None:
     machine = TriggerMachine(ALL)
-    machine.look_at(snapshot("waiting", "t1", is_sure=True), 0.0)
-    machine.look_at(snapshot("answering", "t2"), 1.0)
-    assert kinds(machine.look_at(snapshot("waiting", "t3", is_sure=True), 1.5)) == ["needs"]
+    machine.check_session(snapshot("waiting", "t1", is_sure=True), 0.0)
+    machine.check_session(snapshot("answering", "t2"), 1.0)
+    assert kinds(machine.check_session(snapshot("waiting", "t3", is_sure=True), 1.5)) == ["needs"]
 
 
 def test_a_clock_that_is_set_back_does_not_hold_a_report_back() -> None:
     machine = TriggerMachine(ALL)
-    machine.look_at(snapshot("permission"), 1000.0)
-    machine.look_at(snapshot("permission"), 10.0)
-    assert kinds(machine.look_at(snapshot("permission"), 12.0)) == ["needs"]
+    machine.check_session(snapshot("permission"), 1000.0)
+    machine.check_session(snapshot("permission"), 10.0)
+    assert kinds(machine.check_session(snapshot("permission"), 12.0)) == ["needs"]
 
 
 def test_a_second_question_without_a_pause_is_reported() -> None:
     machine = TriggerMachine(ALL)
-    machine.look_at(snapshot("waiting", "t1", is_sure=True), 0.0)
-    assert kinds(machine.look_at(snapshot("waiting", "t2", is_sure=True), 0.5)) == ["needs"]
+    machine.check_session(snapshot("waiting", "t1", is_sure=True), 0.0)
+    assert kinds(machine.check_session(snapshot("waiting", "t2", is_sure=True), 0.5)) == ["needs"]
 
 
 def test_the_same_question_in_other_words_is_not_reported_again() -> None:
     machine = TriggerMachine(ALL)
-    machine.look_at(snapshot("permission", words="may be waiting"), 0.0)
-    machine.look_at(snapshot("permission", words="may be waiting"), 2.0)
-    assert machine.look_at(snapshot("waiting", words="waiting for you", is_sure=True), 3.0) == []
+    machine.check_session(snapshot("permission", words="may be waiting"), 0.0)
+    machine.check_session(snapshot("permission", words="may be waiting"), 2.0)
+    assert machine.check_session(snapshot("waiting", words="waiting for you", is_sure=True), 3.0) == []
 
 
 def test_an_inferred_state_that_flickers_is_reported_once() -> None:
@@ -105,74 +105,74 @@ def test_an_inferred_state_that_flickers_is_reported_once() -> None:
     for number in range(20):
         state = "permission" if number % 2 else "running"
         for part in range(5):
-            found += machine.look_at(snapshot(state, "t1"), number * 5.0 + part)
+            found += machine.check_session(snapshot(state, "t1"), number * 5.0 + part)
     assert kinds(found) == ["needs"]
 
 
 def test_a_restart_repeats_nothing() -> None:
     machine = TriggerMachine(ALL)
-    machine.look_at(snapshot("waiting", is_sure=True), 0.0)
+    machine.check_session(snapshot("waiting", is_sure=True), 0.0)
     machine = restart(machine)
-    assert machine.look_at(snapshot("waiting", is_sure=True), 500.0) == []
-    assert machine.look_at(snapshot("waiting", is_sure=True), 510.0) == []
+    assert machine.check_session(snapshot("waiting", is_sure=True), 500.0) == []
+    assert machine.check_session(snapshot("waiting", is_sure=True), 510.0) == []
 
 
 def test_what_was_asked_while_nobody_looked_is_reported_after_a_restart() -> None:
     machine = TriggerMachine(ALL)
-    machine.look_at(snapshot("waiting", "t1", words="a plan", is_sure=True), 0.0)
+    machine.check_session(snapshot("waiting", "t1", words="a plan", is_sure=True), 0.0)
     machine = restart(machine)
-    assert machine.look_at(snapshot("waiting", "t2", words="a plan"), 500.0) == []
-    assert kinds(machine.look_at(snapshot("waiting", "t2", words="a plan"), 502.0)) == ["needs"]
+    assert machine.check_session(snapshot("waiting", "t2", words="a plan"), 500.0) == []
+    assert kinds(machine.check_session(snapshot("waiting", "t2", words="a plan"), 502.0)) == ["needs"]
 
 
 def test_finishing_is_reported_only_after_enough_work() -> None:
     machine = TriggerMachine(ALL)
-    machine.look_at(snapshot("running"), 0.0)
-    machine.look_at(snapshot("finished"), 59.0)
-    assert machine.look_at(snapshot("finished"), 62.0) == []
-    machine.look_at(snapshot("running"), 100.0)
-    machine.look_at(snapshot("finished", "t2"), 160.0)
-    (alert,) = machine.look_at(snapshot("finished", "t2"), 162.0)
+    machine.check_session(snapshot("running"), 0.0)
+    machine.check_session(snapshot("finished"), 59.0)
+    assert machine.check_session(snapshot("finished"), 62.0) == []
+    machine.check_session(snapshot("running"), 100.0)
+    machine.check_session(snapshot("finished", "t2"), 160.0)
+    (alert,) = machine.check_session(snapshot("finished", "t2"), 162.0)
     assert (alert.kind, alert.work_seconds) == ("finished", 60.0)
 
 
 def test_waiting_for_a_person_is_not_work() -> None:
     machine = TriggerMachine(ALL)
-    machine.look_at(snapshot("running"), 0.0)
-    machine.look_at(snapshot("permission"), 20.0)
-    machine.look_at(snapshot("permission"), 300.0)
-    machine.look_at(snapshot("running"), 1000.0)
-    machine.look_at(snapshot("finished"), 1030.0)
-    assert machine.look_at(snapshot("finished"), 1035.0) == []
+    machine.check_session(snapshot("running"), 0.0)
+    machine.check_session(snapshot("permission"), 20.0)
+    machine.check_session(snapshot("permission"), 300.0)
+    machine.check_session(snapshot("running"), 1000.0)
+    machine.check_session(snapshot("finished"), 1030.0)
+    assert machine.check_session(snapshot("finished"), 1035.0) == []
 
 
 def test_work_before_and_after_a_permission_counts_together() -> None:
     machine = TriggerMachine(ALL)
     for state, time in (("running", 0), ("permission", 40), ("running", 500), ("finished", 540)):
-        machine.look_at(snapshot(state), float(time))
-    (alert,) = machine.look_at(snapshot("finished"), 545.0)
+        machine.check_session(snapshot(state), float(time))
+    (alert,) = machine.check_session(snapshot("finished"), 545.0)
     assert alert.work_seconds == 80.0
 
 
 def test_a_flicker_at_the_end_of_a_turn_does_not_lose_its_work() -> None:
     machine = TriggerMachine(ALL)
     for state, time in (("running", 0), ("finished", 90), ("answering", 90.4), ("finished", 91)):
-        machine.look_at(snapshot(state), float(time))
-    assert kinds(machine.look_at(snapshot("finished"), 93.0)) == ["finished"]
+        machine.check_session(snapshot(state), float(time))
+    assert kinds(machine.check_session(snapshot("finished"), 93.0)) == ["finished"]
 
 
 def test_work_continues_to_count_across_a_restart() -> None:
     machine = TriggerMachine(ALL)
-    machine.look_at(snapshot("running"), 0.0)
+    machine.check_session(snapshot("running"), 0.0)
     machine = restart(machine)
-    machine.look_at(snapshot("finished"), 70.0)
-    assert kinds(machine.look_at(snapshot("finished"), 72.0)) == ["finished"]
+    machine.check_session(snapshot("finished"), 70.0)
+    assert kinds(machine.check_session(snapshot("finished"), 72.0)) == ["finished"]
 
 
 def test_a_session_that_only_lies_there_is_not_reported() -> None:
     machine = TriggerMachine(ALL)
     idle = snapshot("finished", context=99, window=100)
-    assert machine.look_at(idle, 0.0, cost=50.0) + machine.look_at(idle, 10.0, cost=50.0) == []
+    assert machine.check_session(idle, 0.0, cost=50.0) + machine.check_session(idle, 10.0, cost=50.0) == []
 
 
 def test_a_full_context_is_reported_once_and_again_after_it_was_emptied() -> None:
@@ -181,7 +181,7 @@ def test_a_full_context_is_reported_once_and_again_after_it_was_emptied() -> Non
     found = [
         fill
         for time, fill in enumerate(fills)
-        if machine.look_at(snapshot("running", context=fill * 1000, window=100_000), float(time))
+        if machine.check_session(snapshot("running", context=fill * 1000, window=100_000), float(time))
     ]
     assert found == [80, 82]
 
@@ -189,34 +189,34 @@ def test_a_full_context_is_reported_once_and_again_after_it_was_emptied() -> Non
 def test_a_session_cost_is_reported_once() -> None:
     machine = TriggerMachine(ALL)
     costs = (None, 4.99, 5.0, 6.0, 12.0)
-    found = [cost for time, cost in enumerate(costs) if machine.look_at(snapshot("running"), float(time), cost=cost)]
-    assert found == [5.0]
+    alerts = [machine.check_session(snapshot("running"), float(time), cost=cost) for time, cost in enumerate(costs)]
+    assert [alert.amount for found in alerts for alert in found] == [5.0]
 
 
 def test_a_daily_cost_is_reported_once_a_day() -> None:
     machine = TriggerMachine(ALL)
     days = [("mon", 9.0), ("mon", 10.0), ("mon", 11.0), ("tue", 1.0), ("tue", 15.0), ("tue", 16.0)]
-    found = [day for day, cost in days if machine.look_at_day(day, cost, 10.0)]
+    found = [day for day, cost in days if machine.check_day(day, cost, 10.0)]
     assert found == ["mon", "tue"]
-    assert restart(machine).look_at_day("tue", 17.0, 10.0) == []
+    assert restart(machine).check_day("tue", 17.0, 10.0) == []
 
 
 def test_quiet_hours_postpone_what_still_holds_and_skip_what_passed() -> None:
     machine = TriggerMachine(ALL)
     for time in range(10):
-        assert machine.look_at(snapshot("waiting"), float(time), is_quiet=True) == []
-    assert kinds(machine.look_at(snapshot("waiting"), 11.0)) == ["needs"]
-    machine.look_at(snapshot("running"), 20.0)
-    machine.look_at(snapshot("error", "t2"), 30.0, is_quiet=True)
-    machine.look_at(snapshot("error", "t2"), 40.0, is_quiet=True)
-    assert machine.look_at(snapshot("running", "t3"), 50.0) == []
+        assert machine.check_session(snapshot("waiting"), float(time), is_quiet=True) == []
+    assert kinds(machine.check_session(snapshot("waiting"), 11.0)) == ["needs"]
+    machine.check_session(snapshot("running"), 20.0)
+    machine.check_session(snapshot("error", "t2"), 30.0, is_quiet=True)
+    machine.check_session(snapshot("error", "t2"), 40.0, is_quiet=True)
+    assert machine.check_session(snapshot("running", "t3"), 50.0) == []
 
 
 @pytest.mark.parametrize("kind", ["needs", "failed"])
 def test_kinds_that_are_off_are_not_reported(kind: str) -> None:
     machine = TriggerMachine(AlertRules(kinds=frozenset({"finished"})))
     state = snapshot("error" if kind == "failed" else "waiting", is_sure=True)
-    assert machine.look_at(state, 0.0) + machine.look_at(state, 9.0) == []
+    assert machine.check_session(state, 0.0) + machine.check_session(state, 9.0) == []
 
 
 class Stay(NamedTuple):
@@ -253,7 +253,7 @@ def test_any_sequence_of_states_is_reported_without_loss_or_repeat(stays: list[S
         end = now + stay.seconds
         is_restarted = not stay.restarts
         while now <= end:
-            alerts = machine.look_at(session, now)
+            alerts = machine.check_session(session, now)
             reported += [(alert.kind, session.since) for alert in alerts]
             if not is_restarted and now > end - stay.seconds / 2:
                 machine, is_restarted = restart(machine, rules), True
@@ -270,7 +270,7 @@ def test_any_sequence_of_states_is_reported_without_loss_or_repeat(stays: list[S
 def test_records_survive_storage_unchanged(stays: list[Stay]) -> None:
     machine = TriggerMachine(ALL)
     for number, stay in enumerate(stays):
-        machine.look_at(snapshot(stay.state, f"t{number}", is_sure=stay.is_sure), number * 3.0)
+        machine.check_session(snapshot(stay.state, f"t{number}", is_sure=stay.is_sure), number * 3.0)
     assert msgspec.to_builtins(restart(machine).records) == msgspec.to_builtins(machine.records)
 
 

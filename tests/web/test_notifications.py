@@ -114,10 +114,10 @@ def test_pages_show_what_another_process_notifies(folders: Folders) -> None:
 def test_a_page_that_comes_back_is_told_what_it_missed_once(folders: Folders, running: Server) -> None:
     cookie = cookie_of(running)
     with NotifyQueue(folders.data) as queue:
-        queue.store({}, page_notices=[Notification("old", "test", "t", "before")])
+        queue.store_changes({}, page_notices=[Notification("old", "test", "t", "before")])
         with listening(running, cookie, STREAM) as listener:
             assert [name for name, *_ in listener.until("ready")] == ["ready"]
-        queue.store({}, page_notices=[Notification("new", "test", "t", "after")])
+        queue.store_changes({}, page_notices=[Notification("new", "test", "t", "after")])
         with listening(running, cookie, STREAM, listener.cursor) as again:
             found = [data["headline"] for name, data, _ in again.until("ready") if name == "notification"]
             if not found:  # it was not polled yet
@@ -154,7 +154,7 @@ def test_the_button_on_the_board_turns_notifications_on(
     other.goto("/")  # a second page does not listen too
     page.evaluate('Object.defineProperty(document, "hidden", { get: () => true, configurable: true })')
     with NotifyQueue(folders.data) as queue:
-        queue.store({}, page_notices=[Notification("n1", "test", "t", "<b>Hello</b>", "there")])
+        queue.store_changes({}, page_notices=[Notification("n1", "test", "t", "<b>Hello</b>", "there")])
     expect(page).to_have_title("● <b>Hello</b>", timeout=20_000)
     assert page.evaluate("shown") == [["<b>Hello</b>", "there", "n1"]]
     assert other.evaluate("shown") == []

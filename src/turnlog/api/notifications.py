@@ -65,11 +65,13 @@ def run_notifier(
     stop: threading.Event | None = None,
     config: Config | None = None,
     notify: Notify | None = None,
+    on_start: Callable[[], object] | None = None,
     on_notification: Callable[[Notification], object] | None = None,
 ) -> None:
     """Watch all sessions and notify until `stop` is set; raise Busy if another process already does.
 
-    `on_notification` is called with each message, and `notify` with problems.
+    `on_start` is called once no other process can notify, `on_notification` with each message, and `notify` with
+    problems.
     """
     from turnlog.notify.runner import hold_notifier_lock
 
@@ -80,6 +82,8 @@ def run_notifier(
     with hold_notifier_lock(data_dir()) as is_mine:
         if not is_mine:
             raise Busy("`turnlog notify run` or `turnlog web` is already notifying in another process; stop it first")
+        if on_start is not None:
+            on_start()
         folders = list_config_folders(config)
         build_notifier(settings, config, folders, data_dir(), notify, on_notification).run(ending.is_set)
 
@@ -201,7 +205,7 @@ def send_test_notifications(channels: Sequence[str] = (), *, config: Config | No
     for name in dict.fromkeys(channels or known):
         if name == BROWSER_NAME:
             with NotifyQueue(data_dir()) as queue:
-                queue.store({}, page_notices=[notice])
+                queue.store_changes({}, page_notices=[notice])
             results.append(ChannelTest(name, "the open pages that have notifications on", True, None))
         else:
             outcome = send_through_channel(known[name], notice, 0)

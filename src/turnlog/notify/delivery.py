@@ -45,16 +45,17 @@ def deliver_next(
     chance: Callable[[], float] = random.random,
 ) -> SendOutcome | None:
     """Send the next message that is due through a channel, and record the outcome; None if nothing is due."""
-    queued = queue.begin_next(channel.name)
+    queued = queue.begin_delivery(channel.name)
     if queued is None:
         return None
     outcome = send(channel, queued.notice, queued.tries)
     if outcome.result == "sent":
         queue.mark_sent(queued)
     elif outcome.result == "refused":
-        queue.drop(queued, outcome.reason)
+        queue.drop_message(queued, outcome.reason)
     else:
-        queue.postpone(queued, outcome.reason, _choose_pause(queue.count_fails(channel.name), outcome.after, chance()))
+        pause = _choose_pause(queue.count_fails(channel.name), outcome.after, chance())
+        queue.postpone_message(queued, outcome.reason, pause)
     return outcome
 
 

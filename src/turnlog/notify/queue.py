@@ -97,7 +97,7 @@ class NotifyQueue:
             rows: Any = self._db.execute("SELECT path, record FROM session").fetchall()
         return decode_records(rows)
 
-    def store(
+    def store_changes(
         self,
         records: Mapping[str, AlertRecord],
         notices: Iterable[tuple[str, float, Notification]] = (),
@@ -136,7 +136,7 @@ class NotifyQueue:
 
     # -- delivery
 
-    def begin_next(self, channel: str) -> QueuedNotification | None:
+    def begin_delivery(self, channel: str) -> QueuedNotification | None:
         """Return the next message for a channel, counted as sent once more; None if nothing is due."""
         with _explain_errors(self.path):
             if self.compute_wait(channel) != 0:
@@ -177,7 +177,7 @@ class NotifyQueue:
                 (self._clock(), queued.channel),
             )
 
-    def postpone(self, queued: QueuedNotification, error: str, pause: float) -> None:
+    def postpone_message(self, queued: QueuedNotification, error: str, pause: float) -> None:
         """Record that the channel doesn't accept messages now, and pause it for some seconds."""
         now = self._clock()
         with self._change() as db:
@@ -187,7 +187,7 @@ class NotifyQueue:
                 (now, now + pause, now, _to_storable_text(error), queued.channel),
             )
 
-    def drop(self, queued: QueuedNotification, error: str) -> None:
+    def drop_message(self, queued: QueuedNotification, error: str) -> None:
         """Record that the channel will never accept a message, and remove it."""
         with self._change() as db:
             db.execute("DELETE FROM delivery WHERE id = ?", (queued.id,))

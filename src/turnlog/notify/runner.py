@@ -129,10 +129,10 @@ class SessionNotifier:
         for path in sorted(due & self._sessions.keys()):
             session = self._sessions[path]
             cost = costs.sessions.get(session.session_id) if costs else None
-            alerts += self._machine.look_at(session, now, cost=cost, is_quiet=is_quiet)
+            alerts += self._machine.check_session(session, now, cost=cost, is_quiet=is_quiet)
             self._note_record(path)
         if costs is not None and self.config.daily_cost is not None:
-            alerts += self._machine.look_at_day(costs.day, costs.today, self.config.daily_cost, is_quiet=is_quiet)
+            alerts += self._machine.check_day(costs.day, costs.today, self.config.daily_cost, is_quiet=is_quiet)
             self._note_record(DAY_PATH)
         for alert in alerts:
             self._add_notices(alert, now)
@@ -143,13 +143,13 @@ class SessionNotifier:
         for item in self._source.poll():
             if isinstance(item, str):
                 self._sessions.pop(item, None)
-                self._machine.forget(item)
+                self._machine.forget_session(item)
             elif self.config.allows_project(item.project):
                 self._sessions[item.path] = item
                 changed.add(item.path)
             else:
                 self._sessions.pop(item.path, None)
-                self._machine.forget(item.path)
+                self._machine.forget_session(item.path)
         self.has_changes = self.has_changes or bool(changed)
         return changed
 
@@ -177,7 +177,7 @@ class SessionNotifier:
         if not (self._records or self._notices or self._page_notices):
             return False
         del self._notices[:-_MAX_UNSTORED], self._page_notices[:-_MAX_UNSTORED]
-        self._queue.store(self._records, self._notices, self._page_notices)
+        self._queue.store_changes(self._records, self._notices, self._page_notices)
         stored = self._page_notices
         self._records, self._notices, self._page_notices = {}, [], []
         if self._on_notice is not None:

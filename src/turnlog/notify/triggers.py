@@ -6,10 +6,10 @@
     context    the context window is nearly full
     cost       the session, or all sessions of a day, have reached a limit
 
-An inferred state must hold for two seconds. A state that was notified is not notified again until the session leaves it
-and enters it anew. Because a session can go from one question to the next between two looks, a state also counts as new
-if its start has changed. The memory of a session (`AlertRecord`) is stored in the same transaction as the messages,
-so a restart neither repeats a notification nor forgets one.
+An inferred state must hold for two seconds. A state is reported once, and again only after the session has left it and
+entered it again. Because a session can go from one question to the next between two checks, a state also counts as new
+if its start has changed. The record of a session (`AlertRecord`) is stored in the same transaction as the messages, so
+a restart neither repeats a notification nor loses one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ AlertKind = Literal["needs", "failed", "finished", "context", "cost"]
 ALERT_KINDS: tuple[AlertKind, ...] = get_args(AlertKind)
 
 HOLD_SECONDS = 2.0
-"""How long an inferred state must hold, and how long a sure one must be absent before it can be entered anew."""
+"""How long an inferred state must hold, and how long a sure one must be absent before it counts as new."""
 CONTEXT_MARGIN_PERCENT = 5
 """How far the context must fall below the limit before it can be reported again."""
 DAY_PATH = "day"
@@ -78,7 +78,7 @@ class Alert(NamedTuple):
 
 
 class AlertMark(Struct, omit_defaults=True):
-    """A state that was notified."""
+    """A state that was reported."""
 
     since: str | None = None
     words: str = ""
@@ -97,7 +97,7 @@ class AlertRecord(Struct, omit_defaults=True):
     rests_from: float | None = None
     """When it came to rest after its work: neither working nor waiting for a person."""
     was_active: bool = False
-    """Whether it has been seen working or waiting; limits are not reported for sessions that only lie there."""
+    """Whether it has been seen working or waiting; limits are not reported for other sessions."""
     marks: dict[str, AlertMark] = field(default_factory=dict)
 
 
@@ -108,7 +108,7 @@ class TriggerMachine:
         self._rules = rules
         self.records: dict[str, AlertRecord] = dict(records or {})
         self._seen: set[str] = set()
-        """Sessions that were looked at since the start of the program."""
+        """Sessions that have been checked since the program started."""
         self._held: dict[str, dict[AlertKind, float]] = {}
         """States that must hold for a while before they are reported, with the time at which they were first seen."""
 
@@ -117,7 +117,7 @@ class TriggerMachine:
         """The sessions with a state that will be reported if it holds."""
         return frozenset(self._held)
 
-    def look_at(
+    def check_session(
         self, session: SessionSnapshot, now: float, *, cost: float | None = None, is_quiet: bool = False
     ) -> list[Alert]:
         """Return what to report about a session now; during quiet hours, states are only followed."""
@@ -126,16 +126,16 @@ class TriggerMachine:
         alerts: list[Alert] = []
         for kind in ALERT_KINDS:
             if kind in self._rules.kinds:
-                alerts += self._look_at_kind(kind, session, record, now, cost, is_quiet)
+                alerts += self._check_kind(kind, session, record, now, cost, is_quiet)
         self._seen.add(session.path)
         return alerts
 
-    def forget(self, path: str) -> None:
+    def forget_session(self, path: str) -> None:
         """Stop following a session that is no longer on the board; what was notified is still remembered."""
         self._held.pop(path, None)
         self._seen.discard(path)
 
-    def look_at_day(self, day: str, cost: float, limit: float, *, is_quiet: bool = False) -> list[Alert]:
+    def check_day(self, day: str, cost: float, limit: float, *, is_quiet: bool = False) -> list[Alert]:
         """Return what to report about the cost of a day: once a day."""
         record = self.records.setdefault(DAY_PATH, AlertRecord())
         mark = record.marks.get("cost")
@@ -144,7 +144,7 @@ class TriggerMachine:
         record.marks["cost"] = AlertMark(day)
         return [Alert("cost", None, amount=cost)]
 
-    def _look_at_kind(
+    def _check_kind(
         self,
         kind: AlertKind,
         session: SessionSnapshot,
@@ -209,18 +209,18 @@ class TriggerMachine:
             mark.left = now
 
     def _is_new(self, kind: AlertKind, session: SessionSnapshot, mark: AlertMark, now: float) -> bool:
-        """Return whether a state that holds is another one than the state that was notified."""
+        """Return whether the current state differs from the one that was reported."""
         if kind in ("context", "cost"):
             return False
         has_other_start = session.since != mark.since
         if kind == "finished":  # work is only counted while it is observed
             return has_other_start or session.since is None
-        if session.path not in self._seen:  # the state may have been left while nobody looked
+        if session.path not in self._seen:  # the session may have left the state while the program was not running
             return has_other_start
         if mark.left is None:
             return has_other_start and _hash_words(session.words) != mark.words
-        is_entered_anew = now - mark.left >= HOLD_SECONDS and (session.is_sure or session.since is None)
-        return has_other_start or is_entered_anew
+        was_entered_again = now - mark.left >= HOLD_SECONDS and (session.is_sure or session.since is None)
+        return has_other_start or was_entered_again
 
 
 def _track_work(record: AlertRecord, session: SessionSnapshot, now: float) -> None:

@@ -42,7 +42,8 @@ def run() -> None:
         if sys.stdout is not None:
             sys.stdout.flush()
 
-    places = ", ".join(f"{channel.name} ({channel.place})" for channel in settings.channels)
-    if places:
+    def print_start() -> None:
+        places = ", ".join(f"{channel.name} ({channel.place})" for channel in settings.channels)
         print_remark(f"Notifying through {places}. Press Ctrl-C to stop.")
-    run_notifier(stop=stop, notify=print_remark, on_notification=print_notice)
+
+    run_notifier(stop=stop, notify=print_remark, on_start=print_start, on_notification=print_notice)

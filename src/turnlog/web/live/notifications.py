@@ -19,7 +19,7 @@ from turnlog.web.machine import Machine
 
 _POLL_SECONDS = 1.0
 _MAX_AGE_SECONDS = 600.0
-"""A page that reconnects after a longer time is not told what happened in between."""
+"""Older messages are not sent to a page that reconnects."""
 
 
 class NotificationChannel(Channel):

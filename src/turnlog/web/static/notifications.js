@@ -99,10 +99,11 @@ function apply() {
 document.getElementById("notify")?.addEventListener("click", async () => {
   const next = isOn() ? "off" : "on";
   savePreference(PREFERENCE, next);
+  apply();
   if (next === "on" && "Notification" in window && Notification.permission === "default") {
     await Notification.requestPermission();
+    apply();
   }
-  apply();
 });
 addEventListener("storage", (event) => event.key === `turnlog-${PREFERENCE}` && apply());
 addEventListener("pagehide", () => stopListening?.());

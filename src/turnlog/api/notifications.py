@@ -166,7 +166,7 @@ def _read_costs(config: Config) -> CostReading:
 
 
 class ChannelTest(Struct, frozen=True):
-    """What became of a test message."""
+    """The outcome of a test message."""
 
     channel: str
     place: str
@@ -176,7 +176,7 @@ class ChannelTest(Struct, frozen=True):
 
 
 class NotifyTestReport(Struct, frozen=True):
-    """What became of the test messages, by channel."""
+    """The outcomes of the test messages, by channel."""
 
     channels: tuple[ChannelTest, ...]
     warning: str | None

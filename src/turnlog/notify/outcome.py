@@ -1,4 +1,4 @@
-"""What became of a message that was handed to a channel."""
+"""The outcome of handing a message to a channel."""
 
 from __future__ import annotations
 

@@ -23,16 +23,15 @@ class _NotifyGroup(LazyGroup):
 
 @click.group(cls=_NotifyGroup)
 def notify() -> None:
-    """Send a message when a session needs you, finishes after minutes of work, fails, or nears a limit.
+    """Send a message when a session needs you, finishes after minutes of work, fails, or approaches a limit.
 
     Messages go through the channels in config.toml: the desktop, the terminal, Slack, Telegram, ntfy or any webhook.
-    Without a channel, nothing is sent. `turnlog web` also notifies while it runs, and can show messages in the browser
-    (the button on its Live page).
+    Without a channel, nothing is sent. `turnlog web` also sends messages while it runs, and can show them in the
+    browser (use the button on its Live page).
 
     \b
     Set up a channel in config.toml (docs/notify.md lists all keys):
       [notify.channels.desktop]
-
       [notify.channels.phone]
       kind = "ntfy"
       topic_env = "NTFY_TOPIC"

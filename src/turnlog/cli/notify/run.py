@@ -15,7 +15,7 @@ def run() -> None:
     """Watch all sessions and notify until you press Ctrl-C.
 
     Prints a line for each message. Only one process notifies at a time: if `turnlog web` already does, this command
-    exits with an error. Messages that a server does not accept wait on disk and are sent later, also by the next run.
+    exits with an error. Messages that a server does not accept wait on disk and are sent later, even after a restart.
 
     \b
     Examples:

@@ -9,9 +9,10 @@ import click
 @click.argument("channels", metavar="[CHANNEL]...", nargs=-1)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
 def test(channels: tuple[str, ...], as_json: bool) -> int:
-    """Send a made-up message through your channels, and report what became of each.
+    """Send a made-up message through your channels, and report the outcome of each.
 
-    Without CHANNEL, all channels of config.toml are tested. The channel `browser` is the open pages of `turnlog web`.
+    Without CHANNEL, all channels in config.toml are tested. The channel `browser` stands for the open pages of
+    `turnlog web`.
     Each message is sent once and does not wait on disk. The exit status is 1 if a message was not sent.
 
     \b

@@ -136,6 +136,25 @@ def test_finishing_is_reported_only_after_enough_work() -> None:
     assert (alert.kind, alert.work_seconds) == ("finished", 60.0)
 
 
+@pytest.mark.parametrize(("state", "column"), [("ended", "ended"), ("background", "idle")])
+def test_a_client_that_exits_or_leaves_commands_running_has_finished(state: str, column: str) -> None:
+    machine = TriggerMachine(ALL)
+    machine.check_session(snapshot("running"), 0.0)
+    after = SessionSnapshot("/s.jsonl", "s", "A title", "/code", column, state, state, "t2", is_sure=True)
+    machine.check_session(after, 70.0)
+    assert kinds(machine.check_session(after, 72.0)) == ["finished"]
+    assert machine.check_session(snapshot("finished", "t3"), 80.0) == []
+    assert machine.check_session(snapshot("finished", "t3"), 90.0) == []
+
+
+def test_sub_agents_in_the_background_are_work() -> None:
+    machine = TriggerMachine(ALL)
+    machine.check_session(snapshot("running"), 0.0)
+    busy = SessionSnapshot("/s.jsonl", "s", "A title", "/code", "working", "background", "a sub-agent is working", "t2")
+    machine.check_session(busy, 70.0)
+    assert machine.check_session(busy, 80.0) == []
+
+
 def test_waiting_for_a_person_is_not_work() -> None:
     machine = TriggerMachine(ALL)
     machine.check_session(snapshot("running"), 0.0)

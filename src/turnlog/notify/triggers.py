@@ -2,7 +2,7 @@
 
     needs      the session waits for a person: for permission, an answer, a plan, or whatever Claude Code reports
     failed     the API failed, and there is no further attempt
-    finished   the model has answered, after enough minutes of work
+    finished   the model has answered, or its client has exited, after enough minutes of work
     context    the context window is nearly full
     cost       the session, or all sessions of a day, have reached a limit
 
@@ -28,6 +28,8 @@ HOLD_SECONDS = 2.0
 """How long an inferred state must hold, and how long a sure one must be absent before it counts as new."""
 CONTEXT_MARGIN_PERCENT = 5
 """How far the context must fall below the limit before it can be reported again."""
+_FINISHED_STATES = frozenset({"finished", "ended", "background"})
+"""States after a turn: a client that runs one prompt exits at once, and a background command may run forever."""
 DAY_PATH = "day"
 """The path under which the cost of a day is remembered; session paths are absolute."""
 
@@ -187,7 +189,8 @@ class TriggerMachine:
                 holds = session.column == "needs" and session.state == "error"
                 return Alert(kind, session) if holds else None
             case "finished":
-                holds = session.state == "finished" and record.worked > 0 and record.worked >= rules.work_seconds
+                is_done = session.state in _FINISHED_STATES and session.column != "working"
+                holds = is_done and record.worked > 0 and record.worked >= rules.work_seconds
                 return Alert(kind, session, record.worked) if holds else None
             case "context":
                 percent = measure_context(session)

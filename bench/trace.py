@@ -28,6 +28,7 @@ from .report import TURNLOG, Gate, Goal, Part, Report, table
 
 _STATES = ("up", "down", "hanging")
 _BARE = "python -I -S -c pass"
+_LIVE = "turnlog hook, for live views"
 
 
 def hook(runs: int, _: float) -> Report:
@@ -35,6 +36,7 @@ def hook(runs: int, _: float) -> Report:
     with tempfile.TemporaryDirectory(prefix="turnlog-bench-") as place, _sink("up") as up, _sink("hanging") as hanging:
         urls = {"up": up, "down": "http://127.0.0.1:9", "hanging": hanging}
         programs = {_BARE: Program([sys.executable, "-I", "-S", "-c", "pass"])}
+        programs[_LIVE] = _live_hook(Path(place) / "live")
         for state in _STATES:
             programs[f"turnlog hook, server {state}"] = _hook(Path(place) / state, urls[state])
         peer = langfuse_sdk.install()
@@ -49,9 +51,21 @@ def hook(runs: int, _: float) -> Report:
             _end(place)
     yield "  medians"
     yield from table(costs, _BARE)
+    yield Goal("bare interpreters, the hook that reports to live views", costs[_LIVE].wall / costs[_BARE].wall, 5)
     for state in _STATES:
         ours = costs[f"turnlog hook, server {state}"].wall
         yield Goal(f"bare interpreters, the hook with a server that is {state}", ours / costs[_BARE].wall, 5)
+
+
+def _live_hook(home: Path) -> Program:
+    """The hook that only reports, with the input of a request for permission."""
+    said = home / "said.json"
+    said.parent.mkdir(parents=True)
+    call = {"tool_name": "Bash", "tool_input": {"command": "make test", "description": "Run the tests"}}
+    event = {"session_id": "30000000-0000-4000-8000-000000000000", "hook_event_name": "PermissionRequest", **call}
+    said.write_text(json.dumps(event))
+    words = [sys.executable, "-I", "-S", turnlog.trace.hook.__file__, str(home / "trace"), "--for", "live"]
+    return Program(words, given=said)
 
 
 def _hook(home: Path, url: str) -> Program:

@@ -15,8 +15,9 @@ from tests.trace.conftest import recorder as recorder
 from tests.trace.recorder import Recorder
 from tests.trace.test_wakes import leave
 from tests.trace.test_worker import turn
+from turnlog.live.hook_reports import HookReports
 from turnlog.trace import trouble
-from turnlog.trace.hook_settings import HOOK_EVENTS
+from turnlog.trace.hook_settings import HOOK_EVENTS, read_installed_hooks
 
 
 @pytest.fixture
@@ -43,7 +44,7 @@ def test_it_is_installed_for_all_projects_and_says_what_is_missing(
     assert done.lines[2].startswith("No target is configured yet: set OTEL_EXPORTER_OTLP_ENDPOINT")
     settings = json.loads(path.read_text())
     assert settings["model"] == "opus"
-    assert tuple(settings["hooks"]) == HOOK_EVENTS
+    assert tuple(settings["hooks"]) == HOOK_EVENTS["trace"]
     assert settings["hooks"]["Stop"][0]["hooks"][0]["timeout"] == 10
     again = turnlog("hook", "install")
     assert again.err == f"{path}: nothing to do.\n"
@@ -59,7 +60,7 @@ def test_it_is_installed_for_one_project(
 ) -> None:
     path = Path.cwd() / ".claude" / name
     assert turnlog("hook", "install", option).status == 0
-    assert tuple(json.loads(path.read_text())["hooks"]) == HOOK_EVENTS
+    assert tuple(json.loads(path.read_text())["hooks"]) == HOOK_EVENTS["trace"]
     assert not (machine.folder / "settings.json").exists()
     assert turnlog("hook", "uninstall", option).status == 0
     assert not path.exists()
@@ -150,3 +151,98 @@ def test_the_installed_command_works_as_the_client_runs_it(
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     recorder.wait(spans=4, seconds=60)
     assert len(recorder.spans) == 4
+
+
+# -- for live views
+
+
+def test_reports_are_installed_next_to_tracing_and_removed_alone(
+    machine: Machine, turnlog: Turnlog, data: Path
+) -> None:
+    path = machine.folder / "settings.json"
+    path.write_text('{"model": "opus"}\n')
+    done = turnlog("hook", "install", "--live")
+    assert done.lines[0] == f"{path}: hook installed."
+    assert "target" not in done.out, "nothing is sent"
+    assert {*json.loads(path.read_text())["hooks"]} == {*HOOK_EVENTS["live"]}
+    assert turnlog("hook", "status").lines[0].split(" for ")[1].startswith("live  ")
+    turnlog("hook", "install")
+    assert " for trace and live  " in turnlog("hook", "status").lines[0]
+    assert turnlog("hook", "install", "--live").err == f"{path}: nothing to do.\n"
+    turnlog("hook", "uninstall", "--live")
+    assert tuple(json.loads(path.read_text())["hooks"]) == HOOK_EVENTS["trace"]
+    turnlog("hook", "uninstall")
+    assert path.read_text() == '{"model": "opus"}\n'
+
+
+def test_a_target_means_tracing(machine: Machine, turnlog: Turnlog, data: Path) -> None:
+    turnlog("hook", "install", "--live", "--target", "team")
+    assert turnlog("hook", "status", "--json").json["settings"][0]["purposes"] == ["trace", "live"]
+
+
+def test_status_finds_an_event_that_is_missing(machine: Machine, turnlog: Turnlog, data: Path) -> None:
+    turnlog("hook", "install", "--live")
+    path = machine.folder / "settings.json"
+    settings = json.loads(path.read_text())
+    del settings["hooks"]["PermissionRequest"]
+    path.write_text(json.dumps(settings))
+    assert turnlog("hook", "status", "--json").json["settings"][0]["current"] is False
+    turnlog("hook", "install", "--live")
+    assert turnlog("hook", "status", "--json").json["settings"][0]["current"] is True
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a shell of POSIX")
+def test_what_the_installed_command_reports_is_seen_by_status(machine: Machine, turnlog: Turnlog, data: Path) -> None:
+    turnlog("hook", "install", "--live")
+    assert "reports  0 bytes (left" in turnlog("hook", "status").out
+    said = json.dumps({"session_id": "s", "hook_event_name": "UserPromptSubmit", "prompt": "hello"}).encode()
+    hooks = json.loads((machine.folder / "settings.json").read_text())["hooks"]
+    command = hooks["UserPromptSubmit"][0]["hooks"][0]["command"]
+    done = subprocess.run(["/bin/sh", "-c", command], input=said, capture_output=True, env={})
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert [report.event for report in HookReports(data).poll()] == ["UserPromptSubmit"]
+    reports = turnlog("hook", "status", "--json").json["reports"]
+    assert (reports["path"], reports["files"], reports["problem"]) == (str(data / "hook-reports"), 1, None)
+    assert reports["bytes"] > 50
+    assert "latest 2" in turnlog("hook", "status").out
+    (spool,) = (data / "hook-reports").iterdir()
+    spool.unlink()
+    spool.mkdir()
+    assert "not a regular file" in turnlog("hook", "status").out
+
+
+def test_two_that_install_at_once_do_not_undo_each_other(machine: Machine, turnlog: Turnlog, data: Path) -> None:
+    path = machine.folder / "settings.json"
+    path.write_text('{"model": "opus"}\n')
+    for _ in range(3):
+        running = [
+            subprocess.Popen([sys.executable, "-m", "turnlog", "hook", "install", option], stdout=subprocess.DEVNULL)
+            for option in ("--live", "--trace", "--live", "--trace")
+        ]
+        assert [process.wait(60) for process in running] == [0] * 4
+        found = read_installed_hooks(path)
+        assert (found.purposes, len(found.commands)) == (("trace", "live"), 1)
+        assert turnlog("hook", "uninstall").status == 0
+        assert path.read_text() == '{"model": "opus"}\n'
+
+
+@pytest.mark.skipif(os.name == "nt" or os.getuid() == 0, reason="needs an ordinary user")
+def test_settings_that_cannot_be_written_are_left_as_they_are(machine: Machine, turnlog: Turnlog, data: Path) -> None:
+    machine.folder.chmod(0o500)
+    try:
+        done = turnlog("hook", "install", "--live")
+        assert (done.status, done.err.count("\n")) == (1, 1)
+        assert str(machine.folder) in done.err
+    finally:
+        machine.folder.chmod(0o700)
+
+
+def test_a_data_folder_that_cannot_exist_is_refused_before_anything_is_written(
+    machine: Machine, turnlog: Turnlog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("TURNLOG_HOME", str(tmp_path / "file" / "data"))
+    done = turnlog("hook", "install", "--live")
+    assert done.status == 1
+    assert done.err.startswith(f"turnlog: {tmp_path / 'file' / 'data'}: ")
+    assert not (machine.folder / "settings.json").exists()

@@ -66,7 +66,7 @@ def test_installing_a_second_time_changes_nothing(path: Path) -> None:
     assert plan.is_idle
     assert path.read_bytes() == once
     there = read_installed_hooks(path)
-    assert (there.events, there.since, there.targets) == (HOOK_EVENTS, 1_800_000_000, ())
+    assert (there.events, there.since, there.targets) == (HOOK_EVENTS["trace"], 1_800_000_000, ())
 
 
 def test_other_targets_replace_those_that_were_named_and_the_time_stays(path: Path) -> None:
@@ -82,7 +82,7 @@ def test_a_hook_of_another_installation_is_replaced(path: Path) -> None:
     path.write_text(json.dumps({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": old}]}]}}))
     install(path)
     assert old not in path.read_text()
-    assert read_installed_hooks(path).events == HOOK_EVENTS
+    assert read_installed_hooks(path).events == HOOK_EVENTS["trace"]
 
 
 @pytest.mark.parametrize("before", ['{"a":1}', '{\n "hooks": {"Stop": [ ]}\n}\n', "\ufeff{}\r\n", "", "  "])
@@ -172,3 +172,98 @@ def test_settings_that_keep_all_hooks_from_running_are_seen(path: Path) -> None:
     path.write_text('{"disableAllHooks": true}')
     install(path)
     assert read_installed_hooks(path).is_disabled
+
+
+# -- the purposes of the hook
+
+LIVE = WISH._replace(purposes=("live",))
+
+
+def list_events(path: Path) -> dict[str, int]:
+    """The events in a settings file, with the number of their hooks."""
+    return {event: len(groups) for event, groups in json.loads(path.read_text())["hooks"].items()}
+
+
+def test_reports_need_more_events_than_tracing_and_no_event_of_single_calls(path: Path) -> None:
+    install(path, LIVE)
+    assert list_events(path) == dict.fromkeys(HOOK_EVENTS["live"], 1)
+    assert not {"PreToolUse", "PostToolUse"} & {*HOOK_EVENTS["live"]}
+    there = read_installed_hooks(path)
+    assert (there.purposes, len(there.commands), there.since) == (("live",), 1, 1_800_000_000)
+
+
+@pytest.mark.parametrize("order", [("trace", "live"), ("live", "trace"), ("both",)])
+def test_one_command_serves_both_purposes_in_whichever_order_they_are_installed(
+    path: Path, order: tuple[str, ...]
+) -> None:
+    for purpose in order:
+        install(path, WISH._replace(purposes=("trace", "live") if purpose == "both" else (purpose,)))
+    there = read_installed_hooks(path)
+    assert (there.purposes, len(there.commands)) == (("trace", "live"), 1)
+    assert list_events(path) == dict.fromkeys(HOOK_EVENTS["live"], 1)
+    once = path.read_bytes()
+    for purposes in (("trace",), ("live",), ("trace", "live")):
+        assert install(path, WISH._replace(purposes=purposes), NOW + 99).is_idle
+    assert path.read_bytes() == once
+
+
+def test_adding_reports_keeps_where_spans_are_sent(path: Path) -> None:
+    install(path, WISH._replace(targets=("a b",), config=Path("/c d.toml")))
+    install(path, LIVE, NOW + 1000)
+    there = read_installed_hooks(path)
+    assert (there.targets, there.config, there.since) == (("a b",), Path("/c d.toml"), 1_800_000_000)
+
+
+def test_tracing_that_is_added_later_sends_nothing_from_before(path: Path) -> None:
+    install(path, LIVE)
+    install(path, WISH, NOW + 1000)
+    assert read_installed_hooks(path).since == 1_800_001_000
+
+
+def test_an_entry_of_an_older_turnlog_becomes_the_new_one_in_its_place(path: Path) -> None:
+    install(path)
+    path.write_text(path.read_text().replace(hook_script.__file__, "/old/turnlog/trace/hook.py"))
+    install(path, LIVE)
+    there = read_installed_hooks(path)
+    assert (there.purposes, len(there.commands)) == (("trace", "live"), 1)
+    assert "/old/" not in path.read_text()
+
+
+@pytest.mark.parametrize("purpose", ["trace", "live"])
+def test_one_purpose_is_removed_and_the_other_stays_as_it_was(path: Path, purpose: str) -> None:
+    other = "live" if purpose == "trace" else "trace"
+    path.write_text('{"model": "opus"}')
+    install(path, WISH._replace(purposes=(other,)))
+    alone = path.read_text()
+    install(path, WISH._replace(purposes=(purpose,)))
+    options = WISH._replace(purposes=(purpose,))
+    apply_settings_plan(plan_hook_removal(path, options))
+    assert path.read_text() == alone
+    assert plan_hook_removal(path, options).is_idle
+    apply_settings_plan(plan_hook_removal(path, WISH._replace(purposes=(other,))))
+    assert path.read_text() == '{"model": "opus"}'
+
+
+def test_hooks_of_others_for_the_same_events_are_kept(path: Path) -> None:
+    others = {
+        event: [{"matcher": "*", "hooks": [{"type": "command", "command": f"mine {event}"}]}]
+        for event in (*HOOK_EVENTS["live"], "PreToolUse")
+    }
+    path.write_text(json.dumps({"hooks": others}, indent=4))
+    before = path.read_bytes()
+    install(path, LIVE)
+    found = json.loads(path.read_text())["hooks"]
+    assert all(found[event][0] == others[event][0] for event in others)
+    apply_settings_plan(plan_hook_removal(path))
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("rest", ["--for", "--for other", "--since x --target", "'unbalanced", ""])
+def test_a_command_that_somebody_has_edited_is_replaced(path: Path, rest: str) -> None:
+    command = f"python -I -S /x/turnlog/trace/hook.py /data/trace {rest}"
+    path.write_text(json.dumps({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": command}]}]}}))
+    install(path, LIVE)
+    assert "live" in read_installed_hooks(path).purposes
+    assert len(read_installed_hooks(path).commands) == 1
+    apply_settings_plan(plan_hook_removal(path))
+    assert not path.exists()

@@ -1,23 +1,25 @@
-"""Installs, removes and inspects the Claude Code hook that starts tracing at the end of each turn."""
+"""Installs, removes and inspects the Claude Code hook, which starts tracing and reports what sessions are doing."""
 
 from __future__ import annotations
 
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
 from msgspec import Struct
 
-from turnlog.api.config import Config, config_file, load_config, trace_dir
+from turnlog.api.config import Config, config_file, data_dir, load_config, trace_dir
 from turnlog.entries.layout import list_config_candidates
 from turnlog.errors import TurnlogError, UsageError
+from turnlog.live.hook_reports import inspect_spool
 from turnlog.session.clock import to_iso_time
+from turnlog.store.file_lock import try_lock_file
 from turnlog.trace import hook as client_hook
 from turnlog.trace.hook_settings import (
-    HOOK_EVENTS,
     HookOptions,
     SettingsPlan,
     apply_settings_plan,
@@ -30,6 +32,7 @@ from turnlog.trace.trouble import read_last_trouble
 from turnlog.trace.wakes import count_wakes
 
 SETTINGS_SCOPES = ("user", "project", "local")
+_LOCK_TIMEOUT_SECONDS = 10.0
 
 
 class HookSettings(Struct, frozen=True):
@@ -40,10 +43,12 @@ class HookSettings(Struct, frozen=True):
     path: Path
     exists: bool
     installed: bool
+    purposes: tuple[str, ...] = ()
+    """What it does: trace, live, or both."""
     events: tuple[str, ...] = ()
     command: str | None = None
     current: bool = False
-    """Whether it belongs to this installation of turnlog and covers all events."""
+    """Whether it is the hook of this turnlog, for all events that its purposes need."""
     targets: tuple[str, ...] = ()
     """The targets that it sends to; if empty, all configured targets."""
     since: str | None = None
@@ -57,6 +62,18 @@ class HookWakes(Struct, frozen=True):
 
     waiting: int
     broken: int
+
+
+class HookSpool(Struct, frozen=True):
+    """The files in which the hook reports what sessions are doing."""
+
+    path: Path
+    files: int
+    bytes: int
+    latest: str | None
+    """When the latest report was written."""
+    problem: str | None
+    """Why reports can't be written or read."""
 
 
 class HookTrouble(Struct, frozen=True):
@@ -75,28 +92,74 @@ class HookStatus(Struct, frozen=True):
     """The error in the configuration of targets."""
     wakes: HookWakes
     trouble: HookTrouble | None
+    reports: HookSpool
 
 
-def install_hook(scope: str = "user", *, targets: Sequence[str] = (), dry_run: bool = False) -> SettingsPlan:
+def install_hook(
+    scope: str = "user",
+    *,
+    trace: bool = True,
+    live: bool = False,
+    targets: Sequence[str] = (),
+    dry_run: bool = False,
+) -> SettingsPlan:
     """Add the hook to Claude Code's settings; the rest of the file is kept byte for byte.
 
-    The command contains the paths of the data folder and the config file, because Claude Code may run with different
-    environment variables.
+    `trace` makes it send finished turns, and `live` makes it report what sessions are doing. One command does both, and
+    a purpose that is already installed is kept. The command contains the paths of the data folder and the config file,
+    because Claude Code may run with different environment variables.
     """
+    purposes = _list_purposes(trace, live)
+    if targets and not trace:
+        raise UsageError("targets are only used for tracing; install it too, or leave them out")
     config = config_file().absolute() if os.environ.get("TURNLOG_CONFIG") else None
-    options = HookOptions(trace_dir().absolute(), targets, config)
-    return _apply(plan_hook_install(find_settings_file(scope), options, time.time()), dry_run)
+    options = HookOptions(trace_dir().absolute(), targets, config, purposes)
+    with _hold_settings_lock(dry_run):
+        return _apply(plan_hook_install(find_settings_file(scope), options, time.time()), dry_run)
 
 
-def uninstall_hook(scope: str = "user", *, dry_run: bool = False) -> SettingsPlan:
-    """Remove the hook from Claude Code's settings."""
-    return _apply(plan_hook_removal(find_settings_file(scope)), dry_run)
+def uninstall_hook(
+    scope: str = "user", *, trace: bool = True, live: bool = True, dry_run: bool = False
+) -> SettingsPlan:
+    """Remove the hook from Claude Code's settings, or only one of its purposes."""
+    options = HookOptions(trace_dir().absolute(), purposes=_list_purposes(trace, live))
+    with _hold_settings_lock(dry_run):
+        return _apply(plan_hook_removal(find_settings_file(scope), options), dry_run)
+
+
+def _list_purposes(trace: bool, live: bool) -> tuple[str, ...]:
+    purposes = tuple(name for name, is_wanted in (("trace", trace), ("live", live)) if is_wanted)
+    if not purposes:
+        raise UsageError("the hook needs a purpose; use trace, live, or both")
+    return purposes
 
 
 def _apply(plan: SettingsPlan, dry_run: bool) -> SettingsPlan:
     if not dry_run and not plan.is_idle:
         apply_settings_plan(plan)
     return plan
+
+
+@contextmanager
+def _hold_settings_lock(dry_run: bool) -> Iterator[None]:
+    """Let one turnlog at a time change the settings; two that start from the same file would undo each other."""
+    path = data_dir() / "hook.lock"
+    deadline = time.monotonic() + _LOCK_TIMEOUT_SECONDS
+    if dry_run:
+        yield
+        return
+    try:
+        path.parent.mkdir(parents=True, mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise TurnlogError(f"{path.parent}: {error.strerror}; the hook needs this folder") from None
+    while True:
+        with try_lock_file(path) as is_ours:
+            if is_ours:
+                yield
+                return
+        if time.monotonic() > deadline:
+            raise TurnlogError("another turnlog is changing the settings; try again later")
+        time.sleep(0.05)
 
 
 def find_settings_file(scope: str) -> Path:
@@ -121,7 +184,9 @@ def read_hook_status(*, config: Config | None = None) -> HookStatus:
         problem = str(error)
     trouble = HookTrouble(_to_time_text(note.time) or "", note.words) if note else None
     found = tuple(map(_read_settings, SETTINGS_SCOPES))
-    return HookStatus(found, targets, problem, HookWakes(waiting, broken), trouble)
+    spool = inspect_spool(data_dir())
+    reports = HookSpool(spool.path, spool.files, spool.bytes, _to_time_text(spool.latest), spool.problem)
+    return HookStatus(found, targets, problem, HookWakes(waiting, broken), trouble, reports)
 
 
 def _read_settings(scope: str) -> HookSettings:
@@ -131,12 +196,14 @@ def _read_settings(scope: str) -> HookSettings:
     except TurnlogError as error:
         return HookSettings(scope, path, path.exists(), installed=False, error=str(error))
     own = {sys.executable, client_hook.__file__, str(trace_dir().absolute())}
-    is_complete = {*installed.events} >= {*HOOK_EVENTS} and len(installed.commands) == 1
+    needed = HookOptions(trace_dir(), purposes=installed.purposes).events
+    is_complete = {*installed.events} >= {*needed} and len(installed.commands) == 1
     return HookSettings(
         scope=scope,
         path=path,
         exists=path.exists(),
         installed=bool(installed.events),
+        purposes=installed.purposes,
         events=tuple(installed.events),
         command=installed.commands[0] if installed.commands else None,
         current=is_complete and _is_own_command(installed.commands[0], own),

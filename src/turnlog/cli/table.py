@@ -84,7 +84,7 @@ _SECTIONS: dict[str, dict[str, CommandRow]] = {
         "pack": CommandRow(".edit.pack", "Pack sessions and everything that belongs to them into one file."),
         "unpack": CommandRow(".edit.unpack", "Unpack the sessions from a package.", adds="unpack"),
         "trace": CommandRow(".trace.trace", "Send sessions to tracing backends (OpenTelemetry)."),
-        "hook": CommandRow(".trace.hook", "Make Claude Code send each finished turn to a tracing backend."),
+        "hook": CommandRow(".trace.hook", "Install a Claude Code hook for tracing and live views."),
     },
     "Work": {
         "chat": CommandRow(

@@ -1,19 +1,29 @@
-"""The program that Claude Code runs when a turn, a sub-agent or a session ends: it leaves a note and starts a worker.
+"""The program that Claude Code runs as a hook: it leaves a note for the tracing worker, a report for watchers, or both.
 
-    PYTHON -I -S hook.py FOLDER [--config FILE] [--since SECONDS] [--target NAME]…
+    PYTHON -I -S hook.py FOLDER [--config FILE] [--since SECONDS] [--target NAME]… [--for trace] [--for live]
 
-Claude Code waits for this program, so it is a separate script that imports nothing from turnlog and very little from
-Python, waits for nothing, prints nothing, and never fails. FOLDER is `trace` in turnlog's data folder.
+Claude Code waits for this program, so it is a separate script that imports nothing from turnlog and hardly anything
+from Python, waits for nothing, prints nothing, and never fails. FOLDER is `trace` in turnlog's data folder. Without
+`--for`, the program only leaves notes for the worker.
 
     FOLDER/wakes/<ns>-<pid>.wake       first line: (version, surroundings, since, [targets]); then the hook's input
-    FOLDER/wakes/starting-<mark>       a worker was started but has not read the wakes yet
+    FOLDER/wakes/starting-<mark>       a worker was started, and has not read the wakes yet
+    FOLDER/../hook-reports/<day>.jsonl         one report a line; `live.hook_reports` reads them
+    FOLDER/../hook-reports/<day>-<ns>.jsonl    full files
 """
 
 import os
 import sys
 import time
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
 _MAX_INPUT_BYTES = 4 << 20
+_INPUT_TIMEOUT_SECONDS = 5
+"""Less than the time that Claude Code allows, so that a report is written even if nobody closes our input."""
 _WORKER_START_SECONDS = 10
 _TARGET_VARIABLES = (
     "OTEL_EXPORTER_OTLP_",
@@ -24,16 +34,163 @@ _TARGET_VARIABLES = (
     "TRACE_TO_LANGFUSE",
     "TURNLOG_CONFIG",
 )
+_REPORTED_FIELDS = {
+    "Notification": ("notification_type", "message"),
+    "PermissionRequest": ("tool_name",),
+    "SessionEnd": ("reason",),
+    "SessionStart": ("source",),
+    "Stop": (),
+    "SubagentStop": (),
+    "UserPromptSubmit": (),
+}
+"""What a report copies from the input of an event, besides the ids; never a prompt, an answer or an argument."""
+_TRACED_EVENTS = ("Stop", "SubagentStop", "SessionEnd")
+_MAX_FIELD_CHARS = 200
+_MAX_REPORT_BYTES = 4000
+"""A line is appended with a single write, so that several processes can append at once; so it has to be short."""
+_MAX_SPOOL_BYTES = 1 << 20
+_MAX_SPOOLS = 8
 
 
 def run_hook(arguments: list[str]) -> None:
-    """Leave a wake, and make sure that a worker starts."""
+    """Leave what the arguments ask for: a report, a wake, or both."""
     options, folder = _parse_options(arguments[1:]), arguments[0]
+    purposes = options["--for"] or ["trace"]
+    data = _read_input()
+    event: object = None
+    try:
+        if "live" in purposes:
+            fields = _parse_fields(data)
+            event = fields.get("hook_event_name")
+            if (line := build_report(fields, time.time())) is not None:
+                _append_report(os.path.join(os.path.dirname(os.path.abspath(folder)), "hook-reports"), line)  # noqa: PTH100, PTH118, PTH120 - pathlib costs more than the rest
+    finally:
+        if "trace" in purposes and (event in _TRACED_EVENTS or event not in _REPORTED_FIELDS):
+            _request_worker(folder, options, data)
+
+
+# -- reports
+
+
+def _parse_fields(data: bytes) -> dict[str, object]:
+    """Parse the fields of the input, up to the first one that was cut off."""
+    scan_string, scan_value = _load_json_scanners()
+    text = data.decode("utf-8", "replace")
+    fields: dict[str, object] = {}
+    try:
+        at = _skip_characters(text, text.index("{") + 1, " \t\r\n")
+        while text[at] == '"':
+            name, at = scan_string(text, at + 1, False)
+            value, at = scan_value(text, _skip_characters(text, at, " \t\r\n:"))
+            fields[name] = value
+            at = _skip_characters(text, at, " \t\r\n,")
+    except (StopIteration, ValueError, IndexError, RecursionError, SystemError):
+        pass  # Python 3.11 fails with a SystemError, because `json` isn't loaded
+    return fields
+
+
+def _load_json_scanners() -> "tuple[Callable[..., Any], Callable[..., Any]]":
+    """Return the functions that scan a string and a value.
+
+    Importing `json` takes as long as starting Python; importing only the part that is written in C takes no time.
+    """
+    try:
+        import _json
+
+        settings: Any = _ScannerSettings
+        return _json.scanstring, _json.make_scanner(settings)
+    except (ImportError, AttributeError, TypeError):  # other Pythons don't have it
+        import json.decoder
+
+        decoder: Any = json.decoder
+        return decoder.scanstring, decoder.JSONDecoder(strict=False).scan_once
+
+
+class _ScannerSettings:
+    """The attributes that the scanner reads from a `json.JSONDecoder`."""
+
+    strict = False
+    object_hook = object_pairs_hook = array_hook = None
+    parse_float, parse_int, parse_constant = float, int, float
+
+
+def _skip_characters(text: str, at: int, characters: str) -> int:
+    while text[at] in characters:
+        at += 1
+    return at
+
+
+def build_report(fields: dict[str, object], now: float) -> bytes | None:
+    """Build the line for an event that is reported; None for any other."""
+    event = fields.get("hook_event_name")
+    if not isinstance(event, str) or event not in _REPORTED_FIELDS:
+        return None
+    parts = [f'"event":"{event}","time":{now:.3f}']
+    parts += [
+        f'"{name}":{_quote_text(value[:_MAX_FIELD_CHARS])}'
+        for name in ("session_id", "agent_id", *_REPORTED_FIELDS[event])
+        if isinstance(value := fields.get(name), str)
+    ]
+    tasks = fields.get("background_tasks")
+    if isinstance(tasks, list):
+        parts.append(f'"background":{len([task for task in tasks if _is_running(task)])}')
+    line = ("{" + ",".join(parts) + "}").encode("ascii")
+    return line if len(line) <= _MAX_REPORT_BYTES else None
+
+
+def _quote_text(text: str) -> str:
+    """Quote text for JSON; anything but plain text in ASCII is escaped."""
+    if text.isascii() and text.isprintable() and not {'"', "\\"} & {*text}:
+        return f'"{text}"'
+    units = text.encode("utf-16-be", "surrogatepass")
+    return '"' + "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2)) + '"'
+
+
+def _is_running(task: object) -> bool:
+    return isinstance(task, dict) and task.get("status") == "running"
+
+
+def _append_report(folder: str, line: bytes) -> None:
+    path = os.path.join(folder, time.strftime("%Y-%m-%d.jsonl", time.gmtime()))  # noqa: PTH118
+    # A link is not followed, and a pipe is not waited for.
+    flags = os.O_WRONLY | os.O_APPEND
+    for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"):
+        flags |= getattr(os, name, 0)
+    is_new = False
+    try:
+        fd = os.open(path, flags)
+    except FileNotFoundError:
+        is_new = True
+        os.makedirs(folder, 0o700, exist_ok=True)  # noqa: PTH103
+        fd = os.open(path, flags | os.O_CREAT, 0o600)
+    status = os.fstat(fd)
+    if status.st_mode & 0o170000 == 0o100000:  # a regular file
+        # It starts a new line too: a full disk may have cut off the one before.
+        os.write(fd, b"\n" + line + b"\n")
+    if status.st_size > _MAX_SPOOL_BYTES:
+        os.rename(path, f"{path[:-6]}-{time.time_ns()}.jsonl")  # noqa: PTH104
+    if is_new:
+        _remove_old_spools(folder, path)
+
+
+def _remove_old_spools(folder: str, current: str) -> None:
+    """Keep the newest spools only: nobody may be reading them."""
+    names = sorted(name for name in os.listdir(folder) if name.endswith(".jsonl"))  # noqa: PTH208
+    for name in names[:-_MAX_SPOOLS]:
+        if (path := os.path.join(folder, name)) != current:  # noqa: PTH118
+            os.unlink(path)  # noqa: PTH108
+
+
+# -- wakes
+
+
+def _request_worker(folder: str, options: dict[str, list[str]], data: bytes) -> None:
+    """Leave a wake, and make sure that a worker starts."""
     config = options["--config"][-1:]
     environ = {**os.environ, **({"TURNLOG_CONFIG": config[0]} if config else {})}
-    wakes, mark = os.path.join(folder, "wakes"), hash_surroundings(environ)  # noqa: PTH118 - pathlib costs more than the rest
+    wakes, mark = os.path.join(folder, "wakes"), hash_surroundings(environ)  # noqa: PTH118
     head = ascii((1, mark, options["--since"][-1:], options["--target"]))
-    _write_wake(wakes, head.encode() + b"\n" + _read_input())
+    _write_wake(wakes, head.encode() + b"\n" + data)
     if _is_first(os.path.join(wakes, f"starting-{mark}")):  # noqa: PTH118
         environ["TURNLOG_HOME"] = os.path.dirname(os.path.abspath(folder))  # noqa: PTH100, PTH120
         _start_worker([sys.executable, "-P", "-m", "turnlog", "trace", "work"], wakes, environ)
@@ -49,19 +206,35 @@ def hash_surroundings(environ: dict[str, str]) -> str:
 
 
 def _parse_options(arguments: list[str]) -> dict[str, list[str]]:
-    options: dict[str, list[str]] = {"--config": [], "--since": [], "--target": []}
+    options: dict[str, list[str]] = {"--config": [], "--since": [], "--target": [], "--for": []}
     for name, value in zip(arguments[::2], arguments[1::2], strict=False):
         options.setdefault(name, []).append(value)
     return options
 
 
 def _read_input() -> bytes:
-    """Read the hook's input from Claude Code."""
+    """Read the hook's input from Claude Code, or what there is of it."""
     parts, size = [], 0
-    while size < _MAX_INPUT_BYTES and (part := os.read(0, 1 << 16)):
-        parts.append(part)
-        size += len(part)
+    _limit_wait()
+    try:
+        while size < _MAX_INPUT_BYTES and (part := os.read(0, 1 << 16)):
+            parts.append(part)
+            size += len(part)
+    except OSError:
+        pass
     return b"".join(parts)
+
+
+def _limit_wait() -> None:
+    """Raise a TimeoutError in a call that takes too long, on systems that can."""
+    import _signal  # type: ignore[import-not-found]  # `signal` takes as long to import as Python to start
+
+    def stop_waiting(*_: object) -> None:
+        raise TimeoutError
+
+    if hasattr(_signal, "alarm"):
+        _signal.signal(_signal.SIGALRM, stop_waiting)
+        _signal.alarm(_INPUT_TIMEOUT_SECONDS)
 
 
 def _write_wake(wakes: str, data: bytes) -> None:

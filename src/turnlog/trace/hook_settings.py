@@ -11,7 +11,7 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,11 +27,23 @@ from turnlog.store.client_settings import (
 )
 from turnlog.trace import hook as hook_script
 
-HOOK_EVENTS = ("Stop", "SubagentStop", "SessionEnd")
+HOOK_EVENTS = {
+    "trace": ("Stop", "SubagentStop", "SessionEnd"),
+    "live": (
+        "Stop",
+        "SubagentStop",
+        "SessionEnd",
+        "SessionStart",
+        "UserPromptSubmit",
+        "PermissionRequest",
+        "Notification",
+    ),
+}
+"""The events that each purpose of the hook needs."""
 HOOK_TIMEOUT_SECONDS = 10
-"""Without this, Claude Code gives all SessionEnd hooks a total of one and a half seconds."""
+"""Without it, Claude Code gives all SessionEnd hooks together one and a half seconds."""
+_HOOK_OPTIONS = ("--config", "--for", "--since", "--target")
 _OUR_HOOK = re.compile(r"turnlog[\\/]+trace[\\/]+hook\.py")
-_SINCE_OPTION = re.compile(r"--since (\d+)")
 _BYTE_ORDER_MARK = "\ufeff"
 
 
@@ -43,6 +55,13 @@ class HookOptions(NamedTuple):
     targets: Sequence[str] = ()
     config: Path | None = None
     """turnlog's config file, if not the default one."""
+    purposes: Sequence[str] = ("trace",)
+    """What it does, in the order of HOOK_EVENTS."""
+
+    @property
+    def events(self) -> tuple[str, ...]:
+        """The events at which Claude Code runs it."""
+        return tuple(dict.fromkeys(event for purpose in self.purposes for event in HOOK_EVENTS[purpose]))
 
 
 class SettingsPlan(NamedTuple):
@@ -74,7 +93,9 @@ class InstalledHooks(NamedTuple):
     since: float | None
     """When the hooks were installed, in seconds since 1970."""
     is_disabled: bool
-    """Whether the settings disable all of Claude Code's hooks."""
+    """Whether the settings disable all hooks in Claude Code."""
+    purposes: tuple[str, ...] = ()
+    config: Path | None = None
 
 
 def build_hook_command(options: HookOptions, since: int) -> str:
@@ -90,6 +111,8 @@ def build_hook_command(options: HookOptions, since: int) -> str:
     ]
     arguments += ["--config", str(options.config)] if options.config else []
     arguments += [word for name in options.targets for word in ("--target", name)]
+    if tuple(options.purposes) != ("trace",):  # the only purpose of the first versions, which didn't name it
+        arguments += [word for purpose in options.purposes for word in ("--for", purpose)]
     if sys.platform == "win32":  # both kinds of shell accept this
         return subprocess.list2cmdline([word.replace("\\", "/") for word in arguments])
     # Python exits with 2 if the script is missing, which tells Claude Code not to stop but to continue working.
@@ -103,41 +126,86 @@ def is_our_hook(text: str) -> bool:
 
 def read_installed_hooks(path: Path) -> InstalledHooks:
     """Read which of our hooks a settings file contains."""
-    settings = parse_client_settings(_read_text(_resolve_path(path))[1])
+    return _find_installed_hooks(parse_client_settings(_read_text(_resolve_path(path))[1]))
+
+
+def _find_installed_hooks(settings: Mapping[str, Any]) -> InstalledHooks:
     ours = list(iter_our_hooks(settings, is_our_hook))
     commands = tuple(dict.fromkeys(str(hook["command"]) for _, hook in ours))
-    times = [int(time[1]) for text in commands if (time := _SINCE_OPTION.search(text))]
-    names = dict.fromkeys(name for text in commands for name in _list_named_targets(text))
-    events = tuple(dict.fromkeys(event for event, _ in ours))
+    options = [_parse_hook_options(command) for command in commands]
+    purposes = {name for found in options for name in found.get("--for", ["trace"])}
+    times = [int(text) for found in options for text in found.get("--since", []) if text.isdecimal()]
+    targets = dict.fromkeys(name for found in options for name in found.get("--target", []))
+    configs = [Path(name) for found in options for name in found.get("--config", [])]
     return InstalledHooks(
-        events, commands, tuple(names), min(times, default=None), settings.get("disableAllHooks") is True
+        tuple(dict.fromkeys(event for event, _ in ours)),
+        commands,
+        tuple(targets),
+        min(times, default=None),
+        settings.get("disableAllHooks") is True,
+        tuple(name for name in HOOK_EVENTS if name in purposes),
+        configs[-1] if configs else None,
     )
 
 
 def plan_hook_install(path: Path, options: HookOptions, now: float) -> SettingsPlan:
-    """Plan to install our hooks in place of existing ones; if these are the same, there is nothing to do."""
+    """Plan to install our hooks in place of existing ones; there is nothing to do if they are the same.
+
+    What the existing ones do beyond the given purposes is kept, with its arguments.
+    """
+    installed = read_installed_hooks(path)
+    purposes = tuple(name for name in HOOK_EVENTS if name in {*options.purposes, *installed.purposes})
+    wanted = options._replace(purposes=purposes)
+    if "trace" not in options.purposes:
+        wanted = wanted._replace(targets=installed.targets, config=installed.config)
+    # Tracing sends nothing from before it was installed, even if the other reports were installed earlier.
+    is_new = "trace" in purposes and "trace" not in installed.purposes
+    since = now if is_new or installed.since is None else installed.since
+    return _plan_exact_hooks(path, wanted, int(since))
+
+
+def _plan_exact_hooks(path: Path, options: HookOptions, since: int) -> SettingsPlan:
+    """Plan to install exactly these hooks of ours, and no others."""
     real = _resolve_path(path)
     before, text = _read_text(real)
     installed = list(iter_our_hooks(parse_client_settings(text), is_our_hook))
-    times = [int(time[1]) for _, hook in installed if (time := _SINCE_OPTION.search(str(hook["command"])))]
     ours: HookSetting = {
         "type": "command",
-        "command": build_hook_command(options, min(times, default=int(now))),
+        "command": build_hook_command(options, since),
         "timeout": HOOK_TIMEOUT_SECONDS,
     }
     backup = _build_backup_path(real)
-    if sorted(installed, key=_get_event) == sorted(((event, ours) for event in HOOK_EVENTS), key=_get_event):
+    if sorted(installed, key=_get_event) == sorted(((event, ours) for event in options.events), key=_get_event):
         return SettingsPlan(real, before, before, backup)
     after = add_client_hooks(
-        remove_client_hooks(text, is_our_hook) if installed else text, dict.fromkeys(HOOK_EVENTS, ours)
+        remove_client_hooks(text, is_our_hook) if installed else text, dict.fromkeys(options.events, ours)
     )
     return SettingsPlan(
         real, before, _encode_text(before, after), backup, makes_backup=before is not None and not installed
     )
 
 
-def plan_hook_removal(path: Path) -> SettingsPlan:
-    """Plan to remove our hooks; if nothing else has changed, restore the file byte for byte."""
+def plan_hook_removal(path: Path, options: HookOptions | None = None) -> SettingsPlan:
+    """Plan to remove our hooks; if nothing else has changed, restore the file byte for byte.
+
+    With options, only their purposes are removed; the hooks for the others are installed with the options' folder.
+    """
+    if options is not None:
+        installed = read_installed_hooks(path)
+        rest = tuple(name for name in installed.purposes if name not in options.purposes)
+        if rest == installed.purposes:
+            real = _resolve_path(path)
+            data = _read_bytes(real)
+            return SettingsPlan(real, data, data, _build_backup_path(real))
+        if rest:
+            kept = HookOptions(options.folder, purposes=rest)
+            if "trace" in rest:
+                kept = kept._replace(targets=installed.targets, config=installed.config)
+            return _plan_exact_hooks(path, kept, int(installed.since or 0))
+    return _plan_whole_removal(path)
+
+
+def _plan_whole_removal(path: Path) -> SettingsPlan:
     real = _resolve_path(path)
     before, text = _read_text(real)
     backup = _build_backup_path(real)
@@ -221,13 +289,17 @@ def _normalise_settings(text: str) -> str:
     return json.dumps({name: value for name, value in normal.items() if value or name != "hooks"})
 
 
-def _list_named_targets(text: str) -> list[str]:
-    """List the targets that a command names."""
+def _parse_hook_options(command: str) -> dict[str, list[str]]:
+    """Parse the options in a command of ours; return none if somebody has broken it."""
     try:
-        arguments = shlex.split(text, posix=sys.platform != "win32")
+        words = shlex.split(command, posix=sys.platform != "win32")
     except ValueError:
-        return []
-    return [value for name, value in pairwise(arguments) if name == "--target"]
+        return {}
+    options: dict[str, list[str]] = {}
+    for name, value in pairwise(words):
+        if name in _HOOK_OPTIONS:
+            options.setdefault(name, []).append(value)
+    return options
 
 
 def _get_event(pair: tuple[str, HookSetting]) -> str:

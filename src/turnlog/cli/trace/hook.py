@@ -1,4 +1,4 @@
-"""`turnlog hook`: make Claude Code start tracing at the end of each turn."""
+"""`turnlog hook`: make Claude Code start tracing after each turn, and report what its sessions are doing."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ _PROJECT_OPTION = click.option("--project", "scope", flag_value="project",
                         help="Use .claude/settings.json in this folder, for everyone in this project.")  # fmt: skip
 _LOCAL_OPTION = click.option("--local", "scope", flag_value="local",
                       help="Use .claude/settings.local.json in this folder, only for you.")  # fmt: skip
+_TRACE_OPTION = click.option("--trace", is_flag=True, help="Send finished turns to tracing backends.")
+_LIVE_OPTION = click.option("--live", is_flag=True, help="Report what sessions are doing, for live views.")
 _DRY_RUN_OPTION = click.option(
     "--dry-run", is_flag=True, help="Show how the settings would change, without writing anything."
 )
@@ -24,16 +26,20 @@ _DRY_RUN_OPTION = click.option(
 
 @click.group()
 def hook() -> None:
-    """Make Claude Code send each finished turn to a tracing backend.
+    """Install a Claude Code hook for tracing and live views.
 
-    When a turn, a sub-agent or a session ends, the hook starts a worker in the background and exits, so Claude Code
-    never waits for a server. The worker sends the spans that are final. Spans that a server does not accept wait in the
-    outbox (see `turnlog trace status`).
+    For tracing, the hook starts a worker in the background when a turn, a sub-agent or a session ends, and exits, so
+    Claude Code never waits for a server. The worker sends the spans that are final. Spans that a server does not accept
+    wait in the outbox (see `turnlog trace status`).
+
+    For live views, the hook appends one line to a file when a session starts, gets a prompt, needs permission, finishes
+    a turn or ends. Live views can then show these states for certain, instead of inferring them.
 
     \b
     Examples:
-      turnlog hook install                       for all projects and all targets
+      turnlog hook install                       trace all projects, to all targets
       turnlog hook install --local --target team
+      turnlog hook install --live                report what sessions are doing
       turnlog hook status
       turnlog hook uninstall
     """
@@ -45,40 +51,56 @@ def hook() -> None:
 @_LOCAL_OPTION
 @click.option("-t", "--target", "names", metavar="NAME", multiple=True,
               help="Send only to this target (repeatable; default: all configured targets).")  # fmt: skip
+@_TRACE_OPTION
+@_LIVE_OPTION
 @_DRY_RUN_OPTION
-def install(scope: str, names: tuple[str, ...], dry_run: bool) -> None:
+def install(scope: str, names: tuple[str, ...], trace: bool, live: bool, dry_run: bool) -> None:
     """Add the hook to Claude Code's settings.
+
+    Without --trace or --live, the hook is installed for tracing. One hook serves both purposes, and installing it for
+    one keeps the other.
 
     All other settings remain unchanged, byte for byte, and turnlog keeps a copy of the original file next to it. If the
     hook is already installed, only the targets and the path to turnlog are updated. To use the hook in running
-    sessions, restart Claude Code.
+    sessions, restart Claude Code. --live requires Claude Code 2.0.50 or newer.
 
     \b
     Examples:
       turnlog hook install --dry-run
       turnlog hook install --project --target phoenix
+      turnlog hook install --live
+      turnlog hook install --trace --live
     """
     from turnlog.api.trace_hook import install_hook
     from turnlog.cli.output import print_lines
 
-    _print_plan(install_hook(scope, targets=names, dry_run=dry_run), "hook installed", dry_run)
-    print_lines(_render_targets(names))
+    is_traced = trace or not live or bool(names)
+    plan = install_hook(scope, trace=is_traced, live=live, targets=names, dry_run=dry_run)
+    _print_plan(plan, "hook installed", dry_run)
+    if is_traced:
+        print_lines(_render_targets(names))
 
 
 @hook.command()
 @_USER_OPTION
 @_PROJECT_OPTION
 @_LOCAL_OPTION
+@click.option("--trace", is_flag=True, help="Remove only tracing.")
+@click.option("--live", is_flag=True, help="Remove only the reports for live views.")
 @_DRY_RUN_OPTION
-def uninstall(scope: str, dry_run: bool) -> None:
+def uninstall(scope: str, trace: bool, live: bool, dry_run: bool) -> None:
     """Remove the hook from Claude Code's settings.
+
+    With --trace or --live, only that purpose is removed, and the hook is kept for the other one.
 
     If nothing else in the file has changed since the hook was installed, the original file is restored, byte for byte.
     Spans in the outbox are kept.
     """
     from turnlog.api.trace_hook import uninstall_hook
 
-    _print_plan(uninstall_hook(scope, dry_run=dry_run), "hook removed", dry_run)
+    is_whole = not trace and not live
+    plan = uninstall_hook(scope, trace=trace or is_whole, live=live or is_whole, dry_run=dry_run)
+    _print_plan(plan, "hook removed", dry_run)
 
 
 @hook.command()
@@ -86,7 +108,8 @@ def uninstall(scope: str, dry_run: bool) -> None:
 def status(as_json: bool) -> None:
     """Show where the hook is installed and what its latest error was.
 
-    The output also lists the targets that are configured in this shell and the requests that are waiting for a worker.
+    The output also lists the targets that are configured in this shell, the requests that are waiting for a worker, and
+    the size of the reports for live views.
     """
     from turnlog.api.documents import to_document
     from turnlog.api.trace_hook import read_hook_status
@@ -164,6 +187,11 @@ def _render_status(found: HookStatus) -> Iterator[str]:
     yield f"targets  {to_visible_line(found.problem or '') or targets or f'none: {NO_TARGET_REMEDY}'}"
     wakes = found.wakes
     yield f"wakes    {wakes.waiting} waiting, {wakes.broken} broken (started by the hook, not handled by a worker yet)"
+    reports = found.reports
+    latest = f", latest {format_client_time(reports.latest)}" if reports.latest else ""
+    yield f"reports  {reports.bytes:,} bytes{latest} (left by the hook for live views)"
+    if reports.problem:
+        yield f"         {to_visible_line(reports.problem)}"
     if found.trouble:
         yield f"trouble  {format_client_time(found.trouble.time)}: {to_visible_line(found.trouble.words)}"
 
@@ -175,6 +203,7 @@ def _describe_state(item: HookSettings) -> str:
     if not item.installed:
         return "not installed"
     words = f"installed {format_client_time(item.since)}" if item.since else "installed"
+    words += f" for {' and '.join(item.purposes)}"
     if not item.current:
         words += ", but not by this turnlog or not for all events; run `turnlog hook install` to fix that"
     return words + (f", only to {', '.join(map(to_visible_line, item.targets))}" if item.targets else "")

@@ -13,11 +13,12 @@ from tests.edit.furnished import LONG_AGO
 from tests.edit.running import old_client, write_since
 from tests.edit.test_busy import register
 from tests.session.build import Build
-from turnlog.edit.loose_clients import ask_ps, is_client_process, parse_elapsed, parse_lsof
+from turnlog.edit.loose_clients import ask_ps, parse_elapsed, parse_lsof
 from turnlog.edit.open_signs import OpenSign, find_open_signs, find_suspect_sessions
 from turnlog.edit.session_target import SessionTarget, find_target
 from turnlog.edit.trash.delete import delete_session
 from turnlog.edit.trash.trash import Trash
+from turnlog.entries.clients import is_client_process
 from turnlog.entries.slug import make_slug
 from turnlog.errors import Busy
 

@@ -12,7 +12,16 @@ from typing import Any
 import pytest
 
 from turnlog.entries import clients as module
-from turnlog.entries.clients import Client, is_process_alive, list_clients, read_process_domain, read_process_identity
+from turnlog.entries.clients import (
+    Client,
+    is_client_process,
+    is_process_alive,
+    list_clients,
+    list_registrations,
+    read_process_config_dir,
+    read_process_domain,
+    read_process_identity,
+)
 
 
 def registered(folder: Path, file: str = "1.json", /, **fields: Any) -> str:
@@ -91,3 +100,45 @@ def test_a_process_is_told_from_others_with_its_number() -> None:
     assert is_process_alive(os.getpid(), found.get("procStart"))
     assert found.get("pidDomain") == read_process_domain()
     assert "procStart" not in read_process_identity(2**22 + 1)
+
+
+def test_a_killed_client_is_listed_among_the_registrations(tmp_path: Path) -> None:
+    path = registered(tmp_path, procStart="5", statusUpdatedAt=2500, status="busy", cwd="/home/dana")
+    (found,) = list_registrations(tmp_path, lambda pid, start: (pid, start) != (os.getpid(), "5"))
+    assert found == Client("s", os.getpid(), path, True, "busy", None, 2.5, "5", "/home/dana", True)
+
+
+@pytest.mark.parametrize(
+    ("words", "title", "expected"),
+    [
+        (["/opt/claude"], "", True),
+        ([], "claude", True),
+        (["node", "/x/.bin/claude"], "node", True),
+        (["node", "server.js"], "node", False),
+        ([], "", False),
+    ],
+)
+def test_a_client_is_known_by_its_command_line_or_its_title(words: list[str], title: str, expected: bool) -> None:
+    assert is_client_process(words, title) is expected
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+@pytest.mark.parametrize(
+    ("environ", "expected"),
+    [
+        ({"CLAUDE_CONFIG_DIR": "/c", "HOME": "/h"}, Path("/c")),
+        ({"HOME": "/h"}, Path("/h/.claude")),
+        ({"OTHER": "1"}, None),
+    ],
+)
+def test_the_config_folder_of_a_process_is_read_from_its_environment(
+    environ: dict[str, str], expected: Path | None
+) -> None:
+    with subprocess.Popen(["/bin/sleep", "60"], env=environ) as process:
+        try:
+            while b"sleep" not in Path(f"/proc/{process.pid}/cmdline").read_bytes():
+                assert process.poll() is None
+            assert read_process_config_dir(process.pid) == expected
+        finally:
+            process.kill()
+    assert read_process_config_dir(process.pid) is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -13,9 +14,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.live.clock import ManualClock, recent, recent_lines
 from tests.live.writing import agent_lines, append
 from tests.session.build import Build
+from turnlog.entries.clients import read_process_identity
 from turnlog.live.board import Board, BoardRow
+from turnlog.live.processes import NoProcesses, Processes, ProcFolder
 
 
 @pytest.fixture
@@ -25,7 +29,9 @@ def config(tmp_path: Path) -> Path:
 
 
 def add(config: Path, number: int, build: Build, age: float = 0) -> Path:
-    path = build.write(config / "projects" / "-home-dana-webshop", f"{number:08d}-2222-4333-8444-555555555555")
+    path = recent(build, age).write(
+        config / "projects" / "-home-dana-webshop", f"{number:08d}-2222-4333-8444-555555555555"
+    )
     then = time.time() - age
     os.utime(path, (then, then))
     return path
@@ -69,11 +75,17 @@ def working(words: str = "hello") -> Build:
     return build
 
 
-def due(board: Board) -> list[BoardRow | str]:
+def opened(config: Path, processes: Processes | None = None) -> tuple[Board, ManualClock]:
+    """A board that has looked once, without processes unless some are given."""
+    clock = ManualClock()
+    board = Board([config], clock, processes or NoProcesses())
+    board.poll()
+    return board, clock
+
+
+def due(board: Board, clock: ManualClock) -> list[BoardRow | str]:
     """What a poll tells when everything is looked at again."""
-    board._listed_at = board._folders_checked_at = board._clients_checked_at = float("-inf")
-    for watched in board._watched.values():
-        watched.next = watched._agents_next = 0.0
+    clock.skip(20)
     return board.poll()
 
 
@@ -87,15 +99,13 @@ def test_sessions_stand_where_they_belong(config: Path) -> None:
     add(config, 1, asking)
     add(config, 2, working("at work"))
     add(config, 3, finished("done"))
-    board = Board([config])
-    board.poll()
+    board, _ = opened(config)
     assert columns(board) == {"asking": "needs", "at work": "working", "done": "idle"}
 
 
 def test_what_ended_before_today_is_not_on_the_board(config: Path) -> None:
     add(config, 1, finished("old"), age=3 * 86400)
-    board = Board([config])
-    board.poll()
+    board, _ = opened(config)
     assert board.rows == {}
     assert board.size == 1
 
@@ -103,49 +113,47 @@ def test_what_ended_before_today_is_not_on_the_board(config: Path) -> None:
 def test_only_what_has_changed_is_told(config: Path) -> None:
     path = add(config, 1, working())
     add(config, 2, finished())
-    board = Board([config])
-    assert len(board.poll()) == 2
-    assert due(board) == []
-    append(path, finished().data())
-    (row,) = due(board)
+    board, clock = opened(config)
+    assert len(board.rows) == 2
+    assert due(board, clock) == []
+    append(path, recent(finished()).data())
+    (row,) = due(board, clock)
     assert isinstance(row, BoardRow)
     assert (row.path, row.state.kind) == (str(path), "finished")
 
 
 def test_new_sessions_and_new_projects_appear_and_deleted_ones_go(config: Path) -> None:
-    board = Board([config])
-    assert board.poll() == []
+    board, clock = opened(config)
+    assert board.rows == {}
     path = add(config, 1, working())
-    board._folders_checked_at = float("-inf")
+    clock.skip(1)
     assert [row.path for row in board.poll() if isinstance(row, BoardRow)] == [str(path)]
     other = config / "projects" / "-other"
     other.mkdir()
-    second = working().write(other, "99999999-2222-4333-8444-555555555555")
-    board._folders_checked_at = float("-inf")
+    second = recent(working()).write(other, "99999999-2222-4333-8444-555555555555")
+    clock.skip(1)
     assert [row.path for row in board.poll() if isinstance(row, BoardRow)] == [str(second)]
     path.unlink()
-    assert due(board) == [str(path)]
+    assert due(board, clock) == [str(path)]
 
 
 def test_an_old_session_that_is_resumed_is_found_when_the_folders_are_listed(config: Path) -> None:
     path = add(config, 1, finished(), age=3 * 86400)
-    board = Board([config])
-    board.poll()
-    append(path, working("again").data())
+    board, clock = opened(config)
+    append(path, recent(working("again")).data())
     assert board.poll() == []
-    (row,) = due(board)
+    (row,) = due(board, clock)
     assert isinstance(row, BoardRow)
     assert row.column == "working"
 
 
 def test_a_file_that_was_replaced_is_read_anew(config: Path) -> None:
     path = add(config, 1, finished("first"))
-    board = Board([config])
-    board.poll()
+    board, clock = opened(config)
     new = path.with_suffix(".new")
-    new.write_bytes(working("second").data())
+    new.write_bytes(recent(working("second")).data())
     new.replace(path)
-    (row,) = due(board)
+    (row,) = due(board, clock)
     assert isinstance(row, BoardRow)
     assert (row.title, row.column) == ("second", "working")
 
@@ -156,8 +164,7 @@ def test_junk_and_sub_agents_are_no_sessions(config: Path) -> None:
     (folder / "00000002-2222-4333-8444-555555555555.jsonl").write_bytes(b"")
     (folder / "00000003-2222-4333-8444-555555555555.jsonl").write_bytes(agent_lines("a", 3))
     (folder / "00000004-2222-4333-8444-555555555555.jsonl").mkdir()
-    board = Board([config])
-    board.poll()
+    board, _ = opened(config)
     assert board.rows == {}
 
 
@@ -166,23 +173,21 @@ def test_a_client_that_runs_keeps_its_session_on_the_board_and_says_what_it_wait
     (config / "sessions").mkdir()
     row = {"sessionId": path.stem, "pid": os.getpid(), "status": "waiting", "waitingFor": "permission"}
     (config / "sessions" / "1.json").write_text(json.dumps(row))
-    board = Board([config])
-    board.poll()
+    board, _ = opened(config)
     (found,) = board.rows.values()
-    assert (found.column, found.state.words, found.state.is_open) == ("needs", "waiting for you: permission", True)
+    assert (found.column, found.state.words, found.state.is_open) == ("needs", "waiting for permission", True)
 
 
 def test_a_session_whose_sub_agent_writes_is_at_work(config: Path) -> None:
     build = working("explore")
     build.call("t", "Task", {"description": "look around"})
     path = add(config, 1, build, age=3600)
-    board = Board([config])
-    board.poll()
+    board, clock = opened(config)
     assert columns(board) in ({"explore": "ended"}, {})  # the latter in the first hour of a day
     folder = path.with_suffix("") / "subagents"
     folder.mkdir(parents=True)
-    (folder / "agent-a1.jsonl").write_bytes(agent_lines("a1", 2))
-    due(board)
+    (folder / "agent-a1.jsonl").write_bytes(recent_lines(agent_lines("a1", 2)))
+    due(board, clock)
     assert columns(board) == {"explore": "working"}
 
 
@@ -191,8 +196,7 @@ def test_a_compaction_is_told_by_the_clients_side_work(config: Path) -> None:
     folder = path.with_suffix("") / "subagents"
     folder.mkdir(parents=True)
     (folder / "agent-acompact-12ab.jsonl").write_bytes(agent_lines("x", 2))
-    board = Board([config])
-    board.poll()
+    board, _ = opened(config)
     (row,) = board.rows.values()
     assert (row.state.kind, row.column) == ("compacting", "working")
 
@@ -201,8 +205,7 @@ def test_a_last_line_longer_than_what_is_read_of_a_file_tells_all_the_same(confi
     build = working("go")
     build.call("c", "Write", {"file_path": "big", "content": "x" * 900_000})
     add(config, 1, build)
-    board = Board([config])
-    board.poll()
+    board, _ = opened(config)
     (row,) = board.rows.values()
     assert row.state.tools == ("Write",)
     assert row.title == "go"
@@ -212,10 +215,113 @@ def test_old_files_are_not_opened_and_folders_not_listed_between_two_listings(co
     for number in range(300):
         add(config, number, finished(), age=9 * 86400)
     fresh = add(config, 5000, working())
-    board = Board([config])
-    board.poll()
+    board, _ = opened(config)
     with touched(config / "projects" / "-home-dana-webshop") as paths:
         board.poll()
     assert len(board.rows) == 1
     assert {path for path in paths if path.is_file()} <= {fresh}
     assert not any(path.name == "-home-dana-webshop" for path in paths)
+
+
+# -- no session is missing, and none is shown that is over
+
+
+def test_a_file_that_gets_its_first_message_later_becomes_a_session(config: Path) -> None:
+    path = config / "projects" / "-home-dana-webshop" / "00000001-2222-4333-8444-555555555555.jsonl"
+    path.write_bytes(b'{"type":"mode","mode":"normal"}\n')
+    board, clock = opened(config)
+    assert board.rows == {}
+    append(path, recent(working("first words")).data())
+    clock.skip(1)
+    board.poll()
+    assert columns(board) == {"first words": "working"}
+
+
+def test_a_session_that_is_created_right_after_a_listing_is_found_although_the_folder_has_the_same_time(
+    config: Path,
+) -> None:
+    folder = config / "projects" / "-home-dana-webshop"
+    board, clock = opened(config)
+    add(config, 1, working("one"))
+    clock.skip(1)
+    board.poll()
+    status = folder.stat()
+    add(config, 2, working("two"))
+    os.utime(folder, ns=(status.st_atime_ns, status.st_mtime_ns))
+    clock.skip(1)
+    board.poll()
+    assert columns(board) == {"one": "working", "two": "working"}
+
+
+def test_sessions_of_a_second_and_of_a_linked_config_folder_are_found(config: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    (other / "projects" / "-home-dana-webshop").mkdir(parents=True)
+    add(other, 2, working("second"))
+    add(config, 1, working("first"))
+    (tmp_path / "link").symlink_to(other)
+    board = Board([config, tmp_path / "link"], ManualClock(), NoProcesses())
+    board.poll()
+    assert columns(board) == {"first": "working", "second": "working"}
+
+
+def test_copied_sessions_are_as_old_as_their_last_entry(config: Path) -> None:
+    for number, build in enumerate([working("a"), finished("b")]):
+        path = add(config, number, build, age=18 * 86400)
+        os.utime(path)
+    board, clock = opened(config)
+    due(board, clock)
+    assert board.rows == {}
+
+
+def test_a_copied_sub_agent_does_not_revive_its_session(config: Path) -> None:
+    build = working("explore")
+    build.call("t", "Task", {"description": "look around"})
+    path = add(config, 1, build, age=3600)
+    folder = path.with_suffix("") / "subagents"
+    folder.mkdir(parents=True)
+    (folder / "agent-a1.jsonl").write_bytes(recent_lines(agent_lines("a1", 2), age=3600))
+    board, _ = opened(config)
+    assert columns(board) in ({"explore": "ended"}, {})  # the latter in the first hour of a day
+
+
+@pytest.mark.parametrize("skew", [-600, 600, 40 * 86400])
+def test_a_clock_that_differs_is_tolerated(config: Path, skew: float) -> None:
+    path = add(config, 1, working("one"), age=-skew)
+    os.utime(path)
+    board, clock = opened(config)
+    clock.skip(5)
+    board.poll()
+    assert columns(board) == {"one": "working"}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+def test_a_client_that_is_killed_ends_its_session_at_once(config: Path) -> None:
+    build = working("run it")
+    build.call("c", "Bash", {"command": "make"})
+    path = add(config, 1, build)
+    (config / "sessions").mkdir()
+    with subprocess.Popen(["sleep", "600"]) as process:
+        row = {"sessionId": path.stem, "pid": process.pid, "status": "busy", **read_process_identity(process.pid)}
+        (config / "sessions" / "1.json").write_text(json.dumps(row))
+        board, clock = opened(config, ProcFolder())
+        assert columns(board) == {"run it": "working"}
+        process.kill()
+    clock.skip(1)
+    board.poll()
+    (found,) = board.rows.values()
+    assert (found.column, found.state.words, found.state.confidence) == (
+        "ended",
+        "ended while running Bash: make",
+        "sure",
+    )
+
+
+def test_a_file_whose_end_is_old_is_read_only_there(config: Path) -> None:
+    for number in range(50):
+        os.utime(add(config, number, finished(), age=9 * 86400))
+    board = Board([config], ManualClock(), NoProcesses())
+    with touched(config / "projects") as paths:
+        board.poll()
+        board.poll()
+    assert len([path for path in paths if path.suffix == ".jsonl"]) == 50
+    assert board.rows == {}

@@ -18,7 +18,9 @@ from tests.live.writing import MOVES, written
 from tests.session.build import START, Build, outcome, recorded, use
 from turnlog.entries.reader import scan_lines
 from turnlog.live.activity import Activity
-from turnlog.live.states import SessionSigns, SessionState, choose_column, judge_state
+from turnlog.live.processes import ChildProcess
+from turnlog.live.signs import HookSign, ScreenSign, SessionSigns
+from turnlog.live.states import SessionState, choose_column, judge_state
 
 NOW = START + timedelta(hours=1)
 
@@ -176,7 +178,7 @@ def test_an_api_error_is_told_with_its_words_and_needs_a_person() -> None:
 
 def test_a_further_attempt_is_no_error() -> None:
     found = doing(lambda b: (b.prompt("go"), b.system("api_error", retryAttempt=3, maxRetries=10)))
-    assert (found.kind, found.words) == ("answering", "the API failed; retrying (attempt 3 of 10)")
+    assert (found.kind, found.words) == ("retrying", "the API failed; retrying (attempt 3 of 10)")
 
 
 def test_what_a_failed_attempt_left_open_does_not_run_for_ever() -> None:
@@ -230,7 +232,7 @@ def test_one_sub_agent_that_ends_does_not_end_the_others() -> None:
 
     found = doing(write)
     assert found.agents == ("do a0", "do a2")
-    assert (found.kind, found.words) == ("running", "2 sub-agents are working")
+    assert (found.kind, found.words) == ("background", "2 sub-agents are working")
 
 
 def test_when_the_last_sub_agent_has_ended_the_session_is_finished() -> None:
@@ -280,7 +282,8 @@ def test_a_background_shell_is_told_until_it_is_stopped() -> None:
         build.result("k")
 
     found = doing(begin)
-    assert (found.kind, found.tasks) == ("finished", ("serve",))
+    assert (found.kind, found.tasks) == ("background", ("serve",))
+    assert choose_column(found, NOW, SessionSigns(written=NOW)) == "idle"
     assert doing(end).tasks == ()
 
 
@@ -302,7 +305,7 @@ def test_what_the_client_says_is_believed_where_the_transcript_leaves_it_open() 
         build.call("c", "Bash", {"command": "x"})
 
     waiting = doing(call, 100, is_open=True, status="waiting", waiting_for="permission to use Bash")
-    assert (waiting.kind, waiting.words) == ("waiting", "waiting for you: permission to use Bash")
+    assert (waiting.kind, waiting.words) == ("permission", "waiting for permission: Bash: x")
     assert doing(call, 100, is_open=True, status="busy").kind == "running"
     assert doing(call, 100, is_open=True, status="idle").kind == "finished"
     assert doing(call, 1, is_open=True, status="idle").kind == "running"
@@ -341,6 +344,225 @@ def test_the_window_is_the_one_of_the_model() -> None:
     found = doing(lambda b: (b.prompt("go"), b.answer("x", model="claude-haiku-4-5", usage=usage)))
     assert (found.context, found.window) == (91_005, 200_000)
     assert doing(lambda b: (b.prompt("go"), b.answer("x", model="somebody-elses", usage=usage))).window is None
+
+
+# -- signs besides the transcript
+
+
+def at(seconds: float) -> datetime:
+    """A time after the start of a session whose entries are one second apart."""
+    return START + timedelta(seconds=seconds)
+
+
+def shell(command: str, started: float) -> ChildProcess:
+    return ChildProcess(7, f"/bin/bash -c source /x/shell-snapshots/s.sh && eval '{command}'", at(started).timestamp())
+
+
+def judged(write: Callable[[Build], object], now: float, **signs: Any) -> tuple[str, str, str]:
+    build = Build(step=1)
+    write(build)
+    known = {"written": at(len([line for line in build.lines if "timestamp" in line])), **signs}
+    found = judge_state(folded(build.data()), at(now), SessionSigns(**known))
+    return found.kind, found.confidence, found.reason
+
+
+def ask(build: Build) -> None:
+    build.prompt("go")
+
+
+def run(build: Build) -> None:
+    build.prompt("go")
+    build.call("c", "Bash", {"command": "make test"})
+
+
+def finish(build: Build) -> None:
+    build.prompt("go")
+    build.answer("done")
+
+
+def trail_off(build: Build) -> None:
+    build.prompt("go")
+    build.answer("done", stop=None)
+
+
+def send(*times: float) -> Callable[[Build], None]:
+    def write(build: Build) -> None:
+        for seconds in times:
+            stamp = at(seconds).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+            build.note("api-request", querySource="repl_main_thread", timestamp=stamp)
+
+    return write
+
+
+def both(*writes: Callable[[Build], object]) -> Callable[[Build], None]:
+    def write(build: Build) -> None:
+        for one in writes:
+            one(build)
+
+    return write
+
+
+OLD = {"is_open": True, "presence": "open"}
+NEW = {"is_open": True, "presence": "open", "is_presence_sure": True}
+REPORTED = "the client reports it"
+NO_PROCESS = "no result yet, and no child process runs"
+
+
+@pytest.mark.parametrize(
+    ("write", "now", "signs", "expected"),
+    [
+        # Newer clients report what they do.
+        (ask, 3, {"status": "idle", "status_time": at(2), **NEW}, ("finished", "sure", REPORTED)),
+        (ask, 1.1, {"status": "idle", "status_time": at(0), **NEW}, ("answering", "sure", None)),
+        (run, 99, {"status": "busy", "status_time": at(1), **NEW}, ("running", "sure", REPORTED)),
+        (run, 3, {"status": "waiting", "waiting_for": "permission prompt", **NEW}, ("permission", "sure", REPORTED)),
+        (run, 3, {"status": "waiting", "waiting_for": "input", **NEW}, ("waiting", "sure", REPORTED)),
+        (finish, 9, {"status": "busy", "status_time": at(8.9), **NEW}, ("answering", "sure", REPORTED)),
+        (finish, 12, {"status": "busy", "status_time": at(8.9), **NEW}, ("compacting", "inferred", None)),
+        (finish, 5, {"status": "busy", "status_time": at(1), **NEW}, ("answering", "inferred", None)),
+        (finish, 2.1, {"status": "busy", "status_time": at(1), **NEW}, ("finished", "sure", None)),
+        (finish, 5, {"status": "shell", "status_time": at(3), **NEW}, ("background", "sure", REPORTED)),
+        (
+            finish, 12, {"status": "busy", "status_time": at(9), "children": (shell("ls", 9),), **NEW},
+            ("running", "inferred", None),
+        ),
+        # Requests that get no answer.
+        (both(ask, send(1.1)), 9, {"status": "busy", **NEW}, ("answering", "sure", REPORTED)),
+        (both(ask, send(1.1, 4)), 9, {"status": "busy", **NEW}, ("retrying", "inferred", None)),
+        (both(finish, send(1.1), ask), 9, {"status": "busy", **NEW}, ("compacting", "inferred", None)),
+        (both(send(1.1), ask), 9, {"status": "busy", **NEW}, ("answering", "sure", REPORTED)),
+        (both(finish, send(7)), 7.5, {"status": "busy", **NEW}, ("answering", "sure", REPORTED)),
+        # Old clients show processes.
+        (run, 99, {"children": (shell("make test", 3),), **OLD}, ("running", "sure", None)),
+        (run, 9, {"children": (), "childless_seconds": 5.0, **OLD}, ("permission", "inferred", NO_PROCESS)),
+        (run, 9, {"children": (), "childless_seconds": 0.1, **OLD}, ("running", "inferred", "no result yet")),
+        (run, 9, {"children": None, **OLD}, ("running", "inferred", "no result yet")),
+        (run, 99, {"children": None}, ("permission", "inferred", "nothing was written for 30 s")),
+        (ask, 9, {"children": (shell("make", 5),), **OLD}, ("running", "inferred", None)),
+        (finish, 9, {"children": (shell("ls", 5),), **OLD}, ("running", "inferred", None)),
+        (finish, 9, {"children": (shell("ls", 1),), **OLD}, ("finished", "sure", None)),
+        (trail_off, 2.4, {"screen": ScreenSign(False), **OLD}, ("finished", "inferred", None)),
+        (trail_off, 60, {"screen": ScreenSign(True, 90), **OLD}, ("answering", "inferred", None)),
+        (finish, 60, {"screen": ScreenSign(True, 5), **OLD}, ("compacting", "inferred", None)),
+        (finish, 60, {"screen": ScreenSign(True, 1), **OLD}, ("finished", "sure", None)),
+        # Clients that are gone.
+        (run, 3, {"presence": "ended", "is_presence_sure": True}, ("ended", "sure", "its client has exited")),
+        (run, 3, {"presence": "ended"}, ("ended", "inferred", "no client runs in its folder")),
+        (finish, 3, {"presence": "left", "is_presence_sure": True}, ("left", "sure", None)),
+    ],
+)  # fmt: skip
+def test_the_state_follows_from_the_signs(
+    write: Callable[[Build], object], now: float, signs: dict[str, Any], expected: tuple[str, str, str | None]
+) -> None:
+    kind, confidence, reason = judged(write, now, **signs)
+    assert (kind, confidence, reason if expected[2] else None) == expected
+    assert reason
+
+
+def hook(event: str, seconds: float, detail: str = "") -> dict[str, HookSign]:
+    return {"hook": HookSign(event, at(seconds), detail)}
+
+
+@pytest.mark.parametrize(
+    ("write", "signs", "expected"),
+    [
+        (run, hook("PermissionRequest", 2.5, "Bash"), ("permission", "sure")),
+        (run, hook("Notification", 2.5, "Claude needs your permission to use Bash"), ("permission", "sure")),
+        (run, hook("PermissionRequest", 1.5, "Bash"), ("running", "inferred")),
+        (run, {**hook("PermissionRequest", 2.5), "status": "busy", "status_time": at(5)}, ("running", "sure")),
+        (run, {**hook("PermissionRequest", 2.5), "children": (shell("make test", 4),)}, ("running", "sure")),
+        (trail_off, hook("Stop", 2.1), ("finished", "sure")),
+        (both(trail_off, ask), hook("Stop", 2.1), ("answering", "sure")),
+        (finish, hook("UserPromptSubmit", 5), ("answering", "sure")),
+        (finish, hook("UserPromptSubmit", 1), ("finished", "sure")),
+        (finish, hook("SessionEnd", 5, "prompt_input_exit"), ("ended", "sure")),
+        (finish, hook("SessionEnd", 5, "clear"), ("left", "sure")),
+        (finish, {**hook("SessionStart", 5, "resume"), "presence": "ended"}, ("finished", "sure")),
+    ],
+)
+def test_a_hook_outranks_guesses_until_something_newer_is_known(
+    write: Callable[[Build], object], signs: dict[str, Any], expected: tuple[str, str]
+) -> None:
+    assert judged(write, 6, **signs)[:2] == expected
+
+
+def test_an_ended_session_says_what_it_was_doing_and_runs_nothing() -> None:
+    found = doing(run, presence="ended", is_presence_sure=True)
+    assert (found.words, found.tools, found.agents) == ("ended while running Bash: make test", (), ())
+    assert choose_column(found, NOW) == "ended"
+
+
+def test_a_sub_agent_that_writes_does_not_keep_the_main_turn_answering() -> None:
+    build = Build(step=1)
+    build.prompt("go")
+    launched(build, "a0", "c0")
+    build.answer("it is at work", stop=None)
+    signs = SessionSigns(written=NOW - timedelta(seconds=60), agents_written=NOW)
+    found = judge_state(folded(build.data()), NOW, signs)
+    assert (found.kind, found.agents) == ("background", ("do a0",))
+
+
+def test_a_prompt_that_is_written_after_its_answer_does_not_start_a_turn() -> None:
+    build = Build(step=1)
+    build.prompt("go", "p")
+    build.answer("done", parent="p")
+    build.lines.reverse()
+    fold = folded(build.data())
+    assert (fold.last, fold.prompt) == ("finished", "go")
+
+
+def test_a_failure_that_is_written_before_its_prompt_is_retried_all_the_same() -> None:
+    build = Build(step=1)
+    build.prompt("go", "p")
+    build.system("api_error", retryAttempt=1, maxRetries=10, parent="p")
+    build.lines.reverse()
+    assert judge_state(folded(build.data()), NOW, SessionSigns(written=NOW)).kind == "retrying"
+
+
+def test_a_stop_hook_runs_until_its_summary() -> None:
+    def write(build: Build) -> None:
+        trail_off(build)
+        build.row("progress", data={"type": "hook_progress", "hookEvent": "Stop"}, toolUseID="x", parentToolUseID="x")
+
+    assert doing(write, quiet=30).words == "running a Stop hook"
+    assert doing(both(write, lambda b: b.system("stop_hook_summary"))).kind == "finished"
+
+
+TIMES = st.datetimes(datetime(2025, 1, 1), datetime(2027, 1, 1)).map(lambda time: time.replace(tzinfo=UTC))  # noqa: DTZ001
+TEXTS = st.text(max_size=20)
+CHILDREN = st.lists(st.builds(ChildProcess, st.integers(), TEXTS, st.none() | st.floats(0, 2e9)), max_size=3)
+SIGNS = st.builds(
+    SessionSigns,
+    written=st.none() | TIMES,
+    is_open=st.booleans(),
+    status=st.sampled_from([None, "busy", "shell", "idle", "waiting"]),
+    waiting_for=st.none() | TEXTS,
+    is_compacting=st.booleans(),
+    status_time=st.none() | TIMES,
+    presence=st.sampled_from(["open", "ended", "left", "unknown"]),
+    is_presence_sure=st.booleans(),
+    agents_written=st.none() | TIMES,
+    waiting_agent=TEXTS,
+    children=st.none() | CHILDREN.map(tuple),
+    childless_seconds=st.floats(0, 1e6),
+    screen=st.none() | st.builds(ScreenSign, st.booleans(), st.floats(0, 1e6), st.booleans()),
+    hook=st.none()
+    | st.builds(
+        HookSign,
+        st.sampled_from("Stop PermissionRequest Notification UserPromptSubmit SessionEnd SessionStart Other".split()),
+        TIMES,
+        TEXTS,
+    ),
+)
+
+
+@settings(max_examples=300)
+@given(data=st.builds(written, MOVES) | files, signs=SIGNS, now=TIMES)
+def test_no_file_and_no_signs_make_it_fail(data: bytes, signs: SessionSigns, now: datetime) -> None:
+    found = judge_state(folded(data), now, signs)
+    assert found.reason
+    assert found.confidence in ("sure", "inferred")
+    assert choose_column(found, now, signs) in ("needs", "working", "idle", "ended")
 
 
 # -- recorded sessions

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from tests.live.clock import build_now
 from tests.session.build import ROOT, SESSION, Build, encoded
 from tests.web.conftest import Folders, Server, recorded, start, start_indexed
 from turnlog.web.machine import Machine
@@ -80,7 +81,7 @@ class Growing:
     """A session that is written bit by bit."""
 
     def __init__(self, folders: Folders, name: str = SESSION) -> None:
-        self.build = Build(step=1)
+        self.build = build_now()
         self.build.prompt("begin", "first")
         self.name = name
         self.path = folders.add(name, self.build.data())

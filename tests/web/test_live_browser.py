@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.live.clock import build_now
 from tests.session.build import SESSION, Build
 from tests.web import writer
 from tests.web.conftest import Complaints, Folders, Server, recorded, start, start_indexed
@@ -42,7 +43,7 @@ def server(folders: Folders) -> Iterator[Server]:
 def begun(folders: Folders) -> Iterator[Path]:
     """A session with one prompt, which nobody else will see."""
     name = str(uuid.uuid4())
-    build = Build(step=1)
+    build = build_now()
     build.prompt("begin", "first")
     path = folders.add(name, build.data().replace(SESSION.encode(), name.encode()))
     try:

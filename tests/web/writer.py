@@ -9,15 +9,15 @@ import json
 import sys
 import time
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-DATE = "2026-01-01T10:00:00.000Z"
-
 
 def line(uuid: str, message: Mapping[str, object], kind: str = "assistant", **fields: Any) -> bytes:
-    """One entry."""
-    body = {"parentUuid": None, "isSidechain": False, "type": kind, "uuid": uuid, "timestamp": DATE, "message": message}
+    """One entry, written now."""
+    date = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    body = {"parentUuid": None, "isSidechain": False, "type": kind, "uuid": uuid, "timestamp": date, "message": message}
     return json.dumps({**body, **fields}).encode() + b"\n"
 
 

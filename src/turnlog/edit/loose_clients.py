@@ -13,15 +13,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import NamedTuple
 
+from turnlog.entries.clients import is_client_process, read_process_config_dir
 from turnlog.entries.layout import scan_folder
 
 _PROC_FOLDER = Path("/proc")
-_CLIENT_NAMES = ("claude", "claude.exe")
-_RUNTIME_NAMES = ("node", "node.exe", "bun", "nodejs")
-_CLIENT_SCRIPTS = ("/claude-code/cli.js", "/bin/claude", "/.bin/claude")
 _MAX_WAIT_SECONDS = 20
 _DELETED_SUFFIX = " (deleted)"
 
@@ -50,27 +48,6 @@ def find_running_clients() -> list[LooseClient]:
     if sys.platform == "win32":  # pragma: no cover - needs that system
         return []
     return list(_read_proc() if (_PROC_FOLDER / "self" / "stat").exists() else ask_ps())
-
-
-def is_client_process(arguments: list[str], title: str = "") -> bool:
-    """Return whether a command line or a process name belongs to a client."""
-    if title in _CLIENT_NAMES:
-        return True
-    name = PurePosixPath(arguments[0]).name if arguments else ""
-    is_script = name in _RUNTIME_NAMES and any(word.endswith(_CLIENT_SCRIPTS) for word in arguments[1:4])
-    return name in _CLIENT_NAMES or is_script
-
-
-def read_process_config_dir(pid: int) -> Path | None:
-    """Return the config folder that a process uses, according to its environment, or None if unknown."""
-    try:
-        lines = (_PROC_FOLDER / str(pid) / "environ").read_bytes().split(b"\0")
-    except OSError:
-        return None
-    variables = dict(word.partition(b"=")[::2] for word in lines)
-    if folder := variables.get(b"CLAUDE_CONFIG_DIR"):
-        return Path(os.fsdecode(folder))
-    return Path(os.fsdecode(variables[b"HOME"])) / ".claude" if variables.get(b"HOME") else None
 
 
 # -- Linux

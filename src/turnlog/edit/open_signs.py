@@ -22,9 +22,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from turnlog.edit.loose_clients import LooseClient, ProcessesHidden, find_running_clients, read_process_config_dir
+from turnlog.edit.loose_clients import LooseClient, ProcessesHidden, find_running_clients
 from turnlog.edit.session_target import SessionTarget
-from turnlog.entries.clients import list_clients, read_client_file
+from turnlog.entries.clients import list_clients, read_client_file, read_process_config_dir
 from turnlog.entries.layout import is_session_id, scan_folder
 from turnlog.entries.slug import make_slug
 

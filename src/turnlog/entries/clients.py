@@ -1,6 +1,6 @@
 """The running clients: newer versions register in a file of their own and remove it when they exit.
 
-    <config>/sessions/<pid>.json        {pid, procStart, pidDomain, sessionId, status, waitingFor, …}
+    <config>/sessions/<pid>.json        {pid, procStart, pidDomain, sessionId, status, statusUpdatedAt, waitingFor, …}
 
 A killed client leaves its file behind, so the process is checked too. A client on a different machine or in a different
 container that shares the folder can't be checked.
@@ -11,7 +11,8 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from pathlib import Path
+from collections.abc import Callable
+from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from turnlog.entries.layout import scan_folder
@@ -20,11 +21,15 @@ from turnlog.entries.line_decoder import decode_first_object
 CLIENT_STATES = ("busy", "shell", "idle", "waiting")
 """The states that a client reports."""
 _MAX_WAITING_CHARS = 200
+_MAX_TIME_MS = 1 << 43
 _PROC_FOLDER = Path("/proc")
+_CLIENT_NAMES = ("claude", "claude.exe")
+_RUNTIME_NAMES = ("node", "node.exe", "bun", "nodejs")
+_CLIENT_SCRIPTS = ("/claude-code/cli.js", "/bin/claude", "/.bin/claude")
 
 
 class Client(NamedTuple):
-    """A registered client that appears to be running."""
+    """A registered client."""
 
     session_id: str
     pid: int
@@ -35,14 +40,30 @@ class Client(NamedTuple):
     status: str | None = None
     """One of CLIENT_STATES; None if the client does not report one."""
     waiting_for: str | None = None
-    """What the client is waiting for, in its own words."""
+    """What it waits for, in the client's own words."""
+    status_time: float | None = None
+    """When it reported that, in seconds since 1970."""
+    start: str | None = None
+    """When its process started, in clock ticks since boot."""
+    cwd: str | None = None
+    """Its working folder."""
+    is_dead: bool = False
+    """Whether its process is gone: it was killed and left its registration behind."""
 
 
 def list_clients(config_dir: Path, here: str | None = None) -> list[Client]:
-    """List the clients registered in a config folder; `here` overrides this machine's own domain."""
+    """List the running clients registered in a config folder; `here` replaces this machine's own domain."""
+    return [client for client in list_registrations(config_dir, here=here) if not client.is_dead]
+
+
+def list_registrations(
+    config_dir: Path, is_alive: Callable[[int, object], bool] | None = None, here: str | None = None
+) -> list[Client]:
+    """List all registrations in a config folder, including those that killed clients left behind."""
     names = [item.path for item in scan_folder(config_dir / "sessions") if item.name.endswith(".json")]
     ours = here or read_process_domain()
-    return [client for name in sorted(names) if (client := _build_client(name, read_client_file(name), ours))]
+    check = is_alive or is_process_alive
+    return [client for name in sorted(names) if (client := _build_client(name, read_client_file(name), ours, check))]
 
 
 def read_client_file(path: str) -> dict[str, Any]:
@@ -53,14 +74,15 @@ def read_client_file(path: str) -> dict[str, Any]:
         return {}
 
 
-def _build_client(path: str, registration: dict[str, Any], ours: str | None) -> Client | None:
+def _build_client(
+    path: str, registration: dict[str, Any], ours: str | None, is_alive: Callable[[int, object], bool]
+) -> Client | None:
     session_id, pid, theirs = registration.get("sessionId"), registration.get("pid"), registration.get("pidDomain")
     if not isinstance(session_id, str) or type(pid) is not int or not 0 < pid < 1 << 31:
         return None
     is_here = not (ours and isinstance(theirs, str) and theirs != ours)
-    if is_here and not is_process_alive(pid, registration.get("procStart")):
-        return None
     status, waiting = registration.get("status"), registration.get("waitingFor")
+    time, start = registration.get("statusUpdatedAt"), registration.get("procStart")
     return Client(
         session_id,
         pid,
@@ -68,6 +90,10 @@ def _build_client(path: str, registration: dict[str, Any], ours: str | None) -> 
         is_here,
         status if status in CLIENT_STATES else None,
         waiting[:_MAX_WAITING_CHARS] if isinstance(waiting, str) and waiting else None,
+        time / 1000 if type(time) is int and 0 < time < _MAX_TIME_MS else None,
+        start if isinstance(start, str) and start.isdecimal() else None,
+        cwd if isinstance(cwd := registration.get("cwd"), str) else None,
+        is_here and not is_alive(pid, start),
     )
 
 
@@ -105,6 +131,27 @@ def _read_process_start(pid: int) -> str | None:
         return (_PROC_FOLDER / str(pid) / "stat").read_bytes().rsplit(b")", 1)[1].split()[19].decode()
     except (OSError, IndexError):
         return None
+
+
+def is_client_process(arguments: list[str], title: str = "") -> bool:
+    """Return whether a command line or a process name belongs to a client."""
+    if title in _CLIENT_NAMES:
+        return True
+    name = PurePosixPath(arguments[0]).name if arguments else ""
+    is_script = name in _RUNTIME_NAMES and any(word.endswith(_CLIENT_SCRIPTS) for word in arguments[1:4])
+    return name in _CLIENT_NAMES or is_script
+
+
+def read_process_config_dir(pid: int) -> Path | None:
+    """Return the config folder that a process uses, from its environment; None if unknown."""
+    try:
+        lines = (_PROC_FOLDER / str(pid) / "environ").read_bytes().split(b"\0")
+    except OSError:
+        return None
+    variables = dict(word.partition(b"=")[::2] for word in lines)
+    if folder := variables.get(b"CLAUDE_CONFIG_DIR"):
+        return Path(os.fsdecode(folder))
+    return Path(os.fsdecode(variables[b"HOME"])) / ".claude" if variables.get(b"HOME") else None
 
 
 def _is_alive_on_windows(pid: int) -> bool:  # pragma: no cover - needs that system

@@ -74,10 +74,15 @@ def to_small_count(value: object) -> int:
     return value if type(value) is int and 0 < value < 1000 else 0
 
 
-LastKind = Literal["", "prompt", "command", "bash", "answer", "thinking", "result", "finished", "interrupted", "error"]
-"""The kind of the last line that matters: "" for none yet; answer: a text; thinking: only thinking so far; finished:
-certainly the end of a turn."""
+LastKind = Literal[
+    "", "prompt", "command", "bash", "answer", "thinking", "result", "stopping", "finished", "interrupted", "error"
+]
+"""The kind of the last line that matters: "" for none yet; answer: a text; thinking: only thinking so far; stopping: a
+Stop hook is running; finished: certainly the end of a turn."""
 
+MAX_COMMAND_CHARS = 400
+_MAX_UUIDS = 40
+_MAX_REQUESTS = 100
 MAX_OPEN_CALLS = 500
 """How many open calls and tasks are tracked; a transcript that claims more is not credible."""
 FINAL_STOP_REASONS = frozenset({"end_turn", "stop_sequence", "max_tokens", "refusal", "model_context_window_exceeded"})
@@ -99,6 +104,8 @@ class OpenCall(Struct):
     """Whether there was progress since: it is running, and not waiting for anyone."""
     task: str = ""
     """The background task that it refers to."""
+    command: str = ""
+    """The start of the shell command that it runs."""
 
 
 class BackgroundTask(Struct):
@@ -109,6 +116,8 @@ class BackgroundTask(Struct):
     since: str | None
     about: str = ""
     is_agent: bool = False
+    command: str = ""
+    """The start of the shell command."""
 
 
 class Activity(Struct):
@@ -132,6 +141,14 @@ class Activity(Struct):
     error: str = ""
     retry: tuple[int, int] | None = None
     """The current attempt, and the maximum number of attempts."""
+    requests: list[str] = []
+    """When each request was sent that has no answer yet; only newer clients record them."""
+    has_requests: bool = False
+    """Whether the client records its requests."""
+    uuids: list[str] = []
+    """The last entries."""
+    awaited: list[str] = []
+    """The parents of the last entries that were not written before them."""
     message: str | None = None
     model: str | None = None
     context: int = 0
@@ -159,6 +176,10 @@ class Activity(Struct):
             return
         self.cwd, self.git_branch = entry.cwd or self.cwd, entry.git_branch or self.git_branch
         self.version = entry.version or self.version
+        if entry.parent_uuid and entry.parent_uuid not in self.uuids:
+            self.awaited = [*self.awaited[1 - _MAX_UUIDS :], entry.parent_uuid]
+        if entry.uuid:
+            self.uuids = [*self.uuids[1 - _MAX_UUIDS :], entry.uuid]
         match entry.type:
             case "assistant":
                 self._add_answer(entry, raw)
@@ -174,6 +195,13 @@ class Activity(Struct):
     def _set_last(self, last: LastKind, entry: Entry) -> None:
         self.last, self.since = last, entry.timestamp
         self.retry = None
+        # Clients may write a request before the entry that caused it, and an answer after the next request.
+        is_over = last in ("bash", "finished", "interrupted", "error")
+        self.requests = [] if is_over else [sent for sent in self.requests if sent >= (entry.timestamp or "")]
+
+    def _is_late(self, entry: Entry) -> bool:
+        """Return whether an entry was written after one that follows it: 2.1.45 can write a prompt after its answer."""
+        return entry.uuid is not None and entry.uuid in self.awaited
 
     # -- answers
 
@@ -210,12 +238,14 @@ class Activity(Struct):
         inputs = {str(block.get("id")): block.get("input") for block in read_content_blocks(decode_body(raw))}
         for block in names:
             arguments = inputs.get(block.id or "")
+            command = arguments.get("command") if isinstance(arguments, dict) else None
             self.calls[block.id or ""] = OpenCall(
                 (block.name or "")[:MAX_SUMMARY_CHARS],
                 entry.timestamp,
                 build_call_title(block.name or "", arguments, entry.cwd),
                 head.id,
                 task=find_task_reference(block.name or "", arguments),
+                command=command[:MAX_COMMAND_CHARS] if isinstance(command, str) else "",
             )
 
     # -- user entries
@@ -245,9 +275,10 @@ class Activity(Struct):
                 self._set_last("finished", entry)
 
     def _begin_turn(self, last: LastKind, entry: Entry, prompt: Prompt) -> None:
-        self.calls.clear()
-        self.error = ""
-        self._set_last(last, entry)
+        if not self._is_late(entry):
+            self.calls.clear()
+            self.error = ""
+            self._set_last(last, entry)
         self.turn = entry.timestamp
         if prompt.is_typed:
             self.prompt = to_summary_line(prompt.text)
@@ -257,7 +288,8 @@ class Activity(Struct):
             call = self.calls.pop(block.tool_use_id or "", None) if block.type == "tool_result" else None
             if call is not None:
                 self._finish_call(call, block.tool_use_id or "", raw)
-        self._set_last("result", entry)
+        if not self._is_late(entry):
+            self._set_last("result", entry)
 
     def _finish_call(self, call: OpenCall, call_id: str, raw: bytes) -> None:
         """Finish a call; its result may say that work continues or has ended in the background."""
@@ -267,7 +299,9 @@ class Activity(Struct):
         fields = result if isinstance(result, dict) else {}
         task = fields.get("agentId") if fields.get("isAsync") else fields.get("backgroundTaskId")
         if isinstance(task, str) and task and len(self.tasks) < MAX_OPEN_CALLS:
-            self.tasks[task] = BackgroundTask(call_id, call.name, call.since, call.about, call.name in AGENT_TOOLS)
+            self.tasks[task] = BackgroundTask(
+                call_id, call.name, call.since, call.about, call.name in AGENT_TOOLS, call.command
+            )
         elif call.task and (call.name in STOPPING_TOOLS or is_task_over(fields)):
             self.tasks.pop(call.task, None)
 
@@ -284,14 +318,18 @@ class Activity(Struct):
 
     def _add_system_entry(self, entry: Entry, raw: bytes) -> None:
         match entry.subtype:
-            case "turn_duration":
+            case "turn_duration" | "stop_hook_summary":
                 if self.last not in ("interrupted", "error"):
                     self.calls.clear()
                     self._set_last("finished", entry)
+            case "local_command" if self.last == "command":
+                self._set_last("finished", entry)
             case "api_error":
                 fields = decode_body(raw)
                 attempt, most = fields.get("retryAttempt"), fields.get("maxRetries")
                 self.retry = (to_small_count(attempt), to_small_count(most))
+                if self.last in ("", "finished", "interrupted", "error"):
+                    self.last = "prompt"  # the prompt itself may be written later
                 self.since = entry.timestamp
 
     def _add_progress(self, entry: Entry, raw: bytes) -> None:
@@ -300,6 +338,9 @@ class Activity(Struct):
             names = str(fields.get("toolUseID")), str(fields.get("parentToolUseID"))
             for call in [self.calls[name] for name in names if name in self.calls]:
                 call.has_progress = True
+            data = fields.get("data")
+            if isinstance(data, dict) and data.get("hookEvent") == "Stop" and self.last in ("answer", "finished"):
+                self._set_last("stopping", entry)
         elif entry.attachment is not None and entry.attachment.type == "queued_command":
             attachment = decode_body(raw).get("attachment")
             prompt = parse_queued_prompt(attachment if isinstance(attachment, dict) else {})
@@ -310,9 +351,21 @@ class Activity(Struct):
         if kind in _TITLE_FIELDS:
             field, name = _TITLE_FIELDS[kind]
             setattr(self, name, to_summary_line(decode_body(raw).get(field)))
+        elif kind == "api-request":
+            self._add_request(decode_body(raw))
         elif kind == "permission-mode":
             mode = decode_body(raw).get("permissionMode")
             self.mode = mode[:MAX_SUMMARY_CHARS] if isinstance(mode, str) else self.mode
+
+    def _add_request(self, fields: dict[str, Any]) -> None:
+        """Record a request of the main conversation; those for titles, suggestions and the like don't count."""
+        source, time = fields.get("querySource"), fields.get("timestamp")
+        is_main = source is None or (isinstance(source, str) and source.startswith(("repl_main", "sdk", "agent:")))
+        if is_main and isinstance(time, str):
+            self.has_requests = True
+            self.requests = [*self.requests[1 - _MAX_REQUESTS :], time[:MAX_SUMMARY_CHARS]]
+            if self.last in ("finished", "interrupted", "error") and time > (self.since or ""):
+                self.last, self.since = "prompt", time  # the model is asked again, after a shell command for example
 
     @property
     def title(self) -> str:

@@ -55,11 +55,6 @@ class AgentCrew:
                 new_members.append(member)
         return new_members
 
-    def read_summary_mtime(self) -> float:
-        """Return when Claude Code's own summary was last written, in seconds since 1970; 0 if never."""
-        times = [_read_mtime(file.path) for file in self._files if file.kind == "compact"]
-        return max(times, default=0.0)
-
     def _read_folder_times(self) -> tuple[object, ...]:
         own = self._session.with_suffix("") / "subagents"
         flows = [item.path for item in scan_folder(own / "workflows")] if (own / "workflows").is_dir() else []
@@ -100,10 +95,3 @@ def _read_mtime_ns(folder: str | Path) -> int | None:
         return os.stat(folder).st_mtime_ns  # noqa: PTH116 - several times a second
     except OSError:
         return None
-
-
-def _read_mtime(path: Path) -> float:
-    try:
-        return path.stat().st_mtime
-    except OSError:
-        return 0.0

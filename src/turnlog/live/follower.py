@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -23,7 +22,6 @@ from turnlog.live.activity import Activity
 from turnlog.live.crew import AgentCrew, CrewMember
 from turnlog.live.cursor import MAX_CURSOR_FILES, Cursor, encode_cursor, hash_stream_name, to_cursor_spot
 from turnlog.live.file_stream import CHUNK_BYTES, FileStream, ItemsDiff, find_last_checkpoint, read_activity
-from turnlog.live.states import SessionSigns
 from turnlog.live.window_start import StartFinder
 
 MAIN_STREAM = ""
@@ -172,15 +170,6 @@ class SessionFollower:
         """Return the cursor of the present positions."""
         spots = {name: stream.checkpoint for name, stream in self.streams.items()}
         return build_cursor_text(self.path, spots, self.written)
-
-    def read_signs(self) -> SessionSigns:
-        """Return what is known about the session besides its transcript."""
-        latest = max(self.written.values())
-        summary = self.crew.read_summary_mtime()
-        return SessionSigns(
-            written=datetime.fromtimestamp(max(latest, summary), UTC),
-            is_compacting=summary > latest and time.time() - summary < _REST_AFTER_SECONDS,
-        )
 
 
 def build_cursor_text(session: Path, spots: dict[str, Checkpoint], written: dict[str, float]) -> str:

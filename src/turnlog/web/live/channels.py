@@ -11,12 +11,22 @@ from typing import Any
 
 import msgspec
 
-from turnlog.entries.clients import Client, list_clients
+from turnlog.entries.layout import is_missing
 from turnlog.live.board import Board, BoardRow
+from turnlog.live.client_watch import ClientWatch
 from turnlog.live.crew import CrewMember
 from turnlog.live.follower import MAIN_STREAM, SessionFollower
+from turnlog.live.hook_reports import HookReports
 from turnlog.live.page_updates import ItemRenderer, PageUpdate, build_catch_up, build_page_update, to_page_update
-from turnlog.live.states import SessionState, choose_column, get_current_time, judge_state
+from turnlog.live.session_watch import (
+    DELETED_SESSION,
+    JudgedSession,
+    SessionWatch,
+    describe_session_file,
+    estimate_first_activity,
+    judge_agent_state,
+)
+from turnlog.live.states import SessionState, choose_column, get_current_time
 from turnlog.live.window_start import StartFinder
 from turnlog.render.html import HtmlWriter
 from turnlog.render.text_folds import shorten_views
@@ -52,23 +62,21 @@ def _build_head(members: Iterable[CrewMember]) -> TimelineHead:
     return TimelineHead(None, None, 0, [], [], [], helpers, [], [], [], [], [], [], None, None, 0.0, 0, 0, 0, 0)
 
 
-_WORKING_STATES = ("answering", "running", "waiting", "permission")
+_WORKING_STATES = ("answering", "running", "retrying", "waiting", "permission")
 _FRESH_SECONDS = 600.0
 """A sub-agent whose file has not been written for this long is not working, whatever its last entry says."""
-_CLIENT_POLL_SECONDS = 1.0
 
 
 class SessionChannel(Channel):
     """The updates of one followed session."""
 
-    def __init__(self, path: Path, ref: str, machine: Machine) -> None:
+    def __init__(self, path: Path, ref: str, machine: Machine, clients: ClientWatch) -> None:
         super().__init__(machine.ending)
         self.ref = ref
+        self._clients = clients
+        self._watch = SessionWatch(describe_session_file(path))
         self.follow = SessionFollower(path, StartFinder(machine.timelines))
         self._render_items = build_item_renderer(ref, self.follow.crew.members.values())
-        self._config_dirs = machine.config_dirs
-        self._client: Client | None = None
-        self._client_checked = float("-inf")
         self._state = b""
 
     def _poll_updates(self) -> Sequence[PageUpdate]:
@@ -109,59 +117,56 @@ class SessionChannel(Channel):
         return [*updates, state]
 
     def find_working_agents(self) -> frozenset[str]:
-        states = self._judge_agents()
+        states = self._judge_agents(self._judge_session())
         return frozenset(name for name, state in states.items() if state.kind in _WORKING_STATES)
 
-    def _judge_agents(self) -> dict[str, SessionState]:
+    def _judge_session(self) -> JudgedSession:
+        """Judge the session exactly as the board does."""
+        now = time.time()
+        self._clients.poll()
+        try:
+            self._watch.read_new_lines(now)
+            self._watch.read_agents(now, time.monotonic())
+        except OSError:
+            if is_missing(self.follow.path):
+                return DELETED_SESSION
+        return self._watch.judge(now, self._clients)
+
+    def _judge_agents(self, judged: JudgedSession) -> dict[str, SessionState]:
         """Return the state of each sub-agent."""
-        states = {}
+        states, now = {}, time.time()
         for name, fold in self.follow.folds.items():
             if name != MAIN_STREAM:
-                written = datetime.fromtimestamp(self.follow.written[name], UTC)
-                is_fresh = time.time() - self.follow.written[name] < _FRESH_SECONDS
-                state = judge_state(
-                    fold, get_current_time(), msgspec.structs.replace(self.follow.read_signs(), written=written)
-                )
-                silent = SessionState("silent", "nothing written for a long time", state.since)
+                written = estimate_first_activity(fold, self.follow.written[name], now)
+                state = judge_agent_state(fold, written, now, judged)
+                silent = SessionState("silent", "nothing written for a long time", state.since, confidence="inferred")
+                is_fresh = now - written < _FRESH_SECONDS
                 states[name] = state if is_fresh or state.kind not in _WORKING_STATES else silent
         return states
 
     def _build_state_update(self) -> PageUpdate:
         """Build the update with the state of the session and its sub-agents."""
-        signs = self.follow.read_signs()
-        if (client := self._find_client()) is not None:
-            signs = msgspec.structs.replace(
-                signs, is_open=client.is_here, status=client.status, waiting_for=client.waiting_for
-            )
-        state = judge_state(self.follow.folds[MAIN_STREAM], get_current_time(), signs)
+        judged = self._judge_session()
         streams = {
             name: {"kind": one.kind, "words": one.words, "since": one.since}
-            for name, one in self._judge_agents().items()
+            for name, one in self._judge_agents(judged).items()
         }
-        fields = msgspec.to_builtins(state)
         return build_page_update(
             "state",
             self.follow.build_cursor(),
-            **fields,
-            column=choose_column(state, get_current_time(), signs),
+            **msgspec.to_builtins(judged.state),
+            column=choose_column(judged.state, get_current_time(), judged.signs),
             streams=streams,
         )
-
-    def _find_client(self) -> Client | None:
-        if time.monotonic() - self._client_checked > _CLIENT_POLL_SECONDS:
-            self._client_checked = time.monotonic()
-            clients = [client for folder in self._config_dirs for client in list_clients(folder)]
-            self._client = next((client for client in clients if client.session_id == self.follow.path.stem), None)
-        return self._client
 
 
 class BoardChannel(Channel):
     """The updates of all sessions on the machine."""
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: Machine, clients: ClientWatch) -> None:
         super().__init__(machine.ending)
         self._machine = machine
-        self._board = Board(machine.config_dirs)
+        self._board = Board(machine.config_dirs, clients=clients)
         self._polled = -1.0
         self._refs: dict[str, str] = {}
 
@@ -249,6 +254,7 @@ class Channels:
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
         self._lock = threading.Lock()
+        self._clients = ClientWatch(machine.config_dirs, reports=HookReports(machine.data_dir))
         self._sessions: dict[Path, SessionChannel] = {}
         self._board: BoardChannel | None = None
 
@@ -257,11 +263,11 @@ class Channels:
         with self._lock:
             self._sessions = {key: channel for key, channel in self._sessions.items() if not channel.is_closed}
             if path not in self._sessions:
-                self._sessions[path] = SessionChannel(path, ref, self._machine)
+                self._sessions[path] = SessionChannel(path, ref, self._machine, self._clients)
             return self._sessions[path]
 
     def open_board(self) -> BoardChannel:
         with self._lock:
             if self._board is None or self._board.is_closed:
-                self._board = BoardChannel(self._machine)
+                self._board = BoardChannel(self._machine, self._clients)
             return self._board

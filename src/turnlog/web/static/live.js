@@ -85,6 +85,12 @@ function showState(element, state) {
   element.querySelector(".words").textContent = state.words;
   element.querySelector("[data-since]").dataset.since = state.since ?? "";
   element.dataset.kind = state.kind;
+  element.title = explain(state);
+}
+
+function explain({ confidence, reason }) {
+  if (!reason) return "";
+  return confidence === "inferred" ? `Inferred: ${reason}.` : `${reason[0].toUpperCase()}${reason.slice(1)}.`;
 }
 
 // -- calls without a result: they are running while their session works
@@ -121,6 +127,7 @@ function onItems({ parts }) {
 
 function onReset({ stream, reason, parts }) {
   if (!stream) main.clear();
+  if (!stream) one(".link").hidden = false;
   if (stream) getAgent(stream).lines.clear();
   if (stream === null) {
     for (const { details } of crew.values()) details.remove();
@@ -145,7 +152,7 @@ function onState(now) {
   for (const [name, agentState] of Object.entries(now.streams)) {
     const { details } = getAgent(name);
     showState(details, agentState);
-    details.classList.toggle("at-work", ["answering", "running", "waiting", "permission"].includes(agentState.kind));
+    details.classList.toggle("at-work", ["answering", "running", "retrying", "waiting", "permission"].includes(agentState.kind));
   }
   updateCrewCount();
   markAll();
@@ -161,6 +168,11 @@ function showNote(text) {
   one(".live-note").textContent = text;
 }
 
+function onDeleted() {
+  showNote("This session's file was deleted.");
+  one(".link").hidden = true;
+}
+
 function onAgent({ agent: name, type, description }) {
   const { details } = getAgent(name);
   details.querySelector(".name").textContent = description || type || name;
@@ -174,7 +186,7 @@ follow(`/api/s/${root.dataset.ref}/updates`, {
     reset: onReset,
     state: onState,
     agent: onAgent,
-    gone: ({ stream }) => stream || showNote("This session's file was deleted."),
+    gone: ({ stream }) => stream || onDeleted(),
   },
   onStatus: (isConnected) => {
     one(".link").dataset.connected = isConnected;

@@ -1,0 +1,413 @@
+"""Which client has which session open, and what that client is doing; checked at most once a second.
+
+    registered    newer clients name their session in `<config>/sessions/<pid>.json` (`entries.clients`): certain
+    unregistered  old clients register nothing. Their process shows its working folder: the sessions of that folder
+                  that were written since it started are its own, the latest one first. This is an inference
+
+A session that had a client and has none any more has ended; one whose client now has a different session was left.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from turnlog.entries.clients import Client, list_registrations
+from turnlog.entries.layout import SessionFile, list_project_sessions
+from turnlog.entries.slug import make_slug
+from turnlog.live.hook_reports import HookReports, find_hook_sign
+from turnlog.live.processes import ChildProcess, ClientProcess, ProcessActivity, Processes, open_processes
+from turnlog.live.signs import HookSign, Presence, ScreenSign, is_tool_shell
+
+CHECK_SECONDS = 1.0
+"""Between two looks at the processes."""
+_REPORT_SECONDS = 0.15
+"""Between two looks at the registrations, which are few and small."""
+_CHILDREN_SECONDS = 0.35
+_SCREEN_SECONDS = 0.3
+"""Between two looks at how much a client writes: a spinner moves several times in this time."""
+_SLACK_SECONDS = 2.0
+"""How much earlier than the start of its client a session may have been written."""
+_START_SECONDS = 4.0
+"""How long a client takes to start, roughly."""
+_UNSEEN_AFTER_SECONDS = 10.0
+"""A session without a client counts as open if it was written within this time: the client may be invisible."""
+_MAX_BLANK_BYTES = 16 << 10
+_WAKE_UP_BYTES = 8
+"""What a runtime writes to wake itself up; it is not drawing."""
+_MIN_DRAWN_BYTES = 20
+_MAX_READS_PER_SECOND = 20
+"""A client that reads more is busy with files, so its writes say nothing about its screen."""
+
+
+class Clock(Protocol):
+    """The time; recordings are replayed with a clock of their own."""
+
+    def now(self) -> float:
+        """Return the seconds since 1970."""
+
+    def monotonic(self) -> float:
+        """Return seconds that never go backwards."""
+
+
+class SystemClock:
+    """The time of this machine."""
+
+    def now(self) -> float:
+        return time.time()
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+
+class ClientSign(NamedTuple):
+    """What is known about the client of a session."""
+
+    presence: Presence = "unknown"
+    is_sure: bool = False
+    client: Client | None = None
+    """Its registration."""
+    pid: int | None = None
+    """Its process; None if it is not on this machine, or unknown."""
+    departure: float = 0.0
+    """When the session was first seen without its client, in seconds since 1970."""
+
+
+_UNKNOWN = ClientSign()
+
+
+class _Seat:
+    """An unregistered client, and the session that it seems to have open."""
+
+    def __init__(self, process: ClientProcess) -> None:
+        self.process = process
+        self.session_id: str | None = None
+        self.named_session = process.session_id
+        """The session that its arguments name, until it has started."""
+        self.folders: list[Path] | None = None
+        """The project folders whose sessions it may have open."""
+        self.written_bytes = 0
+        self.growth: int | None = None
+        """How many bytes it wrote between the last two looks."""
+
+    def measure_growth(self, activity: ProcessActivity | None) -> None:
+        before = self.written_bytes
+        self.written_bytes = activity.written_bytes if activity is not None else 0
+        self.growth = self.written_bytes - before if before and self.written_bytes else None
+
+
+class _Screen:
+    """How much a client writes."""
+
+    def __init__(self) -> None:
+        self.last: tuple[float, ProcessActivity] | None = None
+        self.is_drawing = False
+        self.has_drawn = False
+        """Whether it was ever seen drawing; one that never draws has no spinner."""
+        self.changed = 0.0
+        """When it started or stopped drawing."""
+        self._was_drawing = False
+
+    def add(self, mono: float, activity: ProcessActivity) -> None:
+        if self.last is not None and mono > self.last[0]:
+            seconds = mono - self.last[0]
+            reads, writes, size = (new - old for new, old in zip(activity, self.last[1], strict=True))
+            if reads <= _MAX_READS_PER_SECOND * seconds:
+                # A spinner is written without anything being read; what somebody types is read first.
+                is_drawing = size - _WAKE_UP_BYTES * writes >= _MIN_DRAWN_BYTES and writes > reads
+                self._update(mono, is_drawing=is_drawing)
+        self.last = (mono, activity)
+
+    def _update(self, mono: float, *, is_drawing: bool) -> None:
+        """Believe in a spinner only if it is seen twice in a row: every change of the screen is drawn once."""
+        if is_drawing and self._was_drawing and not self.is_drawing:
+            self.is_drawing = self.has_drawn = True
+            self.changed = self.last[0] if self.last else mono
+        elif not is_drawing and self.is_drawing:
+            self.is_drawing, self.changed = False, mono
+        self._was_drawing = is_drawing
+
+
+class ClientWatch:
+    """The clients of some config folders."""
+
+    def __init__(
+        self,
+        config_dirs: Iterable[Path],
+        clock: Clock | None = None,
+        processes: Processes | None = None,
+        reports: HookReports | None = None,
+    ) -> None:
+        self._config_dirs = list(config_dirs)
+        self._real_dirs = {folder: os.path.realpath(folder) for folder in self._config_dirs}
+        self._clock = clock or SystemClock()
+        self._processes = processes or open_processes()
+        self._next = self._next_report = float("-inf")
+        self._registered: dict[str, Client] = {}
+        self._registered_processes: set[tuple[int, str | None]] = set()
+        """The processes that ever registered; while they exit, they must not pass for old clients."""
+        self._departed: dict[str, ClientSign] = {}
+        """The sessions that had a client."""
+        self._seats: dict[tuple[int, str], _Seat] = {}
+        self._written: dict[str, tuple[int, int]] = {}
+        """When the sessions in the folders of unregistered clients were last written, and their sizes."""
+        self._is_visible = False
+        self._children: dict[int, tuple[float, tuple[ChildProcess, ...] | None]] = {}
+        self._shell_seen: dict[int, float] = {}
+        self._screens: dict[int, _Screen] = {}
+        self._reports = reports
+        self._lock = threading.RLock()
+        self._folder_times: dict[Path, int] = {}
+
+    def poll(self) -> None:
+        """Look at registrations and processes again, unless that was done just now."""
+        mono = self._clock.monotonic()
+        with self._lock:
+            if mono >= self._next_report:
+                self._next_report = mono + _REPORT_SECONDS
+                self._update_registered(self._read_registrations())
+                if self._reports is not None:
+                    self._reports.poll()
+                if self._has_seat_changed():
+                    self._next = mono
+            if mono >= self._next:
+                self._next = mono + CHECK_SECONDS
+                self._look_at_processes()
+
+    def _read_registrations(self) -> list[Client]:
+        return [
+            client for folder in self._config_dirs for client in list_registrations(folder, self._processes.is_alive)
+        ]
+
+    def _look_at_processes(self) -> None:
+        registered = {client.pid for client in self._registered.values() if client.is_here}
+        self._update_seats()
+        alive = registered | {pid for pid, _ in self._seats}
+        self._screens = {pid: screen for pid, screen in self._screens.items() if pid in alive}
+        self._shell_seen = {pid: seen for pid, seen in self._shell_seen.items() if pid in alive}
+        self._children = {pid: found for pid, found in self._children.items() if pid in alive}
+
+    # -- registered clients
+
+    def _update_registered(self, registrations: list[Client]) -> None:
+        current: dict[str, Client] = {}
+        for client in sorted(registrations, key=lambda one: (one.is_here, one.status_time or 0.0)):
+            if not client.is_dead:
+                current[client.session_id] = client
+        by_pid = {client.pid: client for client in current.values()}
+        for session_id, client in self._registered.items():
+            if session_id not in current:
+                other = by_pid.get(client.pid)
+                is_left = other is not None and other.start == client.start
+                self._departed[session_id] = self._depart("left" if is_left else "ended", is_sure=True)
+        for client in registrations:
+            if client.is_dead:
+                self._departed.setdefault(client.session_id, self._depart("ended", is_sure=True))
+        for session_id in current:
+            self._departed.pop(session_id, None)
+        self._registered = current
+        self._registered_processes |= {(client.pid, client.start) for client in current.values() if client.is_here}
+
+    def _depart(self, presence: Presence, *, is_sure: bool = False) -> ClientSign:
+        return ClientSign(presence, is_sure, departure=self._clock.now())
+
+    # -- unregistered clients
+
+    def _update_seats(self) -> None:
+        found = self._processes.find_clients()
+        self._is_visible = found is not None
+        pids = {process.pid for process in found or ()}
+        loose = {
+            (process.pid, process.start): process
+            for process in found or ()
+            if not {(process.pid, process.start), (process.pid, None)} & self._registered_processes
+            and process.parent not in pids
+            and process.folder
+        }
+        for key in [key for key in self._seats if key not in loose]:
+            self._leave_seat(self._seats.pop(key), "ended")
+        for key, process in loose.items():
+            if key not in self._seats:
+                self._seats[key] = _Seat(process)
+        for seat in list(self._seats.values()):
+            self._open_named_session(seat)
+        folders: dict[Path, list[_Seat]] = {}
+        for seat in self._seats.values():
+            if seat.folders is None:
+                seat.folders = self._find_project_folders(seat.process)
+            for folder in seat.folders:
+                folders.setdefault(folder, []).append(seat)
+        self._folder_times = {folder: read_mtime_ns(folder) for folder in folders}
+        for folder, seats in folders.items():
+            self._assign_sessions(folder, seats)
+
+    def _open_named_session(self, seat: _Seat) -> None:
+        """Give a client the session that its arguments name, once it has had the time to start."""
+        if seat.named_session is None or self._clock.now() - seat.process.started < _START_SECONDS:
+            return
+        session_id, seat.named_session = seat.named_session, None
+        if seat.session_id is None and session_id not in self._registered:
+            self._take_seat(seat, session_id)
+
+    def _has_seat_changed(self) -> bool:
+        """Return whether an unregistered client has ended, or a session was created in its folder."""
+        has_ended = any(not self._processes.is_alive(pid, start) for pid, start in self._seats)
+        return has_ended or any(read_mtime_ns(folder) != time for folder, time in self._folder_times.items())
+
+    def _leave_seat(self, seat: _Seat, presence: Presence) -> None:
+        if seat.session_id is not None:
+            self._departed[seat.session_id] = self._depart(presence)
+            seat.session_id = None
+
+    def _find_project_folders(self, process: ClientProcess) -> list[Path]:
+        slug = make_slug(process.folder)
+        own = process.config_dir and os.path.realpath(process.config_dir)
+        folders = [folder for folder, real in self._real_dirs.items() if own is None or real == own]
+        return [folder / "projects" / slug for folder in folders]
+
+    def _assign_sessions(self, folder: Path, seats: list[_Seat]) -> None:
+        """Give each session that was written to the client that most likely wrote it."""
+        sessions = [file for file in list_project_sessions(folder) if file.size]
+        files = [file for file in sessions if file.session_id not in self._registered]
+        for seat in seats if len(seats) > 1 else ():
+            seat.measure_growth(self._processes.read_activity(seat.process.pid))
+        for file in sorted(files, key=lambda file: -file.mtime_ns):
+            before = self._written.get(file.session_id)
+            if before == (file.mtime_ns, file.size):
+                continue
+            self._written[file.session_id] = (file.mtime_ns, file.size)
+            departed = self._departed.get(file.session_id)
+            if departed is not None and file.mtime_ns / 1e9 <= departed.departure + _SLACK_SECONDS:
+                continue  # the last words of a client that has left it
+            writer = self._choose_seat(file, seats, file.size - before[1] if before else 0)
+            if writer is not None and writer.session_id != file.session_id:
+                self._take_seat(writer, file.session_id)
+
+    def _choose_seat(self, file: SessionFile, seats: list[_Seat], growth: int) -> _Seat | None:
+        """Choose the client of a session: the only one that wrote enough, its own, a free one, or the idlest one."""
+        able = [seat for seat in seats if seat.process.started - _SLACK_SECONDS <= file.mtime_ns / 1e9]
+        writers = [seat for seat in able if seat.growth is not None and seat.growth >= growth > 0]
+        if len(writers) == 1 and all(seat.growth is not None for seat in able):
+            return writers[0]
+        if own := next((seat for seat in able if seat.session_id == file.session_id), None):
+            return own
+        names = (None, file.session_id)
+        if free := [seat for seat in able if seat.session_id is None and seat.named_session in names]:
+            return max(free, key=lambda seat: seat.process.started)
+        if _is_blank(file):
+            return None  # a client that resumes a session creates such a file too, and does not use it
+        taken = [seat for seat in able if self._get_write_time(seat) < file.mtime_ns]
+        return min(taken, key=self._get_write_time, default=None)
+
+    def _get_write_time(self, seat: _Seat) -> int:
+        return self._written.get(seat.session_id or "", (0, 0))[0]
+
+    def _take_seat(self, seat: _Seat, session_id: str) -> None:
+        """Record that a client has a session open; another client that seemed to have it gets the other session."""
+        other = next((one for one in self._seats.values() if one.session_id == session_id), None)
+        if other is not None:
+            other.session_id, seat.session_id = seat.session_id, None
+        self._leave_seat(seat, "left")
+        seat.session_id = session_id
+        self._departed.pop(session_id, None)
+
+    # -- what is known about one session
+
+    def find_client(self, file: SessionFile, last_activity: float | None, has_unseen_writer: bool) -> ClientSign:
+        """Return what is known about the client of a session."""
+        with self._lock:
+            return self._find_client(file.session_id, last_activity, has_unseen_writer)
+
+    def _find_client(self, session_id: str, last_activity: float | None, has_unseen_writer: bool) -> ClientSign:
+        if (client := self._registered.get(session_id)) is not None:
+            pid = client.pid if client.is_here else None
+            return ClientSign("open" if client.is_here else "unknown", client.is_here, client, pid)
+        if seat := next((seat for seat in self._seats.values() if seat.session_id == session_id), None):
+            return ClientSign("open", False, None, seat.process.pid)
+        departed = self._departed.get(session_id)
+        if departed is not None and (last_activity or 0.0) <= departed.departure + _SLACK_SECONDS:
+            return departed
+        if not self._is_visible or has_unseen_writer:
+            return _UNKNOWN
+        age = self._clock.now() - last_activity if last_activity is not None else 0.0
+        return _UNKNOWN if age < _UNSEEN_AFTER_SECONDS else ClientSign("ended")
+
+    @property
+    def open_sessions(self) -> frozenset[str]:
+        """The ids of the sessions that a client has open."""
+        with self._lock:
+            seated = {seat.session_id for seat in self._seats.values() if seat.session_id is not None}
+            return frozenset(self._registered.keys() | seated)
+
+    @property
+    def active_folders(self) -> frozenset[str]:
+        """The project folders in which unregistered clients run."""
+        return frozenset(map(str, self._folder_times))
+
+    @property
+    def client_folders(self) -> list[Path]:
+        """The project folders in which any client runs."""
+        with self._lock:
+            slugs = {make_slug(client.cwd) for client in self._registered.values() if client.cwd}
+        folders = {folder / "projects" / slug for folder in self._config_dirs for slug in slugs}
+        return list(folders | set(self._folder_times))
+
+    def list_children(self, pid: int) -> tuple[ChildProcess, ...] | None:
+        """List what a client runs at the moment; looked up at most a few times a second."""
+        with self._lock:
+            mono = self._clock.monotonic()
+            looked_at, known = self._children.get(pid, (float("-inf"), None))
+            if mono - looked_at >= _CHILDREN_SECONDS:
+                children = self._processes.list_children(pid)
+                known = None if children is None else tuple(children)
+                self._children[pid] = (mono, known)
+                if known is None or any(map(is_tool_shell, known)):
+                    self._shell_seen[pid] = mono
+            return known
+
+    def measure_childless(self, pid: int) -> float:
+        """Return for how many seconds a client has not been running a command."""
+        with self._lock:
+            mono = self._clock.monotonic()
+            return mono - self._shell_seen.setdefault(pid, mono - CHECK_SECONDS)
+
+    def read_screen(self, pid: int) -> ScreenSign | None:
+        """Return whether a client keeps drawing on its screen; None if that is unknown."""
+        with self._lock:
+            screen = self._screens.setdefault(pid, _Screen())
+            mono = self._clock.monotonic()
+            if screen.last is None or mono - screen.last[0] >= _SCREEN_SECONDS:
+                if (activity := self._processes.read_activity(pid)) is None:
+                    return None
+                screen.add(mono, activity)
+            return ScreenSign(screen.is_drawing, max(mono - screen.changed, 0.0), screen.has_drawn)
+
+    # -- hooks
+
+    def find_hook(self, session: Path) -> HookSign | None:
+        """Find the latest report of a hook about a session."""
+        with self._lock:
+            return find_hook_sign(self._reports, session, self._clock.now()) if self._reports else None
+
+
+def read_mtime_ns(folder: str | Path) -> int:
+    """Return when a folder was last changed; 0 if it does not exist."""
+    try:
+        return os.stat(folder).st_mtime_ns  # noqa: PTH116 - several times a second
+    except OSError:
+        return 0
+
+
+def _is_blank(file: SessionFile) -> bool:
+    """Return whether a session has no message yet."""
+    if file.size > _MAX_BLANK_BYTES:
+        return False
+    try:
+        data = file.path.read_bytes()
+    except OSError:
+        return True
+    return b'"type":"user"' not in data and b'"type":"assistant"' not in data

@@ -248,7 +248,7 @@ def test_a_model_writes_the_summary_of_older_turns(
         (asked,) = server.requests
     assert "question 0" in json.dumps(asked)
     assert f"at {server.url}" in done.err
-    assert "Summarized 3 turns, kept 1 word for word" in done.lines[0]
+    assert "Summarised 3 turns, kept 1 word for word" in done.lines[0]
     assert done.lines[0].endswith("; a summary by claude-haiku-5-5.")
     (new,) = [path for path in session.parent.glob("*.jsonl") if path != session]
     assert "They counted cents." in json.dumps(Session.from_bytes(new.read_bytes()).conversation().messages[0])

@@ -273,7 +273,7 @@ class AgentLoop:
             except RequestCancelled:
                 pass  # the next step notices the cancellation
             except ModelError as error:
-                self.tell(WarningIssued(f"the conversation could not be summarized: {error}"))
+                self.tell(WarningIssued(f"the conversation could not be summarised: {error}"))
 
     def compact(self, instructions: str, cancel: Cancel) -> ConversationCompacted:
         """Replace the conversation with a summary at the person's request."""

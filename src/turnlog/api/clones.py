@@ -186,7 +186,7 @@ def clone_session(
     notify: Notify | None = None,
     progress: Progress | None = None,
 ) -> CloneResult:
-    """Create a new session from another, unchanged or with parts stripped, shortened or summarized.
+    """Create a new session from another, unchanged or with parts stripped, shortened or summarised.
 
     `strip` is a value from `build_strip_options` or the name of a preset. Only `compress` and `compact` call a model,
     whose name and address they pass to `notify`; a dry run never calls a model. The original session is not changed.
@@ -346,7 +346,7 @@ class _EditSequence:
 
         name = options.model or SMALL_MODEL
         if self.dry_run and not options.offline:
-            self.model_steps.append(f"{name} would summarize older turns")
+            self.model_steps.append(f"{name} would summarise older turns")
             return
         with open_edit_model(None if options.offline else name, self.notify) as model:
             summarise: Summariser = build_recap if model is None else build_model_summariser(model, name)

@@ -111,8 +111,9 @@ def build_notifier(
 
 def _open_board_source(config_dirs: Sequence[Path]) -> SessionSource:
     from turnlog.live.board import Board
+    from turnlog.live.hook_reports import HookReports
 
-    board = Board(config_dirs)
+    board = Board(config_dirs, reports=HookReports(data_dir()))
 
     class BoardSource:
         def poll(self) -> list[SessionSnapshot | str]:

@@ -112,7 +112,7 @@ def _describe_shortened_texts(done: ShortenedTexts) -> str:
 def _describe_compacted_turns(done: CompactedTurns) -> str:
     by = "an outline written without a model" if done.model is None else f"a summary by {done.model}"
     return (
-        f"Summarized {format_count(done.turns, 'turn')}, kept {done.kept} word for word: about"
+        f"Summarised {format_count(done.turns, 'turn')}, kept {done.kept} word for word: about"
         f" {done.tokens_before:,} tokens before, {done.tokens_after:,} after; {by}."
     )
 

@@ -35,7 +35,7 @@ _SECTIONS: dict[str, dict[str, CommandRow]] = {
         "web": CommandRow(".web.web", "Show the sessions on this machine in a browser.", changes="web"),
         "ls": CommandRow(".sessions.ls", "List the sessions on this machine."),
         "show": CommandRow(".show.show", "Show a session: its turns, calls and sub-agents."),
-        "replay": CommandRow(".live.replay", "Play a session again in the terminal, or record it."),
+        "replay": CommandRow(".live.replay", "Play back a session in the terminal, or record it for asciinema."),
         "search": CommandRow(".search.search", "Find text in all sessions."),
         "tree": CommandRow(".sessions.tree", "Show a tree of projects, sessions, forks and copies."),
         "files": CommandRow(".files.files", "List the files that a session read or changed."),

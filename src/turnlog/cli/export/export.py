@@ -87,7 +87,7 @@ def _list_all_formats() -> click.Choice[str]:
     "-p",
     "--project",
     metavar="P",
-    help="Export all sessions in a folder and its subfolders, or in folders whose name contains P.",
+    help="Export all sessions in folder P and its subfolders, or in folders whose names contain P.",
 )
 @click.option("-a", "--all", "everything", is_flag=True, help="Export all sessions on this machine.")
 @click.option("--one-file", is_flag=True, help="Write a single HTML page, however long the session is.")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     "-p",
     "--project",
     metavar="P",
-    help="List files from all sessions in a folder and its subfolders, or in folders whose name contains P.",
+    help="List files from all sessions in folder P and its subfolders, or in folders whose names contain P.",
 )
 @click.option("--path", "glob", metavar="GLOB", help="List only files whose path, or the end of it, matches GLOB.")
 @click.option("-w", "--written", is_flag=True, help="List only files that were written or edited.")
@@ -34,7 +34,7 @@ def files(session: str | None, project: str | None, glob: str | None, written: b
     sessions in the project. SESSION is a path, an id, an id prefix, a title, or `last` (the most recent session).
 
     --diff prints a patch for `patch -p1` or `git apply`. It contains the changes that can be rebuilt from the session
-    (see docs/files.md). Lines that start with # show who made a change and, if necessary, why it can't be rebuilt.
+    (see docs/files.md). Lines that start with # show who made a change and, if it can't be rebuilt, why.
 
     \b
     Examples:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @click.option("--force", is_flag=True, help="With --record: replace an existing file.")
 @click.option("--json", "as_json", is_flag=True, help="Print the events as JSON, one per line (docs/json.md).")
 def replay(session: str, **values: Any) -> None:
-    """Play a session again as the client showed it: prompts, streamed text, calls with results, sub-agents.
+    """Play back a session as the client showed it: prompts, streamed text, calls with results, sub-agents.
 
     On a terminal, the keys are those of a video player: Space pauses, the left and right arrows go to the previous
     and the next turn, + and - change the speed, a dot shows the next event, g goes to a turn or a time, q quits and

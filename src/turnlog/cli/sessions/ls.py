@@ -27,7 +27,7 @@ _MIN_PROJECT_CELLS, _MAX_PROJECT_CELLS = 8, 24
     "-p",
     "--project",
     metavar="P",
-    help="Include only sessions in a folder and its subfolders, or in folders whose name contains P.",
+    help="Include only sessions in folder P and its subfolders, or in folders whose names contain P.",
 )
 @click.option(
     "-n", "--limit", type=click.IntRange(0), metavar="N", help="Number of sessions per page; 0 lists all sessions."

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     "-p",
     "--project",
     metavar="P",
-    help="Include only sessions in a folder and its subfolders, or in folders whose name contains P.",
+    help="Include only sessions in folder P and its subfolders, or in folders whose names contain P.",
 )
 @click.option("-a", "--all", "everything", is_flag=True, help="Include files without a conversation.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (see docs/json.md).")

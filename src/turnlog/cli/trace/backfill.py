@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     "-p",
     "--project",
     metavar="P",
-    help="Send all sessions in a folder and its subfolders, or in folders whose name contains P.",
+    help="Send all sessions in folder P and its subfolders, or in folders whose names contain P.",
 )
 @click.option(
     "--since",

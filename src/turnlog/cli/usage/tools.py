@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     "-p",
     "--project",
     metavar="P",
-    help="Include only sessions in a folder and its subfolders, or in folders whose name contains P.",
+    help="Include only sessions in folder P and its subfolders, or in folders whose names contain P.",
 )
 @click.option("--since", metavar="DAY", help="First day to include, such as 2026-11-03, yesterday or 30d.")
 @click.option(

@@ -15,7 +15,7 @@ from turnlog.store.usage.groupings import GROUPINGS
     "-p",
     "--project",
     metavar="P",
-    help="Include only sessions in a folder and its subfolders, or in folders whose name contains P.",
+    help="Include only sessions in folder P and its subfolders, or in folders whose names contain P.",
 )
 @click.option("-m", "--model", metavar="M", help="Include only models whose name contains M.")
 @click.option(

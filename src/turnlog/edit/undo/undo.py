@@ -245,7 +245,7 @@ class Undo(Journal[UndoRecord]):
             raise NotFound(f"{folder.name}: this change no longer exists") from None
         state = self.read_state(folder)
         if state is None:
-            raise Unreadable(f"{folder}: no state file; the folder contains the originals that were kept")
+            raise Unreadable(f"{folder}: the state file is missing; the original files are still in this folder")
         return decode_record(data, folder, state)
 
     def measure_kept_size(self, record: UndoRecord) -> int:

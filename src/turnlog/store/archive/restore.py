@@ -44,7 +44,7 @@ def find_generation(archive: Archive, session: SessionManifest, at: int | dateti
         label = f"generation {at}"
     else:
         fitting = [item for item in generations if item.made_ns <= at.timestamp() * 1e9]
-        label = f"state of {at:%Y-%m-%d %H:%M}"
+        label = f"generation from before {at:%Y-%m-%d %H:%M}"
     if not fitting:
         numbers = ", ".join(str(item.generation) for item in generations)
         raise NotFound(f"{session.session_id}: the archive has no {label}; it contains generations {numbers}")

@@ -1,4 +1,4 @@
-"""Makes room in the context window: clears old results first and, if that is not enough, summarizes everything.
+"""Makes room in the context window: clears old results first and, if that is not enough, summarises everything.
 
 The summary request is the conversation plus one message, so the prompt cache can be used. If the API rejects the
 request as too long, it is sent again with less of the conversation each time: first without results, then with only the
@@ -143,7 +143,7 @@ class Compactor(NamedTuple):
                     raise
 
     def ask_with_more_room(self, ask: Callable[[], ModelAnswer], cancel: Cancel) -> ModelAnswer:
-        """Clear old results or, if that is not enough, summarize; then repeat a request that was too long."""
+        """Clear old results or, if that is not enough, summarise; then repeat a request that was too long."""
         if self.clear_old_results():
             try:
                 return ask()

@@ -54,7 +54,7 @@ class CompressOptions(Struct, frozen=True):
 
 
 class CompactOptions(Struct, frozen=True):
-    """The options for summarizing older turns."""
+    """The options for summarising older turns."""
 
     offline: bool = False
     """Write an outline without calling a model."""
@@ -110,7 +110,7 @@ class ShortenedTexts(Struct, frozen=True):
 
 
 class CompactedTurns(Struct, frozen=True):
-    """The result of summarizing older turns."""
+    """The result of summarising older turns."""
 
     model: str | None
     """None if the summary is an outline made without a model."""

@@ -40,7 +40,7 @@ class Config(NamedTuple):
     gap_minutes: int = 5
     """A prompt after a pause of this many minutes resumes the session rather than starting a new round."""
     color: bool | None = None
-    """Whether to color the output; None means only on a terminal."""
+    """Whether to colour the output; None means only on a terminal."""
     presets: Mapping[str, Mapping[str, Any]] = {}
     """The user's own strip presets, by name."""
     trace: Mapping[str, Any] = {}

@@ -60,7 +60,7 @@ class ExportOptions(Struct, frozen=True):
     redact: bool | None = None
     """Whether to replace API keys, tokens and passwords with placeholders; None means only if `share` is set."""
     share: bool = False
-    """Prepare for strangers: redact secrets, e-mail addresses and names in home folders, and leave out images."""
+    """Prepare for strangers: redact secrets, email addresses and names in home folders, and leave out images."""
     one_file: bool = False
     """Write a single HTML page, however long the session is."""
     browser: str | None = None

@@ -33,7 +33,7 @@ __all__ = [
 
 
 def detect_screen(color: bool | None = None) -> TerminalScreen:
-    """Detect the width and colors of standard output; `color` is the user's choice, or None to detect it."""
+    """Detect the width and colours of standard output; `color` is the user's choice, or None to detect it."""
     if not is_on_terminal():
         return TerminalScreen(color=bool(color))
     import shutil

@@ -1,7 +1,7 @@
 """Finds anything new in a file: types, fields and values that are not in the registry (`entries.format`).
 
 The format grows every few weeks. New data is not an error: everything unknown is kept and shown. This module lists and
-counts it so that the user can see what this version of turnlog does not recognize.
+counts it so that the user can see what this version of turnlog does not recognise.
 """
 
 from __future__ import annotations

@@ -78,8 +78,8 @@ class Tail(NamedTuple):
 def read_tail(path: str | Path, checkpoint: Checkpoint | None = None, limit: int | None = None) -> Tail:
     """Return the whole lines that have been added since `checkpoint`.
 
-    `limit` is the maximum number of bytes, although a single longer line is returned whole: call again until `data` is
-    empty.
+    `limit` is the maximum number of bytes, except that a single longer line is returned whole. Call again until `data`
+    is empty.
     """
     checkpoint = checkpoint or Checkpoint()
     try:
@@ -103,7 +103,7 @@ def make_checkpoint(fd: int, offset: int) -> Checkpoint:
 
 
 def find_stale_reason(path: str | Path, checkpoint: Checkpoint) -> str | None:
-    """Return why a file must be read from the start again ("missing" if there is none), or None if it only grew."""
+    """Return why a file must be read from the start ("missing" if it does not exist), or None if it has only grown."""
     try:
         fd, status = open_regular_file(path)
     except (FileNotFoundError, NotADirectoryError):

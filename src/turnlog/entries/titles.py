@@ -1,7 +1,8 @@
 """Collects the names of a session, entry by entry in file order.
 
-The list of sessions, the index, and everything else that opens a session must show the same name. They read it in
-different ways, so they share this code: the last title of each kind counts, as does the first text that a person typed.
+The list of sessions, the index, and everything else that opens a session must show the same name. They read sessions in
+different ways, so they share this code, which collects the last title of each kind and the first text that a person
+typed.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ class SessionTitles(Struct):
             self.first_command = self.first_command or to_title(read_typed_command(row))
 
     def add_line(self, line: bytes) -> None:
-        """Add a line of the file; few lines need to be decoded."""
+        """Add the name in a line of the file, if there is one; most lines are skipped without being decoded."""
         if line.startswith(_PARENT_FIRST):
             # The client never writes a title with a parent.
             if self.first_prompt is not None or b'"user"' not in line:

@@ -4,7 +4,7 @@
     agent     projects/<slug>/<session id>/subagents/…/agent-<id>.jsonl, and the loose ones; see `agents`
     output    projects/<slug>/<session id>/tool-results/*       a result too large for the transcript
 
-The list is built often, so it takes only one `stat` per file and opens none of them.
+The list is built often, so building it requires only one `stat` call per file and opens no files.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _list_agents(folder: str, project: str, session: str, survey: Survey, depth:
 
 
 def is_loose_agent(path: str, project: str) -> bool:
-    """Return whether a sub-agent's file is next to the sessions, so that only its entries name its session."""
+    """Return whether a sub-agent's file is outside its session's folder, so that only its entries name the session."""
     folder = os.path.dirname(path)  # noqa: PTH120 - thousands of them
     return folder in (project, os.path.join(project, "subagents"))  # noqa: PTH118
 

@@ -85,7 +85,7 @@ def _has_complete_end(fd: int) -> bool:
 
 
 def _wait_for_writes(fd: int) -> None:
-    """Wait for a write in progress where the system supports that: a busy machine may pause it for a long time.
+    """Wait for a write in progress, where the system supports it: a busy machine may pause a write for a long time.
 
     Linux searches a local file for holes only while nobody is writing to it. `fd` is opened for appending, so its
     position does not matter.

@@ -43,7 +43,6 @@ class PageNames(NamedTuple):
         return f"{self.file.removesuffix('.html')}-pages"
 
     def name_page(self, page: int) -> str:
-        """Return the file name of a page."""
         return self.file if page == 1 else f"page-{page}.html"
 
     def href(self, here: int, there: int) -> str:
@@ -257,12 +256,12 @@ class _BodyWriter:
     # -- sub-agents
 
     def _place_agent(self, agent_id: str) -> Markup:
-        """Return a placeholder for a sub-agent, whose views are written there window by window."""
+        """Return a placeholder for a sub-agent; its views are written later, window by window."""
         self._agent_ids.append(agent_id)
         return Markup(f"<!--agent {len(self._agent_ids) - 1}-->")
 
     def _expand_agents(self, text: str) -> Iterator[str]:
-        """Replace the placeholders in the text with the sub-agents. Transcript text never becomes an HTML comment."""
+        """Replace the placeholders in the text with the sub-agents. Transcript text can't imitate a placeholder."""
         position = 0
         for placeholder in _AGENT_PLACEHOLDER.finditer(text):
             yield text[position : placeholder.start()]

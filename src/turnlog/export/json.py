@@ -52,7 +52,6 @@ def find_branch_leaf(material: ExportMaterial) -> str | None:
 
 
 def list_turns(material: ExportMaterial) -> list[dict[str, Any]]:
-    """List the exported turns."""
     return [_build_turn(chapter) for chapter in material.chapters if chapter.turn]
 
 

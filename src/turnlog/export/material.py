@@ -87,7 +87,6 @@ class ExportMaterial:
 
     @cached_property
     def chapters(self) -> list[Chapter]:
-        """The exported chapters."""
         chapters = self.head.chapters
         if self.choice.is_part:
             return [chapter for chapter in chapters if chapter.turn in self._list_turn_numbers()]
@@ -145,7 +144,7 @@ class ExportMaterial:
         return {helper.agent_id: helper for helper in self.head.agents}
 
     def take_agent_views(self, agent_id: str) -> Iterator[list[AnyView]] | None:
-        """Return the views of a sub-agent in windows; None if it does not exist or its views were already taken."""
+        """Return the views of a sub-agent in windows; None if it does not exist or this was already called."""
         agent = self._agents.get(agent_id)
         if agent is None or agent_id in self._taken_agents:
             return None

@@ -106,7 +106,6 @@ class PluginExporter(NamedTuple):
 
 
 def encode_piece(piece: object) -> bytes:
-    """Encode a piece that an exporter returned."""
     if isinstance(piece, str):
         return replace_unencodable(piece).encode()
     if not isinstance(piece, bytes):

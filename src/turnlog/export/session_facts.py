@@ -13,8 +13,6 @@ _MAX_NAMED_FOLDERS = 5
 
 
 class SessionFact(NamedTuple):
-    """One fact about a session."""
-
     name: str
     value: str
     is_code: bool = False

@@ -27,8 +27,6 @@ CUT_STOP_REASONS = frozenset({"max_tokens", "model_context_window_exceeded"})
 
 
 class ModelAnswer(Struct, frozen=True):
-    """A model's answer."""
-
     content: tuple[JsonObject, ...] = ()
     """The blocks in the API's form."""
     stop_reason: str | None = "end_turn"
@@ -45,12 +43,11 @@ class ModelAnswer(Struct, frozen=True):
 
     @property
     def calls(self) -> list[JsonObject]:
-        """The tool calls."""
         return [block for block in self.content if block.get("type") == "tool_use"]
 
     @property
     def is_cut(self) -> bool:
-        """Whether the answer ended because it reached a length limit."""
+        """True if the answer ended because it reached a length limit."""
         return self.stop_reason in CUT_STOP_REASONS
 
 
@@ -83,7 +80,7 @@ class AnswerAssembler:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the end of the answer has arrived."""
+        """True if the end of the answer has arrived."""
         return self._end is not None
 
     def build_answer(self) -> ModelAnswer:

@@ -1,8 +1,9 @@
 """The Messages API over HTTP, with the standard library.
 
-`http.client` is sufficient for one request at a time with a streamed answer. Importing it takes a third of the time of
-the usual HTTP library, whose import takes longer than a whole short command. Each request has its own connection, which
-costs little compared with the model's time. Redirects are not followed, so a key is sent only to the configured server.
+`http.client` is sufficient for one request at a time with a streamed answer. Importing it takes a third as long as
+importing the usual HTTP library, which would take longer than an entire short command. Each request opens its own
+connection; this takes little time compared with the model's answer. Redirects are not followed, so a key is sent only
+to the configured server.
 """
 
 from __future__ import annotations
@@ -255,7 +256,7 @@ def _strip_html(raw: bytes) -> str:
 
 
 def _parse_retry_after(header: Callable[[str], str | None]) -> float | None:
-    """Return how many seconds the server asks us to wait, given in seconds, in milliseconds or as a date."""
+    """Return the pause that the server requests, in seconds; headers state it in seconds, milliseconds or as a date."""
     for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         value = header(name)
         if value is None:

@@ -56,7 +56,6 @@ class Endpoint(Struct, frozen=True):
         return text
 
     def build_headers(self) -> dict[str, str]:
-        """Build the headers for every request."""
         from turnlog._version import __version__
 
         headers = {

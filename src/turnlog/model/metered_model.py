@@ -28,7 +28,7 @@ class MeteredModel(Model):
             yield event
 
     def count_tokens(self, request: ModelRequest, cancel: Cancel | None = None) -> int:
-        """Count the tokens of a request, which costs nothing."""
+        """Count the tokens in a request; the API does this free of charge."""
         return self.model.count_tokens(request, cancel)
 
     @property

@@ -44,8 +44,6 @@ class ConversationMessages(Sequence[JsonObject]):
 
 
 class ModelRequest(Struct, frozen=True):
-    """One request to a model."""
-
     model: str
     messages: Sequence[JsonObject]
     max_tokens: int = 4096

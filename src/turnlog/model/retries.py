@@ -28,7 +28,7 @@ class RetryPolicy(Struct, frozen=True):
     """The share of a pause that is randomly added or removed, so that clients don't retry in step."""
 
     def compute_pause(self, failures: int, error: ModelError, random: Callable[[], float]) -> float | None:
-        """Return the pause after some failures, or None to give up; `random` returns numbers from 0 to 1."""
+        """Return the pause after a number of failures, or None to give up; `random` returns numbers from 0 to 1."""
         if not error.is_passing or failures >= self.attempts:
             return None
         own = min(self.longest, self.first * 2.0 ** min(failures - 1, 30))

@@ -47,8 +47,6 @@ PARTS_PER_TEXT = 3
 
 
 class DelayedStep(Struct, frozen=True):
-    """A step after a delay."""
-
     seconds: float
     step: ScriptStep
 

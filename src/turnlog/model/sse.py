@@ -12,8 +12,6 @@ MAX_EVENT_BYTES = 64 << 20
 
 
 class ServerEvent(NamedTuple):
-    """One event in a stream."""
-
     name: str
     data: str
 

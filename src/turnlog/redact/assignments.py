@@ -141,19 +141,19 @@ class _NameValueJoint(NamedTuple):
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether what follows may not be a value but the rest of a sentence or list."""
+        """True if what follows may be the rest of a sentence or list instead of a value."""
         joined = self.match
         follows = joined["comma"] or joined["said"] or self.is_far or joined["cell"] or joined["space"]
         return bool(follows) and not self.is_sure
 
     @property
     def is_far(self) -> bool:
-        """Whether other words come between the name and its value."""
+        """True if other words come between the name and its value."""
         return bool(self.match["far"] or self.match["changed"])
 
     @property
     def is_sure(self) -> bool:
-        """Whether only a value can follow, as after an option or a shell variable without spaces."""
+        """True if only a value can follow, as after an option or a shell variable without spaces."""
         if self.is_flag and self.match["space"]:
             return True
         return bool((self.match["sign"] == "=" or self.match["comma"]) and _SHELL_NAME.match(self.name))

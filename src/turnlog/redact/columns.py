@@ -131,7 +131,7 @@ def _read_sql_table(match: re.Match[str]) -> _Table:
 
 
 def _iter_rows(text: str, at: int, separator: str, width: int, in_json: bool) -> Iterator[list[Span]]:
-    """Yield the cells of each line that has as many as the header; in JSON, a line also ends with the string."""
+    """Yield the cells of lines with as many cells as the header; in JSON, a line also ends where the string ends."""
     while at < len(text):
         end = _find_line_end(text, at)
         if in_json and (close := _STRING_END.search(text, at, end)):

@@ -98,8 +98,6 @@ _SHORT_NUMBER = re.compile(r"[0-9:.]{1,11}")
 
 
 class CommandRule:
-    """Finds passwords on command lines."""
-
     hints = (" -", "echo ", "printf ", *(anchor for rows in PASSWORD_PLACES.values() for anchor, _ in rows))
     names = ("password",)
 

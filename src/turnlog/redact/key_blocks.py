@@ -52,8 +52,6 @@ _KEY_FILES = (
 
 
 class KeyBlockRule:
-    """Finds private key blocks."""
-
     hints = ("---begin ", "--- begin ", *(form.anchor.lower() for form in _KEY_FILES))
     names = (PRIVATE_KEY_RULE,)
 

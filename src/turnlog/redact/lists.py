@@ -46,8 +46,6 @@ _MAX_CODES = 100
 
 
 class ListRule:
-    """Finds lists of secrets."""
-
     hints = ("mnemonic", "seed", "phrase", "frase", "codes d", "digos d", "codici d", *CODE_OWNERS)
     names = ("secret", "recovery-code")
 

@@ -60,8 +60,6 @@ _CREDENTIALS_SENTENCE = AnchoredPattern(
 
 
 class LoginRule:
-    """Finds the passwords in logins."""
-
     hints = (
         *(f"{name}(" for name in (*_PLAIN_LOGIN_CALLS, *_MIXED_LOGIN_CALLS)),
         "auth",

@@ -16,8 +16,6 @@ _HEX_32_CHARS = r"[0-9a-fA-F]{32}"
 
 
 class HashForm(NamedTuple):
-    """The format of one kind of hash."""
-
     anchor: str
     """A string that every hash of this kind contains, in lower case."""
     form: str
@@ -72,8 +70,6 @@ _compiled_forms: dict[str, re.Pattern[str]] = {}
 
 
 class HashRule:
-    """Finds password hashes."""
-
     hints = ()
     names = (PASSWORD_HASH_RULE,)
 

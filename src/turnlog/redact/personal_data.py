@@ -1,4 +1,4 @@
-"""Optional rules for e-mail addresses and for people's names in the paths of their home folders."""
+"""Optional rules for email addresses and for people's names in the paths of their home folders."""
 
 from __future__ import annotations
 
@@ -22,8 +22,6 @@ _IMPERSONAL_NAMES = frozenset(
 
 
 class EmailRule:
-    """Finds e-mail addresses."""
-
     hints = ("@",)
     names = ("email",)
 

@@ -25,8 +25,9 @@ from turnlog.redact.text_view import TextView
 class RedactionRule(Protocol):
     """Finds one kind of secret. Placeholders contain the name of its entry point: `[secret:NAME:1]`.
 
-    A rule may also have `hints`: a tuple of strings in lower-case ASCII. All text with a secret must then contain one
-    of the hints, in upper or lower case; to save time, turnlog does not call the rule for short text without a hint.
+    A rule may also have `hints`: a tuple of strings in lower-case ASCII. Any text that contains a secret must then also
+    contain one of the hints, in upper or lower case; to save time, turnlog does not call the rule for short text
+    without a hint.
     """
 
     def find_secrets(self, text: str) -> Iterable[tuple[int, int]]:
@@ -88,7 +89,6 @@ def load_plugin_rules(reserved: Collection[str]) -> list[PluginRule]:
 
 
 def load_plugin_rule(plugin: InstalledPlugin, reserved: Collection[str]) -> PluginRule:
-    """Load the rule from one package."""
     if not PLUGIN_NAME.fullmatch(plugin.name):
         raise plugin.build_failure(f"can't be used: {NAME_RULE}")
     if plugin.name in reserved:

@@ -1,7 +1,7 @@
 """Finds long random values that are revealed by the text before them: names of keys, URL parameters, or cookies.
 
-Such a value contains a run of letters and digits, and most text has few of these, so checking each run is faster than
-searching the whole text for each name.
+These values contain long runs of letters and digits. Most text has few such runs, so checking each of them is faster
+than searching the whole text for each name.
 """
 
 from __future__ import annotations

@@ -23,8 +23,6 @@ class SecretPlace(NamedTuple):
 
 
 class RuleCount(NamedTuple):
-    """The counts for one rule."""
-
     found: int
     """The number of replacements."""
     secrets: int
@@ -41,7 +39,6 @@ class RedactionReport:
 
     @property
     def replacement_count(self) -> int:
-        """The number of replacements."""
         return sum(count.found for count in self.rules.values())
 
 

@@ -150,9 +150,9 @@ class SecretRules:
         )
 
     def is_clean(self, text: str) -> bool:
-        """Return whether the rules are known to find nothing in the text; much text recurs.
+        """Return whether the rules are known to find nothing in the text.
 
-        A result appears twice in its entry, and most sessions are read twice.
+        Most text is checked more than once: a result appears twice in its entry, and most sessions are read twice.
         """
         return _make_clean_key(text) in self.clean
 

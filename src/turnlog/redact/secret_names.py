@@ -129,12 +129,12 @@ class SecretWord(NamedTuple):
 
     @property
     def is_phrase(self) -> bool:
-        """Whether the word's value may be several words without quotes."""
+        """True if the word's value may be several words without quotes."""
         return self.check in (_check_passphrase, _check_mnemonic)
 
     @property
     def is_ambiguous(self) -> bool:
-        """Whether the word has other meanings in a sentence."""
+        """True if the word has other meanings in a sentence."""
         return self.check is _check_short_password and self.anchor == "pass"
 
     @property

@@ -47,7 +47,7 @@ class SecretRule(Protocol):
 
     @property
     def hints(self) -> tuple[str, ...] | None:
-        """Lower-case strings, at least one of which occurs in all text with a secret but without long runs.
+        """Lower-case strings, at least one of which occurs in any text that has a secret but no long runs.
 
         None if there are no such strings; empty if the rule examines only long runs.
         """

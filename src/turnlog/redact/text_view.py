@@ -88,7 +88,7 @@ class TextView:
         return self._early
 
     def find_origin(self, start: int, end: int) -> tuple[int, int]:
-        """Return the span of the original text for the span from `start` to `end`, with everything that splits it."""
+        """Map the span from `start` to `end` to the original text, including anything that splits a secret there."""
         return (self._find_origin_index(start), self._find_origin_index(end - 1) + 1) if self._starts else (start, end)
 
     def _find_origin_index(self, index: int) -> int:

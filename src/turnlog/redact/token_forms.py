@@ -12,8 +12,6 @@ UUID_FORM = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
 
 class TokenForm(NamedTuple):
-    """The format of one kind of token."""
-
     name: str
     start: str
     """A regular expression for the first characters."""

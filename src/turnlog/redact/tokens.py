@@ -66,7 +66,7 @@ class TokenRule:
 
 
 def _select_suspect_runs(text: str, runs: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the runs with the start of a token in or before them, and those that the quick check can't decide."""
+    """Return the runs with the start of a token in or before them, and those that the quick check can't rule out."""
     if not runs:
         return []
     joined = _join_run_texts(text, runs)

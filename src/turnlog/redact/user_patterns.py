@@ -23,7 +23,7 @@ _MAX_EXPRESSION_CHARS = 500
 
 
 class UserPattern:
-    """Finds one of the user's patterns; the secret is the group `secret`, or the whole match without that group."""
+    """Finds one of the user's patterns; the secret is the group `secret` or, without that group, the match."""
 
     hints = None
 

@@ -48,7 +48,6 @@ class _BodyCache:
         return self._known[entry.index]
 
     def read_raw(self, entry: Entry) -> bytes:
-        """Return the bytes of an entry."""
         return self._file.read_raw(entry)
 
 
@@ -92,8 +91,6 @@ class AnswerViewBuilder:
 
 
 class _BlockBuilder:
-    """Builds the blocks of one message."""
-
     def __init__(self, builder: AnswerViewBuilder, message: Message, results: list[Entry]) -> None:
         self._builder = builder
         self._message = message

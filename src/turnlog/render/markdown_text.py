@@ -21,12 +21,10 @@ def escape_markdown(text: str) -> str:
 
 
 def emphasise_text(text: str) -> str:
-    """Write text as emphasis."""
     return f"*{escape_markdown(text)}*" if text.strip() else ""
 
 
 def to_inline_code(text: str) -> str:
-    """Write text as inline code."""
     line = " ".join(text.split())
     ticks = "`" * (1 + max(map(len, _TICKS.findall(line)), default=0))
     pad = " " if line.startswith("`") or line.endswith("`") else ""
@@ -40,7 +38,6 @@ def fence_text(text: str, language: str = "") -> str:
 
 
 def quote_text(text: str) -> str:
-    """Write text as a quotation."""
     return "\n".join(f"> {line}".rstrip(" ") if not line.strip() else f"> {line}" for line in text.split("\n"))
 
 

@@ -233,7 +233,7 @@ def _escape_text(text: str) -> str:
 
 
 def _link_addresses(text: str) -> str:
-    """Turn web addresses in text into links, as people expect."""
+    """Turn web addresses in text into links."""
     parts, position = [], 0
     for found in _WEB_ADDRESS.finditer(text):
         url = found[0].rstrip(".,;:!?*_")

@@ -101,7 +101,7 @@ def list_diff_lines(diff: DiffSection) -> list[str]:
 
 
 def list_hit_lines(hits: HitsSection) -> list[str]:
-    """List the results of a search and the number of those not listed."""
+    """List the results of a search, and the number of omitted ones."""
     rows = [":".join(filter(None, (file, line))) + (f": {text}" if text else "") for file, line, text in hits.rows]
     more = hits.total - len(hits.rows)
     return [*rows, f"… and {more:,} more"] if more > 0 else rows

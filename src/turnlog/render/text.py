@@ -1,4 +1,4 @@
-"""Views as plain text, for e-mails, tickets and programs without markup."""
+"""Views as plain text, for emails, tickets and programs without markup."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def list_turns_to(session: Session, uuid: str) -> list[Turn]:
 
 
 def find_current_leaf_uuid(session: Session) -> str | None:
-    """Return the entry from which the newest client would continue, or None if it would not continue."""
+    """Return the entry from which the newest client would continue, or None if it would refuse to resume."""
     try:
         return session.find_leaf().uuid
     except Refused:

@@ -23,7 +23,6 @@ class Notice(NamedTuple):
 
 
 def parse_notice(text: str) -> Notice:
-    """Parse the text of a notification."""
     found = dict(_list_tag_fields(text))
     task = found.get("task-id") or found.get("shell-id")
     return Notice(task, found.get("tool-use-id"), found.get("status"), found.get("summary"))

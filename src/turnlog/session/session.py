@@ -76,7 +76,7 @@ class Session:
         self._agent_sessions.clear()
 
     def refresh(self) -> bool:
-        """Read what has been written since, or all of a replaced file; return whether there was anything new."""
+        """Read what has been added since the last read, or all of a replaced file; return whether anything was new."""
         if (self.file.find_stale_reason() or "missing") != "missing":
             self.file.close()
             self.file = Transcript.open(self.file.path or Path())

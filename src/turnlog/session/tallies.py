@@ -86,8 +86,6 @@ class ToolTally(Struct):
 
 
 class SessionCall(NamedTuple):
-    """A call and the session that contains it."""
-
     holder: Session
     call: Call
 

@@ -138,7 +138,6 @@ class TurnIndex:
             ended = turn.ended_at
 
     def find_turn(self, entry: Entry) -> Turn | None:
-        """Return the turn that an entry belongs to."""
         place = self._of[entry.index]
         return self.all[place] if place != NO_TURN else None
 

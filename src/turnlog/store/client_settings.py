@@ -55,7 +55,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def iter_our_hooks(settings: Mapping[str, Any], is_ours: IsOurHook) -> Iterator[tuple[str, HookSetting]]:
-    """Yield our hooks, each with its event."""
+    """Yield turnlog's hooks, each with its event."""
     for event, groups in settings.get("hooks", {}).items():
         for group in groups:
             yield from ((event, hook) for hook in _list_group_hooks(group) if is_ours(_get_command(hook)))
@@ -74,7 +74,7 @@ def add_client_hooks(text: str, hooks: Mapping[str, HookSetting]) -> str:
 
 
 def remove_client_hooks(text: str, is_ours: IsOurHook) -> str:
-    """Return the settings without our hooks, and without any lists and objects that become empty as a result."""
+    """Return the settings without turnlog's hooks, and without lists and objects that become empty as a result."""
     settings = parse_client_settings(text)
     while (place := _find_first_hook(settings, is_ours)) is not None:
         event, at, inner = place
@@ -113,7 +113,7 @@ def _drop_hook(settings: dict[str, Any], event: str, at: int, inner: int) -> dic
 
 
 def _cut_hook_out(text: str, settings: dict[str, Any], event: str, at: int, inner: int) -> str:
-    """Remove the largest value that contains nothing but our hook."""
+    """Remove the largest value that contains nothing but turnlog's hook."""
     whole = JsonExtent(_skip_white_space(text, 0), len(text.rstrip()))
     top = locate_object_values(text, whole)
     events = locate_object_values(text, top["hooks"])

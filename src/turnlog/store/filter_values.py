@@ -55,7 +55,7 @@ def suggest_projects(value: str, folders: Iterable[str]) -> tuple[str, ...]:
 
 
 def require_projects(db: apsw.Connection, value: str) -> list[int]:
-    """Return the ids of the projects that `--project` selects; raise `UsageError` if no session belongs to one.
+    """Return the ids of the projects that `--project` selects; raise `UsageError` if there are none.
 
     On a machine without sessions, where the index contains the demo, an unknown project is not an error.
     """
@@ -66,7 +66,7 @@ def require_projects(db: apsw.Connection, value: str) -> list[int]:
 
 
 def build_unknown_error(option: str, value: str, closest: tuple[str, ...]) -> UsageError:
-    """Build the error for an option whose value no session has."""
+    """Build the error for an option whose value doesn't match any session."""
     hint = f"; closest matches: {', '.join(closest)}" if closest else ""
     return UsageError(f"--{option} {value!r}: no session has this {option}{hint}")
 

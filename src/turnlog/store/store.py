@@ -1,8 +1,8 @@
 """The index of all sessions: one SQLite file in turnlog's data folder, created when missing and rebuilt when outdated.
 
-Only its data about deleted sessions can't be recovered, so an index that is damaged, or that a different version wrote,
-is moved aside and rebuilt, and the user is notified. If the folder isn't writable, the index is built in a temporary
-folder and lasts as long as the program.
+Everything except its data about deleted sessions can be recovered, so an index that is damaged, or that a different
+version wrote, is moved aside and rebuilt, and the user is notified. If the folder isn't writable, the index is built in
+a temporary folder and lasts as long as the program.
 """
 
 from __future__ import annotations

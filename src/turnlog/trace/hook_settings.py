@@ -1,4 +1,4 @@
-"""Installs our hooks in Claude Code's settings.json: first plans the change, then applies it in one reversible step.
+"""Installs turnlog's hooks in Claude Code's settings.json: plans the change, then applies it in one reversible step.
 
 <settings>.before-turnlog       the file before the first change; deleted when it has been restored
 """
@@ -84,7 +84,7 @@ class SettingsPlan(NamedTuple):
 
 
 class InstalledHooks(NamedTuple):
-    """Our hooks in a settings file."""
+    """turnlog's hooks in a settings file."""
 
     events: tuple[str, ...]
     commands: tuple[str, ...]
@@ -120,7 +120,7 @@ def build_hook_command(options: HookOptions, since: int) -> str:
 
 
 def is_our_hook(text: str) -> bool:
-    """Return whether a command runs our hook, from any installation."""
+    """Return whether a command runs turnlog's hook, from any installation."""
     return _OUR_HOOK.search(text) is not None
 
 

@@ -67,7 +67,6 @@ class SessionTail(NamedTuple):
         return traces if self.is_whole else [trace for trace in traces if _is_in_session(self.session, trace)]
 
     def close(self) -> None:
-        """Close the files."""
         self.session.close()
 
     def compute_progress(self, traces: list[Trace]) -> TraceProgress | None:

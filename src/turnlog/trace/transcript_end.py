@@ -50,8 +50,6 @@ class ExpectedEnd(NamedTuple):
 
 
 class TranscriptEnd(NamedTuple):
-    """The current end of a transcript."""
-
     is_rest: bool = False
     """Whether the last entry is a model's answer without calls."""
     text: str = ""

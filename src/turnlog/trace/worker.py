@@ -101,8 +101,6 @@ def _find_targets(
 
 @dataclass
 class _SessionService:
-    """The work on one session."""
-
     job: WorkerJob
     outbox: Outbox
     path: Path

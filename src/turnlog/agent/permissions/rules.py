@@ -118,7 +118,7 @@ def matches_host(rule: PermissionRule, host: str) -> bool:
 
 
 def _normalise_host(name: str) -> str:
-    """Normalize a host: remove a trailing dot and encode non-ASCII letters."""
+    """Normalise a host: remove a trailing dot and encode non-ASCII letters."""
     name = name.strip().lower().rstrip(".")
     try:
         return name if name.isascii() else name.encode("idna").decode()

@@ -80,7 +80,7 @@ def _render_nearby(item: NearbyText, screen: TerminalScreen) -> str:
 
 
 def render_snippet(text: str | None, ranges: Sequence[tuple[int, int]], screen: TerminalScreen) -> str:
-    """Render text with its matches in color, or marked if the terminal has no colors."""
+    """Render text with its matches in colour, or marked if the terminal has no colours."""
     if text is None:
         return screen.paint("(this text is no longer available)", "dim")
     left = screen.width - _INDENT_CHARS if screen.width else None
@@ -103,7 +103,7 @@ def _mark_match(text: str, screen: TerminalScreen) -> str:
 
 
 def list_search_remarks(report: SearchReport) -> Iterator[str]:
-    """Summarize what was found, what was searched, and what was not."""
+    """Summarise what was found, what was searched, and what was not."""
     total, scope = report.total, report.searched
     if any(hit.agent_id is not None for session in report.sessions for hit in session.hits):
         yield "·: from a sub-agent."

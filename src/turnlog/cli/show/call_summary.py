@@ -47,7 +47,7 @@ def indent_lines(texts: list[str], by: str = "  ") -> list[str]:
 
 
 def summarize_call_result(detail: CallDetail) -> CallSummary:
-    """Summarize the outcome of a call on one line."""
+    """Summarise the outcome of a call on one line."""
     text = to_result_text(detail.result)
     words = _OUTCOME_WORDS.get(detail.outcome, "")
     if detail.outcome == "launched" and detail.background_id:

@@ -111,5 +111,4 @@ def read_objection(text: str) -> str:
 
 
 def remove_interruption(text: str) -> str:
-    """Remove the interruption marker from the text."""
     return _INTERRUPTION_MARK.sub("", text).strip("\n")

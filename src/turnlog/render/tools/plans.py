@@ -64,7 +64,6 @@ def _compare_items(old: list[Json], new: list[Json]) -> list[ChecklistTask]:
 
 
 def build_task_create_parts(work: CardSource) -> CardParts:
-    """Build the card parts for TaskCreate."""
     subject, description = pick_text(work.input_fields.get("subject")), pick_text(work.input_fields.get("description"))
     created = to_dict(work.record.get("task"))
     created_text = _CREATED_TEXT.search(work.words)
@@ -77,7 +76,6 @@ def build_task_create_parts(work: CardSource) -> CardParts:
 
 
 def build_task_update_parts(work: CardSource) -> CardParts:
-    """Build the card parts for TaskUpdate."""
     fields = work.input_fields
     task = pick_text(fields.get("taskId")) or format_scalar(fields.get("taskId", ""))
     subject, state = work.earlier.tasks.get(task, ("", ""))

@@ -1,7 +1,7 @@
 """Cards from other packages, for tools without a built-in card, such as an MCP server's tools.
 
-A card returns sections, never markup: escaping is done in `render`. If a card fails, this is reported once, and the
-generic card replaces it.
+A card returns sections, never markup: escaping is done in `render`. If a card fails, the failure is reported once, and
+the generic card is used instead.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class ToolCard(Protocol):
         """The names of the tools; `*` and `?` match any characters, as in `mcp__jira__*`."""
 
     def show_call(self, call: ToolCall) -> CardContents | None:
-        """Return the contents of the card, or None for turnlog's generic card. It may run in several threads."""
+        """Return the contents of the card, or None for the generic card. It may be called from several threads."""
 
 
 class PluginCard(NamedTuple):

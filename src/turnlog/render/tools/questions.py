@@ -32,7 +32,6 @@ def build_question_parts(work: CardSource) -> CardParts:
 
 
 def _read_answers(work: CardSource) -> Json:
-    """Return the answers by question."""
     if recorded := to_dict(work.record.get("answers")):
         return recorded
     return dict(_ANSWER_PAIR.findall(work.words)) if work.outcome == "answered" else {}

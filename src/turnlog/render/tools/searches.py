@@ -39,8 +39,6 @@ HitRow = tuple[str, str, str]
 
 
 class SearchHits(NamedTuple):
-    """The results of a search."""
-
     rows: tuple[HitRow, ...]
     total: int
     hits: int
@@ -133,7 +131,7 @@ def _iter_file_counts(lines: Iterable[str]) -> Iterator[HitRow]:
 
 
 def _iter_matches(lines: list[str], path: str) -> Iterator[tuple[HitRow, bool]]:
-    """Parse ripgrep lines, and whether each is a hit: `file:3:text`, `file-4-text` next to it, or without the file."""
+    """Parse ripgrep lines as hits (`file:3:text`) or lines next to hits (`file-4-text`), with or without the file."""
     files = {found[1] for row in lines if (found := _MATCH_LINE.fullmatch(row))}
     for row in lines:
         if row == "--":

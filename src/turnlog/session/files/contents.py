@@ -39,7 +39,6 @@ class FileContent(NamedTuple):
 
     @property
     def data(self) -> bytes:
-        """The bytes of the file."""
         return encode_file_text(self.file_text, self.form.encoding)
 
 

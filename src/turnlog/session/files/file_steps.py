@@ -85,7 +85,6 @@ class FileStep(Struct):
 
     @property
     def changes_file(self) -> bool:
-        """Whether the step changes the file."""
         return self.action in ("write", "edit", "change")
 
 

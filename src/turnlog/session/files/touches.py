@@ -201,8 +201,6 @@ def resolve_touched_path(path: str, cwd: str | None) -> str:
 
 
 class FileTouches(Struct):
-    """A file and all its touches."""
-
     path: str
     touches: list[Touch]
 

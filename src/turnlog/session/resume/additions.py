@@ -1,4 +1,4 @@
-"""Adds what the newest client adds to a conversation when it resumes it (`turnlog messages --as-sent`).
+"""Adds what the newest client adds to a conversation when resuming it (`turnlog messages --as-sent`).
 
 The wording is that of Claude Code 2.1.325. Anything that depends on the machine, the day or the available tools (the
 environment, the date, the list of tools) can only come from the file: the newest clients record the text that they

@@ -135,7 +135,7 @@ def _join_assistant_part(out: list[MessagePart], part: MessagePart) -> None:
 
 
 def extend_answer(blocks: Sequence[Json], more: Sequence[Json]) -> list[Json]:
-    """Append to an answer; calls come last, unless that would make separate thoughts adjacent [24]."""
+    """Append to an answer; calls come last, unless that would make separate thinking blocks adjacent [24]."""
     repeated = {_get_comparable_id(block, "id") for block in more if block["type"] == "tool_use"}
     whole = [
         block for block in blocks if block["type"] != "tool_use" or _get_comparable_id(block, "id") not in repeated

@@ -2,7 +2,7 @@
 
 An `api-request` entry lists the messages in a request by hash: it keeps the first messages of an earlier request
 (`base`, `keep`) and adds its own `tail`. A message that can't be assembled from other entries follows as an
-`api-request-blob`. Therefore, each hash in a tail must belong to our reconstruction or to a blob.
+`api-request-blob`. Therefore, each hash in a tail must belong to the reconstruction or to a blob.
 """
 
 from __future__ import annotations

@@ -109,7 +109,7 @@ class ResumeRows:
         return None
 
     def _apply_compaction(self) -> None:
-        """Move the rows that the last compaction preserved after its anchor, and drop the others before it [6-9]."""
+        """Attach the rows preserved by the last compaction to its anchor, and drop all other rows before it [6-9]."""
         boundary = next((row for row in reversed(self.rows.values()) if is_boundary(row)), None)
         if boundary is None:
             return
@@ -151,7 +151,7 @@ class ResumeRows:
         return sorted(timed, key=lambda item: item[:2])
 
     def _find_nearest(self, row: Entry, seen: set[RowKey]) -> RowKey:
-        """Find the row to which an orphaned row is attached: the newest that is at most a few seconds older [15]."""
+        """Find the row to which an orphan is attached: the newest one that is at most a few seconds older [15]."""
         own = self.read_time_ms(row)
         if own is None:
             return None

@@ -301,9 +301,9 @@ def _describe_unusual_terms(*terms: str | None) -> str | None:
 def merge_counts(parts: Sequence[MessageCounts]) -> MessageCounts:
     """Merge what several files record about a message: its time and client from the first, and the largest numbers.
 
-    An echo counts as the first only if there is nothing else; among copies with the same time, the first argument is
-    first. The lines in all files together determine the quality, but the first file provides the client version: a copy
-    keeps the numbers from an old client and may have the version of a new one.
+    An echo is treated as the first record only if there is no other; of copies with the same time, the first argument
+    comes first. The lines in all files together determine the quality, but the first file provides the client version:
+    a copy keeps the numbers from an old client and may have the version of a new one.
     """
     leader = find_leading_copy(parts)
     merged = copy(leader)

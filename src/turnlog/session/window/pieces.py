@@ -80,8 +80,6 @@ class ContextPiece(Struct, gc=False):
 
 
 class ContextPieces(Struct):
-    """A conversation and its pieces."""
-
     thread: ResumeThread
     all: list[ContextPiece]
 
@@ -230,7 +228,7 @@ def _fill_result(
 
 
 def _fill_thinking(block: Json, piece: ContextPiece) -> ContextPiece:
-    """Fill in a thinking piece; the newest clients keep only a thought's signature, which indicates its length."""
+    """Fill in a thinking piece; the newest clients keep only its signature, which indicates its length."""
     text, signature = block.get("thinking"), block.get("signature") or block.get("data")
     signature_size = len(signature) if isinstance(signature, str) else 0
     piece.group = "thinking"

@@ -249,7 +249,7 @@ def _estimate_unseen(
 
 
 def _estimate_unseen_at_start(session: Session, rate: float) -> int:
-    """Estimate the same from the session's first request if no answer follows the last compaction yet."""
+    """Make the same estimate from the session's first request if no answer follows the last compaction yet."""
     first = next((message for message in session.messages if count_context_tokens(message)), None)
     if first is None:
         return 0

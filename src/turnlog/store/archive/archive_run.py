@@ -38,8 +38,6 @@ _SEPARATE_FOLDERS = {"projects", "plans"}
 
 
 class SessionOnDisk(NamedTuple):
-    """A session on disk."""
-
     file: SessionFile
     paths: tuple[str, ...]
     """Everything that belongs to it, its own file first."""
@@ -63,7 +61,7 @@ def collect_sessions(
 
 
 def find_named_plans(data: bytes, config_dir: Path) -> set[str]:
-    """Find the plans in the config folder that are mentioned in some lines of a session."""
+    """Find the plans in the config folder that are mentioned in the given lines of a session."""
     names = {name.decode() for name in _PLAN_SLUG.findall(data)}
     paths = (os.path.join(config_dir, "plans", f"{name}.md") for name in names)  # noqa: PTH118
     return {path for path in paths if _is_file(path)}
@@ -88,7 +86,7 @@ def _list_files_below(folder: str, survey: Survey) -> list[str]:
 
 
 def _list_files(items: Iterable[os.DirEntry[str]], survey: Survey) -> list[str]:
-    """List the files among some folder entries and in the folders below them."""
+    """List the files among the given folder entries and in the folders below them."""
     paths = []
     for item in sorted(items, key=lambda item: item.name):
         if is_dir(item, survey, follow_links=False):
@@ -175,7 +173,7 @@ class _ArchiveRun:
             self._take_session(item, config_dir, key, known, self._read_generation(name, known))
 
     def _read_generation(self, name: str, number: int) -> SessionManifest | None:
-        """Read a generation; if it is unreadable, leave it unchanged and return None; the next one then starts."""
+        """Read a generation; return None if it is unreadable, so that it is left unchanged and a new one starts."""
         try:
             return self.archive.manifests.read(name, number) if number else None
         except Unreadable:

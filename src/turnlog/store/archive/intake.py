@@ -47,7 +47,6 @@ class TakenFile(NamedTuple):
 
 
 def to_fingerprint(status: os.stat_result) -> FileFingerprint:
-    """Build the fingerprint of a file from its status."""
     inode, changed = (0, 0) if os.name == "nt" else (status.st_ino, status.st_ctime_ns)
     return FileFingerprint(status.st_size, status.st_mtime_ns, changed, inode)
 

@@ -41,8 +41,6 @@ class FileFingerprint(msgspec.Struct, array_like=True, frozen=True):
 
 
 class KeptFile(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """One file of a session."""
-
     path: str
     """Below the config folder, with `/`; `%` and bytes that aren't UTF-8 are written as %XX."""
     size: int

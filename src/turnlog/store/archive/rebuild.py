@@ -110,7 +110,7 @@ def _mend_manifest(
 
 
 def _find_session_lines(archive: Archive, session_id: str, blobs: Iterable[str]) -> Iterator[_BlobLines]:
-    """Yield the lines in some blobs that belong to a session, and pieces of lines whose owner is unknown."""
+    """Yield the lines in the given blobs that belong to a session, and pieces of lines whose owner is unknown."""
     texts = {}
     for name in blobs:
         try:

@@ -330,7 +330,7 @@ class _BatchReader:
             call.started, call.given, call.path = time, len(words), paths[0] if paths else None
 
     def _note_result(self, key: str, time: str | None, size: int, failed: bool, shown_path: str | None) -> None:
-        """Record the result of a call; the first one counts."""
+        """Record the result of a call; only the first result determines its time, size and outcome."""
         call = self.calls.get(key)
         if call is None:
             call = self.calls[key] = CallRow(key)

@@ -50,7 +50,7 @@ def refresh_index(
     progress: RefreshProgress,
     lister: TranscriptLister | None = None,
 ) -> RefreshResult:
-    """Bring an index up to date with the files in some config folders."""
+    """Bring an index up to date with the files in the given config folders."""
     start = time.perf_counter()
     with try_lock_file(lock) as is_ours:
         if not is_ours:

@@ -57,8 +57,6 @@ class CommitLimits(NamedTuple):
 
 
 class RefreshWork:
-    """A refresh in progress."""
-
     def __init__(
         self,
         db: apsw.Connection,
@@ -284,7 +282,7 @@ class RefreshStep(NamedTuple):
 def plan_refresh_steps(files: list[ChangedFile], first: int) -> Iterator[RefreshStep]:
     """Split the files into steps, newest first; newer texts have higher numbers.
 
-    Within a step the numbers increase, since otherwise a full-text table flushes everything that it has in memory.
+    Within a step, the numbers increase; otherwise, a full-text table would flush everything that it has in memory.
     """
     steps = [RefreshStep(first, first, [])]
     size = 0

@@ -57,7 +57,7 @@ class StaleSpend(NamedTuple):
 
 
 def renew_spend(db: apsw.Connection, sessions: Collection[int] | None, since: int = UNKNOWN_HOUR) -> None:
-    """Recompute the rows of some sessions from an hour on, or all rows; the caller must have started a transaction."""
+    """Recompute the rows of the given sessions from an hour on, or all rows; requires an open transaction."""
     if sessions is not None and not price_mark.is_spend_current(db):
         sessions, since = None, UNKNOWN_HOUR
     if sessions is None:
@@ -76,7 +76,7 @@ def fill_spend_table(
     place: TimePlacer | None = None,
     since: int = UNKNOWN_HOUR,
 ) -> None:
-    """Add the rows of some sessions, or of all, to a table with the columns of `spend`."""
+    """Add the rows of the given sessions, or of all sessions, to a table with the columns of `spend`."""
     ledger = _SpendLedger(db, place or (lambda seconds: seconds // 3600))
     ledger.add(_iter_paid_answers(_select_answers(db, sessions, since), ledger.files))
     wanted = None if sessions is None else frozenset(sessions)
@@ -87,8 +87,8 @@ def fill_spend_table(
 def select_shared_spend(db: apsw.Connection) -> Iterable[tuple[int | None, ...]]:
     """Return rows with the columns of `spend` for the sessions that share messages with others.
 
-    In `spend`, the session that has a message first is charged for it. Here each session has all of its messages, with
-    the numbers in its own files.
+    In `spend`, the session that has a message first is charged for it. Here, each session is charged for all of its
+    messages, with the numbers in its own files.
     """
     ledger = _SpendLedger(db, lambda seconds: seconds // 3600)
     for (session,) in db.execute(_SHARING_QUERY).fetchall():
@@ -139,7 +139,7 @@ class _SpendFiles(dict[int, _SpendFile]):
 
 
 def _select_answers(db: apsw.Connection, sessions: Collection[int] | None, since: int) -> Iterable[AnswerRow]:
-    """Select the answers in some sessions from an hour on, or all answers, each next to its copies in other files."""
+    """Select all answers, or those in the given sessions from an hour on, each next to its copies in other files."""
     if sessions is None:
         return db.execute(f"{_ANSWER_QUERY} ORDER BY key")
     files = "SELECT id FROM file WHERE session IN (SELECT value FROM json_each(?1))"
@@ -242,7 +242,7 @@ class _SpendLedger:
         return find_pico_rates(name, PricedTokens(), *_split_terms(terms), None)
 
     def build_rows(self, sessions: Collection[int] | None, since: int) -> Iterable[tuple[int | None, ...]]:
-        """Build the rows of `spend` for some sessions, from an hour on."""
+        """Build the rows of `spend` for the given sessions, from an hour on."""
         joined: dict[tuple[int, int, int | None], tuple[int, ...]] = {}
         for (hour, session, model, rates), sums in self._sums.items():
             if hour >= since and (sessions is None or session in sessions):

@@ -204,7 +204,7 @@ def _read_mtime_ns(path: str) -> int:
 
 
 def list_used_tools(db: apsw.Connection, sessions: Iterable[int]) -> Mapping[int, list[UsedTool]]:
-    """List the tools that some sessions and their sub-agents called, most used first."""
+    """List the tools that the given sessions and their sub-agents called, most used first."""
     tools: dict[int, list[UsedTool]] = {}
     for session, *used in db.execute(_TOOL_QUERY, (str(list(sessions)),)):
         tools.setdefault(session, []).append(UsedTool(*used))

@@ -2,8 +2,8 @@
 
 A common part (`get`, `user`) belongs to thousands of identifiers, and each identifier in the query requires a lookup in
 every piece of the index, so their number is limited. Above the limit, identifiers that contain every word in the query
-are preferred: they are what someone who types `user name` means. Half of the rest are the oldest, because identifiers
-that have existed for a long time are the most frequent, and half are the newest.
+are preferred, since someone who types `user name` is probably looking for these. Half of the rest are the oldest,
+because identifiers that have existed for a long time are the most frequent, and half are the newest.
 """
 
 from __future__ import annotations

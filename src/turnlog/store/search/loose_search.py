@@ -81,7 +81,7 @@ def _is_single_word(term: QueryTerm) -> bool:
 
 
 def _loosen_term(vocabulary: Vocabulary, term: QueryTerm, first: int) -> LoosenedWord | None:
-    """Return the first way, starting with number `first`, in which the index contains words similar to a term."""
+    """Return the first way of loosening a term, from number `first` on, that finds words in the index."""
     word = fold_word(term.text)
     for how, table in _LOOSENING_ORDER[first:]:
         if len(word) < _MIN_LETTERS[how] or (how == "prefix" and term.is_prefix):

@@ -285,12 +285,10 @@ def restrict_to_kinds(expression: str, kinds: Iterable[str]) -> str:
 
 
 def exclude_sessions(expression: str, sessions: Iterable[int]) -> str:
-    """Exclude the given sessions from an expression."""
     return f"({expression} NOT {_match_sessions(sessions)})"
 
 
 def restrict_to_sessions(expression: str, sessions: Iterable[int]) -> str:
-    """Restrict an expression to the given sessions."""
     return f"({expression} AND {_match_sessions(sessions)})"
 
 

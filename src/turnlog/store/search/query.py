@@ -31,8 +31,6 @@ _MAX_NESTING = 40
 
 
 class SearchQuery(NamedTuple):
-    """A parsed query."""
-
     text: str
     root: AllNode
     ignored: tuple[str, ...] = ()
@@ -128,7 +126,6 @@ class _QueryParser:
         return node
 
     def _build_missing_error(self, token: QueryToken) -> QueryError:
-        """Build the error for a missing word."""
         before = self.tokens[self.at - 1] if self.at else None
         if before is not None and before.kind in (*QUERY_OPERATORS, "-"):
             return QueryError(f"a word or filter must follow this {before.text}", self.text, before.at)

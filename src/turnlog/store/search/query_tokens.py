@@ -32,8 +32,6 @@ _MINUS_SIGN = re.compile(r'-(?=[\w"(./~])')
 
 
 class QueryToken(NamedTuple):
-    """A token of a query."""
-
     kind: str
     """(, ), -, AND, OR, NOT, term, filter, ignored, end"""
     text: str
@@ -42,8 +40,6 @@ class QueryToken(NamedTuple):
 
 
 class QueryLexer:
-    """Splits a query into tokens."""
-
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0

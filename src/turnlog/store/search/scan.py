@@ -106,8 +106,6 @@ def scan_files(
 
 
 class _ScanWork:
-    """A scan in progress."""
-
     def __init__(self, needle: SearchNeedle, source: ScanSource, max_sightings: int) -> None:
         self.needle = needle
         self.source = source
@@ -118,7 +116,7 @@ class _ScanWork:
         self.files = 0
 
     def scan_round(self, part: Sequence[ScanTarget]) -> None:
-        """Scan some files in parallel."""
+        """Scan the given files in parallel."""
         reports = [
             report
             for share in spread_work(self._scan_share, list[FileScanReport], _split_shares(part))

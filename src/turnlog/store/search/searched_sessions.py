@@ -38,7 +38,6 @@ class SearchedSession(Struct):
 
 
 def load_searched_sessions(db: apsw.Connection, numbers: Iterable[int]) -> dict[int, SearchedSession]:
-    """Load the sessions with the given numbers."""
     rows: list[Any] = db.execute(
         "SELECT session.id, uuid, text, file.id, path, file.kind, agent, gone, cwd, started, ended, title"
         " FROM session JOIN name ON name.id = project"

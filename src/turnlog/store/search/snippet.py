@@ -142,7 +142,7 @@ def _choose_window(matches: Sequence[_TermMatch], width: int) -> tuple[int, int]
 
 
 def _cut_snippet(text: str, matches: Sequence[_TermMatch], width: int, is_before: bool, is_after: bool) -> Snippet:
-    """Cut the text around some matches, with each run of white space reduced to one space."""
+    """Cut the text around the given matches, with each run of white space reduced to one space."""
     begin, end = _find_bounds(text, matches, width)
     pieces, ranges, copied = [], [], begin
     length = 0

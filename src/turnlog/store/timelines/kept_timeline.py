@@ -232,7 +232,7 @@ class KeptTimeline:
     # -- contents
 
     def read_excerpt(self, items: list[TimelineItem]) -> Excerpt:
-        """Read the lines of some items from the file."""
+        """Read the lines of the given items from the file."""
         source = FileSource(self.path)
         try:
             return Excerpt.read(source, items)

@@ -7,8 +7,8 @@ item each line of the session belongs to. To show a window of a long session, tu
 and the lines of the window. A file that is damaged, or that belongs to a different version or a different state of the
 session, is rebuilt.
 
-Large sessions are read in a child process: this takes a second of work and ten times the memory that a page needs, and
-burdens the server with neither.
+Large sessions are read in a child process, because this takes a second of work and ten times the memory that a page
+needs.
 """
 
 from __future__ import annotations
@@ -80,9 +80,7 @@ class Timelines:
         return timeline
 
     def get_timeline_soon(self, path: Path) -> KeptTimeline:
-        """Return the timeline of a session; if it is large and was never read, only of its start while the rest is
-        read.
-        """
+        """Return the timeline of a session or, while a large session is being read for the first time, of its start."""
         key = (str(path), None)
         timeline = self._get_open(key) or self._load_current(path, None)
         if timeline is not None or _read_size(path) <= self._large:

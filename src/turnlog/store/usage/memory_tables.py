@@ -28,7 +28,7 @@ _FORKED_FROM_FIELD = re.compile(rb'"forkedFrom"\s*:\s*\{\s*"sessionId"\s*:\s*"([
 
 
 def build_usage_tables(config_dirs: Iterable[Path]) -> apsw.Connection:
-    """Fill the tables with the usage that is recorded in the session files in some config folders."""
+    """Fill the tables with the usage that is recorded in the session files in the given config folders."""
     db = apsw.Connection(":memory:")
     db.execute(files("turnlog.store").joinpath("schema.sql").read_text("utf-8"))
     transcripts = [item for folder in config_dirs for item in list_transcripts(folder) if item.kind != "output"]

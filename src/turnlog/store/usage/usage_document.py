@@ -43,7 +43,6 @@ def load_usage_report(db: apsw.Connection, request: UsageRequest, *, is_demo: bo
 
 
 def describe_usage_counting(details: UsageReportDetails) -> str:
-    """Describe what the report counts."""
     request = details.request
     if details.get_grouping().counts_calls:
         return (

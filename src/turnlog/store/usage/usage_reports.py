@@ -61,8 +61,6 @@ def parse_usage_request(
 
 
 class UsageReportRow(NamedTuple):
-    """One row of a report."""
-
     labels: dict[str, Any]
     """The labels of the row, by key."""
     sum: UsageSum

@@ -62,7 +62,6 @@ class SpendFilter(NamedTuple):
     values: tuple[Any, ...] = ()
 
     def with_condition(self, condition: str, *values: Any) -> SpendFilter:
-        """Return the filter with one more condition."""
         return SpendFilter(self.table, (*self.conditions, condition), (*self.values, *values))
 
     @property
@@ -84,7 +83,7 @@ def sum_spend_by(db: apsw.Connection, wanted: SpendFilter, what: str) -> Iterato
 
 
 def sum_whole_sessions(db: apsw.Connection) -> dict[int, UsageSum]:
-    """Sum the whole usage of each session, including messages that another session has first and is charged for."""
+    """Sum the whole usage of each session, including messages that are charged to another session."""
     return dict(sum_spend_by(db, SpendFilter(), "session")) | {
         session: add_usage_sums(models.values()) for session, models in sum_sharing_sessions(db).items()
     }

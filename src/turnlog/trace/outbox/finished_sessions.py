@@ -1,7 +1,7 @@
 """Records sessions that were sent completely, so that they aren't searched again until they are written to.
 
-The progress of a session doesn't show this: it may be followed by an unanswered prompt or a truncated line, and what is
-sent only when a session is over (the client's own side work) is in other files.
+The progress of a session doesn't show this: an unanswered prompt or a truncated line may follow it, and what is sent
+only when a session is over (the client's own side work) is in other files.
 """
 
 from __future__ import annotations

@@ -168,7 +168,6 @@ class Outbox(OutgoingBatches):
             return list_target_statuses(self._db, self._clock())
 
     def read_status(self, target: str) -> TargetStatus:
-        """Return the status of one target."""
         statuses = (item for item in self.list_statuses() if item.key == target)
         return next(statuses, TargetStatus(target, target))
 

@@ -1,4 +1,4 @@
-"""Nodes -> spans: attributes that tell backends what a span is, what it used and what it contains.
+"""Nodes -> spans: attributes that describe what a span is, what it used and what it contains.
 
 Each payload is sent once, in the terms of OpenTelemetry's GenAI conventions, plus what Langfuse and OpenInference need.
 `claude_code.*` attributes cover what the conventions don't.

@@ -36,8 +36,6 @@ class SpanPart(NamedTuple):
 
 
 class EntryParts(NamedTuple):
-    """The content of one entry."""
-
     parts: list[SpanPart]
     outcomes: dict[str, str]
     """The outcome of each call that the entry answers."""

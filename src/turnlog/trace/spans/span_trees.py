@@ -124,8 +124,6 @@ class Trace(Struct):
 
 
 class _CallPlace(NamedTuple):
-    """The place of a call."""
-
     call: Call
     trace: Trace
     stream: ActorStream

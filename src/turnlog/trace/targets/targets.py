@@ -98,7 +98,7 @@ _VALUE_RULES: dict[str, tuple[ValueCheck, str]] = {
 def list_configured_targets(
     config: ConfigTable, environ: Mapping[str, str], names: Sequence[str] = ()
 ) -> list[TraceTarget]:
-    """List the targets with some names, or all targets; `config` is the file's [trace] table.
+    """List the targets with the given names, or all targets; `config` is the file's [trace] table.
 
     Only the requested targets are checked, so a mistake in one target doesn't affect the others.
     """

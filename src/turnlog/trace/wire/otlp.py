@@ -119,7 +119,7 @@ def halve_batch(batch: SpanBatch) -> tuple[SpanBatch, SpanBatch] | None:
 
 
 def _split_request(body: bytes) -> tuple[bytes, bytes, list[bytes]]:
-    """Split one of our requests into its frame and its spans."""
+    """Split a request that was encoded here into its frame and its spans."""
     ((_, whole),) = _list_chunks(body)
     (_, resource), (_, spans) = _list_chunks(whole)
     (_, scope), *parts = _list_chunks(spans)

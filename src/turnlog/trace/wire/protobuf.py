@@ -1,6 +1,6 @@
 """The part of Protobuf's wire format that OTLP needs; messages are written by joining bytes and read field by field.
 
-A message is a sequence of fields, each a tag (its number and type) and a value. Importing a library for this takes
+A message is a sequence of fields, each a tag (its number and type) and a value. Importing a library for this would take
 longer than encoding a whole session.
 """
 

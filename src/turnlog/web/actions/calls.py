@@ -18,8 +18,6 @@ _LIST_OPTIONS = ("protect", "without", "only")
 
 
 class ActionCall(NamedTuple):
-    """An action on one session."""
-
     path: Path
     options: Mapping[str, Any]
     dry_run: bool
@@ -40,8 +38,6 @@ class ActionCall(NamedTuple):
 
 
 class ActionOutcome(NamedTuple):
-    """The result of an action."""
-
     words: str = ""
     document: dict[str, Any] | None = None
     """The result as JSON, if a session was created or changed."""
@@ -103,7 +99,6 @@ def call_redact(call: ActionCall) -> ActionOutcome:
 
 
 def call_repair(call: ActionCall) -> ActionOutcome:
-    """Repair the session."""
     from turnlog.api.repairs import repair_session
     from turnlog.api.sentences import describe_repair
 

@@ -18,8 +18,6 @@ _KEEP_PATTERN = re.compile(r"keep=\d{1,6}")
 
 
 class VerbOption(NamedTuple):
-    """An option of a verb."""
-
     flag: str
     form: re.Pattern[str] | None = None
     """The pattern of its value; None for a flag."""

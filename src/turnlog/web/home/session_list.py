@@ -71,7 +71,6 @@ class ProjectGroup(NamedTuple):
     newest: float = 0.0
 
     def with_session(self, row: CatalogSession) -> ProjectGroup:
-        """Return the group with one more session."""
         return ProjectGroup(
             self.project, self.sessions + 1, self.cost_usd + row.own_cost_usd, max(self.newest, row.last)
         )

@@ -172,7 +172,7 @@ def _is_live(transcript: TranscriptView) -> bool:
 
 
 def send_window(request: Request) -> Response:
-    """GET /s/{ref}/window/{n}: send some items as a fragment."""
+    """GET /s/{ref}/window/{n}: send a window of items as a fragment."""
     transcript = open_transcript_view(request)
     return build_html_response(windows.render_window(transcript, _read_window_number(request, transcript)))
 

@@ -127,7 +127,7 @@ def build_window(transcript: TranscriptView, n: int, *, level: int = 2) -> Trans
 
 
 def build_page_views(transcript: TranscriptView, items: list[TimelineItem], excerpt: Excerpt) -> list[AnyView]:
-    """Build the views of some items; a sub-agent's keys get a prefix that makes them unique on the page."""
+    """Build the views of the given items; a sub-agent's keys get a prefix that makes them unique on the page."""
     prefix = key_prefix(transcript.agent)
     views = build_item_views(excerpt, items, transcript.main)
     return [msgspec.structs.replace(view, key=prefix + view.key) for view in views] if prefix else views

@@ -1,8 +1,8 @@
 """Searches files in a separate process, which can be stopped at any time, whatever expression it evaluates.
 
-It does the same as `turnlog.search_sessions`, but not in the server: an expression may take forever on some text and
-block the interpreter in the meantime, so neither threads nor limits would keep the server responsive. A program with a
-single thread can also use all cores.
+It does the same as `turnlog.search_sessions`, but outside the server: an expression may take forever on some text and
+block the interpreter, so neither threads nor limits would keep the server responsive. A program with a single thread
+can also use all cores.
 """
 
 from __future__ import annotations
@@ -45,8 +45,6 @@ class ScanJob(msgspec.Struct):
 
 
 class ScanReply(msgspec.Struct):
-    """The result of a scan."""
-
     document: dict[str, Any] | None = None
     error: str | None = None
     query: str | None = None

@@ -42,8 +42,6 @@ from turnlog.web.search.scanner import ScanJob, run_scan
 
 
 class LinkedHit(NamedTuple):
-    """A hit with its address."""
-
     kind: str
     time: float | None
     href: str

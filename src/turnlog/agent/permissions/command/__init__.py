@@ -1,4 +1,4 @@
-"""Decides whether a command may run: `judge` makes the decision, and the other modules analyze the line of bash.
+"""Decides whether a command may run: `judge` makes the decision, and the other modules analyse the line of bash.
 
 words      the words of one simple command, as bash reads them
 bash_line  a line split into simple commands, and the parts that can't be checked

@@ -47,7 +47,7 @@ class Changed(TurnlogError):
 
 
 class Busy(TurnlogError):
-    """Another process is in the way: a client has the session open, or a different turnlog process is writing."""
+    """Another process is using the session: a client has it open, or a different turnlog process is writing."""
 
 
 class BrokenPlugin(TurnlogError):

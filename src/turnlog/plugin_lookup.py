@@ -22,7 +22,7 @@ RULE_GROUP = "turnlog.redaction_rules"
 PLUGIN_KINDS = {CARD_GROUP: "tool card", EXPORTER_GROUP: "exporter", RULE_GROUP: "redaction rule"}
 """The word for a plugin in messages, by group."""
 PLUGIN_ERRORS = (Exception, SystemExit)
-"""What a plugin's code may raise; only Ctrl+C ends turnlog itself."""
+"""The exceptions that a plugin's code may raise; only Ctrl+C ends turnlog itself."""
 PLUGIN_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 """The form of format and rule names, which appear on the command line and in placeholders."""
 NAME_RULE = "a name consists of lower-case letters, digits and dashes, at most 40"

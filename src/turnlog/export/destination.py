@@ -14,7 +14,7 @@ from turnlog.entries.atomic_file import create_file, replace_file
 from turnlog.errors import TurnlogError, UsageError
 
 FOLDER_MARK = ".turnlog-export"
-"""A file in every folder that an export created: only such a folder may be replaced."""
+"""The name of a file in every folder that an export created; only folders that contain it may be replaced."""
 _WORD = re.compile(r"[^\W_]+")
 _MAX_NAME_CHARS = 60
 

@@ -35,7 +35,7 @@ class ExportChoice(NamedTuple):
 
     wishes: RenderOptions = RenderOptions()
     first: int | None = None
-    """The number of the first turn; None to start at the beginning, with what comes before the first turn."""
+    """The number of the first turn; None to start at the beginning, including anything before the first turn."""
     last: int | None = None
     leaf: str | None = None
     """The last entry of the branch; None for the branch that Claude Code would resume."""
@@ -144,7 +144,7 @@ class ExportMaterial:
         return {helper.agent_id: helper for helper in self.head.agents}
 
     def take_agent_views(self, agent_id: str) -> Iterator[list[AnyView]] | None:
-        """Return the views of a sub-agent in windows; None if it does not exist or this was already called."""
+        """Return the views of a sub-agent in windows; None if it does not exist or they were already returned."""
         agent = self._agents.get(agent_id)
         if agent is None or agent_id in self._taken_agents:
             return None

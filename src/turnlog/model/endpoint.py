@@ -31,7 +31,7 @@ class Endpoint(Struct, frozen=True):
     connecting: float = 15.0
     """The time limit for a connection."""
     silence: float = 300.0
-    """The time limit between two parts of a response; the Messages API sends pings more often."""
+    """The time limit between two parts of a response; the Messages API sends pings more often than this."""
 
     def __repr__(self) -> str:
         return f"Endpoint({self.url!r})"

@@ -39,7 +39,7 @@ class ModelError(TurnlogError):
         """The API's name for the error, such as `overloaded_error` or `invalid_request_error`."""
         self.request_id = request_id
         self.retry_after = retry_after
-        """How many seconds the server asks us to wait before a retry."""
+        """How many seconds the server asks clients to wait before a retry."""
 
 
 class ServerBusy(ModelError):

@@ -37,10 +37,7 @@ def read_server_events(chunks: Iterable[bytes]) -> Iterator[ServerEvent]:
 
 
 def split_stream_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the lines in a stream of bytes without their ends (`\
-    `, `\\r\
-    ` or `\\r`); an unfinished one is dropped.
-    """
+    """Yield the lines in a stream of bytes without their ends (LF, CRLF or CR); an unfinished line is dropped."""
     rest: list[bytes] = []
     size, after_cr, is_first = 0, False, True
     for chunk in chunks:

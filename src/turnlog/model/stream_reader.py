@@ -44,7 +44,7 @@ class StreamReader:
         self._usage: JsonData = {}
         self._stop: JsonData = {}
         self._flaw = ""
-        """What is wrong with a call, which is acceptable if the answer reached its length limit."""
+        """A defect in a call, which is acceptable only if the answer reached its length limit."""
 
     def read_events(self, stream: Iterable[ServerEvent]) -> Iterator[ModelEvent]:
         """Yield the events of an answer; raise AnswerBrokenOff if the end is missing."""

@@ -71,7 +71,7 @@ _JOINT_PATTERN = re.compile(
     r")(?:[bBrRuU]{1,2}(?=[\"']))?(?P<open>[„“«]\s?|\\*+[\"'`]{0,3})"
 )
 _PLAIN_WORD = re.compile(r"[A-Za-z_.,:;!?)(-]*+(?:\s|$)")
-"""The rest of a sentence: without a digit before the next space, it is not a strong value, in quotes or not."""
+"""A word without digits, which may be the rest of a sentence: it is not a strong value, even in quotes."""
 _BARE_VALUE = re.compile(r"[^\s\"'`<>,;(){}\[\]\\|&]{1,1024}+")
 _OPTION_BEFORE_NAME = re.compile(
     r"(?:^|[\s\"'`(=])--?[a-z0-9_-]{0,40}$|(?:^|\s)(?:env|arg|setx|set -g?x)[ \t]+[a-z0-9_]{0,40}$"
@@ -126,7 +126,7 @@ def find_rule_for_key(name: str, value: str) -> str | None:
 
 
 def unescape_value(value: str) -> str:
-    """Remove the escapes of the surrounding text, and what joins the pieces of a value, from that value."""
+    """Remove from a value the escapes of the surrounding text and the separators between its pieces."""
     value = LITERAL_JOINT.sub("", value) if "\n" in value or "+" in value else value
     return re.sub(r"\\+(?=[\"'`\\/])", "", value) if "\\" in value else value
 

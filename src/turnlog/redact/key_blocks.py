@@ -83,7 +83,7 @@ def _find_key_files(text: str) -> Iterator[SecretFinding]:
 
 
 def normalise_key_body(body: str) -> str:
-    """Return the lines of a key without what joins them, or an empty string if it is not a key."""
+    """Return the lines of a key without the separators between them, or an empty string if it is not a key."""
     lines = split_key_lines(body)
     return "\n".join(lines) if sum(map(len, lines)) >= MIN_KNOWN_KEY_LINE_CHARS else ""
 

@@ -104,4 +104,4 @@ PIPED_PASSWORD = re.compile(
 TO_SECURE_STRING = re.compile(
     r"\\*(?P<quote>[\"'])(?P<value>[^\"'\n\\]{3,200}+)\\*(?P=quote) ?\| ?ConvertTo-SecureString", re.IGNORECASE
 )
-"""A password that PowerShell pipes on."""
+"""A password that PowerShell pipes to `ConvertTo-SecureString`."""

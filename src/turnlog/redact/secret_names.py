@@ -118,7 +118,7 @@ class SecretWord(NamedTuple):
     anchor: str
     """The fixed string that the word starts with."""
     rest: str
-    """A regular expression for what follows the anchor."""
+    """A regular expression for the rest of the word, after the anchor."""
     rule: str
     check: SecretValueCheck
     why: str

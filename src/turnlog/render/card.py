@@ -32,7 +32,7 @@ class CodeSection(Struct, frozen=True, tag_field="section", tag="code"):
 
     text: str
     language: str = ""
-    """A name that Pygments knows, or a file name to guess from; empty for none."""
+    """The name of a language in Pygments, or a file name that suggests one; empty for none."""
     title: str = ""
     first_line: int | None = None
     """The number of its first line, if lines are numbered."""
@@ -53,7 +53,7 @@ class DiffSection(Struct, frozen=True, tag_field="section", tag="diff"):
     hunks: tuple[Hunk, ...]
     created: bool = False
     note: str = ""
-    """A note about what is uncertain."""
+    """A note about any uncertainty."""
 
 
 class TextSection(Struct, frozen=True, tag_field="section", tag="text"):
@@ -91,7 +91,7 @@ class HitsSection(Struct, frozen=True, tag_field="section", tag="hits"):
     rows: tuple[tuple[str, str, str], ...]
     """(file, line number or empty, text)."""
     total: int
-    """The number of results; more than the rows if the tool cut them."""
+    """The number of results; greater than the number of rows if the tool truncated the list."""
 
 
 class LinkSection(Struct, frozen=True, tag_field="section", tag="link"):
@@ -107,7 +107,7 @@ class ChecklistTask(Struct, frozen=True):
 
     text: str
     state: str
-    """pending, in_progress, completed, deleted, or another value of the tool."""
+    """pending, in_progress, completed, deleted, or another value that the tool uses."""
     change: str = ""
     """new, changed or gone; empty if unchanged."""
 

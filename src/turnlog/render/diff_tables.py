@@ -51,7 +51,7 @@ class DiffTables(NamedTuple):
     split: tuple[Markup, Markup] | None
     """None if there is nothing to show side by side."""
     rest: tuple[int, int]
-    """The number of folded rows in each."""
+    """The number of folded rows in each table."""
     added: int
     removed: int
 

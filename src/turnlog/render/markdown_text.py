@@ -42,7 +42,7 @@ def quote_text(text: str) -> str:
 
 
 def close_open_fence(text: str) -> str:
-    """Close an open fence in Markdown, so that it does not contain what follows."""
+    """Close an open fence in Markdown, so that later text is not part of the code block."""
     text = _normalise_line_ends(text).strip("\n")
     fence = _find_open_fence(text.split("\n"))
     return f"{text}\n{fence}" if fence else text

@@ -128,7 +128,7 @@ class TerminalScreen(NamedTuple):
 
     color: bool = False
     width: int | None = None
-    """The cells of a line; None if the output is not a terminal, so that nothing needs to be cut."""
+    """The number of cells per line; None if the output is not a terminal, so that nothing needs to be cut."""
 
     def paint(self, text: str, *styles: str) -> str:
         """Return visible text in the given styles."""

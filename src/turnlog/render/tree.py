@@ -15,7 +15,7 @@ from turnlog.render.html_escape import escape_text
 from turnlog.render.text_folds import fold_text
 
 MAX_TREE_DEPTH = 24
-"""Deeper values are written as text; browsers fail at some hundreds of levels."""
+"""Deeper values are written as text; browsers fail at a few hundred levels."""
 MAX_CONTAINER_MEMBERS = 200
 """The maximum number of members written per list or object."""
 MAX_TREE_MEMBERS = 4_000

@@ -65,12 +65,12 @@ class BaseView(Struct, frozen=True):
     """The fields of every view."""
 
     key: str
-    """Identifies the item in its session, also in URLs: the uuid of its first line, or `@` and the line's offset."""
+    """Identifies the item in its session and in URLs: the uuid of its first line, or `@` and the line's offset."""
     turn: int
     """The number of its turn; 0 if it has none."""
     time: str | None
     offset: int
-    """The offset of its first line in the file, which leads to the raw entry."""
+    """The offset of its first line in the file, for links to the raw entry."""
 
 
 class PromptView(BaseView, frozen=True, tag_field="view", tag="prompt"):
@@ -121,7 +121,7 @@ class CompactionView(BaseView, frozen=True, tag_field="view", tag="compaction"):
 
     trigger: str | None
     before: int | None
-    """The tokens before the compaction."""
+    """The number of tokens before the compaction."""
     after: int | None
     entries: int
     """How many entries the summary replaces."""

@@ -91,7 +91,7 @@ __all__ = ["build_item_views"]
 def build_item_views(
     excerpt: Excerpt, items: Sequence[TimelineItem], head: TimelineHead | None = None
 ) -> list[AnyView]:
-    """Build the views of some timeline items, in order; `head` adds what only the whole session shows."""
+    """Build the views of timeline items, in order; `head` adds facts that only the whole session contains."""
     builder = _ViewBuilder(excerpt, head)
     return [builder.build_view(item) for item in items]
 

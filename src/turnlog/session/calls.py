@@ -27,7 +27,7 @@ TOOL_FAMILIES: dict[str, tuple[str, ...]] = {
         "skills": "Skill SlashCommand",
     }.items()
 }
-"""What a tool is for. Tools from MCP servers (`mcp__…`) are a family of their own; unknown tools are `other`."""
+"""The tools in each family. Tools from MCP servers (`mcp__…`) are a family of their own; unknown tools are `other`."""
 
 _FAMILY_BY_TOOL = {name: family for family, names in TOOL_FAMILIES.items() for name in names}
 AGENT_TOOLS = frozenset({"Task", "Agent"})

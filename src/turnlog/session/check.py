@@ -20,7 +20,7 @@ from turnlog.session.session import Session
 Severity = Literal["error", "warning", "info"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 """Most severe first. An error means that the client or the API rejects the session, or that part of the conversation is
-lost. A warning means that some clients reject it, or that it costs time or space. Info is good to know."""
+lost. A warning means that some clients reject it, or that it costs time or space. Info requires no action."""
 MAX_NAMED_PLACES = 20
 """How many places a finding lists; its count includes the rest."""
 

@@ -33,7 +33,7 @@ PROMPT_KINDS = {
     "bash-output": "what a `!` command printed",
     "empty": "nothing at all",
 }
-"""What a user entry can be."""
+"""The kinds of user entries."""
 _COMMAND_KINDS = ("command", "bash")
 _NOTIFICATION_MODE = "task-notification"
 

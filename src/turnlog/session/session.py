@@ -36,7 +36,7 @@ from turnlog.session.turns import RESUME_GAP, Turn, TurnIndex, find_round_type
 
 
 class Session:
-    """One session and its meaning. Every view is a function of the entries; this object only caches the views."""
+    """One session and its views. Every view is a function of the entries; this object only caches the views."""
 
     def __init__(self, file: Transcript, entries: Sequence[Entry] | None = None, gap: timedelta = RESUME_GAP) -> None:
         self.file = file

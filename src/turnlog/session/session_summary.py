@@ -22,7 +22,7 @@ from turnlog.session.turns import Turn
 
 
 class EntryCounts(Struct, frozen=True):
-    """What the file consists of."""
+    """The number of entries in the file, and of lines that are not entries."""
 
     total: int
     by_type: dict[str, int]
@@ -58,7 +58,7 @@ class TurnOverview(Struct, frozen=True):
     speaker: Speaker
     text: str
     further: list[str]
-    """What was typed while it was running."""
+    """Text that was typed while the turn was running."""
     origin: Notice | None
     started: str | None
     ended: str | None
@@ -88,7 +88,7 @@ class GraphCounts(Struct, frozen=True):
     missing_parents: int
     compactions: int
     leaf: str | None
-    """The entry from which the client would continue, or None if it would not continue."""
+    """The entry from which the client would continue, or None if it would refuse to resume."""
     leaf_uuids: list[str | None]
 
 
@@ -137,7 +137,7 @@ class ContextFill(Struct, frozen=True):
     """How full the context window was, in tokens."""
 
     tokens: int | None
-    """At the last message that records its usage."""
+    """The number of tokens at the last message that records its usage."""
     window: int | None
     peak: int | None
 

@@ -50,9 +50,9 @@ class ToolTally(Struct):
     times: list[float] = []
     """The duration of each answered call in milliseconds."""
     given: int = 0
-    """The characters of the inputs."""
+    """The number of characters in the inputs."""
     got: int = 0
-    """The characters of the results."""
+    """The number of characters in the results."""
 
     @property
     def failures(self) -> int:
@@ -172,7 +172,7 @@ class FailureMessage(NamedTuple):
     outcome: str
     """failed, denied or interrupted."""
     message: str
-    """Its first line without what differs between calls: paths, quoted strings, ids, numbers."""
+    """Its first line, without the parts that differ between calls: paths, quoted strings, ids and numbers."""
     calls: int
 
 

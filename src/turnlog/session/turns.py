@@ -53,7 +53,7 @@ class Turn(Struct, gc=False):
     last: Entry
     """The last entry of its work."""
     further: list[str] = []
-    """What was typed while it was running."""
+    """Text that was typed while the turn was running."""
     messages: list[Message] = []
     calls: list[Call] = []
     duration_ms: int | None = None

@@ -30,7 +30,7 @@ class JsonExtent(NamedTuple):
 
 class JsonStyle(NamedTuple):
     newline: str
-    """Empty: all on one line."""
+    """Empty if everything is on one line."""
     indent: str
 
 

@@ -32,7 +32,7 @@ class IndexState(NamedTuple):
     """Bytes while indexing; sessions while building timelines."""
     total: int = 0
     generation: int = 0
-    """Increases when the index changes, so that a page knows that it may be out of date."""
+    """Increases when the index changes, so that a page can detect that it may be out of date."""
     failure: str = ""
 
     @property
@@ -54,7 +54,7 @@ _REF_PATTERN = re.compile(
     r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:\.([1-9]\d{0,9}))?", re.IGNORECASE | re.ASCII
 )
 _CACHE_KIB = 4_000
-"""For each thread's connection. There are only a few, and the system caches the file's pages as well."""
+"""The cache size of each thread's connection. There are only a few connections, and the system also caches the file."""
 _SESSION_COLUMNS = "session.id, uuid, path, name.text, cwd, title, gone"
 
 

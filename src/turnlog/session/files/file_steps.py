@@ -89,7 +89,7 @@ class FileStep(Struct):
 
 
 def list_file_steps(session: Session, wanted: Callable[[str], bool] = bool) -> Iterator[FileStep]:
-    """Yield what a session reveals about the files whose paths are wanted, in chronological order."""
+    """Yield what a session reveals about the files whose paths `wanted` accepts, in chronological order."""
     events: list[Touch | FileBackup] = [item for item in list_file_backups(session) if wanted(item.path)]
     events += [item for item in list_touches(session) if item.outcome == "done" and wanted(item.path)]
     known_files = _KnownFiles()

@@ -45,7 +45,7 @@ class FileVersion(Struct):
     size: int | None = None
     sha256: str | None = None
     lines: tuple[int, int, int | None] | None = None
-    """The first, last and total number of lines, if only some are known."""
+    """The numbers of the first and last known line and the total, if only some lines are known."""
     agent_id: str | None = None
     call_id: str | None = None
     note: str | None = None

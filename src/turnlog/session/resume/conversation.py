@@ -32,7 +32,10 @@ class Conversation(NamedTuple):
 def build_conversation(
     file: Transcript, leaf: str | None = None, *, as_sent: bool = False, without: Container[str | None] = ()
 ) -> Conversation:
-    """Build what the newest client would send if this leaf were resumed now, `without` certain kinds of attachments."""
+    """Build the messages that the newest client would send if this leaf were resumed now.
+
+    `without` contains the kinds of attachments to leave out.
+    """
     return build_thread_conversation(file, build_resume_thread(file, leaf), as_sent=as_sent, without=without)
 
 

@@ -1,7 +1,7 @@
 """The frames that the newest client puts around messages that are not a person's prompt.
 
-If a message arrived while the model was working, or comes from a background task or a schedule, the client wraps it
-in text that states who it is from. The wording is what Claude Code 2.1.325 sends for each origin.
+If a message arrived while the model was working, or comes from a background task or a schedule, the client wraps it in
+text that states who it is from. The wording for each origin is that of Claude Code 2.1.325.
 """
 
 from __future__ import annotations

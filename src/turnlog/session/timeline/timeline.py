@@ -13,8 +13,8 @@ from typing import Literal, NamedTuple
 from msgspec import Struct
 
 ItemKind = Literal["prompt", "typed", "answer", "event", "compaction", "meta"]
-"""What an item is: the start of a turn, text typed while the turn ran, a message of the model, another event, a
-compaction, or the client's bookkeeping."""
+"""What an item is: the start of a turn, text typed while the turn was running, a message from the model, another event,
+a compaction, or the client's bookkeeping."""
 
 
 class LinePlace(NamedTuple):

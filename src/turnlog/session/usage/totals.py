@@ -51,7 +51,7 @@ __all__ = [
 MIN_BYTES_PER_PROCESS = 64 << 20
 """The minimum work that justifies another process."""
 LINE_MARKER = b'"assistant"'
-"""Text on every line that counts. Unlike `"usage":{`, it also matches JSON that is written with spaces."""
+"""Text that is on every line to be counted. Unlike `"usage":{`, it also matches JSON that is written with spaces."""
 READ_BUFFER_BYTES = 1 << 20
 
 
@@ -95,7 +95,7 @@ def _find_day(timestamp: str, zone: tzinfo) -> str:
 
 
 CountsByFile = dict[str, dict[str, MessageCounts]]
-"""The messages of some files, by path and message id."""
+"""The messages in a set of files, by path and message id."""
 
 
 def count_usage(paths: Iterable[Path], processes: int | None = None) -> dict[str, MessageCounts]:

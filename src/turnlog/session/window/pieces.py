@@ -93,7 +93,7 @@ def build_context_pieces(session: Session, leaf: str | None = None) -> ContextPi
 
 
 def _find_thread(session: Session, leaf: str | None) -> tuple[ResumeThread, str | None]:
-    """Return what would be resumed or, for a sub-agent's file, which can't be resumed, everything up to its end."""
+    """Return the thread that would be resumed; for a sub-agent's file, which can't be resumed, the whole thread."""
     try:
         return session.build_thread(leaf), leaf
     except Refused:
@@ -135,7 +135,7 @@ def _is_foreign_thinking(block: Json, row: Entry, model: str | None) -> bool:
 
 
 def _make_block_key(block: Json) -> Any:
-    """Return what distinguishes a block from the others in a conversation."""
+    """Return a key that distinguishes a block from the others in a conversation."""
     value = block.get("id") or block.get("tool_use_id") or block.get("text") or block.get("thinking")
     return block["type"], value if isinstance(value, str) else None
 

@@ -33,7 +33,7 @@ _MIN_TOTAL_BYTES = 4_000
 SUMMARY_RESERVE_TOKENS, SAFETY_BUFFER_TOKENS = 20_000, 13_000
 """How many tokens before the window's end the client compacts: room for the summary, and a safety margin."""
 UNSEEN_GROUP = "system"
-"""What is sent but not in the file: the system prompt, the tool definitions, the client's own notes."""
+"""What is sent but not in the file: the system prompt, the tool definitions, and the client's own notes."""
 
 
 class MeasuredRequest(NamedTuple):
@@ -81,7 +81,7 @@ class WindowFill:
     rate: float
     """Tokens per byte of text."""
     steps: int
-    """The number of steps between two requests that the rate comes from; 0 for the usual rate."""
+    """The number of steps from request to request on which the rate is based; 0 for the usual rate."""
     unseen: int
     """The estimated tokens that the first request sent but that are not in the file."""
     later: int

@@ -43,7 +43,7 @@ class TakenFile(NamedTuple):
 
     file: KeptFile
     is_replaced: bool
-    """The file no longer starts with its archived bytes."""
+    """Whether the file no longer starts with its archived bytes."""
 
 
 def to_fingerprint(status: os.stat_result) -> FileFingerprint:

@@ -19,7 +19,7 @@ from turnlog.store.archive import durable_write
 
 MANIFEST_FORMAT = 1
 _MAX_MANIFEST_BYTES = 256 << 20
-"""Manifests are smaller than this; a damaged one must not make us allocate all memory."""
+"""Manifests are smaller than this; a damaged one must not exhaust the memory."""
 _MANIFEST_FILE_NAME = re.compile(r"([0-9A-Fa-f-]{36})\.([0-9a-f]{12})\.([1-9]\d{0,8})\.json\.zst")
 
 
@@ -42,7 +42,7 @@ class FileFingerprint(msgspec.Struct, array_like=True, frozen=True):
 
 class KeptFile(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     path: str
-    """Below the config folder, with `/`; `%` and bytes that aren't UTF-8 are written as %XX."""
+    """The path below the config folder, with `/` separators; `%` and bytes that aren't UTF-8 are written as %XX."""
     size: int
     mtime_ns: int
     """When these bytes were written; a later touch without changes doesn't count."""

@@ -42,9 +42,9 @@ class PrunePlan(NamedTuple):
     blobs: set[str]
     """Blobs that nothing needs afterwards."""
     freed: int
-    """The bytes of these blobs."""
+    """The size of these blobs in bytes."""
     left: int
-    """The bytes of the other blobs."""
+    """The size of the other blobs in bytes."""
 
 
 def plan_prune(archive: Archive, rules: PruneRules) -> PrunePlan:

@@ -1,7 +1,8 @@
 """Schedules archive runs: whether they are on, how often they run, and how they start without making the user wait.
 
 The file `schedule` contains the interval in hours. Its modification time is the time when the next run is due, so
-turnlog only has to check that time when it starts. This module imports only what turnlog has already loaded by then.
+turnlog only has to check that time when it starts. This module imports only modules that turnlog has already loaded at
+that point.
 """
 
 from __future__ import annotations

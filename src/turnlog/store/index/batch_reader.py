@@ -35,7 +35,7 @@ PIECE_BYTES = 1 << 19
 MIN_TEXT_BYTES = 4
 """Every text takes at least this many bytes of a file, so a file gets its text numbers before it is read."""
 MAX_TEXT_CHARS = 32 << 20
-"""Longer texts are cut here, and counted: the rest would be in memory several times."""
+"""Longer texts are cut here and counted, because the rest would be in memory several times."""
 _PIECES_LEFT_TO_WRITER, _PIECES_PER_CYCLE = 2, 5
 """The writer finds the identifiers of this share of the pieces: reading takes longer, and both run in parallel."""
 _RESULT_KIND = list(TEXT_KINDS).index("result")
@@ -104,7 +104,7 @@ class IndexBatch(Struct, array_like=True):
     said: list[WordsRow]
     done: list[WordsRow]
     identifiers: list[str] | None = None
-    """New identifiers in camelCase; None if they have not been searched yet."""
+    """New identifiers in camelCase; None if the text has not been searched for them yet."""
     size: int = 0
     """How many bytes of the file it covers."""
     failure: str | None = None

@@ -33,7 +33,7 @@ class ChangedFile(NamedTuple):
     file: int
     mtime_ns: int
     size: int
-    """The present size."""
+    """The current size."""
     more: int
     """The estimated growth in bytes."""
 

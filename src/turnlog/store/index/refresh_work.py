@@ -73,7 +73,7 @@ class RefreshWork:
         self.done = 0
         self.unread: list[str] = []
         self.moved: dict[int, int] = {}
-        """The former sessions of sub-agent files that now belong to another one."""
+        """The former sessions of sub-agent files that now belong to a different session."""
 
     def run(self, files: list[ChangedFile]) -> int:
         """Read all files; return how many were read, which may be fewer after an interrupt."""

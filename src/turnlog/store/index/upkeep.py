@@ -69,7 +69,7 @@ class DiskDifference(NamedTuple):
     """How an index differs from the files on disk."""
 
     faults: list[str]
-    """Differences that the next command would not notice by itself."""
+    """Differences that the next command would not detect."""
     unlisted: list[str]
     """Folders and files that can't be listed or read, with the reason."""
     waiting: int

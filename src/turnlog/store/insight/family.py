@@ -106,7 +106,7 @@ class ProjectTree(NamedTuple):
     folders: list[str]
     """All folders that its sessions started in."""
     sessions: list[FamilyNode]
-    """Newest first; sessions that came from another one in the project are below that one."""
+    """Newest first; sessions that were created from another session in the project are below that session."""
     total: int
     """How many sessions it has, at all depths."""
     ended: str | None

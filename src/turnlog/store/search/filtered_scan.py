@@ -141,7 +141,7 @@ class ScanRequest(NamedTuple):
 
 
 class ScanOutcome(NamedTuple):
-    """What a scan found and how it went."""
+    """The matches that a scan found, and the report on the scan itself."""
 
     found: SearchOutcome
     scan: ScanResult

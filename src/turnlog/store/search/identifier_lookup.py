@@ -33,7 +33,7 @@ class IdentifierOwners(NamedTuple):
 
     words: list[str]
     is_cut: bool
-    """Whether there are more than these."""
+    """Whether there are more identifiers than these."""
 
 
 class IdentifierLookup:

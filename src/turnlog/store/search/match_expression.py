@@ -140,7 +140,7 @@ class _PlanMaker:
         return f"(({together}) NOT {_join_alternatives(absent)})" if absent else f"({together})"
 
     def _match_absent(self, node: QueryNode) -> str:
-        """Build an expression for what must be absent: a word as typed, not every identifier that contains it."""
+        """Build an expression for a node that must be absent, without the identifiers that contain its words."""
         is_wide, self.is_wide = self.is_wide, False
         expression = self._build_expression(node)
         self.is_wide = is_wide

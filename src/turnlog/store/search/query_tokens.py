@@ -24,7 +24,7 @@ FILTER_HELP = {
 _MIN_FILTER_LETTERS = 3
 """A name with at least this many letters may be the start of a filter's name."""
 _FILTER_SYNONYMS = {"since": "after", "until": "before", "path": "file", "type": "kind", "in": "project", "is": "error"}
-"""The names of filters in other programs, and ours."""
+"""The names of filters in other programs, and turnlog's names for them."""
 
 QUERY_OPERATORS = ("AND", "OR", "NOT")
 _FILTER_PREFIX = re.compile(r"([A-Za-z]+):(?!//|:)")

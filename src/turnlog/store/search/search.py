@@ -96,7 +96,7 @@ class HitGroup(NamedTuple):
     total: int
     """How many hits there are among the texts that were read."""
     time: int
-    """The time of the newest hit; if the hits have none, of the session's end."""
+    """The time of the newest hit or, if no hit has a time, the end of the session."""
     score: float
     rows: list[tuple[float, IndexTextRow]]
     """All hits, each with its score."""
@@ -129,7 +129,7 @@ class SearchOutcome(NamedTuple):
     left_out: LeftOutHits = LeftOutHits()
     """Matches in turnlog's trash."""
     loosened: tuple[LoosenedWord, ...] = ()
-    """The words that found nothing, and what was searched instead (`loose_search`)."""
+    """The words that found nothing, and what was searched for instead (`loose_search`)."""
 
 
 def search_index(

@@ -36,7 +36,7 @@ class TrashedSessions(NamedTuple):
         return f" AND file NOT IN ({', '.join(map(str, self.files))})" if self.files else ""
 
     def build_left_out(self, numbers: Iterable[int], hits: int | None) -> LeftOutHits:
-        """Describe hits in some of these sessions."""
+        """Describe the hits in the sessions with these numbers."""
         return LeftOutHits(tuple(sorted({self.sessions[number] for number in numbers})), hits)
 
 
@@ -57,7 +57,7 @@ class LeftOutHits(NamedTuple):
 
     @property
     def remedy(self) -> tuple[str, str]:
-        """The command that helps and what it does."""
+        """A command that restores or lists the sessions, and its effect in words."""
         if len(self.sessions) == 1:
             return f"turnlog undelete {self.sessions[0][:8]}", "restores it"
         return "turnlog undelete --list", "lists them"

@@ -57,7 +57,7 @@ class UsageGrouping(NamedTuple):
     columns: tuple[GroupingColumn, ...]
     """The columns of the table that identify a row."""
     definition: str = ""
-    """Where a message counts, as part of a sentence; `{zone}` is replaced with the time zone."""
+    """Which row a message is counted in, as part of a sentence; `{zone}` is replaced with the time zone."""
     counts_calls: bool = False
     """Whether the report counts tool calls instead of messages."""
     to_document: Callable[[dict[str, Any]], dict[str, Any]] = dict

@@ -30,7 +30,7 @@ class UsageRequest(NamedTuple):
     """The name of a grouping."""
     since: date | None = None
     until: date | None = None
-    """The last day that counts."""
+    """The last day to include."""
     project: str | None = None
     model: str | None = None
     zone: TimeZone = TimeZone()
@@ -65,7 +65,7 @@ class UsageReportRow(NamedTuple):
     """The labels of the row, by key."""
     sum: UsageSum
     whole: UsageSum | None = None
-    """For a session: all its usage, at any time, including messages that count for another session."""
+    """For a session: all its usage, at any time, including messages that are charged to another session."""
 
 
 class UsageReport(NamedTuple):

@@ -121,9 +121,9 @@ class ToolUsageRow(NamedTuple):
     failed: int = 0
     unanswered: int = 0
     given: int = 0
-    """Characters of the inputs."""
+    """The number of characters in the inputs."""
     got: int = 0
-    """Characters of the results."""
+    """The number of characters in the results."""
 
     @property
     def tokens(self) -> int:

@@ -70,7 +70,7 @@ class ActorStream:
             self.open = None
 
     def _close_reported(self, before: int | None) -> None:
-        """Close a resting stretch if its end was reported by then; reports in other files are ordered only by time."""
+        """Close a resting stretch whose end was reported earlier; reports in other files are ordered only by time."""
         while self._ends and (before is None or self._ends[-1].time < before):
             end = self._ends.pop()
             if self.open is not None and (self.open.at_rest or end.certain):

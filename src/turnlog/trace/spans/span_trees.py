@@ -230,7 +230,7 @@ class _TraceCollector:
         work: ActorWork,
         below: _AgentPlace | None = None,
     ) -> None:
-        """Add the stretches of some work to a trace; the first is the root or is below a call."""
+        """Add the stretches of an actor's work to a trace; the first is the root or is below a call."""
         session = stream.session
         top, parent = below or _AgentPlace(ids.build_root_span_id(_build_entry_key(session, work.start)), None)
         name = f"invoke_agent {shorten_name(agent.type or agent.kind) if agent else MAIN_AGENT_NAME}"
@@ -326,7 +326,7 @@ def _list_entries(stretch: WorkStretch) -> list[Entry]:
 
 
 def _name_agent(agent: SubAgent) -> str:
-    """Return what identifies an agent: its id or, for an agent inside the session's file, its first entry."""
+    """Return an identifier for an agent: its id or, for an agent inside the session's file, its first entry."""
     return agent.inside[0].uuid or agent.agent_id if agent.inside else agent.agent_id
 
 

@@ -233,7 +233,7 @@ def _encode_attributes(before: bytes, items: Iterable[tuple[str, AttributeValue]
 
 
 def _encode_text_prefix(before: bytes, key: str, size: int) -> bytes:
-    """Encode what precedes text of a given size in an attribute."""
+    """Encode the bytes that precede text of a given size in an attribute."""
     inner = encode_varint(size)
     return _encode_value_prefix(before, key, 1 + len(inner) + size) + _TAG_ONE + inner
 

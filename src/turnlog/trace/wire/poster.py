@@ -105,7 +105,7 @@ def _parse_json(raw: bytes) -> Any:
 _CONNECTION_ERRORS = (OSError, http.client.HTTPException, UnicodeError)  # the last: host names that can't be encoded
 _RETRY_STATUSES = frozenset({407, 408, 425, 429})
 _UNSURE_STATUSES = frozenset({500, 502, 504})
-"""Statuses of a server that failed, possibly after it accepted the spans, which a gateway can't know."""
+"""Statuses of a server that failed, possibly after it accepted the spans; a gateway can't detect this."""
 _PAGE_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 
 
@@ -123,7 +123,7 @@ class PostDeferred(NamedTuple):
 
     reason: str
     after: float | None = None
-    """How many seconds the server asks us to wait before the next attempt."""
+    """How many seconds the server asks clients to wait before the next attempt."""
     unsure: bool = False
     """Whether the whole request was sent without a response, so that it may have arrived."""
 

@@ -25,7 +25,7 @@ def encode_varint(number: int) -> bytes:
 
 
 def encode_tag(field: int, wire: int = CHUNK) -> bytes:
-    """Encode what precedes a value."""
+    """Encode the tag that precedes a value."""
     return encode_varint(field << 3 | wire)
 
 

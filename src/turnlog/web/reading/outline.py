@@ -112,7 +112,7 @@ class SessionOutline(Struct):
     title: str | None
     branch: str
     items: int
-    """In this branch."""
+    """The number of items in this branch."""
     numbers: list[int]
     """The numbers of this branch's turns, in order."""
     positions: list[int]

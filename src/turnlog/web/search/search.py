@@ -98,7 +98,7 @@ def _to_linked_hit(hit: Mapping[str, Any], session: Mapping[str, Any], ref: str)
 
 
 def mark_ranges(text: str, ranges: Sequence[Sequence[int]]) -> Markup:
-    """Escape text and mark some of its ranges."""
+    """Escape text and mark the given ranges."""
     parts, done = [], 0
     for start, end in ranges:
         parts += [escape(text[done:start]), Markup("<mark>{}</mark>").format(text[start:end])]

@@ -72,7 +72,7 @@ class UsageTableRow(Struct, frozen=True):
     amounts: UsageAmounts | CallAmounts
     """`CallAmounts` in the report by tool."""
     whole: UsageAmounts | UnsetType = UNSET
-    """In the report by session: all of its usage, including messages that are counted toward another session."""
+    """In the report by session: all of its usage, including messages that are counted towards another session."""
 
 
 class UsageTotal(Struct, frozen=True):

@@ -41,7 +41,7 @@ def detect_screen(color: bool | None = None) -> TerminalScreen:
     if color is None:
         color = os.environ.get("TERM") != "dumb"
     if color and os.name == "nt":
-        os.system("")  # old consoles support colors only after this
+        os.system("")  # old consoles support colours only after this
     return TerminalScreen(color, shutil.get_terminal_size().columns)
 
 

@@ -2,7 +2,7 @@
 
 A `Checkpoint` records how far a file has been read and which bytes it contained. Only whole lines are returned: a line
 that is still being written is held back until its newline arrives. Reading starts again from the beginning, with a
-reason and the next generation, if the file no longer starts with the bytes that were returned:
+reason and the next generation number, if the file no longer starts with the bytes that were returned:
 
     truncated   the file is shorter than the part that was read
     replaced    a different file now has this name, or the file starts differently

@@ -1,4 +1,4 @@
-"""Cancels a request from another thread at any time, while it is waiting or reading."""
+"""Cancels a request from another thread at any time, even while the request is waiting or reading."""
 
 from __future__ import annotations
 

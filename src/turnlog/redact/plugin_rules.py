@@ -57,7 +57,7 @@ class PluginRule:
 
 
 def read_spans(results: Iterable[Any], text: str) -> list[tuple[int, int]]:
-    """Return the spans that a rule found; raise `ValueError` for one outside the text."""
+    """Return the spans that a rule found; raise `ValueError` for a span outside the text."""
     spans = []
     for start, end in results:
         if type(start) is not int or type(end) is not int or not 0 <= start < end <= len(text):

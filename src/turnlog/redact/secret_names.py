@@ -22,7 +22,7 @@ from turnlog.redact.text_view import is_inside_word
 from turnlog.redact.url_header_rules import is_encoded_login
 
 SecretValueCheck = Callable[[str, bool, bool], bool]
-"""Decides whether a value may be the secret, from the value, whether it is quoted, and whether it must be a value."""
+"""Decides whether a value may be a secret, given the value, whether it is quoted, and whether it must be a value."""
 KEY_OWNERS = tuple(
     "api access private auth account encryption signing master admin service shared storage subscription deploy session"
     " app client webhook bot root license secret aes hmac fernet cookie jwt application consumer crypto cipher"

@@ -42,7 +42,7 @@ class Highlighter:
         self._left = budget
 
     def highlight_code(self, text: str, language: str = "") -> Markup:
-        """Render text with its tokens in spans, or only escape it if the language is unknown or it is too long."""
+        """Render text with its tokens in spans, or only escape it if it is too long or the language is unknown."""
         found = self._split_pieces(normalise_line_ends(text), language)
         return escape_to_markup(text) if found is None else Markup("".join(piece.html for piece in found))
 

@@ -1,7 +1,7 @@
 """Converts a web page to text that a model reads well: Markdown without scripts, styles or other invisible content.
 
-Pages are hostile input. This parser makes one pass whose time grows only with the length of the page; the standard
-library's parser takes minutes for a malicious 300 KB page.
+Pages are hostile input. This parser makes a single pass in linear time; the standard library's parser takes minutes for
+a malicious 300 KB page.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ def _build_compaction(file: Transcript, graph: Graph, boundary: Entry) -> Compac
 
 
 def _find_summary(file: Transcript, graph: Graph, boundary: Entry) -> Entry | None:
-    """Find the first summary below a boundary; the newest clients put attachments between them."""
+    """Find the first summary below a boundary; the newest clients put attachments between the two."""
     todo = [boundary.index]
     for index in todo:
         row = file.entries[index]

@@ -97,7 +97,7 @@ def _build_usage_grid(shown: UsageReportDetails, number: NumberFormat) -> _Usage
 
 
 def _has_shared_messages(shown: UsageReportDetails) -> bool:
-    """Return whether any session has messages that are counted toward another session."""
+    """Return whether any session has messages that are counted towards another session."""
     return not _is_filtered(shown) and any(row.whole and row.whole.cost != row.sum.cost for row in shown.report.rows)
 
 

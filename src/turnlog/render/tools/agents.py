@@ -97,7 +97,7 @@ def build_message_parts(work: CardSource) -> CardParts:
 
 
 def show_sentence(work: CardSource) -> SectionList:
-    """Show a result that is a record with one sentence."""
+    """Show a result whose record consists of a message or a summary."""
     record = to_dict(work.detail.structured) or to_dict(parse_json_value(work.words))
     text = pick_text(record.get("message"), record.get("summary"))
     return (guess_text_section(text),) if text else show_result(work)

@@ -64,7 +64,7 @@ def build_write_change(arguments: Any, structured: Any, known: FileContent | Non
 
 
 def _restore_line_ends(text: str, original: str) -> str:
-    """Return the text with the line ends that it was written with.
+    """Return the text with its original line ends.
 
     Clients that record a file with its `\\r` (such as 2.1.29) also give these line ends to any text that replaces the
     file, even if the text already has them; newer clients record and write text unchanged.

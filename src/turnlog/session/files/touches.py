@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 TouchAction = Literal["read", "write", "edit", "attach", "change"]
 TOUCH_ACTIONS: tuple[TouchAction, ...] = ("read", "write", "edit", "attach", "change")
-"""attach: the client itself added the file to the conversation; change: it reported that somebody else changed it."""
+"""attach: the client added the file to the conversation; change: the client reported a change by somebody else."""
 TouchOutcome = Literal["done", "failed", "denied", "interrupted", "unanswered"]
 
 _ATTACHMENT_ACTIONS: dict[str, TouchAction] = {
@@ -56,12 +56,12 @@ class Touch(Struct):
     tool: str
     """The tool, or the kind of the attachment."""
     holder: Session
-    """The session, or that of a sub-agent, whose file contains it."""
+    """The session, or the sub-agent's session, whose file contains the touch."""
     entry: Entry
     """The attachment or the result of the call, or else the call itself."""
     call: Call | None = None
     agent: SubAgent | None = None
-    """The sub-agent that did it."""
+    """The sub-agent that touched the file."""
     turn: Turn | None = None
     outcome: TouchOutcome = "done"
     place: float = 0

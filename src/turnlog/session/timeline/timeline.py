@@ -138,7 +138,7 @@ class FillStep(Struct, array_like=True, gc=False):
 
 
 class TimelineFile(Struct, array_like=True, gc=False):
-    """A file and the turns that read and changed it."""
+    """A file, with the turns that read it and those that changed it."""
 
     path: str
     reads: list[int]

@@ -264,7 +264,7 @@ def _count_separate(
 
 
 def _raise_counts(best: MessageCounts, usage: LineUsage, writes: CacheWrites | None) -> None:
-    """Raise the counts to those on a line if they are larger."""
+    """Raise each count to the value on a line if that is larger."""
     if (value := usage.input_tokens) and best.input_tokens < value <= MAX_MESSAGE_TOKENS:
         best.input_tokens = value
     value = usage.output_tokens or 0

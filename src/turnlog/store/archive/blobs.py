@@ -1,7 +1,7 @@
 """Blobs: bytes that are stored once, compressed, and named by their content.
 
-A blob contains at most `MAX_BLOB_BYTES` bytes. Its name is their SHA-256, so `zstd -dc` and `sha256sum` are enough to
-read and check it.
+A blob contains at most `MAX_BLOB_BYTES` bytes. Its name is the SHA-256 of these bytes, so `zstd -dc` and `sha256sum`
+are enough to read and check it.
 """
 
 from __future__ import annotations

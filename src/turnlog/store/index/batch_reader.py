@@ -82,7 +82,7 @@ class CallRow(Struct, array_like=True):
 
 
 PlaceRow = tuple[int, int, int, int, int]
-"""A row of the table `text`. A plain tuple, like the next one, because there are millions of them."""
+"""A row of the table `text`. A plain tuple, like the next type, because there are millions of rows."""
 WordsRow = tuple[int, str, str, str]
 """A row of a full-text table: the words by which a text is found."""
 
@@ -113,7 +113,7 @@ class IndexBatch(Struct, array_like=True):
     """How many texts are longer than their searchable part."""
 
     def take_new_identifiers(self, names: NameNumbers) -> list[str]:
-        """Return the identifiers that are new to these names."""
+        """Return the identifiers that are not known to `names` yet."""
         if self.identifiers is None:
             # In one go: searching a few long texts is faster, and each identifier is written once.
             words = b"\n".join([row[1].encode() for rows in (self.said, self.done) for row in rows])

@@ -1,4 +1,4 @@
-"""The pieces of the full-text tables: each commit adds one, every search reads all, and FTS5 gradually merges them."""
+"""The pieces of the full-text tables: a commit adds one, a search reads them all, and FTS5 gradually merges them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records the prices and rules with which the `spend` table was computed; if they change, it is recomputed.
+"""Records the prices and rules with which the `spend` table was computed; if they change, the table is recomputed.
 
 This is checked at every start, so this module never decodes the price table, which would take longer than a whole
 report.

@@ -102,7 +102,7 @@ def select_shared_spend(db: apsw.Connection) -> Iterable[tuple[int | None, ...]]
 
 
 def find_stale_spend(db: apsw.Connection, keys: Iterable[str]) -> StaleSpend:
-    """Find the rows that change with these messages.
+    """Find the rows of `spend` that these messages affect.
 
     A message never ends before its first line, and its first line never changes.
     """

@@ -42,7 +42,7 @@ _WEIGHT_BY_KIND = {
     "meta": 0.5,
     "other": 0.5,
 }
-"""How likely people are to mean each kind of text when they search."""
+"""How likely each kind of text is to be what people search for."""
 _KIND_WEIGHTS = tuple(_WEIGHT_BY_KIND[kind] for kind in TEXT_KINDS)
 _HALF_LIFE_SECONDS = 45 * 86_400
 _KIND_NAMES = list(TEXT_KINDS)

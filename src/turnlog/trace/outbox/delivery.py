@@ -23,7 +23,7 @@ from turnlog.trace.wire.poster import PostAccepted, PostDeferred, PostRefused, P
 FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 1.0, 600.0
 """The maximum pause in seconds after the first failure, and after any failure."""
 _NAP_SECONDS = 5.0
-"""The interval at which a sleeping process checks whether another one wants the target to be tried at once."""
+"""The interval at which a sleeping process checks whether another process requests an immediate attempt."""
 
 BatchProgress = Callable[[int, int], object]
 """Called with the number of finished batches and the total."""

@@ -131,7 +131,7 @@ class OutgoingBatches:
                 )
 
     def postpone_batch(self, pending: PendingBatch, error: str, until: float, *, unsure: bool = False) -> None:
-        """Record that the target doesn't accept a batch now, and pause it; `unsure` if the batch may have arrived."""
+        """Pause the target, which doesn't accept a batch now; `unsure` means that the batch may have arrived."""
         now = self._clock()
         with self.hold_transaction():
             if not unsure:

@@ -24,7 +24,7 @@ from turnlog.trace.targets.target import TraceTarget
 OVER_AFTER_SECONDS = 3600.0
 """Old clients don't register themselves: a session without writes for this long counts as over."""
 _LEFT_AFTER_SECONDS = 10.0
-"""The previous session is over after this time without writes; if this session is only a copy, it may be in use."""
+"""The previous session is over after this time without writes; it may still be in use if this session is a copy."""
 _FIRST_REGISTERING_VERSION = (2, 1, 325)
 """From this version on, clients register the sessions that they have open; for older ones, this is unknown."""
 

@@ -82,7 +82,7 @@ class SessionRefs(NamedTuple):
 
 
 class Machine:
-    """The sessions that the pages show; all threads share it."""
+    """The sessions that the pages show; shared by all threads."""
 
     def __init__(
         self,

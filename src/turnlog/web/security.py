@@ -64,7 +64,7 @@ class ServerKeys:
         self._is_used = False
 
     def redeem_token(self, token: str) -> bool:
-        """Return whether a token is the printed one and unused, and mark it as used."""
+        """Return whether a token is the printed one and has not been used yet, and mark it as used."""
         is_right = hmac.compare_digest(token.encode(), self.token.encode())
         opens = is_right and not self._is_used
         self._is_used |= is_right

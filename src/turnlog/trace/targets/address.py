@@ -22,7 +22,7 @@ LANGFUSE_PATH = "/api/public/otel"
 
 
 def extend_path(parts: SplitResult, path: str) -> SplitResult:
-    """Append a path to an address, unless it already ends with it."""
+    """Append a path to an address, unless the address already ends with that path."""
     own = parts.path.rstrip("/")
     return parts._replace(path=own if own.endswith(path) else own + path)
 

@@ -130,7 +130,7 @@ def call_rename(call: ActionCall) -> ActionOutcome:
 
 
 def call_tag(call: ActionCall) -> ActionOutcome:
-    """Give the session a tag, or remove it."""
+    """Give the session a tag, or remove its tag."""
     from turnlog.api.changes import tag_session
     from turnlog.api.sentences import describe_label, list_label_remarks
 

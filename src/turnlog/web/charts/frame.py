@@ -15,7 +15,7 @@ TOP_MARGIN_PX = 10
 BOTTOM_MARGIN_PX = 24
 _AXIS_WIDTH_PX = 52
 _MAX_LABELS = 8
-"""Labels below a chart; a narrow one hides every second label."""
+"""The maximum number of labels below a chart; a narrow chart hides every second label."""
 
 
 class ChartFrame(NamedTuple):

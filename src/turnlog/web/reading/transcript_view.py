@@ -166,7 +166,7 @@ class TranscriptView:
         return f"{self.address}{self.build_query(turn=number)}#t-{number}"
 
     def locate_line(self, offset: int) -> ItemLocation | None:
-        """Find the item that shows the line at an offset, on this branch or else on another one."""
+        """Find the item that shows the line at an offset, on this branch or else on another branch."""
         for leaf in (self.leaf, *(line.leaf for line in self.head.branches)):
             position = self.timeline.find_position_at(leaf, offset)
             if position is not None:

@@ -166,7 +166,7 @@ def list_sessions(gone: bool, as_json: bool) -> None:
 @click.option(
     "--keep-times", is_flag=True, help="Restore the original file times; Claude Code may then delete the session again."
 )
-@click.option("--present", is_flag=True, help="Skip files that had already been deleted while the session still existed.")
+@click.option("--present", is_flag=True, help="Skip files that were already deleted while the session still existed.")
 @_JSON_OPTION
 def restore(
     names: tuple[str, ...], to: str | None, at: str | None, force: bool, keep_times: bool, present: bool, as_json: bool

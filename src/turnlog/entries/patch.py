@@ -78,7 +78,7 @@ def get_blank_after(raw: bytes) -> bytes:
 
 
 def _find_raw_values(raw: bytes) -> RawValues:
-    """Find the values in an undecodable object by its brackets and commas alone, or none if it is incomplete.
+    """Find the values in an undecodable object using only its brackets and commas; find none if it is incomplete.
 
     Errors inside a value are preserved. If the object itself is malformed, nothing is returned, because the line must
     not become a different one.

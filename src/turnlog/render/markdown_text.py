@@ -49,7 +49,7 @@ def close_open_fence(text: str) -> str:
 
 
 def keep_line_breaks(text: str) -> str:
-    """Keep the line breaks of Markdown, because line breaks in prompts are intentional."""
+    """Turn line breaks into Markdown hard breaks, because line breaks in prompts are intentional."""
     lines = text.split("\n")
     inside = _find_fenced_lines(lines)
     ends = [*lines[1:], ""]

@@ -25,7 +25,7 @@ def repair(
 ) -> int:
     """Repair the problems that `turnlog doctor` finds, in a new session or in place.
 
-    turnlog repairs one kind of problem after another (see docs/repair.md). Notes, and repairs that would make Claude
+    turnlog repairs problems one kind at a time (see docs/repair.md). Notes, and repairs that would make Claude
     Code send less of the conversation, are skipped unless you request them with --only. After each repair, the session
     is checked again, and a repair that would make anything worse is not applied. The output lists what could not be
     repaired and what to do instead. The exit status is 1 if a problem remains. SESSION is a path, an id, an id

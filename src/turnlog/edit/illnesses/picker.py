@@ -1,4 +1,4 @@
-"""Illnesses of a session's location: its folder, its name, and reasons why Claude Code does not list it."""
+"""Illnesses of a session's location: a wrong folder or file name, and whatever else keeps Claude Code from listing it."""
 
 from __future__ import annotations
 

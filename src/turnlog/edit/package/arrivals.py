@@ -67,7 +67,7 @@ class ArrivingSession(NamedTuple):
         return self._translate_whole(pieces)
 
     def translate_line(self, raw: bytes) -> bytes:
-        """Convert a line to the ids and paths on this machine."""
+        """Replace the ids and paths in a line with those used on this machine."""
         if self.identity:
             raw = self.identity.renew_line(raw)
         return self._translate_paths(raw)

@@ -1,4 +1,4 @@
-"""Illnesses of a session's location: a wrong folder or file name, and whatever else keeps Claude Code from listing it."""
+"""Illnesses of a session's location: a wrong folder or file name, or anything else that hides it from the client."""
 
 from __future__ import annotations
 

@@ -162,6 +162,7 @@ if TYPE_CHECKING:
         UsageTotal,
         report_usage,
     )
+    from turnlog.api.watch import BoardList, BoardSession, EventWatch, list_board, watch_events
     from turnlog.edit.strip.strip_options import StripOptions
     from turnlog.entries.entry import Entry, Scrap
     from turnlog.entries.reader import Transcript
@@ -188,6 +189,8 @@ _WHERE = {
     "ArchiveStatus": "turnlog.api.archives",
     "ArchiveVerification": "turnlog.api.archive_upkeep",
     "BackfillReport": "turnlog.api.traces",
+    "BoardList": "turnlog.api.watch",
+    "BoardSession": "turnlog.api.watch",
     "Busy": "turnlog.errors",
     "Call": "turnlog.session.calls",
     "CallAmounts": "turnlog.api.usage",
@@ -211,6 +214,7 @@ _WHERE = {
     "EmptiedTrash": "turnlog.api.trash",
     "Entry": "turnlog.entries.entry",
     "Event": "turnlog.live.events.event",
+    "EventWatch": "turnlog.api.watch",
     "ExportOptions": "turnlog.api.exports",
     "ExportResult": "turnlog.api.exports",
     "FilePatch": "turnlog.api.files",
@@ -315,6 +319,7 @@ _WHERE = {
     "install_hook": "turnlog.api.trace_hook",
     "iter_events": "turnlog.api.events",
     "list_archive": "turnlog.api.archives",
+    "list_board": "turnlog.api.watch",
     "list_changes": "turnlog.api.changes",
     "list_file_changes": "turnlog.api.files",
     "list_file_pieces": "turnlog.api.session",
@@ -366,6 +371,7 @@ _WHERE = {
     "update_index": "turnlog.api.index",
     "verify_archive": "turnlog.api.archive_upkeep",
     "verify_index": "turnlog.api.index",
+    "watch_events": "turnlog.api.watch",
 }
 
 __all__ = [
@@ -377,6 +383,8 @@ __all__ = [
     "ArchiveStatus",
     "ArchiveVerification",
     "BackfillReport",
+    "BoardList",
+    "BoardSession",
     "Busy",
     "Call",
     "CallAmounts",
@@ -400,6 +408,7 @@ __all__ = [
     "EmptiedTrash",
     "Entry",
     "Event",
+    "EventWatch",
     "ExportOptions",
     "ExportResult",
     "FilePatch",
@@ -505,6 +514,7 @@ __all__ = [
     "install_hook",
     "iter_events",
     "list_archive",
+    "list_board",
     "list_changes",
     "list_file_changes",
     "list_file_pieces",
@@ -556,6 +566,7 @@ __all__ = [
     "update_index",
     "verify_archive",
     "verify_index",
+    "watch_events",
 ]
 
 

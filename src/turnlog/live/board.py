@@ -14,7 +14,13 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from turnlog.entries.layout import SessionFile, is_missing, list_project_folders, list_project_sessions
+from turnlog.entries.layout import (
+    SessionFile,
+    describe_other_file,
+    is_missing,
+    list_project_folders,
+    list_project_sessions,
+)
 from turnlog.live.client_watch import ClientWatch, Clock, SystemClock, read_mtime_ns
 from turnlog.live.hook_reports import HookReports
 from turnlog.live.processes import Processes
@@ -24,7 +30,7 @@ from turnlog.live.states import BoardColumn, SessionState, choose_column
 HOT_INTERVAL_SECONDS, WARM_INTERVAL_SECONDS, COLD_INTERVAL_SECONDS = 0.0, 3.0, 15.0
 """Seconds between two checks of a file."""
 _HOT_AGE_SECONDS = 300.0
-_SETTLED_AGE_SECONDS = 2400.0
+_SETTLED_AGE_SECONDS, _ENDED_AGE_SECONDS = 2400.0, 30.0
 _FOLDER_CHECK_SECONDS = 1.0
 _DAY_SECONDS = 86400.0
 
@@ -57,10 +63,10 @@ class _WatchedSession(SessionWatch):
 
 
 class Board:
-    """The sessions of some config folders.
+    """The sessions of some config folders, or `only` those in some files, which may be anywhere.
 
     `clock` and `processes` replace those of this machine; `clients` shares what is known about clients with others.
-    `reports` are the hook's; without them, fewer states are sure.
+    `reports` are the hook's; without them, fewer states are certain.
     """
 
     def __init__(
@@ -70,8 +76,10 @@ class Board:
         processes: Processes | None = None,
         clients: ClientWatch | None = None,
         reports: HookReports | None = None,
+        only: Iterable[Path] | None = None,
     ) -> None:
         self._config_dirs = list(config_dirs)
+        self._only = None if only is None else [str(path) for path in only]
         self._clock = clock or SystemClock()
         self.clients = clients or ClientWatch(self._config_dirs, self._clock, processes, reports)
         self._watched: dict[str, _WatchedSession] = {}
@@ -87,6 +95,15 @@ class Board:
         """How many files are followed."""
         return len(self._watched)
 
+    def list_files(self) -> list[SessionFile]:
+        """Return the files that are followed, each as it was when it was found."""
+        return [watched.file for watched in self._watched.values()]
+
+    def add_config_dir(self, folder: Path) -> None:
+        """Follow the sessions of one more config folder."""
+        self._config_dirs.append(folder)
+        self._folders_checked_at = float("-inf")
+
     def poll(self) -> list[BoardRow | str]:
         """Return what has changed: rows that are new or different, and the paths of rows that are gone."""
         mono, now = self._clock.monotonic(), self._clock.now()
@@ -101,18 +118,21 @@ class Board:
     # -- finding files
 
     def _find_sessions(self, mono: float) -> None:
-        for folder in self.clients.client_folders:  # where a new session is most likely
+        for folder in self.clients.client_folders if self._only is None else ():  # where a new session is most likely
             if self._has_changed(str(folder)):
-                self._list_folder(folder, folder.parent.parent)
+                self._watch_files(list_project_sessions(folder, folder.parent.parent))
         everything = mono - self._listed_at >= COLD_INTERVAL_SECONDS
         if not everything and mono - self._folders_checked_at < _FOLDER_CHECK_SECONDS:
             return
         self._folders_checked_at = mono
+        if self._only is not None:
+            self._watch_files(file for path in self._only if (file := describe_other_file(path)) is not None)
+            return
         active = self.clients.active_folders
         for config_dir in self._config_dirs:
             for folder in list_project_folders(config_dir):
                 if everything or self._has_changed(str(folder)) or str(folder) in active:
-                    self._list_folder(folder, config_dir)
+                    self._watch_files(list_project_sessions(folder, config_dir))
         if everything:
             self._listed_at = mono
 
@@ -127,8 +147,8 @@ class Board:
         self._listed_again.add(folder)
         return is_due
 
-    def _list_folder(self, folder: Path, config_dir: Path) -> None:
-        for file in list_project_sessions(folder, config_dir):
+    def _watch_files(self, files: Iterable[SessionFile]) -> None:
+        for file in files:
             watched = self._watched.get(file.file)
             if watched is None:
                 self._watched[file.file] = _WatchedSession(file)
@@ -184,13 +204,15 @@ class Board:
         return not watched.is_junk or (watched.is_blank and watched.file.session_id in self._open_sessions)
 
     def _refresh_row(self, watched: _WatchedSession, now: float) -> BoardRow:
-        """Return the row of a session; that of an old session only changes with time, so it is rebuilt less often."""
-        latest = watched.last_activity
-        is_old = now - latest > _SETTLED_AGE_SECONDS and watched.file.session_id not in self._open_sessions
+        """Return the row of a session; that of an old one, or of one that has ended, is rebuilt less often."""
+        latest, row = watched.last_activity, watched.row
+        settled_after = _ENDED_AGE_SECONDS if row is not None and row.column == "ended" else _SETTLED_AGE_SECONDS
+        is_old = now - latest > settled_after and watched.file.session_id not in self._open_sessions
         is_due = not 0 <= now - watched.judged <= COLD_INTERVAL_SECONDS or watched.judged < latest
-        if watched.row is None or not is_old or is_due:
-            watched.row, watched.judged = self._build_row(watched, now), now
-        return watched.row
+        if row is None or not is_old or is_due:
+            row, watched.judged = self._build_row(watched, now), now
+            watched.row = row
+        return row
 
     def _build_row(self, watched: _WatchedSession, now: float) -> BoardRow:
         file, fold = watched.file, watched.fold

@@ -315,6 +315,11 @@ class ClientWatch:
         seat.session_id = session_id
         self._departed.pop(session_id, None)
 
+    def add_config_dir(self, folder: Path) -> None:
+        """Find the clients of one more config folder."""
+        with self._lock:
+            self._config_dirs.append(folder)
+
     # -- what is known about one session
 
     def find_client(self, file: SessionFile, last_activity: float | None, has_unseen_writer: bool) -> ClientSign:

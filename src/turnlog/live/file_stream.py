@@ -117,34 +117,47 @@ def iter_checkpoints(path: Path, begin: Checkpoint, end: Checkpoint) -> Iterator
     yield end
 
 
-def read_activity(path: Path, end: int, *, is_agent: bool) -> Activity:
-    """Fold the last lines before an offset into the work in progress."""
-    fold = Activity(is_agent=is_agent)
+class FileTail(NamedTuple):
+    """The last whole lines before an offset."""
+
+    data: bytes
+    start: int
+    """Where they start in the file."""
+
+
+def read_last_lines(path: Path, end: int) -> FileTail:
+    """Read the last lines before an offset: about 256 KB, or more if a line is longer; raise OSError on failure."""
     size = _FIRST_TAIL_BYTES
-    try:
-        fd, _ = open_regular_file(path)
-    except OSError:
-        return fold
+    fd, _ = open_regular_file(path)
     try:
         while True:
             start = max(end - size, 0)
             data = read_at(fd, start, end - start)
             skipped = 0 if start == 0 else data.find(b"\n") + 1
             if start == 0 or 0 < skipped < len(data) or size >= _MAX_TAIL_BYTES:
-                break
+                return FileTail(data[skipped:], start + skipped)
             size *= 8
     finally:
         os.close(fd)
-    return fold.add_all(scan_lines(split_lines(data[skipped:]), start + skipped))
 
 
-def find_last_checkpoint(path: Path) -> Checkpoint:
-    """Return the checkpoint after the last whole line of a file; raise OSError if it can't be read."""
+def read_activity(path: Path, end: int, *, is_agent: bool) -> Activity:
+    """Fold the last lines before an offset into the work in progress."""
+    fold = Activity(is_agent=is_agent)
+    try:
+        tail = read_last_lines(path, end)
+    except OSError:
+        return fold
+    return fold.add_all(scan_lines(split_lines(tail.data), tail.start))
+
+
+def find_last_checkpoint(path: Path, end: int | None = None) -> Checkpoint:
+    """Return the checkpoint after the last whole line of a file, or of its first `end` bytes; may raise OSError."""
     fd, status = open_regular_file(path)
     try:
-        end, size = status.st_size, _FIRST_TAIL_BYTES
+        end = status.st_size if end is None else min(end, status.st_size)
         while end > 0:
-            start = max(end - size, 0)
+            start = max(end - _FIRST_TAIL_BYTES, 0)
             line_end = read_at(fd, start, end - start).rfind(b"\n")
             if line_end >= 0:
                 return make_checkpoint(fd, start + line_end + 1)

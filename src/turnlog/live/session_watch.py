@@ -207,6 +207,8 @@ class SessionWatch:
         if mono < self._agents_next:
             return
         self._agents_next = mono + _AGENTS_CHECK_SECONDS
+        if not self._agents and not os.path.isdir(self.file.file.removesuffix(".jsonl")):  # noqa: PTH112 - every second
+            return
         files = [agent for agent in list_agent_files(self.file.path, {}) if agent.path.exists()]
         summaries = [_read_mtime(agent.path) for agent in files if agent.kind == "compact"]
         self._summary_written = max([self._summary_written, *summaries])

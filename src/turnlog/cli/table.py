@@ -35,12 +35,17 @@ _SECTIONS: dict[str, dict[str, CommandRow]] = {
         "web": CommandRow(".web.web", "Show the sessions on this machine in a browser.", changes="web"),
         "ls": CommandRow(".sessions.ls", "List the sessions on this machine."),
         "show": CommandRow(".show.show", "Show a session: its turns, calls and sub-agents."),
-        "replay": CommandRow(".live.replay", "Play back a session in the terminal, or record it for asciinema."),
         "search": CommandRow(".search.search", "Find text in all sessions."),
         "tree": CommandRow(".sessions.tree", "Show a tree of projects, sessions, forks and copies."),
         "files": CommandRow(".files.files", "List the files that a session read or changed."),
         "messages": CommandRow(".show.messages", "Print the messages that resuming a session would send."),
         "cat": CommandRow(".show.cat", "Print the entries of a session file, byte for byte."),
+    },
+    "Watch": {
+        "watch": CommandRow(".live.watch", "Show what sessions are doing while they work."),
+        "board": CommandRow(".live.board", "List which sessions need you, are working, are idle or ended today."),
+        "replay": CommandRow(".live.replay", "Play back a session in the terminal, or record it for asciinema."),
+        "notify": CommandRow(".notify.notify", "Send a message when a session needs you, finishes or fails."),
     },
     "Count": {
         "usage": CommandRow(".usage.usage", "Show tokens and cost by day, session, project, model or tool."),
@@ -93,7 +98,6 @@ _SECTIONS: dict[str, dict[str, CommandRow]] = {
             changes="chat",
             adds="chat",
         ),
-        "notify": CommandRow(".notify.notify", "Send a message when a session needs you, finishes or fails."),
     },
     "Maintain": {
         "index": CommandRow(".sessions.index", "Update, check or rebuild the index of all sessions."),

@@ -39,7 +39,7 @@ def detect_screen(color: bool | None = None) -> TerminalScreen:
     import shutil
 
     if color is None:
-        color = os.environ.get("TERM") != "dumb"
+        color = os.environ.get("TERM") != "dumb" and not os.environ.get("NO_COLOR")
     if color and os.name == "nt":
         os.system("")  # old consoles support colours only after this
     return TerminalScreen(color, shutil.get_terminal_size().columns)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Literal
 
 import pytest
 
-from tests.session.build import SESSION, Build, recorded
+from tests.live.clock import build_now
+from tests.session.build import SESSION, recorded
 from tests.web import writer
 from tests.web.conftest import DATA, SESSIONS, Complaints, Folders, Server, start_indexed
 from tests.web.test_session_page import FORKED, forked_session
@@ -35,7 +36,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Folders:
     for name in (*SESSIONS, "2.1.325/tui_plan", "2.1.325/tui_edge", "2.1.325/hooks"):
         shutil.copytree(DATA / "sessions" / name / "projects", found.projects, dirs_exist_ok=True)
     found.add(FORKED, forked_session().replace(SESSION.encode(), FORKED.encode()))
-    build = Build(step=1)
+    build = build_now()
     build.prompt("begin", "first")
     agents = found.add(SESSION, build.data()).with_suffix("") / "subagents"
     agents.mkdir(parents=True)
@@ -155,7 +156,14 @@ def test_the_lists(page: Page, address: str) -> None:
 def test_the_live_pages(page: Page) -> None:
     page.goto("/live")
     page.locator(f"article[data-ref='{SESSION}']").wait_for()
+    page.locator("article .why").first.focus()
+    page.get_by_role("tooltip").first.wait_for()
     sound(page, "board", wholly=True)
+    page.evaluate("""() => {
+      document.querySelector(".nothing").hidden = false;
+      document.querySelector(".columns").hidden = true;
+    }""")
+    sound(page, "empty board", wholly=True)
     page.goto(f"/live/{SESSION}")
     page.locator(".link[data-connected=true]").wait_for()
     page.locator("details.live-agent").wait_for()

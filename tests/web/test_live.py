@@ -322,3 +322,70 @@ def test_a_path_that_cannot_be_read_is_said(growing: Growing, client: TestClient
     assert answer.status_code in (404, 500)
     assert "error" in answer.json()
     Path(growing.path).rmdir()
+
+
+def test_events_of_all_sessions_arrive_as_they_are_written(followed: Growing, server: Server, cookie: str) -> None:
+    with listening(server, cookie, "/api/events") as listener:
+        followed.build.answer("an event", uuid="as-event")
+        followed.write()
+        events = listener.until("event", lambda data: data.get("entry") == "as-event")
+        (name, data, cursor) = events[-1]
+        assert (name, data["event"], data["session"], data["text"]) == ("event", "text", followed.name, "an event")
+    followed.build.answer("while away", uuid="missed-event")
+    followed.write()
+    with listening(server, cookie, "/api/events", cursor) as listener:
+        again = listener.until("event", lambda data: data.get("entry") == "missed-event")
+        assert "an event" not in [data.get("text") for _, data, _ in again]
+
+
+def test_a_cursor_that_is_not_remembered_says_that_events_are_missing(
+    followed: Growing, server: Server, cookie: str
+) -> None:
+    with listening(server, cookie, "/api/events", "long-ago-7") as listener:
+        assert listener.until("reset")[0][1] == {}
+
+
+def test_events_of_one_session_start_with_its_history_and_have_no_others(
+    followed: Growing, server: Server, cookie: str
+) -> None:
+    followed.build.answer("earlier", uuid="earlier")
+    followed.write()
+    with listening(server, cookie, f"/api/s/{followed.name}/events?history=2") as listener:
+        events = listener.until("event", lambda data: data.get("entry") == "earlier" and data["event"] != "text")
+        assert [data["event"] for _, data, _ in events] == ["text", "turn-finish"]
+        followed.build.prompt("now", "now")
+        followed.write()
+        live = listener.until("event", lambda data: data.get("entry") == "now")
+        assert [data["event"] for _, data, _ in live if data["offset"] is not None] == ["prompt"]
+
+
+def test_the_demo_is_written_to_a_temporary_folder_and_can_be_followed(client: TestClient, place: Machine) -> None:
+    before = {path: path.stat().st_mtime_ns for folder in place.config_dirs for path in folder.rglob("*")}
+    ref = client.post("/api/live/demo", json={}).json()["ref"]
+    assert client.post("/api/live/demo", json={}).json()["ref"] == ref
+    rows: list[dict[str, Any]] = []
+    while not rows:
+        rows = [row for row in client.get("/api/live").json()["sessions"] if row["ref"] == ref]
+    assert rows[0]["column"] in ("working", "needs", "idle")
+    assert client.get(f"/live/{ref}").status_code == 200
+    folder = Path(rows[0]["path"]).parents[2]
+    assert not any(folder.is_relative_to(one) for one in place.config_dirs)
+    client.app.app.state.channels.close()  # type: ignore[attr-defined]
+    assert not folder.exists()
+    assert {path: path.stat().st_mtime_ns for one in place.config_dirs for path in one.rglob("*")} == before
+
+
+def test_a_demo_is_not_started_by_a_link(client: TestClient) -> None:
+    assert client.get("/api/live/demo").status_code == 405
+
+
+def test_a_card_says_how_the_state_is_known_and_what_it_cost(growing: Growing, client: TestClient) -> None:
+    usage = {"input_tokens": 100_000, "output_tokens": 1000}
+    growing.build.answer("on it", usage=usage, stop=None, uuid="with-usage")
+    growing.write()
+    text = client.get("/live").text
+    assert 'role="tooltip"' in text
+    assert 'class="fill-meter"' in text
+    assert 'class="cost-meter"' in text
+    row = next(row for row in client.get("/api/live").json()["sessions"] if row["session_id"] == SESSION)
+    assert row["cost_usd"] > 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import shutil
 import subprocess
@@ -19,6 +21,7 @@ from tests.live.clock import build_now
 from tests.session.build import SESSION, Build
 from tests.web import writer
 from tests.web.conftest import Complaints, Folders, Server, recorded, start, start_indexed
+from turnlog.entries.clients import read_process_identity
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
@@ -46,9 +49,13 @@ def begun(folders: Folders) -> Iterator[Path]:
     build = build_now()
     build.prompt("begin", "first")
     path = folders.add(name, build.data().replace(SESSION.encode(), name.encode()))
+    client = folders.config / "sessions" / f"{name}.json"
+    client.parent.mkdir(exist_ok=True)
+    client.write_text(json.dumps({"pid": os.getpid(), "sessionId": name, **read_process_identity(os.getpid())}))
     try:
         yield path
     finally:
+        client.unlink()
         path.unlink()
         shutil.rmtree(path.with_suffix(""), ignore_errors=True)
 
@@ -255,3 +262,57 @@ def test_the_board_moves_a_session_to_where_it_belongs(session: Path, server: Se
     expect(page).to_have_title("(1) Live · turnlog")
     card.locator("a").click()
     expect(page.locator(".doing").first).to_contain_text("asks: Which?")
+
+
+def test_the_board_can_be_limited_to_a_project_and_sorted(folders: Folders, server: Server, page: Page) -> None:
+    from playwright.sync_api import expect
+
+    names = [str(uuid.uuid4()) for _ in range(2)]
+    paths = []
+    for name, folder in zip(names, ("alpha", "beta"), strict=True):
+        build = build_now()
+        build.prompt(f"task in {folder}", cwd=f"/home/dana/{folder}")
+        paths.append(folders.add(name, build.data().replace(SESSION.encode(), name.encode())))
+    try:
+        page.goto("/live")
+        cards = [page.locator(f'article[data-ref="{name}"]') for name in names]
+        for card in cards:
+            expect(card).to_be_visible(timeout=20_000)
+        page.get_by_label("Project").select_option(label="beta")
+        expect(cards[0]).to_be_hidden()
+        expect(cards[1]).to_be_visible()
+        page.get_by_label("Sort by").select_option("title")
+        page.reload()
+        expect(cards[0]).to_be_hidden()
+        expect(page.get_by_label("Sort by")).to_have_value("title")
+        why = cards[1].locator(".why")
+        why.focus()
+        expect(cards[1].get_by_role("tooltip")).to_be_visible()
+    finally:
+        for path in paths:
+            path.unlink()
+
+
+def test_a_machine_without_sessions_today_plays_a_demo_on_request(
+    tmp_path: Path, browser: Browser, complaints: Complaints
+) -> None:
+    from playwright.sync_api import expect
+
+    old = recorded(tmp_path)
+    server = start_indexed(old)
+    context = browser.new_context(base_url=server.url, storage_state=server.entrance(browser))
+    page = context.new_page()
+    complaints.watch(page)
+    try:
+        page.goto("/live")
+        expect(page.get_by_role("heading", name="No session was active today")).to_be_visible()
+        page.get_by_role("button", name="Play a demo session").click()
+        card = page.locator("article.live-card")
+        expect(card).to_be_visible(timeout=30_000)
+        expect(page.get_by_role("heading", name="No session was active today")).to_be_hidden()
+        expect(card.locator(".agents li").first).to_be_visible(timeout=60_000)
+        card.get_by_role("link").click()
+        expect(page.locator(".transcript > article.item.prompt").first).to_be_attached(timeout=20_000)
+    finally:
+        context.close()
+        server.stop()

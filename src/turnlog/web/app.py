@@ -112,3 +112,5 @@ async def _run_lifespan(app: Starlette) -> AsyncIterator[None]:
         yield
     finally:
         app.state.downloads.close()
+        if hasattr(app.state, "channels"):
+            app.state.channels.close()

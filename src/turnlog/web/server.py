@@ -19,10 +19,9 @@ from turnlog.errors import TurnlogError
 from turnlog.web.app import build_application
 from turnlog.web.background import warm_up
 from turnlog.web.machine import Machine
-from turnlog.web.security import RequestGuard, ServerKeys
+from turnlog.web.security import DEFAULT_PORT as DEFAULT_PORT
+from turnlog.web.security import LOOPBACK_HOST, RequestGuard, ServerKeys
 
-LOOPBACK_HOST = "127.0.0.1"
-DEFAULT_PORT = 4747
 SHUTDOWN_TIMEOUT_SECONDS = 2
 """How long open connections may continue when the server stops."""
 _IGNORED_MESSAGES = ("Cancel %s running task(s)", "Invalid HTTP request received.", "ASGI callable returned without")

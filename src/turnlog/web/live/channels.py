@@ -5,19 +5,22 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from turnlog.api.documents import to_document
+from turnlog.api.watch import BoardSession, sort_board, to_board_session
 from turnlog.entries.layout import is_missing
 from turnlog.live.board import Board, BoardRow
 from turnlog.live.client_watch import ClientWatch
 from turnlog.live.crew import CrewMember
+from turnlog.live.demo_player import DemoPlayer
 from turnlog.live.follower import MAIN_STREAM, SessionFollower
 from turnlog.live.hook_reports import HookReports
 from turnlog.live.page_updates import ItemRenderer, PageUpdate, build_catch_up, build_page_update, to_page_update
+from turnlog.live.session_costs import CostBook
 from turnlog.live.session_watch import (
     DELETED_SESSION,
     JudgedSession,
@@ -34,6 +37,7 @@ from turnlog.render.view_builder import build_item_views
 from turnlog.session.timeline.excerpt import Excerpt
 from turnlog.session.timeline.timeline import TimelineAgent, TimelineHead, TimelineItem
 from turnlog.web.answers import load_templates
+from turnlog.web.live.event_channels import EventChannel
 from turnlog.web.live.stream import Channel
 from turnlog.web.machine import Machine
 from turnlog.web.reading.links import PageLinks, key_prefix
@@ -163,43 +167,51 @@ class SessionChannel(Channel):
 class BoardChannel(Channel):
     """The updates of all sessions on the machine."""
 
-    def __init__(self, machine: Machine, clients: ClientWatch) -> None:
+    def __init__(self, machine: Machine, clients: ClientWatch, config_dirs: Sequence[Path]) -> None:
         super().__init__(machine.ending)
         self._machine = machine
-        self._board = Board(machine.config_dirs, clients=clients)
+        self._board = Board(config_dirs, clients=clients)
+        self._costs = CostBook()
         self._polled = -1.0
         self._refs: dict[str, str] = {}
+        self._sent: dict[str, BoardSession] = {}
+
+    def add_config_dir(self, folder: Path) -> None:
+        """Show the sessions of one more config folder."""
+        with self._lock:
+            self._board.add_config_dir(folder)
 
     def _poll_updates(self) -> Sequence[PageUpdate]:
-        self._polled = time.monotonic()
-        changed = self._board.poll()
-        updates = []
-        for row in changed:
-            if isinstance(row, str):
-                updates.append(build_page_update("gone", "", ref=self._refs.pop(row, "")))
-            else:
-                updates.append(
-                    build_page_update(
-                        "row",
-                        "",
-                        session=self._to_row_document(row),
-                        html=render_board_card(self._to_row_document(row)),
-                    )
-                )
+        """Return the sessions that are new or different, and those that are gone."""
+        before, self._sent = self._sent, self._list_sessions()
+        updates = [
+            build_page_update("gone", "", ref=session.ref) for path, session in before.items() if path not in self._sent
+        ]
+        for path, session in self._sent.items():
+            if before.get(path) != session:
+                document = to_document(session)
+                updates.append(build_page_update("row", "", session=document, html=render_board_card(document)))
         return updates
+
+    def _list_sessions(self) -> dict[str, BoardSession]:
+        self._polled = time.monotonic()
+        self._board.poll()
+        rows = self._board.rows
+        self._refs = {path: ref for path, ref in self._refs.items() if path in rows}
+        self._costs.read({path: row.written for path, row in rows.items() if row.column != "ended"})
+        return {path: self._describe_row(row) for path, row in rows.items()}
+
+    def _describe_row(self, row: BoardRow) -> BoardSession:
+        if row.path not in self._refs:
+            self._refs[row.path] = self._find_ref(row)
+        return to_board_session(row, self._costs.get(row.path), self._refs[row.path])
 
     def _read_missed_updates(self, cursor: str | None) -> Iterator[PageUpdate]:
         if self._polled < 0:
-            self._polled = time.monotonic()
-            self._board.poll()
-        rows = [self._to_row_document(row) for row in self._sort_rows()]
-        return iter(
-            [
-                build_page_update(
-                    "board", "", sessions=[{"session": row, "html": render_board_card(row)} for row in rows]
-                )
-            ]
-        )
+            self._sent = self._list_sessions()
+        documents = [to_document(session) for session in sort_board(self._sent.values())]
+        cards = [{"session": document, "html": render_board_card(document)} for document in documents]
+        return iter([build_page_update("board", "", sessions=cards)])
 
     def _close_source(self) -> None:
         pass
@@ -211,29 +223,12 @@ class BoardChannel(Channel):
         if self._polled < 0 or time.monotonic() - self._polled > 1:
             self.poll()
         with self._lock:
-            return [self._to_row_document(row) for row in self._sort_rows()]
+            return [to_document(session) for session in sort_board(self._sent.values())]
 
     @property
     def size(self) -> int:
         """The number of files that are followed."""
         return self._board.size
-
-    def _sort_rows(self) -> list[BoardRow]:
-        return sorted(self._board.rows.values(), key=lambda row: -row.written)
-
-    def _to_row_document(self, row: BoardRow) -> dict[str, Any]:
-        if row.path not in self._refs:
-            self._refs[row.path] = self._find_ref(row)
-        return {
-            "ref": self._refs[row.path],
-            "session_id": row.session_id,
-            "title": row.title or "(no title)",
-            "project": row.project,
-            "git_branch": row.git_branch,
-            "column": row.column,
-            "written": datetime.fromtimestamp(row.written, UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
-            "state": msgspec.to_builtins(row.state),
-        }
 
     def _find_ref(self, row: BoardRow) -> str:
         refs = self._machine.load_refs()
@@ -256,7 +251,14 @@ class Channels:
         self._lock = threading.Lock()
         self._clients = ClientWatch(machine.config_dirs, reports=HookReports(machine.data_dir))
         self._sessions: dict[Path, SessionChannel] = {}
+        self._events: dict[Path | None, EventChannel] = {}
         self._board: BoardChannel | None = None
+        self._demo: DemoPlayer | None = None
+
+    @property
+    def config_dirs(self) -> list[Path]:
+        """The machine's config folders, and that of the demo while there is one."""
+        return [*self._machine.config_dirs, *([self._demo.config_dir] if self._demo else [])]
 
     def open_session(self, path: Path, ref: str) -> SessionChannel:
         """Return the channel of a session; call it in a thread, since opening one reads files."""
@@ -266,8 +268,39 @@ class Channels:
                 self._sessions[path] = SessionChannel(path, ref, self._machine, self._clients)
             return self._sessions[path]
 
+    def open_events(self, path: Path | None = None) -> EventChannel:
+        """Return the events of a session, or of all; call it in a thread, since opening them reads files."""
+        with self._lock:
+            self._events = {key: channel for key, channel in self._events.items() if not channel.is_closed}
+            if path not in self._events:
+                self._events[path] = EventChannel(self._machine, self.config_dirs, path)
+            return self._events[path]
+
     def open_board(self) -> BoardChannel:
         with self._lock:
             if self._board is None or self._board.is_closed:
-                self._board = BoardChannel(self._machine, self._clients)
+                self._board = BoardChannel(self._machine, self._clients, self.config_dirs)
             return self._board
+
+    def play_demo(self) -> str:
+        """Play the demo session unless it is already playing; return its id."""
+        with self._lock:
+            if self._demo is not None and self._demo.is_playing:
+                return self._demo.session_id
+            if self._demo is not None:
+                self._demo.close()
+            self._demo = DemoPlayer()
+            self._clients.add_config_dir(self._demo.config_dir)
+            everything = self._events.get(None)
+            for channel in (self._board, everything):
+                if channel is not None:
+                    channel.add_config_dir(self._demo.config_dir)
+            self._demo.start()
+            return self._demo.session_id
+
+    def close(self) -> None:
+        """Stop the demo, and delete what it wrote."""
+        with self._lock:
+            if self._demo is not None:
+                self._demo.close()
+                self._demo = None

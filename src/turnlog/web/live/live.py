@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ from turnlog.errors import NotFound, Unreadable
 from turnlog.live.page_updates import PageUpdate
 from turnlog.web.answers import build_json_response, get_machine, render_page
 from turnlog.web.live.channels import BoardChannel, Channels, SessionChannel, render_board_card
+from turnlog.web.live.event_channels import HISTORY_PREFIX, EventChannel
 from turnlog.web.live.stream import build_stream_response
 from turnlog.web.machine import Machine
 from turnlog.web.reading.transcript_view import agent_address
@@ -46,12 +48,12 @@ def get_channels(request: Request) -> Channels:
     return channels
 
 
-def find_followed_session(machine: Machine, ref: str) -> FollowedSession:
-    """Resolve a reference; a session too new for the index is searched for in the folders."""
+def find_followed_session(machine: Machine, ref: str, config_dirs: Sequence[Path]) -> FollowedSession:
+    """Resolve a reference; a session that is not in the index yet is searched for in the folders."""
     try:
         known = machine.find_session(ref)
     except NotFound:
-        for folder in machine.config_dirs:
+        for folder in config_dirs:
             for file in list_session_files(folder):
                 if file.session_id == ref:
                     return FollowedSession(file.path, ref, "", file.project_dir.name)
@@ -63,9 +65,14 @@ def find_followed_session(machine: Machine, ref: str) -> FollowedSession:
     return FollowedSession(known.path, known.ref, known.title or "", known.cwd or known.folder)
 
 
+def _find_session(request: Request) -> FollowedSession:
+    folders = get_channels(request).config_dirs
+    return find_followed_session(get_machine(request), request.path_params["ref"], folders)
+
+
 async def _open_session_channel(request: Request) -> tuple[FollowedSession, SessionChannel]:
     def open_channel() -> tuple[FollowedSession, SessionChannel]:
-        session = find_followed_session(get_machine(request), request.path_params["ref"])
+        session = _find_session(request)
         try:
             return session, get_channels(request).open_session(session.path, session.ref)
         except OSError as error:
@@ -165,7 +172,29 @@ async def stream_board_updates(request: Request) -> Response:
     return build_stream_response(request, get_channels(request).open_board(), None)
 
 
+async def stream_events(request: Request) -> Response:
+    """GET /api/events and GET /api/s/{ref}/events."""
+
+    def open_channel() -> EventChannel:
+        path = _find_session(request).path if "ref" in request.path_params else None
+        return get_channels(request).open_events(path)
+
+    cursor = _read_cursor(request)
+    history = request.query_params.get("history")
+    if cursor is None and history:
+        cursor = f"{HISTORY_PREFIX}{history}"
+    return build_stream_response(request, await asyncio.to_thread(open_channel), cursor)
+
+
+async def play_demo(request: Request) -> Response:
+    """POST /api/live/demo: play a made-up session on the board."""
+    return build_json_response({"ref": await asyncio.to_thread(get_channels(request).play_demo)})
+
+
 routes: list[BaseRoute] = [
+    Route("/api/events", stream_events),
+    Route("/api/s/{ref}/events", stream_events),
+    Route("/api/live/demo", play_demo, methods=["POST"]),
     Route("/live", show_board),
     Route("/live/{ref}", show_live_session),
     Route("/api/live", send_board),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 
-from . import agent, edit, read, search, store, strip, trace, web
+from . import agent, edit, live, read, search, store, strip, trace, web
 from .measure import Failed
 
 PARTS = {
@@ -21,6 +21,7 @@ PARTS = {
     **web.PARTS,
     **trace.PARTS,
     **agent.PARTS,
+    **live.PARTS,
 }
 
 

@@ -1,4 +1,4 @@
-"""Runs the calls in an answer: each is checked, allowed or refused, run, and recorded.
+"""Runs the calls in an answer: each is checked, then either run or refused, and recorded.
 
 Calls that change nothing run in parallel; any other call runs on its own, after all earlier calls and before all later
 ones. The turn's thread asks for permission in the order of the calls.
@@ -44,7 +44,7 @@ class PendingCall(NamedTuple):
 
 
 class Admission(NamedTuple):
-    """A call with either its refusal or its tool and the folder in which it was checked."""
+    """A checked call: either its refusal, or its tool and the folder to run it in."""
 
     call: PendingCall
     place: Workspace

@@ -32,7 +32,7 @@ _MIN_FREED_SHARE = 0.1
 _CHARS_PER_TOKEN = 4
 """An approximation."""
 _CHARS_PER_PICTURE = 6000
-"""The estimated size of a picture."""
+"""The estimated size of a picture, in characters."""
 _TOO_LONG_PATTERN = re.compile(
     r"(?:prompt|input) is too long|exceeds? (?:the )?context (?:limit|window)", re.IGNORECASE
 )
@@ -83,7 +83,6 @@ def _count_block_chars(block: Any) -> int:
 
 
 def get_window_tokens(setup: AgentSetup) -> int:
-    """Return the size of the context window in tokens."""
     return setup.window or find_context_window(setup.name) or DEFAULT_WINDOW_TOKENS
 
 

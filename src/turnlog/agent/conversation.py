@@ -84,7 +84,7 @@ class AgentConversation:
         self.used = 0
 
     def iterate_shorter(self) -> Iterator[AgentConversation]:
-        """Yield ever shorter versions (without results, the newer half, a quarter …), each of at least two messages."""
+        """Yield shorter and shorter versions (without results, half, a quarter …), each with at least two messages."""
         results = self.cleared | {str(block.get("tool_use_id")) for block in self.list_uncleared_results()}
         answers = [place for place, message in enumerate(self._messages) if message["role"] == "assistant"]
         messages: list[MessageBlock] = self._messages

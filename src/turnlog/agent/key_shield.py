@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 KEY_PREFIXES = ("ANTHROPIC_", "CLAUDE_CODE_")
-"""The client's variables, including its keys and tokens."""
+"""The prefixes of the client's variables, including those of its keys and tokens."""
 _KEY_NAMES = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN")
 _MIN_KEY_CHARS = 8
 """A shorter value is not a key and would match unrelated text."""
@@ -25,7 +25,7 @@ _PR_SET_DUMPABLE = 4
 _PR_CAPBSET_DROP = 24
 _CAP_SYS_PTRACE = 19
 _STAT_ARG_START, _STAT_ENV_END = 45, 48
-"""Fields of /proc/self/stat, counted after the program name."""
+"""The positions of fields in /proc/self/stat, counted after the program name."""
 
 
 def build_child_environment(environ: Mapping[str, str]) -> dict[str, str]:
@@ -39,7 +39,7 @@ def build_child_environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def shield_keys(environ: Mapping[str, str], arguments: Iterable[str] = ()) -> None:
-    """Hide the client's variables and some arguments from child processes; call it before any thread starts.
+    """Hide the client's variables and the given arguments from child processes; call it before any thread starts.
 
     The change affects the whole process and can't be undone, so only the program itself calls this function.
     """

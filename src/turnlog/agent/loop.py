@@ -52,7 +52,7 @@ CONTINUE_INSTRUCTION = (
 INTERLEAVED_THINKING_BETA = "interleaved-thinking-2025-05-14"
 """The beta that lets a model think between tool calls."""
 PAUSED_STOP_REASON = "pause_turn"
-"""The stop reason of an answer that the server continues once it is sent back, used by long-running tools."""
+"""The stop reason of a paused answer (from long-running tools), which the server continues once it is sent back."""
 _MAX_CONTINUATIONS = 3
 """How many times to continue an answer that hit its token limit."""
 _MAX_PAUSES = 10
@@ -232,7 +232,7 @@ class AgentLoop:
         return answer
 
     def _write_answer(self, answer: ModelAnswer) -> None:
-        """Record an answer; one that continues a paused answer is recorded as part of it, as in both clients' requests.
+        """Record an answer; if it continues a paused answer, record it under that answer's id.
 
         Calls to the server's own tools that have no result are held back, because the session could not be continued
         from them.

@@ -50,7 +50,7 @@ class StartOptions(NamedTuple):
     resume: str | None = None
     """The session to resume: its id, a title or a path."""
     is_continued: bool = False
-    """Resume the newest session in the folder."""
+    """Whether to resume the newest session in the folder."""
     is_forked: bool = False
     session_id: str | None = None
     mode: str | None = None
@@ -65,7 +65,7 @@ class StartOptions(NamedTuple):
     settings: tuple[str, ...] = ()
     url: str | None = None
     ignores_hooks: bool = False
-    """Start even if hooks that would guard the session can't run."""
+    """Whether to start even if hooks that would guard the session can't run."""
 
 
 class StartedSession(NamedTuple):

@@ -27,7 +27,7 @@ class AgentSetup(Struct):
     name: str
     """The name of the model (`/model` changes it)."""
     small: str
-    """The small model for side tasks, such as web pages and titles."""
+    """The small model for side tasks, such as reading web pages and writing titles."""
     system: Sequence[Object]
     """The system prompt, as blocks; the same bytes for the whole session."""
     preface: Sequence[Object]

@@ -39,7 +39,7 @@ class CleanupRule(Struct, frozen=True):
 
     config_dir: Path
     days: float | None
-    """Days after the last write; None if it never deletes sessions."""
+    """Days after the last write; None if sessions are never deleted."""
 
 
 class ArchiveStatus(Struct, frozen=True):
@@ -64,7 +64,7 @@ class ArchiveStatus(Struct, frozen=True):
     deleted_soon: int
     """Sessions that are not archived and that Claude Code will delete within a week."""
     deleted_from: str | None
-    """When Claude Code will delete the first of them."""
+    """When Claude Code will delete the first of these sessions."""
 
 
 def read_archive_status(*, config: Config | None = None) -> ArchiveStatus:
@@ -104,7 +104,7 @@ def read_archive_status(*, config: Config | None = None) -> ArchiveStatus:
 
 
 def schedule_archive(every_hours: int | None) -> None:
-    """Archive everything now, and again at this interval whenever turnlog is used; None turns this off."""
+    """Archive everything now, and again at this interval whenever turnlog is used; None ends this schedule."""
     from turnlog.store.archive.schedule import maybe_start, turn_off_schedule, turn_on_schedule
 
     if every_hours is None:
@@ -297,7 +297,7 @@ def restore_archived_session(
 
     `to` is the config folder to restore into (default: the original one), and `at` is a generation number or a time. If
     a file exists with different content, the call fails; with `force`, the file is replaced and a copy is kept.
-    `with_gone` also restores files that were deleted before the session itself.
+    `with_gone` also restores files that were deleted before the session itself was deleted.
     """
     done = restore_archived_sessions(
         [name], to=to, at=at, force=force, keep_times=keep_times, with_gone=with_gone, config=config

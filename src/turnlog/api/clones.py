@@ -57,7 +57,7 @@ class CompactOptions(Struct, frozen=True):
     """The options for summarising older turns."""
 
     offline: bool = False
-    """Write an outline without calling a model."""
+    """Whether to write an outline without calling a model."""
     keep: int | None = None
     """The number of recent turns to keep word for word; None for two, or fewer in a short session."""
     model: str | None = None
@@ -231,7 +231,7 @@ def fork_session(
     config: Config | None = None,
     notify: Notify | None = None,
 ) -> ForkResult:
-    """Create a new session that continues from any point in another.
+    """Create a new session that continues from a given point in another one.
 
     `at` is a turn number, an entry's uuid or the start of one, `compaction:N` or `leaf:N`, where N may be `last`. The
     original session is not changed.

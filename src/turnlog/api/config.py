@@ -38,7 +38,7 @@ class Config(NamedTuple):
     config_dirs: tuple[str, ...] = ()
     """Claude config folders in addition to the usual one."""
     gap_minutes: int = 5
-    """A prompt after a pause of this many minutes resumes the session rather than starting a new round."""
+    """A prompt after a pause of at least this many minutes resumes the session rather than starting a new round."""
     color: bool | None = None
     """Whether to colour the output; None means only on a terminal."""
     presets: Mapping[str, Mapping[str, Any]] = {}

@@ -36,7 +36,7 @@ class EstimatedContext(Struct, frozen=True):
     steps: int
     """The number of steps between requests that the rate is based on; 0 for the usual rate."""
     not_in_file: int
-    """What the first request contained beyond the file, such as the system prompt and tools."""
+    """Tokens in the first request that did not come from the file, such as the system prompt and the tools."""
     not_in_file_later: int
     parts: list[FillPart]
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from turnlog.api.index import Progress
 
 _MIN_ID_CHARS = 4
-"""The minimum number of characters that identify a session that is gone."""
+"""The minimum number of characters of an id that identify a session that is gone."""
 
 
 class SymptomPlace(Struct, frozen=True):
@@ -39,7 +39,7 @@ class SymptomPlace(Struct, frozen=True):
     offset: int
     uuid: str | None
     blocks: list[int]
-    """The index of the block in the message."""
+    """The index of the block in the message, followed by its index inside a result, if any."""
     detail: str | None
 
 
@@ -56,7 +56,7 @@ class SymptomReport(Struct, frozen=True):
     remedy: str
     count: int
     places: list[SymptomPlace]
-    """The first places."""
+    """The first places where it was found."""
 
 
 class DiagnosedSession(Struct, frozen=True):
@@ -67,7 +67,7 @@ class DiagnosedSession(Struct, frozen=True):
     """None if the transcript is gone."""
     title: str | None
     healthy: bool
-    """Whether there is nothing worse than notes."""
+    """Whether the session has no symptoms more severe than notes."""
     entries: int
     calls: int
     resumed: int
@@ -86,7 +86,7 @@ class DiagnosisSummary(Struct, frozen=True):
     healthy: int
     sick: int
     without_conversation: int
-    """Files that were not examined."""
+    """Files without a conversation, which were not examined."""
     errors: int
     warnings: int
 

@@ -15,9 +15,9 @@ from turnlog.live.events.file_events import iter_session_events
 def iter_events(
     session: str | Path, *, config: Config | None = None, notify: Notify | None = None
 ) -> Iterator[AnyEvent]:
-    """Iterate over what happened in a session and its sub-agents, in the order of time (docs/events.md).
+    """Iterate over what happened in a session and its sub-agents, in chronological order (docs/events.md).
 
-    The files are read while you iterate, so that a large session needs little memory. A session that is still being
+    The files are read while you iterate, so even a large session needs little memory. A session that is still being
     written ends where its files end now.
     """
     path = locate_session(session, config or load_config(), notify)

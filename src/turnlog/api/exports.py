@@ -56,13 +56,13 @@ class ExportOptions(Struct, frozen=True):
     meta: bool = False
     """Whether to include Claude Code's own metadata."""
     details: bool = False
-    """In Markdown: fold calls and thinking with HTML tags that GitHub supports."""
+    """Whether to fold calls and thinking in Markdown, using HTML tags that GitHub supports."""
     redact: bool | None = None
     """Whether to replace API keys, tokens and passwords with placeholders; None means only if `share` is set."""
     share: bool = False
     """Prepare for strangers: redact secrets, email addresses and names in home folders, and leave out images."""
     one_file: bool = False
-    """Write a single HTML page, however long the session is."""
+    """Whether to write a single HTML page, however long the session is."""
     browser: str | None = None
     """The Chromium or Chrome program that prints the PDF."""
 

@@ -162,7 +162,7 @@ def list_files(
     config: Config | None = None,
     notify: Notify | None = None,
 ) -> SessionFiles:
-    """List the files that a session and its sub-agents read, wrote and edited, with the time and turn of each.
+    """List the files that a session and its sub-agents read, wrote and edited, with each operation's time and turn.
 
     `glob` limits the list to files whose path, or the end of it, matches.
     """

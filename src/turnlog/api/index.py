@@ -164,9 +164,9 @@ class IndexReport(Struct, frozen=True):
     gone: int
     """Files that have been deleted since they were indexed."""
     unread: int
-    """Files that are not in it yet."""
+    """Files that are not in the index yet."""
     read: int
-    """The size of the files in it, in bytes."""
+    """The total size of the indexed files, in bytes."""
     texts: int
     messages: int
     calls: int

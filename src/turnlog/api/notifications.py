@@ -68,10 +68,10 @@ def run_notifier(
     on_start: Callable[[], object] | None = None,
     on_notification: Callable[[Notification], object] | None = None,
 ) -> None:
-    """Watch all sessions and notify until `stop` is set; raise Busy if another process already does.
+    """Watch all sessions and send notifications until `stop` is set; raise Busy if another process already does.
 
-    `on_start` is called once no other process can notify, `on_notification` with each message, and `notify` with
-    problems.
+    `on_start` is called once no other process can send notifications, `on_notification` with each message, and `notify`
+    with problems.
     """
     from turnlog.notify.runner import hold_notifier_lock
 
@@ -123,7 +123,7 @@ def _open_board_source(config_dirs: Sequence[Path]) -> SessionSource:
 
 
 def to_snapshot(row: BoardRow) -> SessionSnapshot:
-    """Convert a row of the board to what the notifier looks at."""
+    """Convert a row of the board to the snapshot that the notifier examines."""
     from turnlog.notify.triggers import SessionSnapshot
 
     state = row.state
@@ -190,7 +190,7 @@ class NotifyTestReport(Struct, frozen=True):
 
 
 def send_test_notifications(channels: Sequence[str] = (), *, config: Config | None = None) -> NotifyTestReport:
-    """Send a made-up message through some channels, or through all, once each; `browser` is the open pages."""
+    """Send a test message through each given channel, or through all; `browser` means the web app's open pages."""
     from turnlog.notify.delivery import send_through_channel
 
     settings = load_notify_config(config)
@@ -228,7 +228,7 @@ class NotifyChannelStatus(Struct, frozen=True):
     content: str | None
     waiting: int
     oldest: str | None
-    """When the oldest waiting message was made."""
+    """When the oldest waiting message was created."""
     sent: int
     last_success: str | None
     dropped: int
@@ -247,11 +247,11 @@ class NotifyStatus(Struct, frozen=True):
     config_file: Path
     queue: Path
     running: bool
-    """Whether a process is notifying now."""
+    """Whether a process is sending notifications now."""
     quiet_hours: str | None
     quiet_now: bool
     on: tuple[str, ...]
-    """What is reported."""
+    """The kinds of events that are reported."""
     problem: str | None
     """What is wrong with the settings; nothing is sent until it is corrected."""
     warning: str | None

@@ -26,7 +26,7 @@ class TreatedIllness(Treatment, frozen=True):
     """The outcome of repairing one kind of problem."""
 
     cured: bool = False
-    """Whether the session no longer has it."""
+    """Whether the session no longer has the problem."""
 
 
 class RepairResult(Struct, frozen=True):
@@ -36,7 +36,7 @@ class RepairResult(Struct, frozen=True):
     treatments: tuple[TreatedIllness, ...]
     """One for each kind of problem that was found, in the order of the repairs."""
     revealed: list[str]
-    """Kinds of problems in entries that the repair made reachable again, and that `only` does not name."""
+    """Kinds of problems that `only` does not name, in entries that the repair made reachable again."""
     cured: bool
     """Whether all requested repairs succeeded."""
     dry_run: bool

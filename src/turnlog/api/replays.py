@@ -78,7 +78,7 @@ def replay_session(
     config: Config | None = None,
     notify: Notify | None = None,
 ) -> Iterator[ReplayedEvent]:
-    """Yield the events of a session in order, each with the time at which a replay shows it; nothing waits.
+    """Yield the events of a session in order, each with the time at which a replay shows it, without waiting.
 
     `redact` replaces API keys, tokens and passwords with placeholders.
     """
@@ -165,7 +165,7 @@ def check_replay_options(options: ReplayOptions) -> None:
 
 
 def check_recording_size(columns: int, rows: int) -> None:
-    """Raise UsageError if no recording has this size."""
+    """Raise UsageError if a recording can't have this size."""
     if not (MIN_COLUMNS <= columns <= MAX_COLUMNS and MIN_ROWS <= rows <= MAX_ROWS):
         raise UsageError(
             f"size {columns}x{rows} is outside the range from {MIN_COLUMNS}x{MIN_ROWS} to {MAX_COLUMNS}x{MAX_ROWS}"

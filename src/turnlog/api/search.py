@@ -115,7 +115,7 @@ class SearchedTexts(Struct, frozen=True):
     ignored: list[str]
     """Parts of the query without a letter or digit."""
     cut: list[str]
-    """Words that are part of too many identifiers to search all of them."""
+    """Words that occur in too many identifiers for all of them to be searched."""
     cut_texts: int
     trashed: TrashedMatches
 

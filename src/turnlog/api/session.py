@@ -29,7 +29,7 @@ class RedactedSession(NamedTuple):
     session: Session
     copied_folder: str
     original_folder: str
-    """The path of the original, without secrets."""
+    """The folder of the original, with secrets replaced."""
 
 
 class MessageList(Struct, frozen=True):

@@ -257,7 +257,7 @@ def _parse_count(key: str, text: str, place: str) -> int | None:
 
 
 def _apply_tool_rules(options: StripOptions, rules: list[str], place: str) -> StripOptions:
-    """Add rules for tools; `keep=N` applies to all of them, regardless of order."""
+    """Add rules for tools; `keep=N` applies to every rule, regardless of order."""
     parsed = []
     for text in rules:
         if (rule := _TOOLS_PATTERN.fullmatch(text)) is None:

@@ -48,7 +48,7 @@ class HookSettings(Struct, frozen=True):
     events: tuple[str, ...] = ()
     command: str | None = None
     current: bool = False
-    """Whether it is the hook of this turnlog, for all events that its purposes need."""
+    """Whether it runs this turnlog installation and covers all events that its purposes need."""
     targets: tuple[str, ...] = ()
     """The targets that it sends to; if empty, all configured targets."""
     since: str | None = None
@@ -142,7 +142,7 @@ def _apply(plan: SettingsPlan, dry_run: bool) -> SettingsPlan:
 
 @contextmanager
 def _hold_settings_lock(dry_run: bool) -> Iterator[None]:
-    """Let one turnlog at a time change the settings; two that start from the same file would undo each other."""
+    """Let only one process at a time change the settings; otherwise, two could undo each other's changes."""
     path = data_dir() / "hook.lock"
     deadline = time.monotonic() + _LOCK_TIMEOUT_SECONDS
     if dry_run:

@@ -51,7 +51,7 @@ def traceable_files(rows: Iterable[CatalogueRow], config: Config, project: str |
 
 
 def _skip_unanswered(rows: Iterable[CatalogueRow]) -> Iterator[CatalogueRow]:
-    """Skip files without an answer, unless one of their sub-agents has one."""
+    """Skip files without an answer, unless one of their sub-agents has answered."""
     owners: dict[Path, frozenset[str]] = {}
     for row in rows:
         if row.ends.junk in _WITHOUT_ANSWERS:

@@ -39,7 +39,7 @@ class Deletions(Struct, frozen=True):
 
     sessions: tuple[SessionDeletion, ...]
     doubts: tuple[str, ...]
-    """Why one of them may be open in Claude Code."""
+    """Why one of the sessions may be open in Claude Code."""
     deleted: bool
     """False after a dry run, or if `confirm` returned False."""
 
@@ -78,7 +78,7 @@ class Undeletion(Struct, frozen=True):
     files: int
     """The number of restored files."""
     joined: tuple[Path, ...]
-    """Files that Claude Code continued; their new lines follow the original."""
+    """Files that Claude Code continued; their new lines follow the original ones."""
     aside: tuple[Path, ...]
     """The new paths of files that were in the way."""
     altered: list[str]

@@ -25,7 +25,7 @@ class UsageQuality(Struct, frozen=True):
 
     final: int
     partial: int
-    """Counted before the answer was complete."""
+    """Messages whose tokens were counted before the answer was complete."""
     placeholder: int
     missing: int
 
@@ -72,7 +72,7 @@ class UsageTableRow(Struct, frozen=True):
     amounts: UsageAmounts | CallAmounts
     """`CallAmounts` in the report by tool."""
     whole: UsageAmounts | UnsetType = UNSET
-    """In the report by session: all of its usage, including messages that are counted towards another session."""
+    """In the report by session: the session's entire usage, including messages counted towards another session."""
 
 
 class UsageTotal(Struct, frozen=True):

@@ -44,7 +44,7 @@ class NewSession(NamedTuple):
     files: tuple[CarriedFile, ...] = ()
     title: str | None = None
     read: Callable[[Path], Iterable[bytes]] | None = None
-    """Reads a copied file if its content must change, line by line if the file contains ids."""
+    """Reads a copied file if its content must change; if the file contains ids, it is read line by line."""
 
 
 class _IdRenewalIncomplete(Exception):

@@ -172,7 +172,7 @@ class Draft(NamedTuple):
 
 
 def is_torn_line(item: EntryOrScrap) -> bool:
-    """Return whether an unterminated last line is incomplete: still being written, or NUL bytes after a crash."""
+    """Return whether an unterminated last line is incomplete: still being written, or full of NULs after a crash."""
     return isinstance(item, Scrap) and item.kind in ("torn", "padding")
 
 
@@ -276,7 +276,7 @@ def _relink_preserved(draft: Draft, facts: Body, removed: Container[str], follow
 
 
 def _list_segment_uuids(draft: Draft, segment: Body) -> list[str]:
-    """List the uuids from the head of a preserved segment to its tail, or none if they are not connected."""
+    """List the uuids from the head of a preserved segment to its tail; the list is empty if they aren't connected."""
     parents = {draft.get_uuid(row): draft.get_parent_uuid(row) for row in draft.rows}
     head, at = segment.get("headUuid"), segment.get("tailUuid")
     uuids: list[str] = []

@@ -1,9 +1,8 @@
 """Gives a session new ids: its own id, the id of every entry, and all references to them.
 
-Otherwise a session and its copy could not be distinguished: the client counts each message once by its uuid, and an
-entry that refers to another must find the one in its own file. Text written by people and models is not changed, even
-if it contains an id. Signatures and the ids of messages, requests and calls belong to the API and are not changed
-either.
+Otherwise, a session and its copy could not be distinguished: the client counts each message once by its uuid, and a
+reference must lead to the entry in its own file. Text written by people and models is not changed, even if it contains
+an id. Signatures and the ids of messages, requests and calls belong to the API and are not changed either.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ _SESSION_ID_KEYS = frozenset({"sessionId", "session_id"})
 _SESSION_PATH_KEYS = frozenset({"persistedOutputPath", "outputFile", "realParentDir"})
 """Keys of paths into the session's own folders, at any depth."""
 _ID_HINTS = {"data": (b'"uuid"',), "attachment": (b"uuid", b"Uuid", b"UUID", b"essageId"), "toolUseResult": ()}
-"""Hints for values that nearly every file has: without a hint or the session's id, they don't refer to an entry."""
+"""By key: a value that contains none of these strings, nor the session's id, does not refer to an entry."""
 _LINK_KEY_PATTERN = re.compile(r"(?:uuids?|Uuids?|UUID|[mM]essageId)$")
 _FOREIGN_ID_KEYS = frozenset({"ownerAccountUuid", "ownerOrganizationUuid", "commandUuid"})
 """Keys that look like references to entries but are not."""
@@ -51,7 +50,7 @@ _DROPPED_KEYS = ("forkedFrom",)
 """Keys that a copy drops: only the source states what the source was forked from."""
 _MIN_ID_VALUE_BYTES = 30
 _MAX_ID_VALUE_BYTES = 600
-"""A shorter value can't contain an id, and a longer string is text."""
+"""A value below the minimum can't contain an id, and a string above the maximum is text."""
 _QUOTED_UUID_BYTES = 38
 _UUID_PATTERN = re.compile(rb"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
 _LINKED_ID_PATTERN = re.compile(

@@ -85,7 +85,7 @@ def clean_one_line(text: str, label: str, max_chars: int) -> str:
 
 
 def check_changeable(target: SessionTarget) -> None:
-    """Refuse a session without a config folder, or one that a link places outside it and its projects folder."""
+    """Refuse a session that has no config folder or that a link places outside that folder and its projects folder."""
     if target.config_dir is None:
         raise TurnlogError(
             f"{target.path}: not in a Claude Code projects folder, so no other files belong to this session"

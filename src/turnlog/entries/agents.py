@@ -3,7 +3,7 @@
     <slug>/<session>/subagents/agent-<id>.jsonl              since 2.1.29; the newest clients add agent-<id>.meta.json
     <slug>/<session>/subagents/workflows/<w>/agent-<id>.jsonl
     <slug>/agent-<id>.jsonl                                  2.0.x; *loose*: their entries name the session
-    <slug>/subagents/agent-<id>.jsonl                        only reported; also loose
+    <slug>/subagents/agent-<id>.jsonl                        known only from reports; also loose
 
 Sub-agents from 1.0.x are recorded in the main file itself. The depth is limited and linked folders are not entered, so
 a loop of links can't trap the walk.

@@ -31,7 +31,7 @@ class Belongings(NamedTuple):
     session_dir: Path | None
     """The folder next to the session file."""
     subagents: tuple[Path, ...]
-    """Every file below `subagents`: transcripts, their meta files, workflow journals."""
+    """Every file below `subagents`: transcripts, their meta files, and workflow journals."""
     loose_agents: tuple[Path, ...]
     tool_results: tuple[Path, ...]
     workflows: tuple[Path, ...]
@@ -44,7 +44,7 @@ class Belongings(NamedTuple):
     session_env: Path | None
     debug: Path | None
     other: tuple[Path, ...]
-    """Files and folders of the session whose names are unknown to this version."""
+    """Files and folders of the session whose names are unknown to this version of turnlog."""
 
 
 def list_belongings(
@@ -98,7 +98,6 @@ def read_custom_title(path: Path | None) -> str | None:
 
 
 def _list_files_below(folder: Path) -> tuple[Path, ...]:
-    """List the files in a folder and all folders below it."""
     if folder.is_symlink():
         return ()
     return tuple(sorted(Path(base, name) for base, _, names in os.walk(folder) for name in names))

@@ -40,9 +40,9 @@ class Client(NamedTuple):
     status: str | None = None
     """One of CLIENT_STATES; None if the client does not report one."""
     waiting_for: str | None = None
-    """What it waits for, in the client's own words."""
+    """What it is waiting for, in the client's own words."""
     status_time: float | None = None
-    """When it reported that, in seconds since 1970."""
+    """When the client reported its status, in seconds since 1970."""
     start: str | None = None
     """When its process started, in clock ticks since boot."""
     cwd: str | None = None

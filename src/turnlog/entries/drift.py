@@ -35,7 +35,7 @@ class UnknownItem(msgspec.Struct):
     version: str | None = None
     """The first version of the client that wrote it in this file."""
     place: int | None = None
-    """Where it occurs first, in the caller's count: a line, an offset or an index."""
+    """Where it first occurs, in the caller's count: a line, an offset or an index."""
 
 
 class ObjectShape(NamedTuple):

@@ -219,7 +219,7 @@ def _find_next_object(line: bytes, chars: str, position: int) -> tuple[int, int]
 
 
 def _find_object_end(chars: str, start: int, line: bytes = b"") -> int | None:
-    """Return where an object ends, including trailing white space; `line` is needed if it is too deep to decode."""
+    """Return where an object ends, including trailing white space; `line` is needed if it is nested too deeply."""
     try:
         _, end = _LENIENT_DECODER.raw_decode(chars, start)
     except RecursionError:

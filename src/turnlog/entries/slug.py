@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 MAX_SLUG_CHARS = 200
-"""Longer names are shortened; clients before 2.1 did not shorten them, and wrote no file for names over 255."""
+"""Longer names are shortened; clients before 2.1 did not shorten them, and wrote no file if they exceeded 255."""
 
 _NOT_ALPHANUMERIC = re.compile(r"[^A-Za-z0-9]")
 _BASE36_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"

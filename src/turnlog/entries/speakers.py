@@ -61,7 +61,7 @@ _NOTE_STARTS = (
     "This is from another Claude session",
     "IMPORTANT: This is NOT from your user",
 )
-"""How the client's remarks after a message from another agent start."""
+"""The starts of the client's remarks after a message from another agent."""
 
 
 class Speaker(NamedTuple):

@@ -77,7 +77,7 @@ def load_agent_types(
 
 
 def _list_agent_files(folder: Path, root: Path | None, warn: Callable[[str], object]) -> Iterator[Path]:
-    """Yield the definition files in a folder, except any outside the project: a link could expose any file."""
+    """Yield a folder's definition files, except links to files outside the project, which could expose any file."""
 
     def belongs(path: Path) -> bool:
         if root is None or not leaves_folder(path, root):
@@ -97,7 +97,7 @@ def _list_project_folders(cwd: Path) -> list[Path]:
 
 
 def _read_agent_type(path: Path, ignores_hooks: bool) -> AgentType | str:
-    """Return the sub-agent type in a file or the reason to skip it, which is empty if there is no frontmatter."""
+    """Return the sub-agent type that a file defines, or the reason to skip the file (empty without frontmatter)."""
     from turnlog.agent.briefing import frontmatter  # most sessions have no such files
 
     try:

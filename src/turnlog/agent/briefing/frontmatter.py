@@ -20,7 +20,6 @@ class FrontmatterDocument(NamedTuple):
     body: str
 
     def get_text(self, name: str) -> str:
-        """Return a field as text."""
         value = self.fields.get(name, "")
         return value if isinstance(value, str) else ", ".join(value)
 

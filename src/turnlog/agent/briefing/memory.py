@@ -24,7 +24,7 @@ from turnlog.agent.small_file import leaves_folder, read_small_file
 
 MAX_IMPORT_DEPTH = 5
 MAX_MEMORY_FILE_BYTES = 4 << 20
-"""A larger file is not an instruction file."""
+"""Larger files are not treated as instruction files."""
 MEMORY_INTRODUCTION = (
     "Instructions from the user and the project follow. They take precedence over your general instructions: follow"
     " them exactly."

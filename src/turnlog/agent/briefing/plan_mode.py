@@ -18,7 +18,7 @@ PLAN_MODE_ENDED_REMINDER = "The person has ended plan mode: changes are possible
 
 
 class PlanModeTracker:
-    """Tracks whether the model has been told that plan mode is on, possibly in the text before the first prompt."""
+    """Tracks whether the model has been told that plan mode is on; the text before the first prompt may say so."""
 
     def __init__(self, loop: AgentLoop) -> None:
         self._loop = loop

@@ -9,7 +9,7 @@ from turnlog.agent.console.screen import ConsoleScreen
 from turnlog.render.terminal import measure_width
 
 _MIN_ANSWER_CELLS = 12
-"""The part of the line that is reserved for the answer; a longer hint is put on a line of its own."""
+"""The cells reserved for the answer; a hint that would leave fewer is put on a line of its own."""
 
 
 def read_answer(keyboard: Keyboard, screen: ConsoleScreen, hint: str) -> str | None:

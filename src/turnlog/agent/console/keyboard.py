@@ -29,7 +29,7 @@ class PromptHistory:
         self._path = path
 
     def load(self) -> list[str]:
-        """Return the newest prompts, oldest first; if the file has grown much longer than that, shorten it."""
+        """Return the newest prompts, oldest first; shorten the file if it contains many more than that."""
         try:
             lines = self._path.read_text("utf-8", "replace").splitlines()
         except OSError:
@@ -302,9 +302,10 @@ def _load_line_editor(history: PromptHistory | None, mode_key: Callable[[str, in
 
 
 def _let_escape_pass(editor: Any) -> None:
-    """Make the line editor insert a character typed after Esc: just after a turn ends, Esc was meant for the turn.
+    """Make the line editor insert a character typed after Esc: an Esc just after a turn was meant to stop that turn.
 
-    By default, the line editor treats Esc followed by a letter as Alt and that letter, no matter how long the pause is.
+    By default, the line editor treats Esc followed by a letter as Alt plus that letter, however long the pause between
+    them.
     """
     if "libedit" in (editor.__doc__ or ""):
         return

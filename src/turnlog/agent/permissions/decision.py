@@ -28,7 +28,7 @@ class Decision(NamedTuple):
     suggested: tuple[str, ...] = ()
     """Rules that would allow the call in the future (`Bash(npm test:*)`), written if the answer is "always"."""
     is_firm: bool = False
-    """Whether to ask in any mode."""
+    """Whether to ask regardless of the mode."""
     changes: bool = False
     """Whether plan mode forbids the call."""
 

@@ -64,7 +64,7 @@ class PromptFeed:
         self._lines = lines
         self._write = write
         self._program = program
-        """Answers permission requests, if the program does so."""
+        """Asks the program for permission; None if the program does not answer such requests."""
         self._waiting: queue.SimpleQueue[FeedMessage | TurnlogError | None] = queue.SimpleQueue()
         self._cancel = Cancel()
         threading.Thread(target=self._read_lines, name="feed", daemon=True).start()

@@ -23,7 +23,7 @@ from turnlog.agent.record.line_bodies import LineBody, Object
 
 ENTRYPOINT = "turnlog"
 RECORD_VERSION = f"{ENTRYPOINT}/{__version__}"
-"""The writer of a line. All clients list and resume sessions that have this in place of a client version."""
+"""Identifies the writer of a line; all clients list and resume sessions that contain this instead of a version."""
 CLOCK_TICK = timedelta(milliseconds=1)
 
 

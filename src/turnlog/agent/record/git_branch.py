@@ -15,7 +15,6 @@ DETACHED_HEAD = "HEAD"
 
 
 def read_git_branch(cwd: Path) -> str:
-    """Return the current branch of a folder's repository."""
     for folder in (cwd, *cwd.parents):
         try:
             head = _read_first_line(_find_git_dir(folder / ".git") / "HEAD")

@@ -95,7 +95,7 @@ def build_result_block(call: str, result: CallResult) -> LineBody:
 
 
 def build_structured_result(result: CallResult) -> Any:
-    """Return what the client records about a result besides the text for the model; for an error, its text."""
+    """Return what the client records about a result besides the text for the model; for an error, the error text."""
     if result.structured is not None or not result.is_error:
         return result.structured
     text = extract_content_text(result.content)

@@ -1,6 +1,6 @@
 """Prevents concurrent writers: one process owns a session, and other processes can see which one.
 
-    lock          a file in turnlog's data folder that the process keeps locked: two turnlogs never write at once
+    lock          a file in turnlog's data folder that stays locked: two turnlog processes never write at once
     registration  `<config>/sessions/<pid>.json`, as newer clients write it: they and `turnlog ls` see the owner
     signs         traces of a client process that has the session open (`edit.open_signs`): turnlog does not start
 

@@ -49,7 +49,6 @@ def list_resumable_sessions(
 
 
 def find_latest_session(config_dirs: Iterable[Path], cwd: Path) -> Path:
-    """Return the newest session in a folder."""
     found = list_resumable_sessions(config_dirs, cwd, limit=1)
     if not found:
         raise NotFound(

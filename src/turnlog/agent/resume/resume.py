@@ -70,7 +70,7 @@ class ResumableSession(NamedTuple):
     since: datetime | None
     """The newest time in the session; new lines must be newer."""
     is_branch: bool
-    """Whether the session continues from a different point than in a client."""
+    """Whether the session continues from a point other than the one that a client would choose."""
     last_prompt: str
     titles: tuple[Json, ...]
     slug: str | None

@@ -1,4 +1,4 @@
-"""From the successful calls of a resumed session, restores the files and tasks that the model knew about."""
+"""Determines from a resumed session's successful calls which files and tasks the model knew about."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ class AskUserQuestion(DescribedTool):
     """Asks the person, one question at a time."""
 
     def run(self, arguments: Object, context: CallContext) -> CallResult:
-        """Ask. The host returns `answers`: a string per question, with several choices joined by ", ".
+        """Ask the questions. The host returns `answers`: a string per question, with several choices joined by ", ".
 
         It may also return `annotations` with `notes` on some answers; a person who declines can give a reason
         (`words`).

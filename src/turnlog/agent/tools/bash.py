@@ -91,7 +91,7 @@ PROGRESS_DELAY_SECONDS = 2.0
 _FOLDER_CHANGE_PATTERN = re.compile(r"\b(?:cd|pushd|popd)\b")
 _SHELL_FUNCTION_PREFIX = "BASH_FUNC_"
 _UNSAFE_VARIABLES = frozenset({"BASH_ENV", "ENV", "CDPATH"})
-"""Variables that run code or change folders before an allowed command, as functions of a parent shell can."""
+"""Variables that can run code or change folders before an allowed command runs, as a parent shell's functions can."""
 _ADDED_VARIABLES = {"CLAUDECODE": "1", "GIT_EDITOR": "true"}
 
 

@@ -30,7 +30,6 @@ def read_output_head(path: Path, characters: int = MAX_INLINE_CHARS) -> str:
 
 
 def read_output_tail(path: Path, characters: int) -> str:
-    """Return the last characters of a file."""
     with path.open("rb") as file:
         begin = max(0, file.seek(0, os.SEEK_END) - characters * _MAX_BYTES_PER_CHAR)
         file.seek(begin)

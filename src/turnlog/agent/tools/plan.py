@@ -17,7 +17,7 @@ class ExitPlanMode(DescribedTool):
     """Asks the person to approve a plan."""
 
     def run(self, arguments: Object, context: CallContext) -> CallResult:
-        """Ask. The host returns `approved`, plus `plan` if the plan was edited or `words` if it was refused."""
+        """Ask for approval. The host returns `approved`, plus `plan` if it was edited or `words` if it was refused."""
         plan = str(arguments.get("plan") or "")
         reply = context.desk.ask(Question("plan", {"plan": plan}, context.call)) or {}
         if not reply.get("approved"):

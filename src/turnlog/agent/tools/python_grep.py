@@ -232,7 +232,6 @@ def parse_arguments(argv: Sequence[str]) -> argparse.Namespace:
 
 
 def build_search_scope(options: argparse.Namespace) -> GrepScope:
-    """Return the files to search."""
     kinds = None
     if options.type:
         table = {name: ends for name, *ends in (line.split() for line in _FILE_TYPES.replace("\n", "").split("|"))}

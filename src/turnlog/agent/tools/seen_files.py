@@ -55,7 +55,7 @@ class SeenFiles:
         self._note_sight(path, FileSight(status.st_mtime_ns, status.st_size, text, is_written))
 
     def recall_seen(self, path: Path, moment: datetime, text: str | None) -> None:
-        """Record a file from an earlier run; it is unchanged if it was not written since then or has the same text."""
+        """Record a file from an earlier run; it counts as unchanged if not written since or if its text is the same."""
         try:
             status = path.stat()
         except OSError:
@@ -92,7 +92,7 @@ class SeenFiles:
 
 
 def is_unwritten_since(status: os.stat_result, moment: datetime) -> bool:
-    """Return whether a regular file has not been written since a given time, to the millisecond, as in sessions."""
+    """Return whether a regular file has not been written since a time, which sessions record to the millisecond."""
     return stat.S_ISREG(status.st_mode) and status.st_mtime_ns // 1_000_000 <= round(moment.timestamp() * 1000)
 
 
@@ -108,7 +108,7 @@ def locate_file(name: str, place: Workspace) -> Path:
 
 
 def describe_missing_file(path: Path, place: Workspace) -> str:
-    """Describe a missing file and, if there is one, suggest a file with a similar name."""
+    """Describe a missing file and suggest a file with a similar name, if there is one."""
     message = f"File does not exist. Note: your current working directory is {place.cwd}."
     try:
         near = sorted(one.name for one in path.parent.iterdir() if one.stem == path.stem and one.name != path.name)

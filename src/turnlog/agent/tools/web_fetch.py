@@ -49,7 +49,7 @@ class FetchedPage(NamedTuple):
     body: bytes
     charset: str
     elsewhere: str | None = None
-    """The address on a different host to which the page redirects, which is not followed."""
+    """The address on a different host to which the page redirects; the redirect is not followed."""
 
     def decode_text(self) -> str:
         match = _META_CHARSET_PATTERN.search(self.body[:2048]) if self.kind == "text/html" else None

@@ -1,4 +1,4 @@
-"""`turnlog notify run`: watch all sessions and notify."""
+"""`turnlog notify run`: watch all sessions and send notifications."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ if TYPE_CHECKING:
 
 @click.command()
 def run() -> None:
-    """Watch all sessions and notify until you press Ctrl-C.
+    """Watch all sessions and send notifications until you press Ctrl-C.
 
-    Prints a line for each message. Only one process notifies at a time: if `turnlog web` already does, this command
-    exits with an error. Messages that a server does not accept wait on disk and are sent later, even after a restart.
+    The command prints a line for each message. Only one process sends notifications at a time: if `turnlog web` already
+    does, this command exits with an error. Messages that a server does not accept wait on disk and are sent later, even
+    after a restart.
 
     \b
     Examples:

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 def status(as_json: bool) -> int:
     """Show which channels are configured, what is waiting for them, and the last errors.
 
-    Never prints addresses with tokens or other secrets. The exit status is 2 if the settings are wrong.
+    The output never contains tokens, addresses with tokens, or other secrets. The exit status is 2 if the settings are
+    wrong.
 
     \b
     Examples:

@@ -9,7 +9,7 @@ import click
 @click.argument("channels", metavar="[CHANNEL]...", nargs=-1)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (docs/json.md).")
 def test(channels: tuple[str, ...], as_json: bool) -> int:
-    """Send a made-up message through your channels, and report the outcome of each.
+    """Send a test message through each of your channels, and report the outcome.
 
     Without CHANNEL, all channels in config.toml are tested. The channel `browser` stands for the open pages of
     `turnlog web`.

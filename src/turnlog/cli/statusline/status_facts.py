@@ -103,7 +103,7 @@ def _count_prompt_tokens(usage: object) -> int | None:
 
 
 def read_last_fill(path: str) -> tuple[int | None, str]:
-    """Read the tokens and model from the last answer in a transcript; after a compaction, there are none."""
+    """Read the tokens and model of the last answer in a transcript; both are missing if a compaction follows it."""
     for size in TAIL_SIZES_BYTES:
         key, best, model = "", 0, ""
         for body in _read_last_entries(path, size):

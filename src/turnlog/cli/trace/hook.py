@@ -150,7 +150,7 @@ def _render_difference(plan: SettingsPlan) -> list[str]:
 
 
 def _render_targets(names: Sequence[str]) -> list[str]:
-    """List where spans go according to this environment; Claude Code may run with different variables."""
+    """List the targets configured in this environment; Claude Code may run with different variables."""
     import os
 
     from turnlog.api.config import load_config

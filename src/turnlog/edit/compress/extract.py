@@ -104,7 +104,7 @@ class _UnitChoice:
             self._weight[word] **= 2
 
     def _measure_cost(self, unit: TextUnit) -> int:
-        """Return how many characters a unit adds to the result; its key terms no longer need to be listed."""
+        """Return the characters that a unit adds to the result, minus those saved by not listing its key terms."""
         heading = self._headings.get(unit)
         parts = [unit] if heading is None or heading in self._kept else [heading, unit]
         names = frozenset[str]().union(*(self._names[part] for part in parts)) - self._held

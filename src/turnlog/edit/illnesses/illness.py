@@ -194,7 +194,7 @@ class Illness(NamedTuple):
     alternative: str = ""
     """What `turnlog repair` suggests if there is no repair."""
     remedy_if_noted: str = "no repair is needed"
-    """What the doctor prints before the repair if the illness is only a note."""
+    """What the doctor prints before the remedy if the illness is only a note."""
     refused_blocks: frozenset[str] = frozenset()
     """The types of blocks that the repair may remove without asking: the API refuses all requests with them."""
 

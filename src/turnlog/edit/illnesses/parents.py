@@ -116,7 +116,7 @@ def copy_agent_entries(case: RepairCase) -> RepairAttempt:
 
 
 def _collect_ancestors(uuid: str, session: Session, known: set[str]) -> list[Body]:
-    """Return the entries from a known ancestor down to the given one, with all lines of their messages, or []."""
+    """Return an entry and its ancestors below a known one, with all lines of their messages; [] if none is known."""
     agent = _find_holder(session, uuid)
     entries, chain = agent.file.entries, dict[int, Entry]()
     index = agent.file.by_uuid[uuid]

@@ -108,7 +108,7 @@ def detect_bad_last_prompt(view: ResumeView, symptoms: Symptoms) -> None:
 
 
 def repair_refusal(case: RepairCase) -> RepairAttempt:
-    """Repair what hides the conversation: there are only side chains, no valid times, or a mark inside a side chain."""
+    """Repair what hides the conversation: only side chains, no valid times, or a mark inside a side chain."""
     main = [row for row in case.session.file.entries if row.type in TALK_TYPES and not row.is_sidechain and row.message]
     if not main:
         return _adopt_agent_file(case)

@@ -33,7 +33,7 @@ _MILD_SEVERITIES: dict[str, Severity] = {
     "api-late-thinking": "warning",
 }
 _ALLOWED_IN_LAST_MESSAGE = ("api-unanswered", "api-last-thinking")
-"""The client repairs these automatically in the last message, which may be unfinished."""
+"""Rules whose violations the client repairs automatically in the last message, which may be unfinished."""
 _EQUIVALENT_RULES = {"parent-in-agent": "missing-parent", "snapshot-id": "missing-parent", "torn-line": "broken-line"}
 """Rules that are compared as one: the kind of a lost parent depends on files that have not been copied yet, and an edit
 completes a torn line.
@@ -79,10 +79,10 @@ class Verdict(Struct, frozen=True):
     broken: tuple[BrokenRule, ...]
     """The broken rules, most severe first."""
     kept: dict[str, str]
-    """What the session has besides its conversation: the last value of each, by name."""
+    """The session's metadata: the last value of each kind, by name."""
     users: int
     assistants: int
-    """Entries outside side chains."""
+    """User and assistant entries outside side chains."""
     messages: int
     """The number of messages that would be sent."""
     roots: int

@@ -59,7 +59,7 @@ class ArrivingSession(NamedTuple):
         return "/".join([top, *rest])
 
     def translate_content(self, file: PackedFile, pieces: Iterable[bytes]) -> Iterable[bytes]:
-        """Convert the content of a file to the ids and paths on this machine."""
+        """Replace the ids and paths in a file's content with those used on this machine."""
         if not self._may_name_paths_or_ids(file):
             return pieces
         if file.name.endswith(".jsonl"):
@@ -84,7 +84,7 @@ class ArrivingSession(NamedTuple):
         return bool(self.identity or self.translations) and not is_text and file.name.endswith((".jsonl", ".json"))
 
     def _translate_whole(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
-        """Convert a small file that is a single JSON object and describes a sub-agent or workflow."""
+        """Translate a small file that consists of a single JSON object describing a sub-agent or workflow."""
         raw = b"".join(pieces)
         if self.identity:
             raw = self.identity.renew_text(raw)

@@ -33,7 +33,7 @@ from turnlog.errors import UsageError
 _MAX_TITLE_CHARS = 200
 _PLAN_SLUG_PATTERN = re.compile(rb'"slug":"([^"\\]{1,255})"')
 _OVERLAP_BYTES = 270
-"""Longer than the name of any plan, so that no name is missed between two pieces."""
+"""The overlap of two pieces, which is longer than the name of any plan, so that no name is missed."""
 
 
 class SessionContents(NamedTuple):
@@ -44,7 +44,7 @@ class SessionContents(NamedTuple):
     title: str | None
     project: str | None
     main: PackSource
-    """The transcript, up to its end when this list was made."""
+    """The transcript, up to where it ended when this list was made."""
     files: dict[str, Path]
     """All other files, by their name in the package."""
     history: bytes

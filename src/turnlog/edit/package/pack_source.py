@@ -31,7 +31,7 @@ class PackSource(NamedTuple):
     size: int
     """The number of bytes that are packed."""
     left_out: int
-    """The number of bytes after these that belong to a line that was being written."""
+    """The number of bytes after the packed ones, from a line that was still being written."""
     mode: int
     mtime_ns: int
     checkpoint: Checkpoint

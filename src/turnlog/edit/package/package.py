@@ -4,7 +4,7 @@ A package is a tar archive compressed with zstd, which `tar --zstd -x` can extra
 
     manifest.json                    the contents: sessions, and each file with its size, SHA-256, time and mode
     config/<place>, history/<id>     the files, in the order of the manifest; lines of `history.jsonl` by session
-    trailer                          a frame that zstd skips: the length of both parts, and the SHA-256 of the rest
+    trailer                          a frame that zstd skips: the lengths of the other two parts, and their SHA-256
 
 The manifest comes first, so that a reader can check the contents before unpacking anything. A package does not record
 when or where it was created, so the same sessions always produce the same bytes.
@@ -198,7 +198,7 @@ def is_session_place(place: str, session_id: str, folder: str) -> bool:
 
 
 def find_colliding_name(names: Iterable[str]) -> str | None:
-    """Return a name that some file systems confuse with another, or that is both a file and a folder, or None."""
+    """Return a name that some file systems confuse with another or that is both a file and a folder, if any."""
     seen: set[str] = set()
     folders: set[str] = set()
     for name in names:

@@ -117,7 +117,7 @@ class UnpackJournal(Journal[StagedUnpacking]):
             raise TurnlogError(reason)
 
     def settle_entry(self, entry: StagedUnpacking) -> None:
-        """Finish an unpacking that lacks only transcripts, unless a path has been taken since; reverse any other."""
+        """Finish an unpacking that lacks only transcripts, unless a path has since been taken; reverse all others."""
         if self.read_state(entry.folder) == _STATE_READY:
             with contextlib.suppress(Changed):
                 _append_history(entry)

@@ -1,7 +1,7 @@
 """The tar format of a package, in the only form that turnlog writes: POSIX, with regular files only.
 
-To read a package, turnlog writes the expected header again and compares the two, so there is no parser that an
-untrusted archive could mislead. Any `tar` can read this form.
+To read a package, turnlog builds the expected header and compares it with the one in the package, so there is no parser
+that an untrusted archive could mislead. Any `tar` can read this form.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ _MAX_OCTAL_SIZE = 8**11 - 1
 
 
 def build_tar_header(name: str, size: int, mode: int, mtime: int) -> bytes:
-    """Build the header of a file."""
     raw = name.encode()
     extended = {}
     if len(raw) > _MAX_NAME_BYTES or not name.isascii():

@@ -45,9 +45,7 @@ class Preset:
     whole: int
     """The number of latest turns with calls whose calls and results are not changed."""
     shortened: int | None
-    """The number of turns before them whose calls are shortened; older calls are removed. None means that all
-    are shortened.
-    """
+    """The number of earlier turns whose calls are shortened; still older calls are removed. None shortens them all."""
     longest: int
     """The number of characters that shortened text keeps, from its beginning and its end together."""
     thinking: int | None
@@ -67,7 +65,7 @@ class Preset:
     are treated like the results.
     """
     fade_from: int | None = None
-    """The age from which text is shortened more with age (`StripRule.fade_from`)."""
+    """The age from which text is shortened more the older it is (`StripRule.fade_from`)."""
 
     @property
     def strip_options(self) -> StripOptions:
@@ -123,7 +121,7 @@ class PresetSaving(NamedTuple):
     """The estimated number of tokens in the next request."""
     after: int
     bytes: int
-    """The number of bytes that would be removed from the file: from the conversation's entries, and noise anywhere."""
+    """The number of bytes that would be removed from the file, including noise outside the conversation."""
 
     @property
     def saved_tokens(self) -> int:

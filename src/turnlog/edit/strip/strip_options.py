@@ -22,7 +22,7 @@ class StripRule:
     gone: int | None = None
     """The age, in turns with calls, from which calls and results are removed; None means never."""
     fade_from: int | None = None
-    """The age from which text is cut to half its length each time its age doubles; None means always `longest`."""
+    """The age from which text is halved each time its age doubles; None applies `longest` at any age."""
 
     def get_max_chars(self, age: int) -> int | None:
         """Return the maximum length of text of this age in characters, or None if it is not shortened."""

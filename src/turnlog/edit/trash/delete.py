@@ -75,7 +75,7 @@ def refuse_busy_deletion(plan: DeletionPlan, *, force: bool = False, asked: bool
 def delete_session(
     path: Path, trash: Trash, *, history: bool = False, force: bool = False, asked: bool = False
 ) -> TrashEntry:
-    """Move a session into the trash and, with `history`, its lines in the prompt history; all or nothing."""
+    """Move a session and, with `history`, its lines in the prompt history into the trash, completely or not at all."""
     with trash.lock_journal():
         return _move_to_trash(path, trash, history=history, force=force, asked=asked)
 

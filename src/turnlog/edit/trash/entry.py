@@ -1,4 +1,4 @@
-"""Entries in the trash: a deleted session, the list of its files and folders, and a search by name.
+"""Entries in the trash: each is a deleted session with a list of its files and folders, and can be found by name.
 
     <trash>/<entry>/manifest.json      the list; flushed to disk before anything is moved
     <trash>/<entry>/files/<place>      each file, at its path relative to the config folder

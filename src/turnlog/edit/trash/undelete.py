@@ -35,13 +35,13 @@ class UndeleteResult(NamedTuple):
     altered: list[str]
     """The paths of files that were changed in the trash; they were restored as they are."""
     joined: tuple[Path, ...] = ()
-    """Transcripts that a client continued to write; its lines now follow the original."""
+    """Transcripts that a client continued to write; its lines now follow the original ones."""
     aside: tuple[Path, ...] = ()
     """The new paths of files that were in the way."""
 
 
 def put_files_back(entry: TrashEntry, aside_folder: Path, *, force: bool = False) -> UndeleteResult:
-    """Move all files of an entry back; join files that are in the way, set them aside, or refuse."""
+    """Move all files of an entry back; join files that are in the way or set them aside, or raise an error."""
     collisions = _find_collisions(entry, force=force)
     lost = [item.place for item in entry.manifest.files if not _item_exists(entry, item)]
     altered = [item.place for item in entry.manifest.files if _is_altered_file(entry.get_place(item), item)]

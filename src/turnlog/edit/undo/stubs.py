@@ -113,12 +113,12 @@ def clear_empty_folders(record: UndoRecord) -> None:
 
 
 def has_stubs_to_put_back(record: UndoRecord) -> bool:
-    """Return whether an undo was interrupted before it had returned everything that it set aside."""
+    """Return whether an undo was interrupted before it had put back everything that it set aside."""
     return (record.folder / _PENDING_FILE_NAME).exists()
 
 
 def put_stubs_back(record: UndoRecord) -> list[Path]:
-    """Move each file that was set aside back to its path, or append it to the file there; return the others."""
+    """Move each file that was set aside back to its path, or append it to the file there; return those left over."""
     left_aside: list[Path] = []
     for path, home in _list_set_aside(record):
         if not os.path.lexists(home):
@@ -138,7 +138,7 @@ def put_stubs_back(record: UndoRecord) -> list[Path]:
 
 
 def _list_set_aside(record: UndoRecord) -> Iterator[tuple[Path, Path]]:
-    """List the files that are set aside, each with its path, starting with those from an earlier attempt."""
+    """List the files that are set aside, each with its original path, starting with those from an earlier attempt."""
     folder = record.folder / _ASIDE_FOLDER_NAME
     names = [path.name for path in folder.glob("*.*")]
     for name in sorted(names, key=lambda name: [int(part) for part in name.split(".")]):

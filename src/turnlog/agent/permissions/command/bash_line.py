@@ -37,7 +37,7 @@ class Redirect(NamedTuple):
 
 class SimpleCommand(NamedTuple):
     text: str
-    """The text in the line, without preceding assignments and without redirects."""
+    """The command's text, without preceding assignments or redirects."""
     words: tuple[ShellWord, ...]
     """Empty if the line only sets variables or redirects."""
     assigned: tuple[tuple[str, str], ...] = ()
@@ -56,7 +56,7 @@ class BashLine(NamedTuple):
     doubts: tuple[str, ...]
     """Why the line can't be checked; empty if it can."""
     is_opaque: bool = False
-    """Whether the line may contain hidden commands, so that it may run more than its parts."""
+    """Whether the line may contain hidden commands and so run more than its parts."""
     has_loop: bool = False
 
 
@@ -154,7 +154,7 @@ class _BashTreeWalk:
             self._check_heredoc(node)
 
     def _read_redirects(self, node: Node) -> Iterator[Redirect]:
-        """Yield a statement's redirects; words that follow one belong to the command: `a > b c`, `cat <<'A' b`."""
+        """Yield a statement's redirects; words after a redirect belong to the command: `a > b c`, `cat <<'A' b`."""
         for child in node.children_by_field_name("redirect"):
             is_text = child.type == "heredoc_redirect"
             words_after = [one for one in child.children if is_text and not is_in_tables(one.type, "heredoc")]

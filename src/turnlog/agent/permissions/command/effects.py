@@ -42,7 +42,7 @@ class FileUse(NamedTuple):
     reads: tuple[ShellWord, ...] = ()
     writes: tuple[ShellWord, ...] = ()
     is_recursive: bool = False
-    """Whether this also covers everything below a folder or in the history."""
+    """Whether the command also uses everything below a folder or in the git history."""
 
 
 def iterate_file_uses(part: SimpleCommand) -> Iterator[FileUse]:

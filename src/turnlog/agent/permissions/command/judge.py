@@ -42,7 +42,7 @@ class CommandJudge:
         self.command, self.access, self.rules = command, access, access.rules
         self.line = parse_bash_line(command)
         self.parts = list(runners.iterate_nested_commands(self.line))
-        """Everything that the line runs, even nested commands; only the parts of the line must be allowed."""
+        """Everything that the line runs, including nested commands; only those in `line.parts` must be allowed."""
         if self.line.is_opaque:  # stands for whatever may be hidden in it
             self.parts.append(SimpleCommand(command, (ShellWord(command, is_known=False),)))
         self.folders = LineFolders(self.parts, access.place.cwd, access.home)
@@ -146,7 +146,7 @@ class CommandJudge:
         return pick_strictest(map(self._decide_part, line.parts))
 
     def _decide_allowed_line(self) -> Decision:
-        """Decide on a line if a rule allows all commands: check hidden and background commands and protected files."""
+        """Decide on a line whose commands are all allowed: check hidden and background commands and protected files."""
         if self._has_rules("Bash") and (self.line.is_opaque or any(map(runners.is_opaque_command, self.parts))):
             return _ask_decision(_UNKNOWN_RULE_REASON)
         if BACKGROUND_REASON in self.line.doubts:

@@ -77,7 +77,7 @@ def _find_index_scripts(text: str) -> Iterator[str]:
 
 
 def is_opaque_command(part: SimpleCommand) -> bool:
-    """Return whether what a command runs can't be determined."""
+    """Return whether it can't be determined what a command runs."""
     inner = strip_runners(part.words, TRANSPARENT_RUNNERS)
     is_unread = any(not word.is_known and not word.raw for word in part.words)
     if is_unread or (inner and not inner[0].is_plain) or is_in_tables(get_program_name(inner), "evaluators"):

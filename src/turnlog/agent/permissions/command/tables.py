@@ -18,7 +18,6 @@ def read_table(table: str) -> dict[str, list[str]]:
 
 
 def is_in_tables(name: str, *tables: str) -> bool:
-    """Return whether a name is in any of the tables."""
     return any(name in read_table(table) for table in tables)
 
 

@@ -6,7 +6,7 @@
         print(session.short_id, session.title)
     turnlog.search_sessions("cent rounding"), turnlog.report_usage("model"), turnlog.describe_session("last")
 
-    session = turnlog.open("last")                              # or a path, an id or the start of one, a title
+    session = turnlog.open("last")                              # or a path, an id, the start of an id, or a title
     for turn in session.turns:
         print(turn.number, turn.kind, turn.text, turn.outcome)
     session.messages, session.calls, session.graph, session.usage

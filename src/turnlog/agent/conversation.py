@@ -51,7 +51,7 @@ class AgentConversation:
         return self._messages
 
     def add_user_content(self, content: MessageContent) -> None:
-        """Add text from a person or the client; directly after results, the text joins their message."""
+        """Add text from a person or the client; text directly after results is added to the same message."""
         self.drop_open_server_calls()
         self._append_content("user", to_blocks(content))
 

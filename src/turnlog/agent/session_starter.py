@@ -275,7 +275,7 @@ def derive_start_options(options: StartOptions, resume: str | None = None) -> St
 
 
 def _recall_seen_file(shared: SharedState, seen: SeenFile) -> None:
-    """Record that the model has seen a file, with its content if the model saw all of it and it has not changed."""
+    """Record that the model has seen a file, and its content if the model saw all of it and the file is unchanged."""
     path = Path(seen.path)
     try:
         status = path.stat()

@@ -53,7 +53,7 @@ class SlashCommand(NamedTuple):
 
 
 def run_slash_command(host: CommandHost, text: str) -> list[str] | None:
-    """Run a command, record it in the session and return its lines, or None if the command is unknown."""
+    """Run a command, record it in the session and return the lines to show, or None if the command is unknown."""
     name, arguments = _split_command(text)
     if name not in SLASH_COMMANDS:
         return None

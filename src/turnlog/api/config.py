@@ -2,9 +2,9 @@
 
     setting        environment             file
     config_dirs    TURNLOG_CONFIG_DIRS     config_dirs = ["~/old/.claude"]      more Claude config folders
-    gap_minutes    TURNLOG_GAP_MINUTES     gap_minutes = 5                      a pause this long is a resume
+    gap_minutes    TURNLOG_GAP_MINUTES     gap_minutes = 5                      a longer pause counts as a resume
     color          NO_COLOR, FORCE_COLOR   color = true                         default: only on a terminal
-    presets                                [presets.mine] base = "standard"     own strip presets; see docs/strip.md
+    presets                                [presets.mine] base = "standard"     custom strip presets; see docs/strip.md
     trace                                  [trace.targets.mine] endpoint = …    where spans go; see docs/trace.md
     notify                                 [notify.channels.desktop]            notifications; see docs/notify.md
 
@@ -38,7 +38,7 @@ class Config(NamedTuple):
     config_dirs: tuple[str, ...] = ()
     """Claude config folders in addition to the usual one."""
     gap_minutes: int = 5
-    """A prompt after a pause of at least this many minutes resumes the session rather than starting a new round."""
+    """A prompt after a pause of more than this many minutes resumes the session rather than starting a new round."""
     color: bool | None = None
     """Whether to colour the output; None means only on a terminal."""
     presets: Mapping[str, Mapping[str, Any]] = {}

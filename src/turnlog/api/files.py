@@ -128,7 +128,7 @@ class FilePatch(Struct, frozen=True):
     before_known: bool
     note: str | None
     patch: str | None
-    """For `patch -p1` and `git apply`; None if the change can't be rebuilt."""
+    """A patch for `patch -p1` or `git apply`; None if the change can't be rebuilt."""
 
 
 class FileVersions(Struct, frozen=True):

@@ -109,7 +109,7 @@ def _ignore_progress(_: int, __: int) -> None:
 
 @contextmanager
 def _replace_damaged_index(found: Store) -> Iterator[None]:
-    """Move the index aside if it turns out to be damaged while it is read; the next command rebuilds it."""
+    """Move the index aside if reading it reveals damage; the next command rebuilds it."""
     try:
         yield
     except apsw.Error as error:

@@ -67,7 +67,7 @@ def open_session(name: str | Path, config: Config | None = None, notify: Notify 
 
 
 def find_leaf(session: Session, wanted: str) -> str:
-    """Find the last entry of a branch by the branch's number, or by the entry's uuid or the start of it."""
+    """Find the last entry of a branch by the branch's number, or by the entry's uuid or the start of that uuid."""
     leaves = session.graph.leaves
     if wanted.isdecimal() and len(wanted) < 6:
         if not 1 <= int(wanted) <= len(leaves):

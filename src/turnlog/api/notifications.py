@@ -96,7 +96,7 @@ def build_notifier(
     notify: Notify | None = None,
     on_notification: Callable[[Notification], object] | None = None,
 ) -> NotifierThreads:
-    """Build a notifier for the sessions in some config folders; the caller holds the lock of the data folder."""
+    """Build a notifier for the sessions in some config folders; the caller must hold the data folder's lock."""
     from turnlog.notify.runner import NotifierThreads
 
     return NotifierThreads(
@@ -148,7 +148,7 @@ def _to_storable(text: str) -> str:
 
 
 def _read_costs(config: Config) -> CostReading:
-    """Read the cost of each session that was active today, and of all sessions today, from the index."""
+    """Read from the index the cost of each session that was active today, and today's total."""
     from turnlog.api.usage import UsageAmounts, report_usage
     from turnlog.notify.runner import CostReading
 

@@ -100,7 +100,7 @@ def list_lost_sessions(config: Config | None = None) -> LostSessionList:
 
 
 def find_remains(session_id: str, *, config: Config | None = None) -> SessionRemains:
-    """Find everything that is left of a session, by its id or the start of it."""
+    """Find everything that is left of a session, given its id or the start of its id."""
     folders = list_config_folders(config or load_config())
     item = _find_leftover(session_id, folders)
     files = [file for folder in folders for file in list_session_files(folder)]

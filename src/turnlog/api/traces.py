@@ -100,7 +100,7 @@ def backfill_traces(
     notify: Notify | None = None,
     progress: Progress | None = None,
 ) -> BackfillReport:
-    """Send existing sessions to the tracing backends: one session, a project's, those since a given day, or all.
+    """Send existing sessions to tracing backends: one session, a project's sessions, those since a given day, or all.
 
     Each span is sent once, when it is final; the call can be interrupted and repeated. `since` is a day such as
     `2026-11-03`, `yesterday` or `30d`.

@@ -26,7 +26,7 @@ class LazyGroup(click.Group):
     """The command names by purpose; if empty, the help shows one list."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """List the commands in the table's order, which is the order in which to learn them."""
+        """List the commands in the table's order, which is the recommended order for learning them."""
         return [name for name, row in self.rows.items() if not row.is_hidden]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:

@@ -1,7 +1,7 @@
 """Tables on a terminal: a header and columns that fit the width.
 
 If a table is too wide, its text is cut first, then the least important columns are dropped; a line below the table
-lists them. If the output is not a terminal, nothing is left out.
+lists the dropped columns. If the output is not a terminal, nothing is left out.
 """
 
 from __future__ import annotations

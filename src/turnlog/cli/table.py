@@ -107,7 +107,7 @@ _SECTIONS: dict[str, dict[str, CommandRow]] = {
 }
 COMMANDS: dict[str, CommandRow] = {name: row for section in _SECTIONS.values() for name, row in section.items()}
 COMMAND_SECTIONS: dict[str, tuple[str, ...]] = {title: tuple(rows) for title, rows in _SECTIONS.items()}
-"""The names of commands by purpose, in the order in which to learn them."""
+"""The names of commands by purpose, in the recommended order for learning them."""
 
 DEFAULT_COMMAND = "web"
 PIPED_COMMAND = "ls"

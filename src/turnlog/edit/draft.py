@@ -1,4 +1,4 @@
-"""A session file while it is being edited; it is immutable, and each edit returns a new draft.
+"""A session file while it is being edited: a draft is immutable, and each edit returns a new one.
 
 A row is a line of the file, or a line that an edit created. A changed row stores only its changed top-level values;
 everything else is written byte for byte as in the file, even if turnlog can't interpret it. When a row is removed,

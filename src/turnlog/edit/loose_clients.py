@@ -104,7 +104,7 @@ def _read_boot_time() -> float:
 
 
 def ask_ps() -> Iterator[LooseClient]:
-    """Find clients with `ps`, and their working folders and files open for writing with `lsof`."""
+    """Find clients with `ps`; use `lsof` to find their working folders and the files they have open for writing."""
     output = _run_program(["ps", "-x", "-ww", "-o", "pid=,ppid=,etime=,args="])
     if output is None:
         raise ProcessesHidden("`ps` does not work")

@@ -36,7 +36,7 @@ class AppendResult(NamedTuple):
 
 
 class SidecarFile(NamedTuple):
-    """A small file beside the transcript that repeats a value."""
+    """A small file beside the transcript that contains the same value."""
 
     path: Path
     data: bytes

@@ -15,7 +15,7 @@ import msgspec
 from turnlog.entries.format import FieldFormat, load_format
 
 MAX_UNKNOWN_ITEMS = 1000
-"""How many unknown items are listed, so that a hostile file can't exhaust the memory; the rest are only counted."""
+"""The maximum number of unknown items to list, which protects memory from a hostile file; the rest are counted."""
 
 _MAX_PATH_CHARS = 120
 _MAX_NESTING = 8  # Blocks contain blocks: a result contains text. Deeper nesting is nonsense, and may be endless.

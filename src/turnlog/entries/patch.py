@@ -81,7 +81,7 @@ def _find_raw_values(raw: bytes) -> RawValues:
     """Find the values in an undecodable object using only its brackets and commas; find none if it is incomplete.
 
     Errors inside a value are preserved. If the object itself is malformed, nothing is returned, because the line must
-    not become a different one.
+    not be turned into a different one.
     """
     found: RawValues = {}
     depth, key, start = 0, None, 0

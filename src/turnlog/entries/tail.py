@@ -29,7 +29,7 @@ _SETTLED_NS = 2_000_000_000
 
 
 class Checkpoint(NamedTuple):
-    """How far a file has been read; the caller keeps the file's name."""
+    """How far a file has been read; the file's name is not stored."""
 
     offset: int = 0
     """The number of bytes returned in this generation; the next line starts here."""

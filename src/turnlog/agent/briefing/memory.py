@@ -7,9 +7,9 @@
 `@path` in a file imports the file at that path after the importing file, up to five levels deep and each file only
 once; inside code, `@path` is plain text. A repository must not be able to send arbitrary files from the machine: its
 files are read only if they resolve to a path inside the folder where they were found, and they can import only files
-that resolve to a path inside the working folder, unless the person has approved external imports (Claude Code asks).
-They also can't import or link to a file if a rule forbids reading it. Links in the person's own config folder are
-allowed. A warning names each skipped file. Everything is sent in one reminder before the first prompt.
+that resolve to a path inside the working folder, unless the person has approved external imports (Claude Code asks). A
+repository's files also can't import or link to a file if a rule forbids reading it. Links in the person's own config
+folder are allowed. A warning names each skipped file. Everything is sent in one reminder before the first prompt.
 """
 
 from __future__ import annotations

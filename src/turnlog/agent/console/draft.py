@@ -12,7 +12,7 @@ class InputDraft:
         self.text = ""
 
     def press_key(self, key: Key) -> None:
-        """Apply a key; ignore keys that have no meaning here."""
+        """Apply a key to the draft; ignore keys that have no effect on it."""
         if key.name == BACKSPACE:
             self.text = self.text[:-1]
         elif key.name == DELETE_WORD:

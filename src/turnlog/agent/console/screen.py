@@ -32,7 +32,7 @@ class ConsoleScreen:
     ) -> None:
         self._look = look
         self._measure = measure
-        """Measures the current width, since windows can be resized."""
+        """Measures the current width of the terminal, since windows can be resized."""
         self._prose = ProseWrapper(lambda: self.look)
         self._is_dumb = is_dumb
         """Whether the terminal does not support escape sequences."""

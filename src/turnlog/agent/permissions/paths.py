@@ -30,7 +30,7 @@ PROTECTED_FILES = frozenset(
 )
 
 _MAX_STEPS = 4096
-"""The maximum number of names and links to follow on the way to a file."""
+"""The maximum number of names and links to follow when resolving a path."""
 
 
 def list_spellings(name: str, base: Path, home: Path) -> tuple[Path, ...]:

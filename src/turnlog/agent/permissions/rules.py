@@ -35,7 +35,7 @@ class PermissionRule(NamedTuple):
     text: str
     layer: str
     root: Path
-    """The folder that `/` stands for."""
+    """The folder that `/` stands for in a path rule."""
 
     def __str__(self) -> str:
         where = "command line" if self.layer == "flags" else f"{self.layer} settings"

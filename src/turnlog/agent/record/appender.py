@@ -26,7 +26,7 @@ class SessionAppender:
     def __init__(self, path: Path, root: Path, size: int | None = None) -> None:
         self.path = path
         self.root = root
-        """The folder that no link may leave."""
+        """The folder that links must not resolve outside of."""
         self._size = size
         """The size up to which the file is known; None if it does not exist yet."""
         self._inode = 0 if size is None else path.stat().st_ino

@@ -1,4 +1,4 @@
-"""Builds the lines of a session as the newest client writes them, if Claude Code 2.1.29 reads them the same way.
+"""Builds the lines of a session as the newest client writes them, but only lines that Claude Code 2.1.29 understands.
 
 Everything here is a plain object that `record` adds to the chain. Lines that 2.1.29 does not understand are omitted:
 attachments would break its chain, and it would not send commands in `system` entries.
@@ -86,7 +86,7 @@ def build_synthetic_line(text: str, message_id: str, **fields: Any) -> LineBody:
 
 
 def build_result_block(call: str, result: CallResult) -> LineBody:
-    """Build the result block of a call, for the file and for requests; the API rejects empty text blocks in it."""
+    """Build a call's result block for the file and for requests, without empty text, which the API rejects."""
     content: LineContent = result.content
     if not isinstance(content, str):
         content = [block for block in content if block.get("type") != "text" or str(block.get("text") or "").strip()]

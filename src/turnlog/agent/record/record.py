@@ -146,7 +146,7 @@ class SessionRecord(EntryChain):
             )
 
     def write_addition(self, content: LineContent) -> str:
-        """Write a further message under the same prompt: the output of a command that the person ran."""
+        """Write another message under the same prompt: the output of a command that the person ran."""
         return self._write_entry(line_bodies.build_user_line(content, self._prompt_id))
 
     def write_interruption(self, *, for_tool: bool = False) -> str:
@@ -205,7 +205,7 @@ class SessionRecord(EntryChain):
             )
 
     def write_compaction(self, trigger: str, before: int, summary: str, milliseconds: int) -> str:
-        """Replace the conversation so far with a summary, in a single write so that it is never incomplete.
+        """Replace the conversation so far with a summary, in a single write so that the change is never incomplete.
 
         Return the text of the summary message, which is sent to the model from now on.
         """

@@ -135,7 +135,7 @@ def build_command_environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _ensure_folder(place: Workspace) -> str:
-    """Reset the folder if it no longer exists; if so, return a note for the model."""
+    """Reset the folder and return a note for the model if the folder no longer exists."""
     if place.cwd.is_dir():
         return ""
     place.cwd = place.root

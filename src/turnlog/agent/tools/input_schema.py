@@ -41,7 +41,7 @@ class InvalidInput(RejectedCall):
 
 class InputIssue(NamedTuple):
     rank: int
-    """The order: missing parameters, then unexpected ones, then wrong types, then wrong values."""
+    """The sort order: missing parameters, then unexpected ones, then wrong types, then wrong values."""
     sentences: Sequence[str]
     detail: Object
 

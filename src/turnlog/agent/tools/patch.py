@@ -25,7 +25,7 @@ def build_patch(before: str, after: str, context: int = CONTEXT_LINES) -> list[d
 
 
 def _record_hunk(hunk: Hunk) -> dict[str, Any]:
-    """Return a hunk in its recorded form; as in the client, the start of a side without lines is one higher."""
+    """Return a hunk in its recorded form; as in the client, a side without lines starts one line later."""
     return {
         "oldStart": hunk.old_start + (hunk.old_count == 0),
         "oldLines": hunk.old_count,

@@ -80,7 +80,7 @@ def _translate_glob_part(found: re.Match[str]) -> str:
 
 
 def apply_ignore_rules(rules: Sequence[IgnoreRule], path: str, is_folder: bool) -> bool | None:
-    """Return True if the last matching rule is a plain one, False if it is an exception, and None if none matches."""
+    """Return False if the last matching rule is an exception, True if it is not, and None if no rule matches."""
     return next((not one.is_exception for one in reversed(rules) if one.applies_to(path, is_folder)), None)
 
 

@@ -82,7 +82,7 @@ class TextFile(NamedTuple):
         return _BYTE_ORDER_MARK + text if marked else text
 
     def apply_splices(self, splices: Sequence[TextSplice]) -> str:
-        """Return the text with parts replaced (positions in `text`); all other lines keep their line ends."""
+        """Return the text with some parts replaced (positions refer to `text`); other lines keep their line ends."""
         pairs = [found.start() - at for at, found in enumerate(re.finditer("\r\n", self.written))]
         parts, copied = [], 0
         for splice in splices:

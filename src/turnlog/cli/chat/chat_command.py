@@ -190,7 +190,7 @@ def _run_prompt_stream(
 
 
 def _choose_exit_status(ended: int, heard: list[int]) -> int:
-    """Return the exit status of a turn; after a signal, the one that shells expect."""
+    """Return the exit status of a turn; after a signal, return the status that shells expect."""
     return next((128 + number for number in heard if number in END_SIGNALS), ended)
 
 

@@ -1,1 +1,1 @@
-"""Commands that find and fix damage: `check`, `doctor`, `repair` and `salvage`; also `plugins`."""
+"""Commands that find and fix damage (`check`, `doctor`, `repair` and `salvage`), and `plugins`."""

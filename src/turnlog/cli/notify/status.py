@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 def status(as_json: bool) -> int:
     """Show which channels are configured, what is waiting for them, and the last errors.
 
-    The output never contains tokens, addresses with tokens, or other secrets. The exit status is 2 if the settings are
-    wrong.
+    Addresses that contain tokens or other secrets are never printed. The exit status is 2 if the settings are wrong.
 
     \b
     Examples:

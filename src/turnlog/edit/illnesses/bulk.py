@@ -85,7 +85,7 @@ def _shorten_block(block: Any, longest: int) -> Any:
 
 
 def _shorten_texts(content: Any, longest: int) -> Any:
-    """Shorten like `cut_content`, but keep images, which don't cause this problem."""
+    """Shorten content as `cut_content` does, but keep images, which don't cause this problem."""
     from turnlog.edit.strip import content_cut
 
     if not isinstance(content, list):

@@ -1,4 +1,4 @@
-"""The part of a session that would be shown on resume, and why no more is shown."""
+"""The part of a session that would be shown on resume, and the reason why the rest is not shown."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def _is_hidden_answer(view: ResumeView, row: Entry) -> bool:
 
 
 def detect_stale_parent(view: ResumeView, symptoms: Symptoms) -> None:
-    """Find an entry after the last compaction that continues from an entry before it."""
+    """Find an entry after the last compaction that continues from an entry before that compaction."""
     place, boundary = view.rows.place, view.rows.boundary
     for above, row in pairwise(view.chain):
         if place[above.uuid] < boundary < place[row.uuid] and not _is_cut(view, boundary):

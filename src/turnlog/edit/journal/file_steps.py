@@ -75,7 +75,7 @@ def hash_folder_names(folder: Path) -> str:
 
 
 def has_known_content(path: Path, known: FileState | None) -> bool:
-    """Return whether a path still has the known content or, if that is None, still does not exist."""
+    """Return whether a path still has the known content; if `known` is None, whether it still does not exist."""
     try:
         status = path.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -89,7 +89,7 @@ def has_known_content(path: Path, known: FileState | None) -> bool:
 
 
 def is_untouched(path: Path, size: int, mtime_ns: int) -> bool:
-    """Return whether a file has the same size and modification time as before."""
+    """Return whether a file still has the given size and modification time."""
     try:
         status = path.lstat()
     except OSError:
@@ -207,7 +207,7 @@ def move_file(source: Path, goal: Path) -> None:
 
 
 def _rename_or_copy(source: Path, goal: Path) -> None:
-    """Move a file to another file system, or within one where files can't have two names."""
+    """Move a file to another file system, or within a file system where files can't have two names."""
     status = source.lstat()
     _refuse_existing(goal)
     if status.st_dev == goal.parent.stat().st_dev:

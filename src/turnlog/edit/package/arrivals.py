@@ -92,7 +92,7 @@ class ArrivingSession(NamedTuple):
 
 
 def plan_arrival(session: PackedSession, config_dir: Path, project: str, session_id: str) -> ArrivingSession:
-    """Plan to unpack a session into a config folder, for a project, under an id."""
+    """Plan how to unpack a session into a config folder, for the given project and under the given id."""
     identity = IdRenewer(session.session_id, session_id) if session_id != session.session_id else None
     then, now = unescape_path(session.config_dir), str(config_dir)
     mark = encode_json_line(then)[1:-1]

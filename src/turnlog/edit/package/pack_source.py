@@ -104,7 +104,7 @@ def _find_whole_lines_end(fd: int, size: int) -> int:
 
 
 def split_byte_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Split pieces into lines with their line endings; the last may have none. Only one line is in memory at a time."""
+    """Split pieces into lines with their line endings, if any. Only one line is in memory at a time."""
     rest: list[bytes] = []
     for piece in pieces:
         lines = io.BytesIO(piece).readlines()

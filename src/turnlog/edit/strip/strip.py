@@ -34,15 +34,15 @@ class RuleSavings(NamedTuple):
     calls: int
     results: int
     copies: int
-    """The number of the client's own copies of results, which are never sent."""
+    """The number of affected copies of results, which the client keeps for itself and never sends."""
     images: int
     thinking: int
     rows: int
     """Rows that were removed completely."""
     bytes: int
-    """Bytes of the file."""
+    """The number of bytes saved in the file."""
     tokens: int
-    """Estimated tokens of the next request."""
+    """The estimated number of tokens saved in the next request."""
 
 
 @dataclass(frozen=True)

@@ -126,7 +126,7 @@ def _pair_fates(fates: _FatesByKey, flawed: set[str], protected: set[str]) -> No
 
 
 class _ConversationLines:
-    """The conversations in a file, each as its pieces in file order."""
+    """The conversations in a file, each as a list of its pieces in file order."""
 
     def __init__(self, session: Session) -> None:
         self._session = session

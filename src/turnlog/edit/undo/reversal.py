@@ -116,7 +116,7 @@ def take_back_change(record: UndoRecord, number: int) -> None:
 
 
 def _put_original_back(record: UndoRecord, number: int, path: Path) -> None:
-    """Restore a rewritten or removed file; use the same file if it still has a second name."""
+    """Restore a rewritten or removed file from its second name beside the path or, without one, from the kept copy."""
     item, kept = record.items[number], record.get_kept_path(number)
     old, new = (path.with_name(record.make_beside_name(number, ending)) for ending in (OLD_SUFFIX, NEW_SUFFIX))
     if new.exists():  # interrupted before the replacement

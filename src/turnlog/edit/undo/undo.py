@@ -233,7 +233,7 @@ class Undo(Journal[UndoRecord]):
         return self.list_entries().entries
 
     def list_entries(self) -> UndoListing:
-        """Return all changes, newest first, and what could not be read."""
+        """Return all changes, newest first, and the reasons why others can't be read."""
         listing = super().list_entries()
         return listing._replace(entries=sorted(listing.entries, key=lambda record: record.when, reverse=True))
 

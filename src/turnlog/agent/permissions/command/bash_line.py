@@ -46,7 +46,7 @@ class SimpleCommand(NamedTuple):
 
     @property
     def name(self) -> str | None:
-        """The program, or None if it is unknown or nothing runs."""
+        """The program's name, or None if the name is unknown or no program runs."""
         return self.words[0].text if self.words and self.words[0].is_plain else None
 
 
@@ -96,7 +96,7 @@ class _BashTreeWalk:
         self.has_loop = False
 
     def note_doubt(self, reason: str, *, hides: bool = False) -> None:
-        """Record why the line can't be checked and whether it may hide something."""
+        """Record why the line can't be checked and whether it may hide commands."""
         self.doubts.append(reason)
         self.is_opaque |= hides
 

@@ -59,7 +59,7 @@ def _iterate_script_commands(scripts: Iterable[str], depth: int) -> Iterator[Sim
 
 
 def find_script(words: Sequence[ShellWord]) -> str:
-    """Return the shell code in a command's words; a program name with a space is itself a line (`env -S`, `ssh`)."""
+    """Return the shell code in a command's words; a program name with a space is shell code (`env -S`, `ssh`)."""
     name, rest = get_program_name(words), words[1:]
     if name == "eval":
         return " ".join(word.text for word in rest)

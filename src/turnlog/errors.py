@@ -47,7 +47,7 @@ class Changed(TurnlogError):
 
 
 class Busy(TurnlogError):
-    """Another process is using the session: a client has it open, or a different turnlog process is writing."""
+    """Another process is using the session: a client has it open, or another turnlog process is writing to it."""
 
 
 class BrokenPlugin(TurnlogError):

@@ -88,7 +88,7 @@ def find_plugins(group: str) -> tuple[InstalledPlugin, ...]:
 
 
 def list_plugin_names(group: str) -> list[str]:
-    """Return the names of a group's plugins, or none if they can't be listed."""
+    """Return the names of a group's plugins, or an empty list if they can't be listed."""
     try:
         return sorted({item.name for item in find_plugins(group) if PLUGIN_NAME.fullmatch(item.name)})
     except BrokenPlugin as error:

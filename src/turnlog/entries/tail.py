@@ -36,7 +36,7 @@ class Checkpoint(NamedTuple):
     inode: int = 0
     """0 on systems without inode numbers."""
     size: int = 0
-    """How far the file has been examined; there was no whole line between `offset` and here."""
+    """How far the file has been examined; no whole line was found between `offset` and this position."""
     mtime_ns: int = 0
     """When the file last changed; 0 if that was too recent to rely on."""
     head_hash: str = ""

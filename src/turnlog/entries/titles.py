@@ -23,7 +23,7 @@ TITLE_FIELDS = {
     "summary": ("summary", "summary"),
     "last-prompt": ("lastPrompt", "last_prompt"),
 }
-"""The entry types that name a session: the field with the name, and the attribute of `SessionTitles` for it."""
+"""Maps each entry type that names a session to the field with the name and to the attribute of `SessionTitles`."""
 TITLE_ORDER = ("custom", "ai", "summary", "first_prompt", "first_command", "last_prompt", "aside_prompt")
 """The order of preference: the first of these that exists is shown."""
 
@@ -49,7 +49,7 @@ class SessionNames(Struct, frozen=True):
 
 
 class SessionTitles(Struct):
-    """The names of a session."""
+    """Collects the names of a session."""
 
     custom: str | None = None
     """Set by the user."""
@@ -68,7 +68,7 @@ class SessionTitles(Struct):
 
     @property
     def best(self) -> str | None:
-        """The name to display; the `title` column of the index uses the same order."""
+        """The name to display, chosen by TITLE_ORDER; the `title` column of the index uses the same order."""
         return next((title for name in TITLE_ORDER if (title := getattr(self, name))), None)
 
     @property

@@ -12,7 +12,7 @@ MAX_LISTED_CHARS = 1000
 
 
 def read_typed_text(row: dict[str, Any]) -> str | None:
-    """Return what a person typed in a user entry, without an editor's context, or None if nobody typed it."""
+    """Return the text that a person typed in a user entry, without an editor's context, or None if there is none."""
     texts = [text for text in _list_texts(row) if text]
     if row.get("isCompactSummary") is True or not _is_typed(row, texts):
         return None

@@ -1,13 +1,13 @@
-"""The only module that writes session files: transcripts and the prompt history, which clients extend at any time.
+"""The only module that writes session files: transcripts and the prompt history, which clients may extend at any time.
 
     append_lines           appends whole lines in a single write, as the client does, so that no line is torn
     replace_session_file   replaces the content in one step, keeping lines that were appended at the last moment
     create_session_file    creates a new file, which appears whole and never replaces another file
     place_session_file     does the same with content that was already written next to its final path
 
-turnlog processes lock each other out while they are appending or replacing. The client does not use locks and so can't
-be locked out: `append_lines` waits for a write that the client has started. An import contract (pyproject.toml) lists
-the modules that may import this one; all other files are written with `atomic_file`.
+turnlog processes lock each other out while they append to a file or replace one. The client does not use locks and so
+can't be locked out: `append_lines` waits for a write that the client has started. An import contract (pyproject.toml)
+lists the modules that may import this one; all other files are written with `atomic_file`.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ def append_lines(
 ) -> int:
     """Append whole lines to an existing file in a single write; return the offset at which they start.
 
-    A last line without a line end gets one first so that the new lines are not joined to it; without `mend`, the call
-    is refused instead, because another program may still be writing that line. Without `flush`, the lines survive the
-    end of the process but perhaps not a power failure.
+    If the last line has no line end, one is added first so that the new lines are not joined to that line; without
+    `mend`, the call is refused instead, because another program may still be writing that line. Without `flush`, the
+    lines survive the end of the process but perhaps not a power failure.
     """
     real = resolve_inside(path, root)
     fd = os.open(real, _APPEND_FLAGS)
@@ -96,7 +96,7 @@ def _wait_for_writes(fd: int) -> None:
 
 
 def _write_at_end(fd: int, data: bytes, path: Path) -> int:
-    """Write everything to the end of the file or nothing at all; return the new end."""
+    """Write all the data to the end of the file, or none of it; return the new end."""
     written = os.write(fd, data)
     end = os.lseek(fd, 0, os.SEEK_CUR)
     if written < len(data):

@@ -27,7 +27,7 @@ def build_file_name(title: str, session_id: str | None) -> str:
 
 
 def check_destination(goal: Path, *, force: bool) -> None:
-    """Refuse a destination that already exists, or whose folder does not."""
+    """Refuse a destination that already exists, or whose folder does not exist."""
     if not goal.absolute().parent.is_dir():
         raise UsageError(f"{goal.parent}: no such folder; create it first")
     if not os.path.lexists(goal):
@@ -77,7 +77,7 @@ def open_export_folder(goal: Path, *, force: bool = False) -> Iterator[Path]:
 
 
 def replace_folder(temporary: Path, goal: Path) -> None:
-    """Give a folder its final name, replacing any folder that already has it."""
+    """Give a folder its final name, replacing any folder that already has that name."""
     if not goal.exists():
         temporary.rename(goal)
         return

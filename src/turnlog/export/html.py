@@ -27,7 +27,7 @@ from turnlog.session.timeline.timeline import Chapter
 
 MAX_PAGE_BYTES = 5_000_000
 MAX_PAGE_ITEMS = 2_000
-"""A page of this size ends before the next group of items."""
+"""A page that has reached this number of items ends before the next group."""
 _READ_BYTES = 1 << 20
 
 
@@ -55,7 +55,7 @@ class PageNames(NamedTuple):
 
 
 class PageSpool:
-    """The bodies of the pages in one temporary file, because the links between pages are known only at the end."""
+    """Stores the bodies of all pages in one temporary file: the links between pages are known only at the end."""
 
     def __init__(self, *, paged: bool) -> None:
         self._paged = paged
@@ -109,7 +109,7 @@ _MAX_DOCUMENT_CHARS = 4_000_000
 _BASE64_TEXT = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 _AGENT_PLACEHOLDER = re.compile(r"<!--agent ([0-9]+)-->")
 _MAX_COLOURED_CHARS = 6_000_000
-"""How much of a document is highlighted, because highlighting takes longer than everything else."""
+"""The maximum number of characters to highlight per document; highlighting takes longer than everything else."""
 
 
 def render_one_page(material: ExportMaterial, *, unfolded: bool = False) -> Iterator[bytes]:

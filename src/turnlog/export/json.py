@@ -45,7 +45,7 @@ def build_session_facts(material: ExportMaterial) -> dict[str, Any]:
 
 
 def find_branch_leaf(material: ExportMaterial) -> str | None:
-    """Return the last entry of the exported branch; None for all branches."""
+    """Return the uuid of the last entry of the exported branch; None if all branches are exported."""
     if material.choice.all_branches:
         return None
     return material.choice.leaf or material.head.branches[0].leaf or None

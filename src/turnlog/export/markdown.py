@@ -39,7 +39,7 @@ def _close_agent(depth: int, folds: bool) -> str:
 
 
 def _quote_nested(text: str, depth: int, folds: bool) -> str:
-    """Quote a piece at its depth; inside a quotation, other text may become code, so the HTML is escaped again."""
+    """Quote text `depth` times, and escape its HTML again, because quoting may change which parts of it are code."""
     if depth == 0:
         return text
     body = text.rstrip("\n")

@@ -144,7 +144,7 @@ class ExportMaterial:
         return {helper.agent_id: helper for helper in self.head.agents}
 
     def take_agent_views(self, agent_id: str) -> Iterator[list[AnyView]] | None:
-        """Return the views of a sub-agent in windows; None if it does not exist or they were already returned."""
+        """Return the views of a sub-agent in windows; None if it does not exist or its views were already returned."""
         agent = self._agents.get(agent_id)
         if agent is None or agent_id in self._taken_agents:
             return None
@@ -165,7 +165,7 @@ class ExportMaterial:
                 inner.close()
 
     def iter_left_agents(self) -> Iterator[str]:
-        """Yield the sub-agents that no call started, or none if only some turns are exported."""
+        """Yield the sub-agents that no call started, unless only some turns are exported."""
         for agent_id, agent in self._agents.items() if not self.choice.is_part else ():
             if agent_id not in self._taken_agents and (agent.kind in _WORK_AGENT_KINDS or self.choice.wishes.meta):
                 yield agent_id

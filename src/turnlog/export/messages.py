@@ -40,7 +40,7 @@ def list_conversation_messages(material: ExportMaterial) -> list[Json]:
 
 
 def _drop_unsigned_thinking(message: Json) -> Json:
-    """Drop redacted thinking: its signature no longer matches, so the API would reject it."""
+    """Drop thinking that lost its signature when it was redacted: the API would reject it."""
     blocks = [b for b in message["content"] if b.get("type") != "thinking" or b.get("signature")]
     return {**message, "content": blocks}
 

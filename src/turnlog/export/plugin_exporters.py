@@ -51,7 +51,7 @@ class ExportDocument:
 
     @property
     def branch(self) -> str | None:
-        """The uuid of the last entry of the branch; None for all branches."""
+        """The uuid of the last entry of the branch; None if all branches are exported."""
         return find_branch_leaf(self._material)
 
     @cached_property

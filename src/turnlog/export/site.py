@@ -35,7 +35,7 @@ class Site:
         self._rows: list[SiteRow] = []
 
     def add(self, material: ExportMaterial) -> Path:
-        """Write the pages of a session, and return the path of the first one relative to the folder."""
+        """Write the pages of a session, and return the path of its first page relative to the site's folder."""
         name = build_file_name(material.title, material.head.session_id)
         file = Path(self._find_free_name(name) + ".html")
         write_pages(material, self._folder / file, home=INDEX_FILE_NAME)

@@ -1,7 +1,7 @@
 """Sessions as tables: the columns, and the rows of one session with its sub-agents.
 
-Every row contains the ids of its session and its sub-agent (none for the session itself). Text that is not valid UTF-8,
-and numbers beyond 64 bits, become values that a table can store.
+Every row contains the ids of its session and its sub-agent (no sub-agent for the session itself). Text that is not
+valid UTF-8, and numbers beyond 64 bits, become values that a table can store.
 """
 
 from __future__ import annotations

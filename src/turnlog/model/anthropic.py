@@ -256,7 +256,7 @@ def _strip_html(raw: bytes) -> str:
 
 
 def _parse_retry_after(header: Callable[[str], str | None]) -> float | None:
-    """Return the pause that the server requests, in seconds; headers state it in seconds, milliseconds or as a date."""
+    """Return the requested pause in seconds; headers state it in seconds or milliseconds, or as a date."""
     for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         value = header(name)
         if value is None:

@@ -38,7 +38,7 @@ class Endpoint(Struct, frozen=True):
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None, *, url: str | None = None) -> Endpoint:
-        """Read the endpoint from the environment; raise UsageError if it has no key or would send it unencrypted."""
+        """Read the environment; raise UsageError if the key is missing or would be sent unencrypted."""
         variables = os.environ if environment is None else environment
         key, token = (_read_secret(variables, name) for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"))
         if key is None and token is None:

@@ -25,7 +25,7 @@ class ConversationMessages(Sequence[JsonObject]):
     def __init__(self, settled: Sequence[JsonObject], rest: Sequence[JsonObject]) -> None:
         self.settled = settled
         self.taken = len(settled)
-        """The number of settled messages in this request, however long the list becomes."""
+        """The number of settled messages in this request, which stays the same when the list grows."""
         self.rest = rest
 
     def __len__(self) -> int:

@@ -1,4 +1,4 @@
-"""Retries temporary failures, with increasing pauses or those that the server requests."""
+"""Retries requests after temporary failures, with increasing pauses or the pauses that the server requests."""
 
 from __future__ import annotations
 

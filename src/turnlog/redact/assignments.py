@@ -37,7 +37,7 @@ from turnlog.redact.value_surroundings import is_in_hash_table, is_setting_value
 # Most words are not followed by what must follow a name.
 _NAME_LOOKAHEAD = r"(?=[a-z0-9_-]{0,40}+\\*+[\"'`]?\]?(?:\s{0,8}+[:=-]|\s?(?:,\s{0,24}+|\(\s?)\\*[\"'`]|>|\s|\|))"
 _WORD_ANCHORS = tuple(dict.fromkeys(word.anchor for word in SECRET_WORDS if word.anchor != "code"))
-"""`lists` handles what follows `code`, which is too common a word."""
+"""The anchors of all words except `code`, which is too common; `lists` handles what follows it."""
 _WORDS_BY_ANCHOR = {anchor: tuple(word for word in SECRET_WORDS if word.anchor == anchor) for anchor in _WORD_ANCHORS}
 _ALL_SEARCHES = tuple(
     AnchoredPattern(

@@ -93,7 +93,7 @@ _VALUE_FORMS = {
 _LINE_CONTINUATION = re.compile(r"\\{1,8}+(?:\r?\n|n(?=[ \t]))")
 _POWERSHELL = "securestring"
 _CODE_PLACES = ("identified", _POWERSHELL)
-"""Forms that also occur in code, which may be long."""
+"""Forms that are also searched for in long text that does not look like a shell session, because code contains them."""
 _SHORT_NUMBER = re.compile(r"[0-9:.]{1,11}")
 
 

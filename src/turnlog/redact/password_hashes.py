@@ -63,7 +63,7 @@ HASH_FORMS = (
 _HASH_START = re.compile(
     r"\$(?:2[abxy]?\$|1\$|5\$|6\$|y\$|[PHS]\$|apr1|argon2|scrypt|pbkdf2|[0-9]{4,9}[$:]|[^\s$]{1,64}\$[0-9a-f]{32})"
 )
-"""Matches in all text with one of these hashes, except for LDAP hashes."""
+"""Matches in any text that contains one of these hashes, except LDAP hashes."""
 _LDAP_HASH = re.compile(r"\{S?SHA[0-9]{0,3}\}[A-Za-z0-9+/]{24,160}={0,2}")
 _HEX_DIGITS = re.compile(r"[0-9a-fA-F]+")
 _compiled_forms: dict[str, re.Pattern[str]] = {}

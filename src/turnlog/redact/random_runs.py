@@ -36,7 +36,7 @@ _SESSION_COOKIE_NAME = re.compile(
     r"PHPSESSID|JSESSIONID|ASPSESSIONID[A-Z]{8}|ASP\.NET_SessionId|connect\.sid|laravel_session"
 )
 _COOKIE_LINE = re.compile(r"cookies?\\*[\"'`]?\]?\s{0,4}[:=(,]\s{0,4}[^:(){}\[\]]{0,8}[{(\[\"'\\]?[^(){}\[\]]*$")
-"""A header, a call or an object with cookies that has not ended."""
+"""Matches text that ends inside a header, call or object with cookies."""
 JWK_PRIVATE = frozenset({"d", "p", "q", "dp", "dq", "qi", "k"})
 """The members of a JSON Web Key that must be kept secret."""
 _JWK = re.compile(r"\bkty\b")

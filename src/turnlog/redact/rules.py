@@ -55,7 +55,7 @@ def _extend_over_lines(text: str, finding: SecretFinding, starts: set[int]) -> S
 
 
 def _is_continuation(secret: str, line: str) -> bool:
-    """Return whether a line looks like more of the secret, not like a word, a path, or a hash after something else."""
+    """Return whether a line looks like more of the secret, not like a word, a path, or an unrelated hash."""
     is_hex = re.fullmatch(r"[0-9a-f]+", line) is not None
     if is_hex:
         return re.fullmatch(r"[A-Za-z]{0,8}[-_]?[0-9a-f]+", secret) is not None

@@ -123,7 +123,7 @@ class SecretWord(NamedTuple):
     check: SecretValueCheck
     why: str
     apart: bool = False
-    """Whether the word has other meanings inside other words."""
+    """Whether the word counts only if no letter comes before it, because it has other meanings inside other words."""
     owners: tuple[str, ...] = ()
     """Words, one of which must come before this word."""
 

@@ -206,7 +206,7 @@ def _apply_basic_colour(code: int, foreground: str, background: str) -> tuple[st
 
 
 def _read_extended_colour(codes: list[int], index: int) -> tuple[str, int]:
-    """Read the colour from `38;5;N` or `38;2;R;G;B`, and where it ends."""
+    """Return the colour in `38;5;N` or `38;2;R;G;B`, and the index at which it ends."""
     mode = codes[index] if index < len(codes) else 0
     if mode == 5 and index + 1 < len(codes):
         return _find_indexed_colour(codes[index + 1]), index + 2

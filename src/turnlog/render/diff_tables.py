@@ -20,7 +20,7 @@ from turnlog.session.files.patches import Hunk
 MAX_SHOWN_ROWS = 60
 """How many rows are shown before the fold."""
 MAX_SPLIT_LINES = 2_000
-"""The longest change with a side-by-side table."""
+"""The maximum number of lines in a change that is shown side by side."""
 _WORD = re.compile(r"\w+|\s+|[^\w\s]")
 _MAX_MARKED_LINE_CHARS = 1_000
 _MAX_MARKED_WORDS = 120
@@ -119,7 +119,7 @@ def _colour_lines(
 
 
 def _find_marks(signs: Sequence[str], texts: Sequence[str]) -> dict[int, list[CharSpan]]:
-    """Map line indexes to the spans that differ from the line's counterpart."""
+    """Map the index of each changed line to the spans that differ from the line's counterpart."""
     found: dict[int, list[CharSpan]] = {}
     for removed, added in _iter_change_blocks(signs):
         for one, other in zip(removed, added, strict=False):
@@ -169,7 +169,7 @@ def _to_char_spans(words: Sequence[str], places: Iterable[CharSpan]) -> list[Cha
 
 
 def _render_marked_pieces(pieces: Iterable[CodePiece], spans: Sequence[CharSpan]) -> Iterator[str]:
-    """Render the pieces of a line as HTML, cut where a mark starts or ends."""
+    """Render the pieces of a line as HTML, split where a mark starts or ends."""
     at = 0
     for piece in pieces:
         for start, end, is_marked in _cut_at_spans(at, at + len(piece.text), spans):

@@ -68,7 +68,7 @@ def _iter_pictures(content: object, owner: str | None, depth: int) -> Iterator[O
 
 
 def _find_only_call(message: object) -> str | None:
-    """Return the call id of an entry with a single result, to which the record belongs."""
+    """If an entry has a single result, return the id of its call, to which the entry's `toolUseResult` belongs."""
     content = message.get("content") if isinstance(message, dict) else None
     blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
     calls = [_to_text(block.get("tool_use_id")) for block in blocks if block.get("type") == "tool_result"]

@@ -51,7 +51,6 @@ class ProseWrapper:
         return self._place_held_word()
 
     def begin_text(self) -> None:
-        """Start a new text."""
         self._is_code = False
         self._reset_line()
 

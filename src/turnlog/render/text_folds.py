@@ -16,7 +16,7 @@ from turnlog.session.timeline.timeline import TimelineItem
 MAX_SHOWN_LINES = 60
 MAX_SHOWN_CHARS = 8_192
 _FOLD_SLACK = 1.25
-"""A fold must be worth opening: a rest smaller than this share of the visible part is shown with it."""
+"""A fold must be worth opening: a rest smaller than this share of the visible part is not folded."""
 
 
 class FoldedText(NamedTuple):
@@ -80,7 +80,7 @@ def _find_fold(text: str, lines: int, characters: int) -> int | None:
 
 
 MAX_TEXT_CHARS = 500_000
-"""How many characters of a text are shown; Claude Code cuts tool output much earlier."""
+"""The maximum number of characters to show of one text; Claude Code cuts tool output much earlier."""
 
 
 def shorten_views(views: Sequence[AnyView], items: Sequence[TimelineItem]) -> list[AnyView]:

@@ -142,7 +142,7 @@ class _JsonToken(str):
 
 
 def _begin_value(part: Any, waiting: list[Any]) -> str:
-    """Return the text of a value or its start; the rest of it is added to `waiting`."""
+    """Return the text of a value or, for an object or list, only its first character; add the rest to `waiting`."""
     from msgspec import json
 
     if isinstance(part, _JsonToken):

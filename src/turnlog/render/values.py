@@ -17,12 +17,12 @@ _MAX_CHECKED_CHARS = 20_000
 
 
 def to_dict(value: object) -> Json:
-    """Return the value if it is an object, or else an empty one."""
+    """Return the value if it is an object, or else an empty object."""
     return value if isinstance(value, dict) else {}
 
 
 def to_list(value: object) -> list[Any]:
-    """Return the value if it is a list, or else an empty one."""
+    """Return the value if it is a list, or else an empty list."""
     return value if isinstance(value, list) else []
 
 
@@ -89,5 +89,4 @@ def parse_json_value(text: str) -> Any:
 
 
 def is_markdown(text: str) -> bool:
-    """Return whether text seems to be Markdown."""
     return len(_MARKDOWN_SIGNS.findall(text[:_MAX_CHECKED_CHARS])) > 1

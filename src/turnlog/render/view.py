@@ -74,7 +74,7 @@ class BaseView(Struct, frozen=True):
 
 
 class PromptView(BaseView, frozen=True, tag_field="view", tag="prompt"):
-    """What a person typed, or whatever else started or joined a turn."""
+    """What a person typed, or whatever else started a turn or was added to it."""
 
     kind: str
     """One of session.turns.TURN_KINDS, or `typed` for text that was typed while a turn was running."""
@@ -102,7 +102,7 @@ class AnswerView(BaseView, frozen=True, tag_field="view", tag="answer"):
 
 
 class EventView(BaseView, frozen=True, tag_field="view", tag="event"):
-    """Another event: an interruption, an API error, a hook, the output of a command or a notification."""
+    """Any other event: an interruption, an API error, a hook, the output of a command or a notification."""
 
     kind: str
     """One of render.events.EVENT_KINDS."""

@@ -46,7 +46,8 @@ def _build_entry_row(file: Transcript, entry: Entry, offset: int) -> MetaRow:
 def _build_scrap_row(file: Transcript, scrap: Scrap, offset: int) -> MetaRow:
     """Describe bytes that are not an entry.
 
-    They are parsed on their own, because the reason may depend on adjacent bytes, which an excerpt does not have.
+    They are parsed on their own: the reason why they are not an entry may depend on adjacent bytes, which an excerpt
+    lacks.
     """
     inner = Transcript.from_bytes(file.read_raw(scrap).rstrip(b"\r\n") + b"\n")
     found = inner.items[0]
@@ -68,7 +69,7 @@ def describe_entry(file: Transcript, entry: Entry) -> str:
 
 
 def pick_telling_field(facts: Body) -> str:
-    """Return the most descriptive field of an object, or else its first ones."""
+    """Return the most descriptive field of an object, or else its first fields."""
     if found := pick_text(*(facts.get(name) for name in _TELLING_FIELDS)):
         return to_short_line(found)
     known = [(name, value) for name, value in facts.items() if name not in _ENVELOPE_FIELDS]

@@ -43,7 +43,7 @@ _decode_carrier = msgspec.json.Decoder(EchoCarrier).decode
 
 
 def list_echoed_agents(file: Transcript, carriers: Iterable[Entry]) -> dict[str, EchoedAgent]:
-    """Map the id of each sub-agent that progress entries mention to the lines that they repeat."""
+    """Map the id of each sub-agent in the progress entries to the lines that these entries repeat."""
     found: dict[str, EchoedAgent] = {}
     for carrier in carriers:
         raw = file.read_raw(carrier)

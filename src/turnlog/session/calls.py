@@ -155,7 +155,7 @@ def read_call_detail(file: Transcript, call: Call) -> CallDetail:
 
 
 def read_call_inputs(file: Transcript, calls: Iterable[Call]) -> Iterator[Any]:
-    """Yield the input of each call, or None if it has none."""
+    """Yield the input of each call; None for a call without input."""
     for call in calls:
         yield next((block.get("input") for block in _read_blocks(file, call.line) if block.get("id") == call.id), None)
 

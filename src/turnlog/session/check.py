@@ -166,7 +166,7 @@ def _check_calls(session: Session, found: Findings) -> None:
 
 
 def _check_resume(session: Session, found: Findings) -> None:
-    """Report a session that the client would not resume; that is an error only if it has a conversation of its own."""
+    """Report a session that the client would not resume, as an error if the session has its own conversation."""
     talks = any(entry.type in ("user", "assistant") and not entry.is_sidechain for entry in session.file.entries)
     try:
         session.build_thread()

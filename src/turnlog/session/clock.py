@@ -16,7 +16,7 @@ _MONTH_NUMBERS = frozenset(map(str, range(1, 13)))
 
 
 def parse_timestamp(text: object) -> datetime | None:
-    """Parse a timestamp into a UTC time, or None if it is invalid; numbers are milliseconds since 1970."""
+    """Parse a timestamp as a UTC time; numbers are milliseconds since 1970. Return None if the timestamp is invalid."""
     try:
         if isinstance(text, str):
             return _parse_date_text(text)
@@ -47,7 +47,7 @@ def _parse_date_text(text: str) -> datetime:
 
 
 def to_epoch_milliseconds(text: object) -> float | None:
-    """Convert a timestamp to milliseconds since 1970, or None if it is invalid."""
+    """Convert a timestamp to milliseconds since 1970; return None if it is invalid."""
     time = parse_timestamp(text)
     return None if time is None else time.timestamp() * 1000
 
@@ -75,7 +75,7 @@ def _parse_hour(text: str) -> int | None:
 
 
 def to_epoch_seconds(text: str | None) -> int:
-    """Quickly convert a timestamp to whole seconds since 1970, or 0 if it is not a time."""
+    """Quickly convert a timestamp to whole seconds since 1970; return 0 if it is not a time."""
     if text is None:
         return 0
     if (

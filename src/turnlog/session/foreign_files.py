@@ -31,7 +31,7 @@ def explain_foreign_file(file: Transcript) -> str | None:
 
 
 def _explain_streamed_output(first: Body) -> str | None:
-    """Recognise the output of a headless run, which has the same types but lacks parents and session ids."""
+    """Recognise the output of a headless run: the same entry types as in a session, without parents and session ids."""
     if first.get("type") == "system" and first.get("subtype") == "init" and "sessionId" not in first:
         return "it is the output of `claude -p --output-format stream-json`, not the session file of that run"
     return None

@@ -73,7 +73,7 @@ class Descent:
         return sorted([*found.values(), *self._loose], key=lambda turn: turn.index)
 
     def map_first_leaves(self, leaves: Iterable[str]) -> dict[int, str]:
-        """Map each leaf and ancestor to the first leaf that it leads to."""
+        """Map each leaf, and each ancestor of a leaf, to the first leaf that it leads to."""
         found: dict[int, str] = {}
         for leaf in leaves:
             place = self._at.get(leaf, NO_PARENT)

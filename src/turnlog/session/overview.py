@@ -12,7 +12,7 @@ from turnlog.entries.titles import TITLE_FIELDS, SessionTitles
 
 
 class SessionEvent(NamedTuple):
-    """A value that an entry contains, with its time."""
+    """A value in an entry, with the entry's time."""
 
     time: str | None
     value: Any

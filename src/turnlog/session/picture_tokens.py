@@ -42,7 +42,7 @@ def _decode_base64(data: str) -> bytes:
 
 
 def read_image_size(data: bytes) -> tuple[int, int]:
-    """Read the width and height of a PNG, GIF, WebP or JPEG file from its first bytes, or zeros for anything else."""
+    """Read the size of a PNG, GIF, WebP or JPEG image from its first bytes; return zeros for anything else."""
     if data.startswith(b"\x89PNG\r\n\x1a\n"):
         return _read_big_endian(data[16:20]), _read_big_endian(data[20:24])
     if data.startswith((b"GIF87a", b"GIF89a")):

@@ -44,7 +44,7 @@ class ToolTally(Struct):
     failed: int = 0
     """Calls that failed with an error; over many sessions, calls with any error."""
     denied: int | None = 0
-    """None if the source does not record it."""
+    """None if the source does not record denials."""
     interrupted: int | None = 0
     unanswered: int = 0
     times: list[float] = []

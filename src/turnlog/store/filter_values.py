@@ -1,4 +1,4 @@
-"""Resolves filter values in this index: projects, sessions, tools and models by the names that people use."""
+"""Resolves filter values against the index: projects, sessions, tools and models by the names that people use."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ DEFAULT_INDEX_NAME = "index.db"
 
 
 def build_index_name(further: tuple[str, ...] = ()) -> str:
-    """Return the file name in the data folder; `further` are the config folders from the settings."""
+    """Return the file name in the data folder; `further` lists the config folders from the settings."""
     chosen = "\0".join((os.environ.get("CLAUDE_CONFIG_DIR", "").strip(), *further))
     return (
         f"index-{crc32(chosen.encode(errors='surrogateescape')):08x}.db" if chosen.strip("\0") else DEFAULT_INDEX_NAME

@@ -21,7 +21,7 @@ class SessionCounts(NamedTuple):
     without_conversation: int
     """Main transcripts without a conversation."""
     without_transcript: int
-    """Ids that only have sub-agents or large results left."""
+    """Ids of which only sub-agents or large results are left."""
 
 
 def count_sessions(db: apsw.Connection, left_out: Collection[int] = ()) -> SessionCounts:

@@ -176,7 +176,7 @@ class Store:
 
 
 def _connect_index(path: Path, tell: TellUser) -> apsw.Connection:
-    """Open a usable index; move an unusable one aside while holding the lock, if it is still unusable then."""
+    """Open a usable index; move an index aside if it is still unusable once the lock is held."""
     try:
         return _open_checked(path)
     except (apsw.Error, _OtherIndexVersion) as error:

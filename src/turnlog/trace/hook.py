@@ -47,7 +47,7 @@ _REPORTED_FIELDS = {
 _TRACED_EVENTS = ("Stop", "SubagentStop", "SessionEnd")
 _MAX_FIELD_CHARS = 200
 _MAX_REPORT_BYTES = 4000
-"""A line is appended with a single write, so that several processes can append at once; so it has to be short."""
+"""A report must be short: each line is appended with a single write, so that several processes can append at once."""
 _MAX_SPOOL_BYTES = 1 << 20
 _MAX_SPOOLS = 8
 
@@ -121,7 +121,7 @@ def _skip_characters(text: str, at: int, characters: str) -> int:
 
 
 def build_report(fields: dict[str, object], now: float) -> bytes | None:
-    """Build the line for an event that is reported; None for any other."""
+    """Build the line for an event that is reported; None for any other event."""
     event = fields.get("hook_event_name")
     if not isinstance(event, str) or event not in _REPORTED_FIELDS:
         return None
@@ -139,7 +139,7 @@ def build_report(fields: dict[str, object], now: float) -> bytes | None:
 
 
 def _quote_text(text: str) -> str:
-    """Quote text for JSON; anything but plain text in ASCII is escaped."""
+    """Quote text for JSON; anything but plain ASCII text is escaped."""
     if text.isascii() and text.isprintable() and not {'"', "\\"} & {*text}:
         return f'"{text}"'
     units = text.encode("utf-16-be", "surrogatepass")
@@ -174,7 +174,7 @@ def _append_report(folder: str, line: bytes) -> None:
 
 
 def _remove_old_spools(folder: str, current: str) -> None:
-    """Keep the newest spools only: nobody may be reading them."""
+    """Delete all but the newest spools, so that they don't pile up if nobody reads them."""
     names = sorted(name for name in os.listdir(folder) if name.endswith(".jsonl"))  # noqa: PTH208
     for name in names[:-_MAX_SPOOLS]:
         if (path := os.path.join(folder, name)) != current:  # noqa: PTH118
@@ -213,7 +213,7 @@ def _parse_options(arguments: list[str]) -> dict[str, list[str]]:
 
 
 def _read_input() -> bytes:
-    """Read the hook's input from Claude Code, or what there is of it."""
+    """Read the hook's input from Claude Code, or as much of it as arrives in time."""
     parts, size = [], 0
     _limit_wait()
     try:
@@ -226,7 +226,7 @@ def _read_input() -> bytes:
 
 
 def _limit_wait() -> None:
-    """Raise a TimeoutError in a call that takes too long, on systems that can."""
+    """Raise a TimeoutError in a call that takes too long, on systems that support this."""
     import _signal  # type: ignore[import-not-found]  # `signal` takes as long to import as Python to start
 
     def stop_waiting(*_: object) -> None:

@@ -41,7 +41,7 @@ HOOK_EVENTS = {
 }
 """The events that each purpose of the hook needs."""
 HOOK_TIMEOUT_SECONDS = 10
-"""Without it, Claude Code gives all SessionEnd hooks together one and a half seconds."""
+"""Without a timeout, Claude Code gives all SessionEnd hooks together one and a half seconds."""
 _HOOK_OPTIONS = ("--config", "--for", "--since", "--target")
 _OUR_HOOK = re.compile(r"turnlog[\\/]+trace[\\/]+hook\.py")
 _BYTE_ORDER_MARK = "\ufeff"
@@ -99,7 +99,6 @@ class InstalledHooks(NamedTuple):
 
 
 def build_hook_command(options: HookOptions, since: int) -> str:
-    """Build the command that Claude Code runs."""
     arguments = [
         sys.executable,
         "-I",
@@ -125,7 +124,7 @@ def is_our_hook(text: str) -> bool:
 
 
 def read_installed_hooks(path: Path) -> InstalledHooks:
-    """Read which of our hooks a settings file contains."""
+    """Read which of turnlog's hooks a settings file contains."""
     return _find_installed_hooks(parse_client_settings(_read_text(_resolve_path(path))[1]))
 
 
@@ -149,9 +148,9 @@ def _find_installed_hooks(settings: Mapping[str, Any]) -> InstalledHooks:
 
 
 def plan_hook_install(path: Path, options: HookOptions, now: float) -> SettingsPlan:
-    """Plan to install our hooks in place of existing ones; there is nothing to do if they are the same.
+    """Plan to replace turnlog's existing hooks with new ones; the plan is empty if they are the same.
 
-    What the existing ones do beyond the given purposes is kept, with its arguments.
+    If the existing hooks have other purposes besides the given ones, these are kept with their arguments.
     """
     installed = read_installed_hooks(path)
     purposes = tuple(name for name in HOOK_EVENTS if name in {*options.purposes, *installed.purposes})
@@ -165,7 +164,7 @@ def plan_hook_install(path: Path, options: HookOptions, now: float) -> SettingsP
 
 
 def _plan_exact_hooks(path: Path, options: HookOptions, since: int) -> SettingsPlan:
-    """Plan to install exactly these hooks of ours, and no others."""
+    """Plan to install these hooks and remove all other hooks of turnlog."""
     real = _resolve_path(path)
     before, text = _read_text(real)
     installed = list(iter_our_hooks(parse_client_settings(text), is_our_hook))
@@ -186,9 +185,10 @@ def _plan_exact_hooks(path: Path, options: HookOptions, since: int) -> SettingsP
 
 
 def plan_hook_removal(path: Path, options: HookOptions | None = None) -> SettingsPlan:
-    """Plan to remove our hooks; if nothing else has changed, restore the file byte for byte.
+    """Plan to remove turnlog's hooks; if nothing else has changed, restore the file byte for byte.
 
-    With options, only their purposes are removed; the hooks for the others are installed with the options' folder.
+    With options, only their purposes are removed; hooks for the other purposes are installed again with the options'
+    folder.
     """
     if options is not None:
         installed = read_installed_hooks(path)
@@ -279,7 +279,7 @@ def _encode_text(before: bytes | None, text: str) -> bytes:
 
 
 def _normalise_settings(text: str) -> str:
-    """Normalise settings, ignoring their layout and empty hooks."""
+    """Return settings in a form that doesn't depend on their layout and on empty hooks."""
     try:
         settings = parse_client_settings(text)
     except TurnlogError:
@@ -290,7 +290,7 @@ def _normalise_settings(text: str) -> str:
 
 
 def _parse_hook_options(command: str) -> dict[str, list[str]]:
-    """Parse the options in a command of ours; return none if somebody has broken it."""
+    """Parse the options in a command of turnlog's hook; return an empty dict if somebody has broken the command."""
     try:
         words = shlex.split(command, posix=sys.platform != "win32")
     except ValueError:

@@ -26,7 +26,7 @@ OVER_AFTER_SECONDS = 3600.0
 _LEFT_AFTER_SECONDS = 10.0
 """The previous session is over after this time without writes; it may still be in use if this session is a copy."""
 _FIRST_REGISTERING_VERSION = (2, 1, 325)
-"""From this version on, clients register the sessions that they have open; for older ones, this is unknown."""
+"""From this version on, clients register the sessions that they have open; for older clients, this is unknown."""
 
 
 class UnsentSession(NamedTuple):

@@ -63,7 +63,7 @@ class TranscriptEnd(NamedTuple):
 def wait_for_transcript_end(
     path: Path, expected: ExpectedEnd, patience: WaitLimits, enough: Callable[[], bool] = lambda: False
 ) -> EndPresence:
-    """Wait for the end of a transcript; return whether it was reached, passed, or is missing.
+    """Wait for the end of a transcript; return whether it was reached or passed, or is missing.
 
     `enough` returns whether waiting for anything after the answer is pointless.
     """

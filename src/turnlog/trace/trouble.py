@@ -21,7 +21,7 @@ class TroubleNote(NamedTuple):
 
 
 def write_trouble(folder: Path, text: str | None) -> None:
-    """Store an error, or clear it if None; never raise an exception."""
+    """Store an error message, or clear it if `text` is None; never raise an exception."""
     path = folder / "trouble"
     with suppress(OSError):
         if text is None:
@@ -40,7 +40,6 @@ def read_last_trouble(folder: Path) -> TroubleNote | None:
 
 
 def describe_error(error: BaseException) -> str:
-    """Describe an error in one line."""
     if isinstance(error, TurnlogError):
         return str(error)
     return f"{type(error).__name__}: {error}".removesuffix(": ")

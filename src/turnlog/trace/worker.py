@@ -137,7 +137,7 @@ class _SessionService:
         ]
 
     def _recover_earlier(self, since: float | None) -> None:
-        """Send what earlier sessions did not send; errors there must not stop this session."""
+        """Send what earlier sessions did not send; their errors must not stop this session."""
         try:
             config_dir = self.path.parents[min(2, len(self.path.parents) - 1)]
             for unsent in find_unsent_sessions(self.path, self.outbox, self.targets, config_dir, since):

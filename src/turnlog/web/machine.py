@@ -67,7 +67,7 @@ class IndexedSession(NamedTuple):
     cwd: str | None
     title: str | None
     is_gone: bool
-    """The file was deleted; the archive may have a copy."""
+    """Whether the file was deleted; the archive may have a copy."""
     ref: str
 
 
@@ -98,7 +98,7 @@ class Machine:
         self.data_dir = data_dir
         self.gap = gap
         self.is_demo = is_demo
-        """This machine has no sessions, so the pages show made-up ones."""
+        """Whether the pages show made-up sessions, because this machine has none."""
         self.ending = threading.Event()
         """Set when the server stops, so that streams end."""
         self.state = IndexState()

@@ -35,7 +35,7 @@ class ListeningSocket(NamedTuple):
 
 
 def open_listening_socket(port: int | None) -> ListeningSocket:
-    """Bind the given port or, without one, the default port, or any free port if that is taken."""
+    """Bind the given port; without one, bind the default port or, if that is taken, any free port."""
     if port is not None:
         try:
             return _bind_socket(port)

@@ -83,7 +83,7 @@ class CallPlace(NamedTuple):
 
 
 def _build_parts(source: CardSource) -> CardParts:
-    """Build the parts with the tool's card, with a card from another package or, failing both, as names and values."""
+    """Build the parts with the tool's card or a card from another package; without either, show names and values."""
     if known := PART_BUILDERS.get(source.name):
         return known(source)
     if found := build_plugin_parts(source, PART_BUILDERS):

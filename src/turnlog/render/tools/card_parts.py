@@ -27,7 +27,7 @@ class EarlierCalls:
     """Information from earlier calls that helps to show later ones."""
 
     todos: list[Json] | None = None
-    """The list of the last TodoWrite; None if there was none."""
+    """The list from the latest TodoWrite call; None before the first."""
     tasks: dict[str, tuple[str, str]] = field(default_factory=dict)
     """The subject and state of tasks, by task id."""
 
@@ -79,7 +79,7 @@ class CardParts:
     badges: Sequence[str] = ()
     agent_id: str | None = None
     title: str | None = None
-    """The title of a card from another package; None for the one from `call_titles`."""
+    """The title of a card from another package; None to use the title from `call_titles`."""
 
 
 def show_outcome(work: CardSource, show: Callable[[CardSource], SectionList]) -> SectionList:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from turnlog.session.session import Session
 
 _BACKUP_NAME = re.compile(r"[0-9A-Za-z_-]{1,80}@v[0-9]{1,9}")
-"""Names come from a transcript, so they must not lead to a different folder."""
+"""Matches only names that can't lead to a different folder, because the names come from a transcript."""
 
 
 class FileBackup(Struct):

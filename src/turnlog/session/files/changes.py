@@ -46,7 +46,6 @@ class Replacement(NamedTuple):
 
 
 def build_write_change(arguments: Any, structured: Any, known: FileContent | None) -> FileChange:
-    """Build the change made by a Write call."""
     result = _to_fields(structured)
     text = _find_first_text(result.get("content"), _to_fields(arguments).get("content"))
     original = _find_first_text(result.get("originalFile"))
@@ -99,7 +98,7 @@ def build_edit_change(arguments: Any, structured: Any, known: FileContent | None
 def _find_text_before(
     original: str | None, known: FileContent | None, hunks: tuple[Hunk, ...] | None
 ) -> FileContent | None:
-    """Return the text before a change: from the result or, if the recorded patch fits it, the known text."""
+    """Return the text before a change: the text in the result or, if the recorded patch fits it, the known text."""
     if original is not None:
         return restore_file_form(original, known)
     is_stale = known is not None and hunks and apply_hunks(_expand_tabs(known.text), hunks) is None
@@ -107,7 +106,6 @@ def _find_text_before(
 
 
 def build_notebook_change(structured: Any, known: FileContent | None) -> FileChange:
-    """Build the change made by a NotebookEdit call."""
     result = _to_fields(structured)
     before, after = _find_first_text(result.get("original_file")), _find_first_text(result.get("updated_file"))
     if before is None or after is None:

@@ -74,7 +74,7 @@ class FileStep(Struct):
     absent: bool = False
     """Whether the file does not exist."""
     created: bool = False
-    """Whether the file did not exist before."""
+    """Whether the file did not exist before the step."""
     hunks: tuple[Hunk, ...] | None = None
     """The change that a write or an edit made; None if it can't be rebuilt."""
     rebuilt_from: str = "none"

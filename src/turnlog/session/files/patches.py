@@ -21,7 +21,7 @@ class Hunk(NamedTuple):
     """A section in which two versions of a text differ."""
 
     old_start: int
-    """The number of the first line, starting at 1; without lines, the number of the line before the hunk."""
+    """The number of the first line, starting at 1; if the hunk has no old lines, the number of the line before it."""
     new_start: int
     lines: tuple[str, ...]
     """Each line with its sign: a space, `-`, `+`, or NO_NEWLINE_MARK."""

@@ -21,7 +21,7 @@ class ShownLines(NamedTuple):
     first: int
     """The number of the first line, starting at 1."""
     total: int | None
-    """The number of lines in the file; a final line end starts one more."""
+    """The number of lines in the file; a line end at the end of the file starts one more line."""
     is_whole: bool
 
     @property

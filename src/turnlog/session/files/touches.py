@@ -65,7 +65,7 @@ class Touch(Struct):
     turn: Turn | None = None
     outcome: TouchOutcome = "done"
     place: float = 0
-    """When it took effect, in milliseconds since 1970; never before earlier lines of its file."""
+    """When it took effect, in milliseconds since 1970; never less than the time of an earlier line in its file."""
 
     @property
     def time(self) -> str | None:

@@ -62,7 +62,7 @@ class FileVersion(Struct):
 
 
 class ChosenVersion(NamedTuple):
-    """A version, and whether it was already known at the time."""
+    """A version, and whether it was seen only later."""
 
     version: FileVersion
     later: bool

@@ -16,7 +16,7 @@ MAX_IMAGE_SIDE_PIXELS = 8000
 """The maximum width and height of an image."""
 MAX_SIDE_PIXELS_OF_MANY = 2000
 MANY_IMAGES = 20
-"""With more images than this in one request, the smaller limit applies to each."""
+"""If a request contains more images than this, the smaller limit applies to each of them."""
 MAX_IMAGE_BASE64_CHARS = 5 * 1024 * 1024
 """The maximum base64 length of an image."""
 _MAGIC_BYTES = {

@@ -68,7 +68,7 @@ def _list_spoken_rows(rows: ResumeRows, leaf: Entry) -> Iterator[Entry]:
 
 
 def _find_named_leaf(rows: ResumeRows) -> Entry | None:
-    """Find the row named by the last `last-prompt` since a compaction, or the last later row below it [11]."""
+    """Find the row named by the latest `last-prompt` after a compaction, or the last row added below it [11]."""
     since = max((row.index for row in rows.rows.values() if is_boundary(row)), default=-1)
     later = rows.file.entries[since + 1 :]
     prompts = (entry for entry in reversed(later) if entry.type == "last-prompt" and not entry.is_lost)
@@ -89,7 +89,7 @@ def _list_same_message(rows: ResumeRows, row: Entry) -> list[RowKey]:
 
 
 def _find_last_leaf(rows: ResumeRows) -> Entry | None:
-    """Find the last row in or below the conversation or, if it has children, the newest row without any [12]."""
+    """Find the last row in or below the conversation; if it has children, find the newest row that has none [12]."""
     main = [rows.rows[key] for key in rows.up if not rows.rows[key].is_sidechain]
     talk = rows.find_descendants(row.uuid for row in main if row.type in ("user", "assistant"))
     last = next((row for row in reversed(main) if row.uuid in talk), main[-1] if main else None)

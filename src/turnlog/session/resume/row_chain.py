@@ -77,7 +77,7 @@ class RowChain:
         self._next[row.uuid], self._next[before.uuid] = self._next[before.uuid], row
 
     def find_notes(self) -> list[tuple[Entry, str]]:
-        """List side branches below calls and results that contain only notes, with the message of each [17]."""
+        """List side branches that contain only notes and follow a call or result, with the message of each [17]."""
         found = []
         for row, identity in self._list_anchors():
             for key in self._all.children.get(row.uuid, []):

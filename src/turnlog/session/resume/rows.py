@@ -18,7 +18,7 @@ from turnlog.session.graph import GRAPH_TYPES, is_boundary
 MAX_ATTACH_GAP_MS = 5000
 """How much newer a row may be than the row to which it is attached if its parent is missing [15]."""
 LARGE_FILE_BYTES = 5 << 20
-"""In a larger file, the client reads only the preserved rows from before the last compaction [9]."""
+"""In a larger file, the client reads no rows from before the last compaction except the preserved ones [9]."""
 
 RowKey = str | None
 """A uuid; rows without one share the key None, and only the last of them survives [3]."""

@@ -95,11 +95,11 @@ class SearchText(Struct, gc=False):
     tool: str | None = None
     """The tool of a call."""
     call: str | None = None
-    """The id of the call that the text is or answers."""
+    """The id of the call that the text belongs to or answers."""
     failed: bool = False
     """Whether it is the result of a failed call, or an API error."""
     seen: int | None = None
-    """How many characters the model saw, if more than the text: a file with numbered lines."""
+    """How many characters the model saw, if more than the text has, such as those of numbered lines."""
 
 
 _NOTHING_SHOWN = ShownEarlier()
@@ -149,7 +149,7 @@ def _build_text(line: TextLine, text: str) -> SearchText:
 
 
 def _assign_to_peer(found: list[SearchText]) -> None:
-    """Change prompts to `peer`: text after another agent's message in the same entry is not a person's."""
+    """Change prompts to `peer`: text after another agent's message in the same entry was not typed by a person."""
     for text in found:
         if text.kind == "prompt":
             text.kind = "peer"
@@ -290,7 +290,7 @@ def _list_repeated_fields(result: Body, call: str | None, familiar: ShownEarlier
 
 
 def find_whole_file_path(result: Any) -> str | None:
-    """Return the path of the file whose whole content, before or after, is in a structured result (`toolUseResult`)."""
+    """Return the path of the file whose whole content, before or after a change, is in a `toolUseResult`."""
     if not isinstance(result, dict):
         return None
     path, read = result.get("filePath"), result.get("file")

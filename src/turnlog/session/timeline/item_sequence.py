@@ -99,7 +99,7 @@ class ItemSequence:
         self._late: dict[str, LinePlace] = {}
         """Summaries that come before their boundary."""
         self._result_places: list[tuple[str, LinePlace]] = []
-        """The lines with results and the messages of the calls they answer, wherever those are."""
+        """The lines with results, each with the message of the call that it answers, wherever that message is."""
         self._chapter_start = 0
 
     def build_chapters(self) -> Iterator[Chapter]:

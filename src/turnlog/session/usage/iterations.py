@@ -15,7 +15,7 @@ from turnlog.entries.entry import CacheWrites, LineUsage, UsageIteration
 from turnlog.session.usage.prices import PricedTokens, parse_model_name
 
 MAX_REQUEST_TOKENS = 10_000_000
-"""The maximum tokens of a kind in one request; a larger number can't be correct and would distort every sum."""
+"""The maximum number of tokens of one kind in a request; a larger number is wrong and would distort every sum."""
 _SEPARATE_TYPES = frozenset({"advisor_message", "compaction"})
 _ATTEMPT_TYPES = frozenset({"message", "fallback_message"})
 """The API does not bill an attempt that ended before the model produced output."""

@@ -299,7 +299,7 @@ def _describe_unusual_terms(*terms: str | None) -> str | None:
 
 
 def merge_counts(parts: Sequence[MessageCounts]) -> MessageCounts:
-    """Merge what several files record about a message: its time and client from the first, and the largest numbers.
+    """Merge what several files record about a message: the first file's time and client, and the largest numbers.
 
     An echo is treated as the first record only if there is no other; of copies with the same time, the first argument
     comes first. The lines in all files together determine the quality, but the first file provides the client version:

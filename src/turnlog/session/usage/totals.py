@@ -75,7 +75,7 @@ class DayAndModel(NamedTuple):
 
 
 def sum_by_day_and_model(found: Mapping[str, MessageCounts], zone: tzinfo = UTC) -> dict[DayAndModel, list[int]]:
-    """Sum input, output, cache writes, cache reads and the number of messages by the day on which a message ended."""
+    """Sum the tokens (input, output, cache writes, cache reads) and messages by model and by day of completion."""
     rows: dict[DayAndModel, list[int]] = {}
     for best in found.values():
         row = rows.setdefault(DayAndModel(_find_day(best.last, zone), best.model or ""), [0] * 5)

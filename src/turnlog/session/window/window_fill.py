@@ -83,7 +83,7 @@ class WindowFill:
     steps: int
     """The number of steps from request to request on which the rate is based; 0 for the usual rate."""
     unseen: int
-    """The estimated tokens that the first request sent but that are not in the file."""
+    """The estimated number of tokens that were in the first request but are not in the file."""
     later: int
     """The measured growth since then that nothing in the file explains."""
     is_agent: bool
@@ -239,7 +239,7 @@ def _fit_rate(pieces: Sequence[ContextPiece], measured: int, rate: float) -> flo
 def _estimate_unseen(
     session: Session, pieces: Sequence[ContextPiece], requests: Sequence[MeasuredRequest], rate: float
 ) -> tuple[int, int]:
-    """Estimate what was measured but is not in the file: at the first request, and its growth since then."""
+    """Estimate how many measured tokens are not in the file: at the first request, and how many more since then."""
     if not requests:
         return _estimate_unseen_at_start(session, rate), 0
     first, last = (

@@ -62,7 +62,7 @@ class FileIntake:
         self._names: list[str] = []
 
     def take_file(self, path: str, name: str, before: KeptFile | None) -> TakenFile:
-        """Read the current state of a file; raise `Changed` if it keeps being rewritten in the meantime."""
+        """Read the current state of a file; raise `Changed` if it keeps being rewritten while it is being read."""
         for _ in range(_MAX_READ_ATTEMPTS):
             fd, status = open_regular_file(path)
             try:
@@ -80,7 +80,7 @@ class FileIntake:
         return [msgspec.structs.replace(file, refs=tuple(map(self._resolve_ref, file.refs))) for file in files]
 
     def _read_file(self, fd: int, status: os.stat_result, name: str, before: KeptFile | None) -> TakenFile | None:
-        """Read the file; return None if anything but growth changed it in the meantime."""
+        """Read the file; return None if it changed in any way other than growing while it was being read."""
         end, running = status.st_size, sha256()
         is_grown = before is not None and before.size <= end and _hash_up_to(fd, running, before.size) == before.digest
         if before is not None and not is_grown:

@@ -51,7 +51,7 @@ class KeptFile(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """The SHA-256 of the whole file."""
     refs: tuple[BlobRef, ...]
     seen: FileFingerprint | None = None
-    """None if the file was too recent for it to be reliable."""
+    """None if the file had changed too recently for its status to be reliable."""
     gone_ns: int = 0
     """When it went missing; 0 while it exists."""
 

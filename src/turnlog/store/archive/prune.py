@@ -86,7 +86,7 @@ def prune_archive(archive: Archive, rules: PruneRules) -> PrunePlan:
 
 
 def sweep_unused_blobs(archive: Archive) -> None:
-    """Delete unused blobs, which growing files leave behind, once a day."""
+    """Once a day, delete unused blobs, which growing files leave behind."""
     mark = archive.folder / "swept"
     with suppress(OSError):
         if 0 <= time.time() - mark.stat().st_mtime < _DAY_SECONDS:

@@ -28,7 +28,7 @@ _TIMESTAMP_FIELD = re.compile(rb'"timestamp"\s*:\s*"(\d{4}-\d\d-\d\dT[^"\\]{1,30
 _CWD_FIELD = re.compile(rb'"cwd"\s*:\s*"([^"\\]+)"')
 _FILE_MODE = 0o600
 _PIECE_MARK = "\0"
-"""The agent of an incomplete line, which is unknown: no agent has this name."""
+"""A placeholder for the unknown agent of an incomplete line; no agent has this name."""
 
 
 class MendedManifest(NamedTuple):

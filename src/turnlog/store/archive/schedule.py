@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 DEFAULT_HOURS = 6
 MAX_HOURS = 24 * 31
 _REMOVED_VARIABLE_PREFIXES = ("ANTHROPIC_", "CLAUDE_CODE_")
-"""Variables that a run doesn't need: a session's commands must not find a key in its environment."""
+"""Prefixes of variables that a run doesn't need: a session's commands must not find a key in the run's environment."""
 
 
 def maybe_start(data_dir: str | Path) -> bool:

@@ -52,7 +52,7 @@ class _ArchivedTranscript(NamedTuple):
 
 
 class AdoptionResult(NamedTuple):
-    """The number of files that were added, and the files that could not be."""
+    """The number of files that were added, and the files that could not be added."""
 
     files: int
     unread: tuple[str, ...] = ()

@@ -33,7 +33,7 @@ from turnlog.store.index.words import find_identifiers, to_indexed_text
 PIECE_BYTES = 1 << 19
 """How much of a file is read at once; a longer line is read whole."""
 MIN_TEXT_BYTES = 4
-"""Every text takes at least this many bytes of a file, so a file gets its text numbers before it is read."""
+"""Every text takes at least this many bytes of a file, so text numbers can be reserved before a file is read."""
 MAX_TEXT_CHARS = 32 << 20
 """Longer texts are cut here and counted, because the rest would be in memory several times."""
 _PIECES_LEFT_TO_WRITER, _PIECES_PER_CYCLE = 2, 5

@@ -113,7 +113,7 @@ def _insert_answers(db: apsw.Connection, batch: IndexBatch, model_ids: dict[str,
 
 
 def release_file(db: apsw.Connection, file: int) -> list[int]:
-    """Delete the rows of a file's entries, except its own row and its words; return the ids of the texts."""
+    """Delete all rows of a file except its own row and its words; return the ids of its texts."""
     texts = [int(number) for (number,) in db.execute("SELECT id FROM text WHERE file = ?", (file,))]
     for table in ("text", "answer", "call"):
         db.execute(f"DELETE FROM {table} WHERE file = ?", (file,))

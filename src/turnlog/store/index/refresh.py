@@ -34,7 +34,7 @@ class RefreshResult(NamedTuple):
     left: int = 0
     """How many files still have to be read, because the refresh was interrupted."""
     is_busy: bool = False
-    """Whether another process is refreshing the index, so that it is used as it is."""
+    """Whether another process is refreshing the index, so that the index is used as it is."""
     unread: tuple[str, ...] = ()
     """Files that can't be read, with the reason."""
     unlisted: tuple[str, ...] = ()

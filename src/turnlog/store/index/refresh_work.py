@@ -37,8 +37,9 @@ from turnlog.store.index.spend_table import UNKNOWN_HOUR, StaleSpend, find_stale
 RefreshProgress = Callable[[int, int], None]
 """Called with the number of bytes that are done, and their total."""
 MAX_STEP_BYTES = 192 << 20
-"""How many bytes are read between two commits, unless `CommitLimits` says otherwise: a commit of full-text tables is
-expensive, no matter how little it contains."""
+"""How many bytes are read between two commits, unless `CommitLimits` sets a different number: a commit of full-text
+tables is expensive, no matter how little it contains.
+"""
 MIN_PARALLEL_BYTES = 2 << 20
 """The minimum number of bytes that justifies a second process."""
 MAX_BYTES_WITH_MERGING = 24 << 20

@@ -234,7 +234,7 @@ class _SpendLedger:
         sums[12], sums[13] = min(sums[12], ended), max(sums[13], ended)
 
     def _find_flat_rates(self, model: int | None, terms: str | None) -> PicoRates | None:
-        """Return the rates that all requests to a model share; () if they depend on the request."""
+        """Return the rates that all requests to a model share; an empty tuple if they depend on the request."""
         name = self._models.get(model)
         price = find_price(name)
         if price is not None and (price.long_context or price.web_search_per_1000 is None):

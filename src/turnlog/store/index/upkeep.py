@@ -27,11 +27,11 @@ _RESET_REASONS = {
 
 
 NEVER_NS = -1
-"""The time of a file whose text was removed while it could not be read: it is read again as soon as possible."""
+"""The time stored for a file whose text was removed while it was unreadable, so that it is read again soon."""
 
 
 def empty_index(db: apsw.Connection, config_dirs: Sequence[Path]) -> int:
-    """Remove everything that can be read again; return the number of files that can't be and are therefore kept.
+    """Remove everything that can be read again; return the number of files that are kept because they can't be read.
 
     The counts of a file that was deleted or can't be read now are kept. Its text is restored when the file returns, or
     from the archive.

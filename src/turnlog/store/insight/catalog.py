@@ -65,7 +65,7 @@ class CatalogSession(Struct, frozen=True):
     started: str | None
     ended: str | None
     last: float
-    """When the last message was written, in seconds since 1970; if unknown, when the file was."""
+    """When the last message was written, in seconds since 1970; if unknown, when the file was last written."""
     seconds: float | None
     """The time from the first to the last entry."""
     size: int

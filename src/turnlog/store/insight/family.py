@@ -84,7 +84,7 @@ class FamilyOrigin(NamedTuple):
     file: int | None
     """None if that session is not in the index."""
     shared: int
-    """How many assistant messages both have; 0 if not counted."""
+    """How many assistant messages both sessions have; 0 if not counted."""
 
 
 @dataclass(slots=True)
@@ -247,7 +247,7 @@ def _find_copied_origin(counts: Counter[int] | None, by_file: Mapping[int, Famil
 def _count_common_messages(ordered: Sequence[FamilyRow], copies: Iterable[tuple[str, int]]) -> dict[int, Counter[int]]:
     """Count, for each file, the messages that it shares with older files; files with the same first entry are included.
 
-    Each file that contains a message is compared with the previous one and the oldest one, not with all.
+    Each file that contains a message is compared with the previous one and the oldest one, not with all of them.
     """
     place = {row.file: number for number, row in enumerate(ordered)}
     roots: defaultdict[str, list[int]] = defaultdict(list)

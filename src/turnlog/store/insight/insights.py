@@ -134,7 +134,7 @@ def list_busiest_files(db: apsw.Connection, request: UsageRequest, most: int = 2
 
 
 def _build_file_condition(db: apsw.Connection, request: UsageRequest) -> tuple[str, tuple[Any, ...]]:
-    """Build the condition that selects a project's files; a model has no files."""
+    """Build the condition that selects a project's files; the request's model is ignored, because files have none."""
     wanted = build_spend_filter(db, request._replace(model=None))
     if not wanted.conditions:
         return "", ()

@@ -68,7 +68,7 @@ class IdentifierLookup:
         return IdentifierOwners(words, False)
 
     def _choose_words(self, words: list[str], whole: str) -> list[str]:
-        """Choose as many as the limit allows: some with every word in the query, some old ones and some new ones."""
+        """Choose as many identifiers as allowed: some with every word in the query, some old ones and some new ones."""
         first = [word for word in self._full_matches if whole in word]
         rest = self._share - len(first)
         half = rest // 2 if len(words) > rest else len(words)

@@ -1,4 +1,4 @@
-"""Reads the bytes behind the index, both from existing files and from files that only the archive still has."""
+"""Reads the bytes that the index refers to, both from existing files and from files that only the archive still has."""
 
 from __future__ import annotations
 

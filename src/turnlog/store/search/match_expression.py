@@ -38,7 +38,7 @@ KINDS_BY_ROLE = {
 _KIND_NUMBERS = {kind: place for place, kind in enumerate(TEXT_KINDS)}
 _WORD_PATTERN = re.compile(r"[^\W_]+")
 _MAX_FITTING_IDS = 400
-"""An expression with more sessions or projects is slower than what it filters."""
+"""A filter with more sessions or projects takes more time than it saves."""
 _YES_WORDS, _NO_WORDS = ("yes", "true", "1"), ("no", "false", "0")
 _TIME_FILTERS = ("after", "before")
 

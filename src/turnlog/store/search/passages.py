@@ -1,4 +1,4 @@
-"""The texts behind the rows of the index, read from their files."""
+"""The texts that the rows of the index refer to, read from their files."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from turnlog.store.search.trashed_sessions import NOTHING_TRASHED, LeftOutHits, 
 MAX_NEWEST_TEXTS = 500
 """How many texts are read from each table."""
 _EXTRA_KIND_LIMITS = (("title", 100), ("prompt", 200))
-"""Kinds that are searched separately if there are older texts, and how many of each."""
+"""Kinds that are searched separately if there are older texts, and how many texts are read of each."""
 _MAX_FURTHER_TEXTS = 200
 _MAX_FURTHER_ROUNDS = 3
 _MAX_SINGLE_WORD_TEXTS = 8000

@@ -72,7 +72,7 @@ class TimelineContent(Struct, array_like=True):
 class _PlacedBranch(NamedTuple):
     line: TimelineBranch
     starts: list[int]
-    """How many items come before each chapter of the branch; the last one is their total."""
+    """How many items come before each chapter of the branch; the last number is their total."""
 
 
 _decode_content = msgspec.msgpack.Decoder(TimelineContent).decode

@@ -1,7 +1,8 @@
 """What usage can be grouped by: one row in `GROUPINGS` for each kind of report.
 
 The command's choices, the reports, the table, the CSV, the JSON document, the pages and the sentence that describes
-what is counted are all derived from it. A new kind of report requires one row here and its keys in docs/json.md.
+what is counted are all derived from these rows. A new kind of report requires one row here and its keys in
+docs/json.md.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ class DeliveryResult(NamedTuple):
     left: bool = False
     """Whether something is still pending."""
     busy: bool = False
-    """Whether another process is delivering, which also sends what has been stored so far."""
+    """Whether another process is delivering; it also sends what has been stored so far."""
 
 
 def deliver_batches(

@@ -23,7 +23,7 @@ def read_session_state(path: Path) -> str:
 
 
 def remember_finished(outbox: Outbox, target: str, path: Path, state: str) -> None:
-    """Record that a session, in its state before it was read, is over and was read completely."""
+    """Record that a session is over and was read completely; `state` is its state before it was read."""
     if state:
         outbox.put(target, [], _build_progress_key(path), state)
 

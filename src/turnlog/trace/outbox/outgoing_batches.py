@@ -77,7 +77,7 @@ class OutgoingBatches:
         return PendingBatch(upcoming.id, target, SpanBatch(trace, split_span_ids(ids), body), tries, fails)
 
     def compute_wait(self, target: str, now: float) -> float | None:
-        """Return in how many seconds the next batch for a target is due, or None if there is none."""
+        """Return how many seconds remain until the next batch for a target is due; None if there is no batch."""
         with explain_ledger_errors(self.path):
             upcoming = self._find_next(target, now)
         return upcoming.wait if upcoming is not None else None
@@ -113,7 +113,7 @@ class OutgoingBatches:
         return row is not None
 
     def mark_sent(self, pending: PendingBatch, warning: str | None = None) -> None:
-        """Record that the target has received a batch; `warning` is its message if it accepted only part of it."""
+        """Record that the target has received a batch; `warning` is the target's message if it accepted only a part."""
         with self.hold_transaction():
             row = self._db.execute("DELETE FROM batch WHERE id = ? RETURNING target, spans", (pending.id,)).fetchone()
             if row is None:

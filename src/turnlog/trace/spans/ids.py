@@ -1,4 +1,4 @@
-"""Ids of traces and spans: hashes of the ids in the transcript and from the API.
+"""Ids of traces and spans: hashes of ids from the transcript and the API.
 
 Forked and resumed copies keep uuids, message ids and call ids, so they produce the same spans.
 """
@@ -24,7 +24,6 @@ def build_generation_span_id(message: str) -> bytes:
 
 
 def build_tool_span_id(call: str) -> bytes:
-    """Build the span id for a call."""
     return _hash_id("tool", call, 8)
 
 

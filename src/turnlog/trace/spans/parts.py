@@ -44,7 +44,7 @@ class EntryParts(NamedTuple):
 
 
 def read_entry_parts(body: Body, prompt: Prompt | None = None) -> EntryParts:
-    """Read the parts of an entry; at the start of a turn, this is the text that was typed."""
+    """Read the parts of an entry; for the start of a turn, return the text that was typed."""
     message, attachment = body.get("message"), body.get("attachment")
     if isinstance(message, dict):
         content = message.get("content")
@@ -93,7 +93,7 @@ def _build_part(block: dict[str, Any]) -> SpanPart | None:
 
 
 def _flatten_content(content: object) -> str:
-    """Return the text of a result, with a short description of each block of another kind."""
+    """Return the text of a result, with a short description of each block of any other kind."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):

@@ -36,11 +36,11 @@ class Span(NamedTuple):
 
 
 class SessionSignals(NamedTuple):
-    """What is known about a session besides its files: signals from a hook, or that it is no longer being written."""
+    """What is known about a session besides its files: signals from a hook, and whether it has ended."""
 
     at_rest: bool = False
-    """The client has finished its turn (Stop): work that has come to rest is complete."""
+    """Whether the client has finished its turn (Stop), so that work that has come to rest is complete."""
     over: bool = False
-    """Nothing more is expected (SessionEnd, or no client is running): everything is complete."""
+    """Whether nothing more is expected (SessionEnd, or no client is running), so that everything is complete."""
     agents: frozenset[str] = frozenset()
     """Ids of sub-agents that have finished (SubagentStop)."""

@@ -105,7 +105,7 @@ def _parse_json(raw: bytes) -> Any:
 _CONNECTION_ERRORS = (OSError, http.client.HTTPException, UnicodeError)  # the last: host names that can't be encoded
 _RETRY_STATUSES = frozenset({407, 408, 425, 429})
 _UNSURE_STATUSES = frozenset({500, 502, 504})
-"""Statuses of a server that failed, possibly after it accepted the spans; a gateway can't detect this."""
+"""Statuses of a server that failed, possibly after it accepted the spans, which a gateway can't detect."""
 _PAGE_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 
 

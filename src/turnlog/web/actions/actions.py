@@ -124,7 +124,6 @@ def _has_dashed_word(words: list[str]) -> bool:
 
 
 def _build_answer(command: list[str], outcome: ActionOutcome, notes: list[str]) -> dict[str, Any]:
-    """Build the JSON answer for a page."""
     return {
         "command": shlex.join(command),
         "status": int(outcome.has_findings),

@@ -1,4 +1,4 @@
-"""Notifies while the server runs: through the configured channels, and through open pages that asked for it."""
+"""Sends notifications while the server runs: through the configured channels, and through pages that requested them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from turnlog.web.machine import Machine
 
 _CHECK_SECONDS = 1.0
 _LOCK_WAIT_SECONDS = 5.0
-"""How long to wait while another process notifies."""
+"""How long to wait while another process sends notifications."""
 _FAILURE_WAIT_SECONDS = 30.0
 _LISTENING_SECONDS = 30.0
 """How long to continue after the last page stopped listening."""
@@ -23,7 +23,7 @@ _STOP_TIMEOUT_SECONDS = 5.0
 
 
 class WebNotifier:
-    """A thread that notifies while channels are configured or a page listens, unless another process does."""
+    """A thread that sends notifications while channels are configured or a page listens, unless another process does."""
 
     def __init__(self, machine: Machine, config: Config, tell: Callable[[str], object]) -> None:
         self._machine = machine

@@ -243,7 +243,6 @@ def _to_one_line(text: str | None) -> str | None:
 
 
 def send_sessions(request: Request) -> Response:
-    """Send the listing as JSON."""
     listing = get_app_state(request, "lists", ListingCache).get_listing(get_machine(request))
     filters = parse_listing_filter(request)
     page = _select_page(request, listing, filters)

@@ -29,11 +29,11 @@ class ListingFilter(NamedTuple):
     """A project's path, or a part of its name."""
     sort: str = "time"
     is_turned: bool = False
-    """Reverse the usual order."""
+    """Whether to reverse the usual order."""
     group: str = ""
     """`project`: group by project."""
     everything: bool = False
-    """Include files without a conversation."""
+    """Whether to include files without a conversation."""
     page: int = 0
 
 

@@ -50,7 +50,7 @@ class Panel(NamedTuple):
     definition: str = ""
     note: str = ""
     is_folded: bool = False
-    """The table is folded because the chart shows most of it."""
+    """Whether the table is folded, because the chart shows most of it."""
     is_wide: bool = False
     empty: str = ""
     """The text to show if there is no data."""

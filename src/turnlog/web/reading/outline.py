@@ -74,7 +74,7 @@ class AgentOutline(Struct):
     output: int
     cost_usd: float
     incomplete: bool
-    """Its own file is missing; only what the session's file repeats is known."""
+    """Whether its own file is missing, so that only what the session's file repeats is known."""
 
 
 class OutlineFile(Struct):

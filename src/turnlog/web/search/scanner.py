@@ -104,7 +104,7 @@ async def run_scan(
 
 
 def _send_signal(pid: int, number: int | None) -> None:
-    """Signal a scan and its child processes; None kills them."""
+    """Signal a scan and its child processes; if `number` is None, kill them."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         if sys.platform == "win32":
             os.kill(pid, signal.SIGTERM)

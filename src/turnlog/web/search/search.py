@@ -118,7 +118,7 @@ class SearchRequest(NamedTuple):
     """A parsed address."""
 
     q: str = ""
-    """The query; in the modes that read files, only filters."""
+    """The query; in the modes that read files, only its filters."""
     mode: str = "words"
     text: str = ""
     """The text to search for in the modes that read files."""

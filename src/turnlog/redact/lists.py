@@ -26,7 +26,7 @@ _SEED_HEADINGS = (
     AnchoredPattern("frase", r" (?:semilla|de recupera|di recupero|segreta|secreta|de seguran)"),
 )
 _COMMON_ANCHORS = ("mnemonic", "phrase")
-"""Words that other rules search for too."""
+"""Words that other rules also search for."""
 _OF_SECOND_FACTOR = (
     r"(?:secours|r[ée]cup|recupera|recupero|respaldo|backup|reserva|emergenc|seguridad|seguran|sauvegarde)"
 )

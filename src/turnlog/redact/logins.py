@@ -98,7 +98,7 @@ class LoginRule:
 
 
 def _iter_password_arguments(text: str, at: int, plain: bool) -> Iterator[tuple[int, int]]:
-    """Yield the arguments of a call, or the items of a tuple, that are passwords; the first one never is."""
+    """Yield the arguments of a call, or the items of a tuple, that are passwords; the first one is never a password."""
     strings = 0
     spans: list[tuple[int, int]] = []
     for _ in range(_MAX_ARGUMENTS):

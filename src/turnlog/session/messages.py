@@ -28,7 +28,7 @@ from turnlog.session.usage.message_counts import MAX_MESSAGE_TOKENS, MAX_WEB_SEA
 from turnlog.session.usage.prices import SYNTHETIC_MODEL, PricedTokens
 
 FILLER_TEXT = "No response requested."
-"""The placeholder answer that the client writes when it continues without one."""
+"""The placeholder answer that the client writes when it continues without an answer."""
 
 
 class PriceTerms(NamedTuple):

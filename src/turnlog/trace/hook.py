@@ -197,7 +197,7 @@ def _request_worker(folder: str, options: dict[str, list[str]], data: bytes) -> 
 
 
 def hash_surroundings(environ: dict[str, str]) -> str:
-    """Hash the variables that determine where spans are sent; a worker with different ones must not send them."""
+    """Hash the variables that determine where spans are sent; a worker with different values must not send them."""
     chosen = sorted(f"{name}={value}" for name, value in environ.items() if name.startswith(_TARGET_VARIABLES))
     digest = 0xCBF29CE484222325  # FNV-1a: a hash that needs no module
     for byte in "\0".join(chosen).encode("utf-8", "surrogateescape"):

@@ -188,7 +188,7 @@ class _SessionService:
         return self.path.stat().st_mtime_ns < wake.time_ns + _AFTER_END_NS
 
     def _harvest_targets(self, signals: SessionSignals | None) -> bool:
-        """Put the final spans into the outbox; return whether all of them are there."""
+        """Put the final spans into the outbox; return whether all of them were stored."""
         is_done = True
         for target in self.targets if signals else []:
             try:

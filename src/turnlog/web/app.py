@@ -87,7 +87,7 @@ PAGE_MODULES = (home, session_page, replay_page, search, insights, live, notific
 
 
 def build_application(machine: Machine) -> Starlette:
-    """Build the app that shows a machine; serve it only behind `security.RequestGuard`."""
+    """Build the app that shows a machine's sessions; serve it only behind `security.RequestGuard`."""
     app = Starlette(
         routes=[*STATIC_ROUTES, *(route for page in PAGE_MODULES for route in page.routes)],
         exception_handlers={

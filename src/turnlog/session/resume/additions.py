@@ -42,6 +42,6 @@ def _read_text(item: object) -> str | None:
 
 
 def make_up_result(call: Json, *, at_end: bool) -> Json:
-    """Build the result that the client makes up for a call without one."""
+    """Build the made-up result that the client adds to a call without a result."""
     text = INTERRUPTED_RESULT_TEXT if at_end else MISSING_RESULT_TEXT
     return {"type": "tool_result", "tool_use_id": call.get("id"), "content": text, "is_error": True}

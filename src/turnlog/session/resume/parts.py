@@ -96,7 +96,7 @@ def _to_client_result(block: Json) -> Json:
 
 
 def _find_message_identity(body: Body, message: Json) -> str | None:
-    """Return the identity of a message; all rows with a request id but no message id share one [23]."""
+    """Return the identity of a message; all rows with a request id but no message id share one identity [23]."""
     identity = message.get("id")
     return identity if isinstance(identity, str) and identity else ("no id" if body.get("requestId") else None)
 

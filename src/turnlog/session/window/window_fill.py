@@ -31,7 +31,7 @@ _MIN_STEP_BYTES = 400
 _MIN_TOTAL_BYTES = 4_000
 """With fewer bytes in all steps together, the rate can't be measured either."""
 SUMMARY_RESERVE_TOKENS, SAFETY_BUFFER_TOKENS = 20_000, 13_000
-"""How many tokens before the window's end the client compacts: room for the summary, and a safety margin."""
+"""The client compacts this many tokens before the window is full: room for the summary, and a safety margin."""
 UNSEEN_GROUP = "system"
 """What is sent but not in the file: the system prompt, the tool definitions, and the client's own notes."""
 

@@ -115,9 +115,9 @@ class ArchiveReport:
     sessions: int = 0
     """How many sessions are on disk."""
     archived: int = 0
-    """How many of them were new or had changed."""
+    """How many sessions were new or had changed."""
     generations: int = 0
-    """How many of those started a new generation, because a file was rewritten or truncated."""
+    """How many sessions started a new generation, because a file was rewritten or truncated."""
     files: int = 0
     """How many files were read."""
     read: int = 0
@@ -173,7 +173,7 @@ class _ArchiveRun:
             self._take_session(item, config_dir, key, known, self._read_generation(name, known))
 
     def _read_generation(self, name: str, number: int) -> SessionManifest | None:
-        """Read a generation; return None if it is unreadable, so that it is left unchanged and a new one starts."""
+        """Read a generation; return None if it is unreadable: it is left unchanged, and a new generation starts."""
         try:
             return self.archive.manifests.read(name, number) if number else None
         except Unreadable:

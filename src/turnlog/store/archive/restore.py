@@ -29,7 +29,7 @@ _READ_BLOCK_BYTES = 1 << 20
 class RestoreOutcome(NamedTuple):
     path: Path
     what: str
-    """`written`, `same` (it already existed), or `replaced` (with `--force`; a copy of the old one is kept)."""
+    """`written`, `same` (it already existed), or `replaced` (with `--force`; a copy of the old file is kept)."""
     copy: Path | None = None
     """The path of the copy of the replaced file."""
 

@@ -158,7 +158,7 @@ def _select_known_files(db: apsw.Connection) -> Iterable[tuple[str, int, int, in
 
 
 def _note_folders(db: apsw.Connection, survey: Survey, before: int) -> None:
-    """Store the time of each folder's last change, except for very recent ones and folders that can't be listed."""
+    """Store the time of each folder's last change, except for very recent changes and folders that can't be listed."""
     unlisted = {item.path for item in survey.unlisted}
     rows = [
         (path, -1 if path in unlisted else _read_folder_time(path, before))

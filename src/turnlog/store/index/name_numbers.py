@@ -50,7 +50,7 @@ class NameNumbers:
         return names
 
     def select_unknown(self, identifiers: set[bytes]) -> list[str]:
-        """Return the identifiers that earlier calls have not seen; old ones may be forgotten."""
+        """Return the identifiers that earlier calls have not seen; old identifiers may be forgotten."""
         unknown = identifiers - self._identifiers
         self._remember_identifiers(unknown)
         return sorted(name.decode("utf-8", "ignore") for name in unknown if len(name) <= _MAX_IDENTIFIER_CHARS)

@@ -110,7 +110,7 @@ class ProjectTree(NamedTuple):
     total: int
     """How many sessions it has, at all depths."""
     ended: str | None
-    """When the last message in any of them was written."""
+    """When the last message in any of its sessions was written."""
 
 
 class Worktree(NamedTuple):
@@ -202,7 +202,7 @@ def _sort_parents_first(members: list[FamilyNode], here: set[int]) -> Iterator[F
 
 
 def _find_origins(rows: Sequence[FamilyRow], copies: Iterable[tuple[str, int]]) -> dict[int, FamilyOrigin]:
-    """Find the origin of each file; where links form a cycle, the newer ones are dropped."""
+    """Find the origin of each file; where links form a cycle, the newer links are dropped."""
     ordered = sorted(rows, key=lambda row: row.age)
     by_id: defaultdict[str, list[FamilyRow]] = defaultdict(list)
     for row in ordered:

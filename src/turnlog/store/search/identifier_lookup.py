@@ -19,9 +19,9 @@ from turnlog.store.index.words import fold_word, split_identifier, to_index_word
 from turnlog.store.search.syntax import QueryTerm
 
 MAX_IDENTIFIERS_PER_WORD = 600
-"""How many identifiers are searched for one word."""
+"""The maximum number of identifiers to search for per word."""
 _MAX_IDENTIFIERS_PER_QUERY = 2400
-"""How many are searched for all words of a query."""
+"""The maximum number of identifiers to search for per query."""
 _MIN_IDENTIFIERS_PER_WORD = 30
 _MAX_IDENTIFIERS_READ = 4000
 """How many identifiers with all parts of a name are read, to find those with adjacent parts."""

@@ -19,7 +19,7 @@ class SearchNeedle(NamedTuple):
 
     pattern: re.Pattern[str]
     clues: tuple[bytes, ...] = ()
-    """Every JSON line with a match contains one of these; if empty, any line may match."""
+    """Every JSON line with a match contains one of these byte strings; if empty, any line may match."""
     raw: tuple[bytes, ...] = ()
     """The same for plain files."""
 

@@ -55,15 +55,15 @@ class DeliveryResult(NamedTuple):
     refused: int = 0
     """The number of batches that were quarantined."""
     refusal: str | None = None
-    """The server's reason for the last of these."""
+    """The server's reason for the last refusal."""
     rejected: int = 0
     """Spans that the server rejected in responses that accepted the request."""
     rejection: str | None = None
-    """The server's reason for the last of these."""
+    """The server's reason for the last rejection."""
     failures: int = 0
     """Failed attempts that will be repeated."""
     error: str | None = None
-    """The reason why the last of these failed."""
+    """Why the last attempt failed."""
     left: bool = False
     """Whether something is still pending."""
     busy: bool = False

@@ -86,7 +86,7 @@ def _create_schema(db: apsw.Connection) -> None:
 
 @contextmanager
 def explain_ledger_errors(path: Path) -> Iterator[None]:
-    """Describe in one line why the file can't be read or written."""
+    """Convert errors from SQLite and the system to one-line errors that explain why the file can't be used."""
     try:
         yield
     except apsw.FullError:

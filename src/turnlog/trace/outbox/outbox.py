@@ -34,7 +34,7 @@ from turnlog.trace.wire.batch import SpanBatch
 
 OUTBOX_FILE_NAME = "outbox.db"
 MAX_WAITING_BYTES = 1 << 30
-"""The maximum number of bytes that may wait for one target, including quarantine."""
+"""The maximum number of bytes that may wait for one target, including quarantined ones."""
 _SPANS_PER_QUERY = 500
 _MIN_SHRINK_BYTES = 4 << 20
 

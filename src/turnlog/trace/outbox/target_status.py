@@ -22,7 +22,7 @@ class TargetStatus(NamedTuple):
     quarantined_batches: int = 0
     quarantined_bytes: int = 0
     refusal: str | None = None
-    """The server's reason for the last of these."""
+    """The server's reason for the last refusal."""
     repeats: int = 0
     """Batches that were sent again although they may have arrived before."""
     repeated_spans: int = 0
@@ -43,7 +43,7 @@ class TargetStatus(NamedTuple):
     fails: int = 0
     """Failures since the last success."""
     next_attempt: float | None = None
-    """When the target is tried again, or None if nothing is pending or it may be tried at once."""
+    """When the target is tried again, or None if nothing is pending or it may be tried immediately."""
 
 
 class QuarantinedBatch(NamedTuple):

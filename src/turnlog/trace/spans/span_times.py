@@ -54,7 +54,7 @@ class EntryClock:
         return self._find_earlier_time(entry) if time is None else time
 
     def read_times(self, first: Entry, *others: Entry) -> SpanTimes:
-        """Return the times of a span from its first entry to the latest of the others, in file order."""
+        """Return the times of a span: from its first entry to the latest time of its other entries."""
         stamps = [to_nanoseconds(entry.timestamp) for entry in (first, *others)]
         if not (borrowed := None in stamps):
             times = [time for time in stamps if time is not None]

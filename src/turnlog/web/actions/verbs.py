@@ -113,7 +113,7 @@ VERBS: Mapping[str, Verb] = {
 
 
 def build_arguments(verb: Verb, options: Mapping[str, Any]) -> tuple[list[str], list[str]]:
-    """Build the flags of a command line and the arguments after the session; raise `UsageError` if one is invalid."""
+    """Build a command line's flags and the arguments after the session; raise `UsageError` if an option is invalid."""
     flags: list[str] = []
     arguments: list[str] = []
     for name, value in options.items():

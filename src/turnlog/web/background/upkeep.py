@@ -39,7 +39,7 @@ _MAX_TIMELINES = 200
 _STOP_TIMEOUT_SECONDS = 5.0
 _MAX_TRIES, _LOCK_RETRY_SECONDS = 4, 0.05
 _QUIET_NS = 60 * 10**9
-"""A session written more recently than this will probably grow, which would make its timeline out of date at once."""
+"""A session written to more recently than this will probably grow, which would immediately outdate its timeline."""
 
 
 class IndexUpkeep:

@@ -129,7 +129,7 @@ def build_hours_panel(counts: Sequence[Sequence[int]], time_zone: str) -> Panel:
 
 
 def build_blocks_panel(document: UsageRow) -> Panel:
-    """Show five-hour blocks and the pace of the open one."""
+    """Show five-hour blocks and the pace of the open block."""
     rows = document["rows"]
     columns = [
         ChartColumn(_format_block_start(row)[5:10], (row["cost_usd"],), _describe_block(row), _build_block_address(row))

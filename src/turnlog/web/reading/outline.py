@@ -184,7 +184,7 @@ def list_turns(transcript: TranscriptView, turn_filter: TurnFilter, first: int =
 
 class TurnFilter(NamedTuple):
     words: tuple[str, ...] = ()
-    """All of them must occur in the title; case is ignored."""
+    """Words that must all occur in the title; case is ignored."""
     failed: bool = False
     touched: frozenset[int] | None = None
     """The numbers of the turns that touched the chosen file."""

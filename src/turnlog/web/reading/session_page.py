@@ -178,7 +178,7 @@ def send_window(request: Request) -> Response:
 
 
 def send_agent_window(request: Request) -> Response:
-    """GET /s/{ref}/agent/{agent}/window/{n}: send a sub-agent's window; the first one has a header."""
+    """GET /s/{ref}/agent/{agent}/window/{n}: send a sub-agent's window; the first window has a header."""
     transcript = open_transcript_view(request)
     n = _read_window_number(request, transcript)
     if n or "plain" in request.query_params:

@@ -71,7 +71,7 @@ class _SearchedFile(NamedTuple):
 def find_text(
     machine: Machine, transcript: TranscriptView, query: str, start: str = "", limit: int = MAX_HITS
 ) -> TextHits:
-    """Search a session and its sub-agents, or only one sub-agent if the transcript belongs to it."""
+    """Search a session and its sub-agents or, for a sub-agent's transcript, only that sub-agent."""
     if not query or len(query) > MAX_QUERY_CHARS:
         raise UsageError(f"q= must have 1 to {MAX_QUERY_CHARS} characters")
     reached, offset = _parse_start(start)

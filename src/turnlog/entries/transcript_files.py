@@ -30,7 +30,7 @@ class TranscriptFile(NamedTuple):
     project: str
     """The project's folder."""
     session: str
-    """The session's id, or "" for a loose agent, whose entries name it."""
+    """The session's id, or "" for a loose agent, whose entries name the session."""
     agent: str | None
     size: int
     mtime_ns: int

@@ -8,7 +8,7 @@ from turnlog.entries.marks import classify_by_mark, separate_context, to_typed_t
 from turnlog.entries.speakers import TYPING_SPEAKERS, identify_speaker, read_origin
 
 MAX_LISTED_CHARS = 1000
-"""Listings cut text here: a prompt may contain a pasted file."""
+"""Listings cut text off at this length, because a prompt may contain a pasted file."""
 
 
 def read_typed_text(row: dict[str, Any]) -> str | None:

@@ -25,7 +25,7 @@ def read_reply_body(answer: http.client.HTTPResponse, deadline: float) -> bytes:
 
 
 def parse_retry_after(value: str | None) -> float | None:
-    """Return how many seconds the server asks us to wait, given as a number or a date; at most a day."""
+    """Return how many seconds the server asks us to wait, at most a day; the value is a number or a date."""
     if value is None:
         return None
     if _SECONDS_TEXT.fullmatch(value):

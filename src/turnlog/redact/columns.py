@@ -1,7 +1,7 @@
 r"""Finds secrets in table columns named in a header: CSV, TSV, Markdown, database output, `INSERT` and `COPY`.
 
 A header is weaker evidence than a name beside its value, because tables about passwords are common. At least one value
-in the column must therefore look like a secret without the header; then the other values are replaced too.
+in the column must therefore look like a secret without the header; in that case, the other values are also replaced.
 """
 
 from __future__ import annotations

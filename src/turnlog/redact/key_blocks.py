@@ -48,7 +48,7 @@ _KEY_FILES = (
     AnchoredPattern("ED25519-V3:", r"(?P<key>[A-Za-z0-9+/]{60,100}+={0,2})"),  # tor, an onion service
     AnchoredPattern(":x25519:", r"(?P<key>[A-Z2-7]{52})(?![A-Za-z0-9])"),  # tor, a client of one
 )
-"""Keys in files of a special format, by the text before them."""
+"""Keys in files with a special format, by the text before them."""
 
 
 class KeyBlockRule:

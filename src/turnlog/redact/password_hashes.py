@@ -93,7 +93,7 @@ class HashRule:
 
 
 def _find_bare_hash(text: str, start: int, end: int) -> tuple[int, int] | None:
-    """Return the span of a hex hash that is revealed by its surroundings: PostgreSQL, MySQL and Windows."""
+    """Return the span of a hex hash that its surroundings reveal, as in PostgreSQL, MySQL and Windows."""
     size = end - start
     if size == 35 and text.startswith("md5", start) and _HEX_DIGITS.fullmatch(text, start + 3, end):
         return start, end

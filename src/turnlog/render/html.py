@@ -35,7 +35,7 @@ class HtmlWriter(SectionWriter):
         return Markup("\n").join(self.write_each_view(views))
 
     def write_each_view(self, views: Iterable[view_types.AnyView]) -> list[Markup]:
-        """Write each view of a window separately; they share one highlighting budget."""
+        """Write each view of a window separately; all views share one highlighting budget."""
         self._refill_colour_budget()
         self._model = None
         return [self._render_view(view) for view in views]

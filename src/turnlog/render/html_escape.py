@@ -56,7 +56,7 @@ def escape_text(text: str) -> str:
 
 
 def name_hidden_chars(text: str) -> str:
-    """Spell out invisible characters in brackets, for attributes, which can't contain marks. Does not escape."""
+    """Spell out invisible characters in brackets, for attributes, which can't contain marks; escape nothing."""
     text = normalise_line_ends(text)
     if not _HIDDEN_RUN.search(text):
         return text
@@ -116,5 +116,5 @@ def _is_symbol(char: str) -> bool:
 
 
 def _are_joinable(before: str, after: str) -> bool:
-    """Return whether these are letters of Arabic or Indic scripts, whose spelling needs joiners."""
+    """Return whether two characters are letters of Arabic or Indic scripts, whose spelling needs joiners."""
     return "\u0600" <= before <= "\u0dff" and "\u0600" <= after <= "\u0dff"

@@ -111,7 +111,7 @@ class EventView(BaseView, frozen=True, tag_field="view", tag="event"):
     tone: str = "plain"
     """plain, note, warning or error."""
     detail: str = ""
-    """Folded details: the output of a command, the message of a hook."""
+    """Folded details, such as the output of a command or the message of a hook."""
     is_terminal: bool = False
     """Whether text and detail are terminal output with ANSI escapes."""
 

@@ -84,7 +84,7 @@ class SubAgent(Struct):
     call_id: str | None = None
     """The call that started it."""
     parent_agent_id: str | None = None
-    """The sub-agent that started it, if it was not the session itself."""
+    """The sub-agent that started it; None if the session itself did."""
     inside: tuple[Entry, ...] = ()
     """Its entries, if they are in the session's file."""
     is_incomplete: bool = False

@@ -101,7 +101,7 @@ SEVERITY_OF_SCRAP: dict[str, Severity] = {
 
 
 def check(session: Session, *, requests: bool = False) -> list[Finding]:
-    """Check the integrity of a session; `requests` also compares the recorded requests with the reconstruction."""
+    """Check the integrity of a session; with `requests`, also compare recorded requests with the reconstruction."""
     found = Findings(session.file)
     if reason := explain_foreign_file(session.file):
         found.note("foreign", "error", f"this is not a Claude Code session: {reason}")

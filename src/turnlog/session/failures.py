@@ -54,7 +54,7 @@ def has_failed_entry(file: EntryBodies, entry: Entry, call_id: str | None, state
 
 
 def to_result_text(content: object) -> str:
-    """Join the text blocks of a result, with `[type]` in place of each other block."""
+    """Join the text blocks of a result, with `[type]` in place of any other block."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):

@@ -1,4 +1,4 @@
-"""Files that are not Claude Code sessions but may look like sessions, since other agents write JSON lines too."""
+"""Files that are not Claude Code sessions but may look like sessions, since other agents also write JSON lines."""
 
 from __future__ import annotations
 

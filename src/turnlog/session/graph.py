@@ -163,7 +163,7 @@ class Graph:
         return found
 
     def _map_continuations(self, start_of: list[int]) -> dict[int, int]:
-        """Map each compaction to the start of the continuation that it continues."""
+        """Map each compaction to the start of the continuation to which it belongs."""
         found: dict[int, int] = {}
         for boundary in self.compactions:
             before = self.find_continued_row(boundary) if boundary.parent < 0 else None

@@ -51,7 +51,7 @@ class IndexStatus(NamedTuple):
     unread: int
     """Files that have not been read yet, because indexing was interrupted."""
     read: int
-    """Bytes of the files that have been read."""
+    """The number of bytes that have been read from the files."""
     texts: int
     messages: int
     calls: int

@@ -36,7 +36,7 @@ class WaitLimits(NamedTuple):
     """Text is considered the last if nothing follows for this long."""
 
     def deduct_elapsed(self, since_ns: int) -> WaitLimits:
-        """Return the remaining limits for a wake with this time (in nanoseconds since 1970)."""
+        """Return the limits that remain for a wake that was written at this time (in nanoseconds since 1970)."""
         elapsed = (time.time_ns() - since_ns) / 1e9
         return self._replace(answer=min(max(self.answer - elapsed, 0.0), self.answer))
 

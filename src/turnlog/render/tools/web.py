@@ -104,7 +104,7 @@ def _show_unsealed_result(work: CardSource) -> SectionList:
 
 
 def build_served_parts(work: CardSource) -> CardParts:
-    """Build the card parts for a tool that the API itself executes: web_search, web_fetch, code_execution etc."""
+    """Build the card parts for a tool that the API itself executes, such as web_search, web_fetch or code_execution."""
     pages = [page for page in to_dict_list(work.detail.result) if pick_text(page.get("url"))]
     if pages:
         links = [

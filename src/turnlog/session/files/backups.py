@@ -103,7 +103,7 @@ def _list_folders(session: Session) -> Iterator[Path]:
 
 
 def _read_plain_file(path: Path) -> bytes | None:
-    """Read a regular file but not a symbolic link, which could lead elsewhere."""
+    """Read a regular file; don't follow a symbolic link, which could lead elsewhere."""
     try:
         if path.parent.is_symlink() or not stat.S_ISREG(os.lstat(path).st_mode):
             return None

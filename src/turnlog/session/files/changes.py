@@ -191,7 +191,7 @@ def _restore_tabs(line: str, tabbed: dict[str, str]) -> str:
 
 
 def _expand_tabs(text: str) -> str:
-    """Convert leading tabs as in the client's patches."""
+    """Replace leading tabs with spaces, as in the client's patches."""
     return _LEADING_TABS.sub(lambda tabs: "  " * len(tabs[0]), text)
 
 

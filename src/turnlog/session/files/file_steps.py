@@ -194,7 +194,7 @@ class _KnownFiles:
         self._learn_content(step.path, change.after)
 
     def _note_odd_text(self, step: FileStep, text: str) -> None:
-        """Mark a step as having incomplete text."""
+        """Mark a step whose text the client could not decode correctly."""
         step.sure, step.note = "partial", DAMAGED_NOTE
         if "\0" in text:  # most likely UTF-16 decoded as UTF-8
             self._strange.add(step.path)

@@ -58,7 +58,7 @@ class Touch(Struct):
     holder: Session
     """The session, or the sub-agent's session, whose file contains the touch."""
     entry: Entry
-    """The attachment or the result of the call, or else the call itself."""
+    """The attachment, the result of the call or, if there is no result, the call itself."""
     call: Call | None = None
     agent: SubAgent | None = None
     """The sub-agent that touched the file."""

@@ -179,12 +179,12 @@ def _build_version(step: FileStep, action: str, sure: Sureness, data: bytes | No
 
 
 def find_version_after_turn(known: Sequence[FileVersion], turn: int) -> ChosenVersion | None:
-    """Find the version after a turn; return None if nothing is known about it."""
+    """Find the version that was current after a turn; return None if it is unknown."""
     return _choose_version(known, [item for item in known if (item.turn or 0) <= turn])
 
 
 def find_version_before_turn(known: Sequence[FileVersion], turn: int) -> ChosenVersion | None:
-    """Find the version before a turn changed anything."""
+    """Find the version that was current before a turn changed anything."""
     within = takewhile(lambda item: not item.is_change, [item for item in known if item.turn == turn])
     return _choose_version(known, [item for item in known if (item.turn or 0) < turn] + list(within))
 

@@ -215,7 +215,7 @@ def count_line(
 ) -> MessageCounts | None:
     """Add one line to the messages of its file; `name` is the file's name, and `offset` is the line's position.
 
-    Returns the message, or None if the line is not part of a model's answer. `side` is ECHO_SIDE for a line that a
+    Return the message, or None if the line is not part of a model's answer. `side` is ECHO_SIDE for a line that a
     progress entry repeats.
     """
     message = line.message

@@ -139,6 +139,6 @@ def _rename_finished(temporary: Path, path: Path, may_replace: bool) -> None:
 
 
 def _touch_file(path: Path) -> None:
-    """Set the time of an existing file to match the restored ones, so that Claude Code keeps all of them."""
+    """Set the time of an existing file to match the restored files, so that Claude Code keeps all of them."""
     with contextlib.suppress(OSError):
         os.utime(path)

@@ -175,7 +175,7 @@ class _LastLine(NamedTuple):
 
 
 def _read_unfinished_line(task: ReadTask, checkpoint: Checkpoint) -> _LastLine | None:
-    """Read a last line that has no line ending if it is a complete entry; otherwise wait for the rest."""
+    """Read a last line without a line ending if it is already a complete entry; otherwise, return None."""
     if checkpoint.size <= checkpoint.offset:
         return None
     with Path(task.source).open("rb") as file:

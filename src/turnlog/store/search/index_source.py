@@ -39,7 +39,7 @@ class IndexSource:
         return find_trashed_sessions(db, self._data_dir)
 
     def read_passage(self, path: str, offset: int, whole: bool) -> bytes | None:
-        """Read the line or a whole piece at an offset, from disk or from the archive; return None if both fail."""
+        """Read the line, or a large piece, at an offset, from disk or from the archive; return None if both fail."""
         try:
             with open(path, "rb") as file:  # noqa: PTH123 - dozens for one page of results
                 file.seek(offset)

@@ -71,7 +71,7 @@ class SearchPlan(NamedTuple):
 
 
 def plan_search(db: apsw.Connection, query: SearchQuery) -> SearchPlan:
-    """Resolve the filters of a query in an index and build the expression."""
+    """Resolve the filters of a query against an index and build the expression."""
     maker = _PlanMaker(db, query)
     return maker.make_plan()
 

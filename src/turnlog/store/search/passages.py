@@ -14,7 +14,7 @@ from turnlog.session.texts.texts import SearchText, list_search_texts
 from turnlog.store.search.snippet import Snippet, TermFinder
 
 PassageReader = Callable[[str, int, bool], bytes | None]
-"""Returns the bytes of a file from an offset to the end of the line, or of a piece if requested; None if missing."""
+"""Returns the line at an offset in a file or, if requested, a large piece; None if it can't be read."""
 
 
 class PassageFile(NamedTuple):

@@ -297,7 +297,7 @@ class _SearchEngine:
         return -first, -second, -group.session
 
     def _choose_best_groups(self, groups: list[HitGroup]) -> list[HitGroup]:
-        """Choose the groups to show; also read the best texts of a few more groups, because exact matches come first."""
+        """Choose the groups to show; also read the best texts of a few others, because exact matches come first."""
         limit = self.options.limit
         if self.options.newest or not self.plan.terms or not groups:
             return groups[:limit]

@@ -117,7 +117,7 @@ def fold_letters(text: str) -> str:
 
 
 def _is_word_edge(text: str, at: int) -> bool:
-    """Return whether a word, or a part of an identifier, starts or ends here."""
+    """Return whether a word, or a part of an identifier, starts or ends at a position."""
     if at <= 0 or at >= len(text):
         return True
     before, after = text[at - 1], text[at]

@@ -115,7 +115,7 @@ class KeptTimeline:
         return cls(file, content, 8 + size)
 
     def is_current(self) -> bool:
-        """Return whether the files have not changed since the timeline was built."""
+        """Return whether the files are unchanged since the timeline was built."""
         return all(state.is_unchanged() for state in self.states)
 
     # -- branches

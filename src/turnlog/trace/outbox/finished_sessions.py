@@ -13,7 +13,7 @@ from turnlog.trace.outbox.outbox import Outbox
 
 
 def read_session_state(path: Path) -> str:
-    """Return the size and time of a session's file; empty if it does not exist and has no sub-agents."""
+    """Return the size and time of a session's file; empty if there is neither the file nor a sub-agent."""
     try:
         status = path.stat()
     except OSError:

@@ -1,8 +1,8 @@
 """Searches files in a separate process, which can be stopped at any time, whatever expression it evaluates.
 
 It does the same as `turnlog.search_sessions`, but outside the server: an expression may take forever on some text and
-block the interpreter, so neither threads nor limits would keep the server responsive. A program with a single thread
-can also use all cores.
+block the interpreter, so neither threads nor limits would keep the server responsive. The separate process has a single
+thread, so it can also fork to use all cores.
 """
 
 from __future__ import annotations

@@ -127,7 +127,7 @@ def to_title(value: object) -> str | None:
 
 
 def read_titles(path: str | Path) -> SessionTitles:
-    """Read the names of a session from its whole file; raises only `OSError`."""
+    """Read the names of a session from its whole file; raise only `OSError`."""
     titles = SessionTitles()
     fd, _ = open_regular_file(path)
     with os.fdopen(fd, "rb", _READ_BYTES) as file:

@@ -76,7 +76,7 @@ class RequestEncoder:
             self._idle = [*self._idle, known][-_MAX_IDLE_CONVERSATIONS:]
 
     def _take_settled(self, messages: ConversationMessages) -> _SettledMessages:
-        """Return the encoded messages of a conversation, or start with none if another request is using them."""
+        """Return the encoded messages of a conversation; start with none if another request is using them."""
         with self._lock:
             for place, known in enumerate(self._idle):
                 if known.messages is messages.settled and known.taken <= messages.taken:

@@ -38,7 +38,7 @@ class Endpoint(Struct, frozen=True):
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None, *, url: str | None = None) -> Endpoint:
-        """Read the environment; raise UsageError if the key is missing or would be sent unencrypted."""
+        """Read an endpoint from the environment; raise UsageError if its key is missing or would not be encrypted."""
         variables = os.environ if environment is None else environment
         key, token = (_read_secret(variables, name) for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"))
         if key is None and token is None:

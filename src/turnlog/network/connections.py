@@ -1,4 +1,4 @@
-"""Connections to servers, directly or through a proxy, which another thread can end."""
+"""Connections to servers, direct or through a proxy; another thread can end them."""
 
 from __future__ import annotations
 

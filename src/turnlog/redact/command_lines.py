@@ -40,7 +40,7 @@ class OptionRow(NamedTuple):
     form: str = "apart"
     """How the value is attached: a key of `_VALUE_FORMS`."""
     needs: str = ""
-    """A word that the command must contain: `docker run -p` publishes a port."""
+    """A word that the command must contain, such as `login`: `docker run -p` publishes a port."""
 
 
 PASSWORD_OPTIONS = (

@@ -1,4 +1,4 @@
-"""Finds password hashes, which are secrets too: an attacker can test lists of passwords against them."""
+"""Finds password hashes, which are also secrets: an attacker can test lists of passwords against them."""
 
 from __future__ import annotations
 

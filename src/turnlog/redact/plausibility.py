@@ -1,4 +1,4 @@
-"""Decides whether a value is a secret or only looks like one: a placeholder, a word, code, a path or a number."""
+"""Decides whether a value is a secret or only resembles one, like a placeholder, a word, code, a path or a number."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ class Redactor:
         return JsonWalk(_RedactingVisitor(self, _UNNAMED_PLACE)).walk_value(value, None, free=True)
 
     def redact_entry_body(self, body: dict[str, JsonValue], line: int | None = None) -> dict[str, JsonValue]:
-        """Redact a whole entry, except strings that link the session together."""
+        """Redact a whole entry, except for the strings that link entries to each other."""
         uuid = body.get("uuid")
         known = uuid if isinstance(uuid, str) and _UUID_PATTERN.fullmatch(uuid) else None
         redacted: dict[str, JsonValue] = JsonWalk(

@@ -9,5 +9,5 @@
     files/                          the files that a session read and changed
     check                           what is wrong with a session
 
-docs/design/001-foundation.md explains the reasons.
+docs/design/001-foundation.md explains the design.
 """

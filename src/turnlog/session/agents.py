@@ -161,7 +161,7 @@ def _read_call_input(file: Transcript, call: Call) -> dict[str, Any]:
 
 
 def _find_same_prompt(file: Transcript, found: list[SubAgent], arguments: dict[str, Any]) -> SubAgent | None:
-    """Find the sidechain in the file that starts with the prompt of a call."""
+    """In the file, find the sidechain that starts with the prompt of a call."""
     prompt = _to_text(arguments.get("prompt"))
     for agent in found:
         if agent.inside and agent.call_id is None and prompt:

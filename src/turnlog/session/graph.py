@@ -1,6 +1,6 @@
 """The graph of a session: parents, roots, leaves, branches, and defects in them.
 
-It covers the whole file, with all branches at once. `resume` decides which part the client would resume.
+It covers the whole file, with all its branches. `resume` decides which part the client would resume.
 """
 
 from __future__ import annotations

@@ -124,7 +124,7 @@ def _sum_tokens(tokens: Iterable[PricedTokens]) -> PricedTokens:
 
 
 def compute_message_cost(message: Message) -> Cost:
-    """Compute the cost of all requests for a message, which is unpriced if any of the models has no known price."""
+    """Compute the cost of all requests for a message; it is unpriced if any of the models has no known price."""
     return _sum_costs(
         [
             compute_own_cost(message),

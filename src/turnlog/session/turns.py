@@ -42,7 +42,7 @@ _WORK_SUBTYPES = frozenset({"turn_duration", "stop_hook_summary", "api_error"})
 
 
 class Turn(Struct, gc=False):
-    """A prompt and everything that followed until the next one."""
+    """A prompt and everything that followed until the next prompt."""
 
     index: int
     """Its position in `Session.turns`."""

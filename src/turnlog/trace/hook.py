@@ -8,7 +8,7 @@ from Python, waits for nothing, prints nothing, and never fails. FOLDER is `trac
 
     FOLDER/wakes/<ns>-<pid>.wake       first line: (version, surroundings, since, [targets]); then the hook's input
     FOLDER/wakes/starting-<mark>       a worker was started, and has not read the wakes yet
-    FOLDER/../hook-reports/<day>.jsonl         one report a line; `live.hook_reports` reads them
+    FOLDER/../hook-reports/<day>.jsonl         one report per line; `live.hook_reports` reads them
     FOLDER/../hook-reports/<day>-<ns>.jsonl    full files
 """
 

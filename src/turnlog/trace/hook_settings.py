@@ -150,7 +150,7 @@ def _find_installed_hooks(settings: Mapping[str, Any]) -> InstalledHooks:
 def plan_hook_install(path: Path, options: HookOptions, now: float) -> SettingsPlan:
     """Plan to replace turnlog's existing hooks with new ones; the plan is empty if they are the same.
 
-    If the existing hooks have other purposes besides the given ones, these are kept with their arguments.
+    Other purposes of the existing hooks are kept, with their arguments.
     """
     installed = read_installed_hooks(path)
     purposes = tuple(name for name in HOOK_EVENTS if name in {*options.purposes, *installed.purposes})
@@ -279,7 +279,7 @@ def _encode_text(before: bytes | None, text: str) -> bytes:
 
 
 def _normalise_settings(text: str) -> str:
-    """Return settings in a form that doesn't depend on their layout and on empty hooks."""
+    """Return settings in a form that doesn't depend on their layout or on empty hooks."""
     try:
         settings = parse_client_settings(text)
     except TurnlogError:

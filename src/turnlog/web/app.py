@@ -82,7 +82,7 @@ STATIC_ROUTES: list[BaseRoute] = [
 
 MAX_BODY_BYTES = 64 << 10
 _MAX_THREADS = 12
-"""Pages rendered at the same time; each thread has its own connection to the index."""
+"""The maximum number of pages rendered at the same time; each thread has its own connection to the index."""
 PAGE_MODULES = (home, session_page, replay_page, search, insights, live, notifications, actions, upkeep)
 
 

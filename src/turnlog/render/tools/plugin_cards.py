@@ -108,7 +108,7 @@ class ToolCard(Protocol):
         """The names of the tools; `*` and `?` match any characters, as in `mcp__jira__*`."""
 
     def show_call(self, call: ToolCall) -> CardContents | None:
-        """Return the contents of the card, or None for the generic card. It may be called from several threads."""
+        """Return the contents of the card, or None for the generic card; may be called from several threads."""
 
 
 class PluginCard(NamedTuple):

@@ -130,7 +130,7 @@ class _VersionData(NamedTuple):
 
 
 def _list_all_versions(session: Session, path: str) -> Iterator[_VersionData]:
-    """Yield what every step reveals, along with the bytes."""
+    """Yield the version that each step reveals, with its bytes."""
     current: bytes | None = None
     for step in list_file_steps(session, path.__eq__):
         before = step.before.data if step.before else None

@@ -1,4 +1,4 @@
-"""Finds blocks that the Messages API rejects: thinking without a signature, unreadable images, invalid tool names."""
+"""Finds blocks that the Messages API rejects: unsigned thinking, unreadable images and invalid tool names."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ class TranscriptOutline(SessionTitles):
             self._take_note(placed)
 
     def find_move(self, line: TextLine) -> str | None:
-        """Return the folder or branch to which the work moved, if it changed."""
+        """Return the folder or branch to which the work moved; None if neither changed."""
         if line.cwd == self.last_cwd and line.git_branch == self.git_branch:
             return None
         pairs = (line.cwd, self.last_cwd), (line.git_branch, self.git_branch)

@@ -99,7 +99,7 @@ class SearchText(Struct, gc=False):
     failed: bool = False
     """Whether it is the result of a failed call, or an API error."""
     seen: int | None = None
-    """How many characters the model saw, if more than the text has, such as those of numbered lines."""
+    """The number of characters that the model saw, if that is more than the text has (a file with numbered lines)."""
 
 
 _NOTHING_SHOWN = ShownEarlier()
@@ -304,7 +304,7 @@ def find_whole_file_path(result: Any) -> str | None:
 
 
 def _list_file_texts(value: Body, shown_text: str) -> list[str]:
-    """List text from a file read that the model did not see; the content itself was shown with numbered lines."""
+    """List text in a Read result that the model did not see; the content itself was shown with numbered lines."""
     values = [inner for key, inner in value.items() if key != "content" and key not in _OPAQUE_FIELDS]
     content = value.get("content")
     if not (isinstance(content, str) and _is_shown_numbered(content, shown_text)):
@@ -333,7 +333,7 @@ def _list_paths(fields: Any) -> tuple[str, ...]:
 
 
 def _list_other_texts(kind: str, body: Body) -> list[SearchText]:
-    """List the text in an entry that is not a message."""
+    """List the text in an entry other than a message."""
     if field := _TITLE_FIELDS.get(kind):
         title = body.get(field)
         return [SearchText("title", title)] if isinstance(title, str) and title else []

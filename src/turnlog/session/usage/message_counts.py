@@ -132,7 +132,7 @@ class MessageCounts(Struct, gc=False, array_like=True):
     terms: str | None = None
     """`speed|service_tier|inference_geo` if one of them is unusual."""
     letters: int = 0
-    """The characters of its text, thinking and inputs, which the caller counts."""
+    """The number of characters in its text, thinking and inputs, which the caller counts."""
     requests: str | None = None
     """The tokens of each of its requests, if there were several (`iterations.write_requests`)."""
 

@@ -239,7 +239,7 @@ def _fit_rate(pieces: Sequence[ContextPiece], measured: int, rate: float) -> flo
 def _estimate_unseen(
     session: Session, pieces: Sequence[ContextPiece], requests: Sequence[MeasuredRequest], rate: float
 ) -> tuple[int, int]:
-    """Estimate how many measured tokens are not in the file: at the first request, and how many more since then."""
+    """Estimate the measured tokens that are not in the file: those at the first request, and the growth since then."""
     if not requests:
         return _estimate_unseen_at_start(session, rate), 0
     first, last = (

@@ -1,4 +1,4 @@
-"""Reading the archive: sessions, their generations, and the bytes of their files."""
+"""Reads the archive: sessions, their generations, and the bytes of their files."""
 
 from __future__ import annotations
 

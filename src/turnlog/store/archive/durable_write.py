@@ -56,7 +56,7 @@ def open_temporary_file(folder: Path) -> Iterator[tuple[Path, int]]:
 
 
 def write_all_bytes(fd: int, data: bytes) -> None:
-    """Write all bytes; a single call may write only a part."""
+    """Write all bytes, even if a single call writes only some of them."""
     view = memoryview(data)
     while view:
         view = view[os.write(fd, view) :]

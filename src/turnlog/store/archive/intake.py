@@ -31,7 +31,7 @@ _SETTLE_TIME_NS = 2_000_000_000
 
 
 class CutSizes(NamedTuple):
-    """The sizes at which files are cut; only tests use other values."""
+    """The sizes at which files are cut; only tests change the defaults."""
 
     blob: int = MAX_BLOB_BYTES
     small: int = 16 << 10

@@ -32,7 +32,7 @@ class PruneRules(NamedTuple):
     largest: int | None = None
     """How many bytes the archive may take."""
     gone: bool = False
-    """Also drop the last copy of sessions that were deleted from disk, if another rule applies."""
+    """Whether to also drop the last copy of sessions that were deleted from disk, if another rule applies."""
 
 
 class PrunePlan(NamedTuple):
@@ -48,7 +48,7 @@ class PrunePlan(NamedTuple):
 
 
 def plan_prune(archive: Archive, rules: PruneRules) -> PrunePlan:
-    """Plan what the rules drop; raise an error if a manifest is unreadable, because its blobs would look unused."""
+    """Plan what to drop; raise an error if a manifest is unreadable, because its blobs would look unused."""
     manifests = _read_all_manifests(archive)
     sizes = dict(archive.blobs.iter_sizes())
     newest = {manifest.name: manifest.generation for manifest in manifests}  # ordered by number

@@ -27,7 +27,7 @@ class VerifyReport:
     manifests: int = 0
     files: int = 0
     bytes: int = 0
-    """How many bytes of files were put together and hashed again."""
+    """How many bytes of files were assembled and hashed again."""
     blobs: int = 0
     unused: int = 0
     """How many blobs no manifest refers to; `prune` deletes them."""

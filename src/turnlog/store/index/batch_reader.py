@@ -35,7 +35,7 @@ PIECE_BYTES = 1 << 19
 MIN_TEXT_BYTES = 4
 """Every text takes at least this many bytes of a file, so text numbers can be reserved before a file is read."""
 MAX_TEXT_CHARS = 32 << 20
-"""Longer texts are cut here and counted, because the rest would be in memory several times."""
+"""Longer texts are cut off at this length and counted, because the rest would be in memory several times."""
 _PIECES_LEFT_TO_WRITER, _PIECES_PER_CYCLE = 2, 5
 """The writer finds the identifiers of this share of the pieces: reading takes longer, and both run in parallel."""
 _RESULT_KIND = list(TEXT_KINDS).index("result")
@@ -113,7 +113,7 @@ class IndexBatch(Struct, array_like=True):
     """How many texts are longer than their searchable part."""
 
     def take_new_identifiers(self, names: NameNumbers) -> list[str]:
-        """Return the identifiers that are not known to `names` yet."""
+        """Return the identifiers that `names` does not contain yet."""
         if self.identifiers is None:
             # In one go: searching a few long texts is faster, and each identifier is written once.
             words = b"\n".join([row[1].encode() for rows in (self.said, self.done) for row in rows])

@@ -9,7 +9,8 @@ from turnlog.store.file_lock import open_write_transaction
 FULL_TEXT_TABLES = ("said", "done")
 MAX_PIECES = 16
 """How many pieces of similar size wait before they are merged. With twice as many, a search is a fifth slower; with
-half as many, the next small refresh after a large build has to merge all of its pieces."""
+half as many, the next small refresh after a large build has to merge all pieces of that build.
+"""
 # Large pieces in memory and few merges, because merging everything, which 16 pieces would force, takes seconds.
 _TABLE_OPTIONS = (("hashsize", 48 << 20), ("automerge", MAX_PIECES), ("crisismerge", 500))
 

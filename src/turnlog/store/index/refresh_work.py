@@ -35,7 +35,7 @@ from turnlog.store.index.name_numbers import NameNumbers
 from turnlog.store.index.spend_table import UNKNOWN_HOUR, StaleSpend, find_stale_spend, renew_spend
 
 RefreshProgress = Callable[[int, int], None]
-"""Called with the number of bytes that are done, and their total."""
+"""Called with the number of bytes done and the total."""
 MAX_STEP_BYTES = 192 << 20
 """How many bytes are read between two commits, unless `CommitLimits` sets a different number: a commit of full-text
 tables is expensive, no matter how little it contains.
@@ -51,7 +51,7 @@ _OUTLINE_FIELDS = TranscriptOutline.__struct_fields__
 
 
 class CommitLimits(NamedTuple):
-    """The maximum amount of work that is lost when the program is killed; only tests use other values."""
+    """The maximum amount of work that is lost when the program is killed; only tests change the defaults."""
 
     files: int = 4000
     seconds: float = 10.0
@@ -182,7 +182,7 @@ class RefreshWork:
         return ReadTask(file, path, kind, session, project, checkpoint, TranscriptOutline(*rest[7:]), tools, files)
 
     def _find_new_owner(self, path: str, session: int, project: int) -> int | None:
-        """Return the session that a loose sub-agent now belongs to, if it has changed."""
+        """Return the session that a loose sub-agent now belongs to, if that is a different one."""
         folder: Any = self.db.execute("SELECT text FROM name WHERE id = ?", (project,)).get
         if not is_loose_agent(path, folder):
             return None
@@ -265,7 +265,7 @@ def _catch_interrupts() -> Iterator[Callable[[], bool]]:
 
 
 def reserve_text_numbers(db: apsw.Connection, count: int) -> int:
-    """Reserve numbers for `count` texts; return the first one."""
+    """Reserve numbers for `count` texts; return the first number."""
     first: Any = db.execute("SELECT value FROM fact WHERE name = 'next_text'").get or 1
     db.execute("INSERT OR REPLACE INTO fact VALUES ('next_text', ?)", (first + count,))
     return int(first)

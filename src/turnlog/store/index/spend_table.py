@@ -181,7 +181,7 @@ class _SpendLedger:
         self._sums: dict[_SpendKey, list[int]] = {}
 
     def add(self, answers: Iterable[AnswerRow]) -> None:
-        """Add messages, in one loop without function calls, since there may be hundreds of thousands."""
+        """Add messages, in one loop without function calls, since there may be hundreds of thousands of them."""
         files, place, rates_of, quality_of, all_sums = (
             self.files,
             self._place,

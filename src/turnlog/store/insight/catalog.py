@@ -79,7 +79,7 @@ class CatalogSession(Struct, frozen=True):
     cost_usd: float
     """The cost of all its messages, including those it shares with other sessions."""
     own_cost_usd: float
-    """The cost of the messages that no older session has, so that the sum over all sessions counts each once."""
+    """The cost of the messages that no older session has, so that a sum over all sessions counts each message once."""
     unpriced: int
     models: tuple[str, ...]
     origin: FamilyOrigin | None

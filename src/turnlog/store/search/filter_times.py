@@ -21,7 +21,7 @@ _UNIT_SECONDS = {
 }
 _PARTIAL_DATE = re.compile(r"(\d{4})(?:-(\d{1,2}))?(?:-(\d{1,2}))?")
 _MAX_YEARS_AHEAD = 2
-"""How many years ahead a text may be dated, because clocks can be wrong."""
+"""How many years in the future a text may be dated, because clocks can be wrong."""
 
 
 def parse_time(text: str, now: datetime | None = None) -> int | None:

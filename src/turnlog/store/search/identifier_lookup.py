@@ -1,4 +1,4 @@
-"""Finds the camelCase identifiers that contain a word, so that a query can search for them too.
+"""Finds the camelCase identifiers that contain a word, so that a query can also search for them.
 
 A common part (`get`, `user`) belongs to thousands of identifiers, and each identifier in the query requires a lookup in
 every piece of the index, so their number is limited. Above the limit, identifiers that contain every word in the query

@@ -71,7 +71,7 @@ class ScanResult(NamedTuple):
 ScanSource = Callable[[ScanTarget], Iterator[bytes]]
 """Yields the bytes of a file, in pieces of any size; raises OSError."""
 ScanProgress = Callable[[int, int], None]
-"""Called with the number of bytes that are done, and their total."""
+"""Called with the number of bytes done and the total."""
 
 
 def read_target(target: ScanTarget) -> Iterator[bytes]:

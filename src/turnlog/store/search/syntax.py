@@ -1,4 +1,4 @@
-"""A query as a tree: terms that must match, terms that must not, and alternatives."""
+"""A query as a tree: terms that must match, terms that must not match, and alternatives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counts calls by tool: how many, how many failed, and the length of their inputs and results."""
+"""Counts calls by tool: all calls, failed calls, and the length of their inputs and results."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ class OutgoingBatches:
     def begin(self, pending: PendingBatch) -> bool:
         """Mark a batch as being sent before sending it; return False if it no longer exists.
 
-        If the batch is already marked, its sender died and it may have arrived, so it is counted as a repeat.
+        If the batch is already marked, its sender died and the batch may have arrived, so it is counted as a repeat.
         """
         sql = (
             "UPDATE batch SET unsure = unsure OR state = 'flying', state = 'flying', tries = tries + 1"

@@ -71,7 +71,7 @@ class TraceTarget:
 
     @cached_property
     def key(self) -> str:
-        """An identifier for the place, which does not depend on the target's name, key or password.
+        """An identifier for the destination, which does not depend on the target's name, key or password.
 
         Everything after the server's name is hashed, because some backends have tokens in their paths.
         """

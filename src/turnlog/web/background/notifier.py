@@ -23,7 +23,7 @@ _STOP_TIMEOUT_SECONDS = 5.0
 
 
 class WebNotifier:
-    """A thread that sends notifications while channels are configured or a page listens, unless another process is."""
+    """Sends notifications in a thread while channels are configured or a page listens, unless another process does."""
 
     def __init__(self, machine: Machine, config: Config, tell: Callable[[str], object]) -> None:
         self._machine = machine

@@ -39,7 +39,7 @@ _CACHE_SECONDS = 4.0
 """How long a result is reused."""
 _RECENT_SECONDS = 3 * 86400
 _MAX_SUSPECTS = 400
-"""Some clients don't register; their sessions are searched for among this many from the last `_RECENT_SECONDS`."""
+"""How many sessions from the last `_RECENT_SECONDS` to check, because some clients don't register theirs."""
 
 
 class LiveSessions:

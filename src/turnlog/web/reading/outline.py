@@ -57,7 +57,7 @@ class CompactionOutline(Struct):
 
 
 class AgentOutline(Struct):
-    """A sub-agent; `turn` is the turn that started it, and `call_id` is the call, if known."""
+    """A sub-agent; `turn` is the turn that started it, and `call_id` is the id of the call, if known."""
 
     agent_id: str
     address: str

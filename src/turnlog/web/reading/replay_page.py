@@ -76,7 +76,7 @@ def send_replay_score(request: Request) -> Response:
 
 
 def build_replay_score(transcript: TranscriptView, max_gap: float = DEFAULT_MAX_GAP_SECONDS) -> ReplayScore:
-    """Build the score of a branch; reads the timeline, not the transcript itself."""
+    """Build the score of a branch from the timeline, without reading the transcript itself."""
     items = [
         (_KIND_LETTERS[item.kind], item.time)
         for first in range(0, transcript.count, _ITEMS_PER_READ)

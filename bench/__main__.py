@@ -31,13 +31,13 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", metavar="part", choices=[[], *PARTS], help=f"all of {', '.join(PARTS)}")
     parser.add_argument("--runs", type=int, default=5, help="the best of so many runs counts")
     parser.add_argument("--scale", type=float, default=1.0, help="smaller collections, for a quick look")
-    words = parser.parse_args()
-    for name in words.parts or PARTS:
+    arguments = parser.parse_args()
+    for name in arguments.parts or PARTS:
         print(f"\n{name}: {PARTS[name].__doc__}", flush=True)
         try:
-            for line in PARTS[name](words.runs, words.scale):
+            for line in PARTS[name](arguments.runs, arguments.scale):
                 print(line, flush=True)
-        except Failed as error:
+        except BenchmarkError as error:
             print(f"  left out: {error}", flush=True)
 
 

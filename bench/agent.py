@@ -18,67 +18,67 @@ from tests.interop.clients import NEWEST, client, missing
 from tests.interop.mock_anthropic import MockAnthropic
 from tests.interop.resume import KEY, environment
 
-from .measure import ROOT, Cost, Failed, Program, run
-from .report import TURNLOG, Gate, Goal, Part, Report, table, task
+from .measure import ROOT, BenchmarkError, Cost, Program, run_program
+from .report import TURNLOG, Gate, Goal, Part, Report, build_task, format_table
 
 _BARE = "a bare script"
-_OURS = "turnlog -p"
-_REAL = f"Claude Code {NEWEST} -p"
+_TURNLOG = "turnlog -p"
+_CLIENT = f"Claude Code {NEWEST} -p"
 _PROMPT = "How are you?"
 _ANSWER = "Fine, thank you. There is nothing that I have to look at for that."
 _SCENARIO = {"conversations": [{"kind": "main", "when_done": "repeat", "replies": [_ANSWER]}]}
-_TURNS = 1000
-_STRETCH = 100
+_SESSION_TURNS = 1000
+_COMPARED_TURNS = 100
 
 
-def oneshot(runs: int, _: float) -> Report:
+def measure_oneshot(runs: int, _: float) -> Report:
     """One prompt, one answer, whole wall time; against a bare script with the same request, and the real client."""
     with tempfile.TemporaryDirectory(prefix="turnlog-bench-", ignore_cleanup_errors=True) as name:
         place = Path(name).resolve()
         body = place / "body.json"
-        body.write_bytes(_captured(place / "first"))
-        with _served(place / "scenario.json") as url:
-            programs = {_BARE: _bare(url, body), _OURS: _ours(place / "ours", url)}
+        body.write_bytes(_capture_request(place / "first"))
+        with _run_scripted_server(place / "scenario.json") as url:
+            programs = {_BARE: _build_bare_command(url, body), _TURNLOG: _build_turnlog_command(place / "ours", url)}
             if missing((NEWEST,)):
                 yield f"  left out: Claude Code {NEWEST}: is not installed (make interop does that)"
             else:
-                programs[_REAL] = _real(place / "real", url)
-            costs = _medians(programs, max(runs, 5) * 3)
+                programs[_CLIENT] = _build_client_command(place / "real", url)
+            costs = _measure_medians(programs, max(runs, 5) * 3)
     yield "  medians"
-    yield from table(costs, _BARE)
-    yield Gate("all print the answer", all(_ANSWER.encode() in cost.said for cost in costs.values()))
-    yield Goal("bare scripts, wall", costs[_OURS].wall / costs[_BARE].wall, 2.5)
-    if _REAL in costs:
-        yield Goal("of the real client, wall", costs[_OURS].wall / costs[_REAL].wall, 0.6)
+    yield from format_table(costs, _BARE)
+    yield Gate("all print the answer", all(_ANSWER.encode() in cost.output for cost in costs.values()))
+    yield Goal("bare scripts, wall", costs[_TURNLOG].wall / costs[_BARE].wall, 2.5)
+    if _CLIENT in costs:
+        yield Goal("of the real client, wall", costs[_TURNLOG].wall / costs[_CLIENT].wall, 0.6)
 
 
-def _medians(programs: Mapping[str, Program], runs: int) -> dict[str, Cost]:
-    found: dict[str, list[Cost]] = {name: [] for name in programs}
+def _measure_medians(programs: Mapping[str, Program], runs: int) -> dict[str, Cost]:
+    samples: dict[str, list[Cost]] = {name: [] for name in programs}
     for number in range(runs + 1):
         for name, program in programs.items():
-            if name == _REAL and number > max(runs // 3, 3):
+            if name == _CLIENT and number > max(runs // 3, 3):
                 continue  # seconds each
-            cost = run(program)
+            cost = run_program(program)
             if number:  # the first time is for warming up
-                found[name].append(cost)
-    return {name: _median(costs) for name, costs in found.items()}
+                samples[name].append(cost)
+    return {name: _take_median(costs) for name, costs in samples.items()}
 
 
-def _median(costs: Sequence[Cost]) -> Cost:
-    wall, cpu, memory = (median(cost[place] for cost in costs) for place in range(3))
-    return Cost(wall, cpu, memory, costs[-1].said)
+def _take_median(costs: Sequence[Cost]) -> Cost:
+    wall, cpu, memory = (median(cost[column] for cost in costs) for column in range(3))
+    return Cost(wall, cpu, memory, costs[-1].output)
 
 
-def _captured(place: Path) -> bytes:
+def _capture_request(place: Path) -> bytes:
     """What turnlog sends for the prompt."""
     with MockAnthropic(_SCENARIO) as mock:
-        run(_ours(place, mock.url))
-        asked = next(request["body"] for request in mock.requests if request["kind"] == "main")
-        return json.dumps(asked, ensure_ascii=False, separators=(",", ":")).encode()
+        run_program(_build_turnlog_command(place, mock.url))
+        body = next(request["body"] for request in mock.requests if request["kind"] == "main")
+        return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _ours(place: Path, url: str) -> Program:
-    home, cwd = _furnished(place)
+def _build_turnlog_command(place: Path, url: str) -> Program:
+    home, cwd = _create_home(place)
     environ = {
         **dict.fromkeys(("ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_MODEL"), ""),
         "HOME": str(home),
@@ -90,16 +90,16 @@ def _ours(place: Path, url: str) -> Program:
     return Program([*TURNLOG, "-p", _PROMPT], environ, cwd=cwd)
 
 
-def _real(place: Path, url: str) -> Program:
-    home, cwd = _furnished(place)
-    return Program([str(client(NEWEST)), "-p", _PROMPT], environment(home, url), cwd=cwd, is_alone=True)
+def _build_client_command(place: Path, url: str) -> Program:
+    home, cwd = _create_home(place)
+    return Program([str(client(NEWEST)), "-p", _PROMPT], environment(home, url), cwd=cwd, has_clean_environ=True)
 
 
-def _bare(url: str, body: Path) -> Program:
+def _build_bare_command(url: str, body: Path) -> Program:
     return Program([sys.executable, "-c", _SCRIPT, url.removeprefix("http://"), str(body)])
 
 
-def _furnished(place: Path) -> tuple[Path, Path]:
+def _create_home(place: Path) -> tuple[Path, Path]:
     """A home of its own, in which the folder is trusted, and that folder."""
     home, cwd = place / "home", place / "project"
     for folder in (home / ".claude", home / "tmp", cwd):
@@ -113,14 +113,17 @@ def _furnished(place: Path) -> tuple[Path, Path]:
     return home, cwd
 
 
-def turns(_: int, scale: float) -> Report:
+def measure_turns(_: int, scale: float) -> Report:
     """The last turns of a session of 1,000, each with a call, in turns with the first ones of a new session."""
-    count = max(round(_TURNS * scale), 2 * _STRETCH)
-    with tempfile.TemporaryDirectory(prefix="turnlog-bench-") as place, _answering(Path(place) / "read.txt") as url:
+    count = max(round(_SESSION_TURNS * scale), 2 * _COMPARED_TURNS)
+    with (
+        tempfile.TemporaryDirectory(prefix="turnlog-bench-") as place,
+        _run_reading_server(Path(place) / "read.txt") as url,
+    ):
         for name, model in (("the scripted model", ""), ("a server", url)):
-            cost = run(task("turns", place, model, count, _STRETCH))
-            last, first = (median(column) for column in zip(*cost.said["cpu"], strict=True))
-            written = cost.said["written"]
+            cost = run_program(build_task("turns", place, model, count, _COMPARED_TURNS))
+            last, first = (median(column) for column in zip(*cost.output["cpu"], strict=True))
+            written = cost.output["written"]
             yield f"  {name}: {first * 1e3:.2f} ms CPU a turn at first, {last * 1e3:.2f} at last; {cost.memory:.0f} MB"
             yield Goal(f"of a first turn, one after {count}, CPU of our process", last / first, 1.3)
             yield Goal(f"of the {written[1]} bytes that the second turn wrote, the last", written[-1] / written[1], 1.1)
@@ -130,32 +133,32 @@ def turns(_: int, scale: float) -> Report:
 
 
 @contextlib.contextmanager
-def _served(scenario: Path) -> Iterator[str]:
+def _run_scripted_server(scenario: Path) -> Iterator[str]:
     """The scripted server of the tests."""
     scenario.write_text(json.dumps(_SCENARIO))
-    words = ["-m", "tests.interop.mock_anthropic", str(scenario), "--port", "0"]
-    with _started(words) as said:
-        yield said.split()[1]
+    command = ["-m", "tests.interop.mock_anthropic", str(scenario), "--port", "0"]
+    with _start_server(command) as line:
+        yield line.split()[1]
 
 
 @contextlib.contextmanager
-def _answering(path: Path) -> Iterator[str]:
+def _run_reading_server(path: Path) -> Iterator[str]:
     """A server that reads what comes, keeps nothing, and calls for a file in every other answer."""
     path.write_text("".join(f"a line of a file that is read in every turn, {number}\n" for number in range(12)))
-    with _started(["-c", _SERVER, str(path)]) as said:
-        yield said
+    with _start_server(["-c", _SERVER, str(path)]) as url:
+        yield url
 
 
 @contextlib.contextmanager
-def _started(words: list[str]) -> Iterator[str]:
+def _start_server(arguments: list[str]) -> Iterator[str]:
     """A server, and the line that it says when it is ready."""
-    process = subprocess.Popen([sys.executable, *words], stdout=subprocess.PIPE, text=True, cwd=ROOT)
+    process = subprocess.Popen([sys.executable, *arguments], stdout=subprocess.PIPE, text=True, cwd=ROOT)
     try:
         assert process.stdout is not None
-        said = process.stdout.readline().strip()
-        if not said:
-            raise Failed("the server did not start")
-        yield said
+        line = process.stdout.readline().strip()
+        if not line:
+            raise BenchmarkError("the server did not start")
+        yield line
     finally:
         process.kill()
         process.wait()
@@ -205,10 +208,10 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         for event in events():
             self.wfile.write(f"event: {event['type']}\\ndata: {json.dumps(event)}\\n\\n".encode())
-    def log_message(self, *words): pass
+    def log_message(self, *arguments): pass
 server = HTTPServer(("127.0.0.1", 0), Handler)
 print(f"http://127.0.0.1:{server.server_address[1]}", flush=True)
 server.serve_forever()
 """
 
-PARTS: dict[str, Part] = {"oneshot": oneshot, "turns": turns}
+PARTS: dict[str, Part] = {"oneshot": measure_oneshot, "turns": measure_turns}

@@ -15,9 +15,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .measure import Failed, _environ
+from .measure import BenchmarkError, build_environ
 
-_FRAMES = """(ms) => new Promise((done) => {
+_RECORD_FRAMES = """(ms) => new Promise((done) => {
   const times = [], end = performance.now() + ms;
   const step = (now) => {
     times.push(now);
@@ -28,10 +28,10 @@ _FRAMES = """(ms) => new Promise((done) => {
 })"""
 
 
-_SEEN = """() => {
+_NOTE_FIRST_SIGHT = """() => {
   const look = () => {
-    const found = document.querySelector(location.pathname.startsWith("/s/") ? "article.item.prompt" : "body");
-    if (!found?.getBoundingClientRect().height) return void requestAnimationFrame(look);
+    const element = document.querySelector(location.pathname.startsWith("/s/") ? "article.item.prompt" : "body");
+    if (!element?.getBoundingClientRect().height) return void requestAnimationFrame(look);
     requestAnimationFrame(() => (window.benchSeen = performance.now()));
   };
   look();
@@ -51,45 +51,45 @@ class Server:
 
     def __init__(self, process: subprocess.Popen[str], address: str, config: Path) -> None:
         self.process = process
-        self.login = address
+        self.login_address = address
         self.root = re.sub(r"^(https?://[^/]+).*$", r"\1", address.strip())
         self.config = config
 
     @property
     def session(self) -> str:
         """The address of the one session there is."""
-        return self.page(next((self.config / "projects").glob("*/*.jsonl")).stem)
+        return self.build_address(next((self.config / "projects").glob("*/*.jsonl")).stem)
 
-    def page(self, session: str) -> str:
+    def build_address(self, session: str) -> str:
         """The address of a session."""
         return f"{self.root}/s/{session}"
 
-    def memory(self) -> float:
+    def measure_memory(self) -> float:
         """What the server holds in memory, in MB."""
         text = Path(f"/proc/{self.process.pid}/status").read_text()
-        found = re.search(r"VmRSS:\s+(\d+) kB", text)
-        return int(found[1]) / 1000 if found else 0.0
+        match = re.search(r"VmRSS:\s+(\d+) kB", text)
+        return int(match[1]) / 1000 if match else 0.0
 
 
 @contextmanager
-def served(config: Path) -> Iterator[Server]:
+def run_server(config: Path) -> Iterator[Server]:
     """Start a server, and end it."""
     with tempfile.TemporaryDirectory(prefix="turnlog-bench-") as home:
-        environ = {**_environ(), "TURNLOG_HOME": home, "CLAUDE_CONFIG_DIR": str(config)}
-        words = [sys.executable, "-m", "turnlog", "web", "--no-open", "--port", "0"]
-        process = subprocess.Popen(words, env=environ, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        environ = {**build_environ(), "TURNLOG_HOME": home, "CLAUDE_CONFIG_DIR": str(config)}
+        command = [sys.executable, "-m", "turnlog", "web", "--no-open", "--port", "0"]
+        process = subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         try:
-            yield Server(process, _address(process), config)
+            yield Server(process, _read_address(process), config)
         finally:
             process.terminate()
             process.wait(10)
 
 
-def _address(process: subprocess.Popen[str]) -> str:
+def _read_address(process: subprocess.Popen[str]) -> str:
     for line in process.stdout or ():
-        if found := re.search(r"http://\S+", line):
-            return found[0]
-    raise Failed("the server did not start")
+        if match := re.search(r"http://\S+", line):
+            return match[0]
+    raise BenchmarkError("the server did not start")
 
 
 class Browser:
@@ -102,89 +102,89 @@ class Browser:
         try:
             from playwright.sync_api import sync_playwright
         except ImportError as error:
-            raise Failed(str(error)) from None
+            raise BenchmarkError(str(error)) from None
         program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
         if program is None:
-            raise Failed("no Chromium; scripts/install-browser gets it")
+            raise BenchmarkError("no Chromium; scripts/install-browser gets it")
         self._playwright = sync_playwright().start()
-        words = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
-        self._chromium = self._playwright.chromium.launch(executable_path=program, args=words)
+        arguments = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+        self._chromium = self._playwright.chromium.launch(executable_path=program, args=arguments)
         self._page = self._chromium.new_page(viewport={"width": 1280, "height": 900})
-        self._page.add_init_script(f"({_SEEN})()")
-        self.login(self.server)
+        self._page.add_init_script(f"({_NOTE_FIRST_SIGHT})()")
+        self.log_in(self.server)
         return self
 
     def __exit__(self, *_: object) -> None:
         self._chromium.close()
         self._playwright.stop()
 
-    def login(self, server: Server) -> None:
+    def log_in(self, server: Server) -> None:
         """Get the cookie."""
-        self._page.goto(server.login)
+        self._page.goto(server.login_address)
 
-    def blank(self) -> float:
+    def time_blank_page(self) -> float:
         """How long a page with nothing takes, in ms."""
-        return self._seen(f"{self.server.root}/api/state")
+        return self._time_first_sight(f"{self.server.root}/api/state")
 
-    def open(self, address: str) -> float:
+    def time_first_message(self, address: str) -> float:
         """How long it takes until the first message of a session is visible, in ms."""
         self._page.goto(f"{self.server.root}/api/state")
-        return self._seen(address)
+        return self._time_first_sight(address)
 
-    def _seen(self, address: str) -> float:
+    def _time_first_sight(self, address: str) -> float:
         self._page.goto(address)
         for _ in range(600):
             if seen := self._page.evaluate("window.benchSeen ?? 0"):
                 return float(seen)
             self._page.wait_for_timeout(20)
-        raise Failed(f"{address}: nothing to be seen")
+        raise BenchmarkError(f"{address}: nothing to be seen")
 
-    def home(self) -> None:
+    def visit_home(self) -> None:
         """Look at the list of sessions first, as people do."""
         self._page.goto(self.server.root, wait_until="networkidle")
 
-    def settle(self, address: str) -> None:
+    def wait_until_idle(self, address: str) -> None:
         """Wait until a session was read whole, and the server has nothing else to do."""
-        self.open(address)
+        self.time_first_message(address)
         self._page.locator(".session:not([data-reading])").wait_for(timeout=120_000)
         for _ in range(600):
             if self._page.request.get(f"{self.server.root}/api/state").json()["phase"] == "idle":
                 return
             time.sleep(0.1)
 
-    def frame_floor(self) -> Frames:
+    def time_idle_frames(self) -> Frames:
         """How long frames take when nothing is to be done."""
         self._page.goto(f"{self.server.root}/api/state")
-        return self._frames(1, 0)
+        return self._record_frames(1, 0)
 
-    def scroll(self, seconds: float) -> Frames:
+    def time_scroll_frames(self, seconds: float) -> Frames:
         """How long frames take while the page is scrolled through windows."""
-        self.open(self.server.session)
+        self.time_first_message(self.server.session)
         self._page.wait_for_timeout(500)
-        return self._frames(seconds, 60)
+        return self._record_frames(seconds, 60)
 
-    def _frames(self, seconds: float, step: int) -> Frames:
-        times: list[float] = self._page.evaluate(_FRAMES.replace("STEP", str(step)), seconds * 1000)
+    def _record_frames(self, seconds: float, step: int) -> Frames:
+        times: list[float] = self._page.evaluate(_RECORD_FRAMES.replace("STEP", str(step)), seconds * 1000)
         gaps = sorted(after - before for before, after in pairwise(times))
         return Frames(gaps[len(gaps) // 2], gaps[int(len(gaps) * 0.95)])
 
-    def heap(self) -> float:
+    def measure_heap(self) -> float:
         """The heap of the page after its garbage was collected, in MB."""
         session = self._page.context.new_cdp_session(self._page)
         session.send("HeapProfiler.collectGarbage")
         used: dict[str, Any] = session.send("Runtime.getHeapUsage")
         return float(used["usedSize"]) / 1e6
 
-    def reaches_the_end(self, address: str) -> bool:
+    def can_reach_end(self, address: str) -> bool:
         """Whether the end of a session comes into sight."""
-        self.open(address)
+        self.time_first_message(address)
         self._page.locator(".outline-list ol.windowed").wait_for(state="attached")  # now the page listens to keys
         self._page.keyboard.press("End")
-        from playwright.sync_api import TimeoutError as TooLate
+        from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
         last = self._page.locator("section.window").last.locator("article.item").last
         try:
             last.wait_for(timeout=5000)
-        except TooLate as error:
-            raise Failed(f"the end is not reached: {error}") from error
+        except PlaywrightTimeout as error:
+            raise BenchmarkError(f"the end is not reached: {error}") from error
         return True

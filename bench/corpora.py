@@ -7,43 +7,43 @@ import subprocess
 import sys
 from pathlib import Path
 
-from .measure import ROOT, folder
+from .measure import ROOT, find_bench_folder
 
-_WORDS = {
+_OPTIONS = {
     "many": ["--size", "2GB"],
     "large": ["--session-size", "200MB"],
     "list": ["--sessions", "5000"],
 }
 
 
-def corpus(name: str, *, scale: float = 1.0) -> Path:
+def generate_corpus(name: str, *, scale: float = 1.0) -> Path:
     """A collection by name: many (2 GB), large (one session of 200 MB), list (5,000 sessions)."""
-    out = folder() / (name if scale == 1 else f"{name}-{scale:g}")
+    out = find_bench_folder() / (name if scale == 1 else f"{name}-{scale:g}")
     if not (out / "truth.json").exists():
         shutil.rmtree(out, ignore_errors=True)
         out.mkdir(parents=True)
         print(f"generating {out} …", file=sys.stderr, flush=True)
-        words = [sys.executable, "-m", "bench.corpus", "generate", str(out), *_scaled(_WORDS[name], scale)]
-        subprocess.run(words, cwd=ROOT, check=True)
+        command = [sys.executable, "-m", "bench.corpus", "generate", str(out), *_scale_options(_OPTIONS[name], scale)]
+        subprocess.run(command, cwd=ROOT, check=True)
     return out
 
 
-def copied(name: str, *, scale: float = 1.0) -> Path:
+def copy_corpus(name: str, *, scale: float = 1.0) -> Path:
     """A copy of a collection that may be changed."""
-    source = corpus(name, scale=scale)
+    source = generate_corpus(name, scale=scale)
     out = source.with_name(f"{source.name}.copy")
     shutil.rmtree(out, ignore_errors=True)
     shutil.copytree(source, out)
     return out
 
 
-def append(folder: Path, *, files: int, lines: int, seed: int) -> None:
+def append_lines(folder: Path, *, files: int, lines: int, seed: int) -> None:
     """Let some sessions of a copy grow."""
-    words = [sys.executable, "-m", "bench.corpus", "append", str(folder)]
-    words += ["--files", str(files), "--lines", str(lines), "--seed", str(seed)]
-    subprocess.run(words, cwd=ROOT, check=True, stderr=subprocess.DEVNULL)
+    command = [sys.executable, "-m", "bench.corpus", "append", str(folder)]
+    command += ["--files", str(files), "--lines", str(lines), "--seed", str(seed)]
+    subprocess.run(command, cwd=ROOT, check=True, stderr=subprocess.DEVNULL)
 
 
-def _scaled(words: list[str], scale: float) -> list[str]:
+def _scale_options(options: list[str], scale: float) -> list[str]:
     sizes = {"2GB": str(int(2e9 * scale)), "200MB": str(int(2e8 * scale)), "5000": str(max(1, int(5000 * scale)))}
-    return [sizes.get(word, word) for word in words]
+    return [sizes.get(option, option) for option in options]

@@ -10,26 +10,29 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from turnlog.edit.clone import clone_session as clone_of
+from turnlog.edit.clone import clone_session
 
-from .corpora import corpus
-from .measure import compare
-from .report import Gate, Goal, Part, Report, table, task
+from .corpora import generate_corpus
+from .measure import compare_programs
+from .report import Gate, Goal, Part, Report, build_task, format_table
 
 
-def clone(runs: int, scale: float) -> Report:
+def measure_clone(runs: int, scale: float) -> Report:
     """A clone of one session of 200 MB: new ids for everything, flushed to the disk."""
-    source = next((corpus("large", scale=scale) / "projects").glob("*/*.jsonl"))
+    source = next((generate_corpus("large", scale=scale) / "projects").glob("*/*.jsonl"))
     path = source.parents[2] / "scratch" / "projects" / "p" / source.name
     names = {"orjson, dropped": "orjson-dropped", "a copy, flushed": "copy", "turnlog": "clone"}
-    programs = {name: task(kind, path)._replace(prepare=lambda: _alone(source, path)) for name, kind in names.items()}
+    programs = {
+        name: build_task(kind, path)._replace(prepare=lambda: _isolate_session(source, path))
+        for name, kind in names.items()
+    }
     try:
-        costs = compare(programs, runs)
-        _alone(source, path)
-        lines = _lines(clone_of(path).path) - _lines(path)
+        costs = compare_programs(programs, runs)
+        _isolate_session(source, path)
+        lines = _count_lines(clone_session(path).path) - _count_lines(path)
     finally:
         shutil.rmtree(path.parents[2], ignore_errors=True)
-    yield from table(costs, "orjson, dropped")
+    yield from format_table(costs, "orjson, dropped")
     yield f"         {source.stat().st_size / 1e6 / costs['turnlog'].wall:.0f} MB a second"
     yield Gate("as many lines as before, and three of its own", lines == 3)
     yield Goal("of reading and decoding once, CPU", costs["turnlog"].cpu / costs["orjson, dropped"].cpu, 2.5)
@@ -37,16 +40,16 @@ def clone(runs: int, scale: float) -> Report:
     yield Goal("MB at most", costs["turnlog"].memory, 130)
 
 
-def _alone(source: Path, path: Path) -> None:
+def _isolate_session(source: Path, path: Path) -> None:
     """Put a session into a config folder of its own."""
     shutil.rmtree(path.parents[2], ignore_errors=True)
     path.parent.mkdir(parents=True)
     os.link(source, path)
 
 
-def _lines(path: Path) -> int:
+def _count_lines(path: Path) -> int:
     with path.open("rb") as file:
         return sum(1 for _ in file)
 
 
-PARTS: Mapping[str, Part] = {"clone": clone}
+PARTS: Mapping[str, Part] = {"clone": measure_clone}

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 
-def clone(path: str) -> Callable[[], Any]:
+def prepare_clone(path: str) -> Callable[[], Any]:
     """A new session made from one."""
-    from turnlog.edit.clone import clone_session as made_from
+    from turnlog.edit.clone import clone_session
 
-    return lambda: str(made_from(Path(path)).path)
+    return lambda: str(clone_session(Path(path)).path)
 
 
-def copy(path: str) -> Callable[[], Any]:
+def prepare_copy(path: str) -> Callable[[], Any]:
     """The bound for all that writes: the bytes copied and flushed."""
     source = Path(path)
 
@@ -29,15 +29,16 @@ def copy(path: str) -> Callable[[], Any]:
     return work
 
 
-def strip(path: str) -> Callable[[], Any]:
+def prepare_strip(path: str) -> Callable[[], Any]:
     """A session stripped with the standard preset, and its lines."""
     from turnlog.edit.draft import Draft
     from turnlog.edit.strip.presets import PRESETS
-    from turnlog.edit.strip.strip import strip_session as stripped
+    from turnlog.edit.strip.strip import strip_session
     from turnlog.session.session import Session
 
     def work() -> Any:
         with Session.open(path) as session:
-            return stripped(session, Draft.from_transcript(session.file), PRESETS[1].strip_options).report.bytes_after
+            draft = Draft.from_transcript(session.file)
+            return strip_session(session, draft, PRESETS[1].strip_options).report.bytes_after
 
     return work

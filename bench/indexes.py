@@ -5,48 +5,48 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from .measure import Program, run
+from .measure import Program, run_program
 from .report import TURNLOG
 
-_made: set[Path] = set()
+_indexed_folders: set[Path] = set()
 
 
-def home(collection: Path) -> Path:
+def find_data_folder(collection: Path) -> Path:
     """The data folder of turnlog that belongs to a collection."""
     return collection.with_name(f"{collection.name}.index")
 
 
-def command(collection: Path, *words: str) -> Program:
+def build_command(collection: Path, *arguments: str) -> Program:
     """A command of turnlog, for a collection and its index."""
-    place = str(home(collection))
+    place = str(find_data_folder(collection))
     environ = {"CLAUDE_CONFIG_DIR": str(collection), "TURNLOG_HOME": place, "HOME": place, "USERPROFILE": place}
-    return Program([*TURNLOG, *words], {**environ, "TZ": "UTC"})
+    return Program([*TURNLOG, *arguments], {**environ, "TZ": "UTC"})
 
 
-def building(collection: Path) -> Program:
+def build_index_command(collection: Path) -> Program:
     """The command that makes an index where there is none."""
 
     def prepare() -> None:
-        shutil.rmtree(home(collection), ignore_errors=True)
-        _made.add(home(collection))
+        shutil.rmtree(find_data_folder(collection), ignore_errors=True)
+        _indexed_folders.add(find_data_folder(collection))
 
-    return command(collection, "index", "--json")._replace(prepare=prepare)
+    return build_command(collection, "index", "--json")._replace(prepare=prepare)
 
 
-def indexed(collection: Path) -> Path:
+def ensure_index(collection: Path) -> Path:
     """The file with an index of a collection, made if it is not yet."""
-    if home(collection) not in _made:
-        run(building(collection))
-    return next(home(collection).glob("index*.db"))
+    if find_data_folder(collection) not in _indexed_folders:
+        run_program(build_index_command(collection))
+    return next(find_data_folder(collection).glob("index*.db"))
 
 
-def forget(collection: Path) -> None:
+def remove_collection(collection: Path) -> None:
     """Remove a collection and its index."""
-    _made.discard(home(collection))
-    for folder in (collection, home(collection)):
+    _indexed_folders.discard(find_data_folder(collection))
+    for folder in (collection, find_data_folder(collection)):
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def size(place: Path) -> int:
+def measure_size(place: Path) -> int:
     """The bytes of an index, with what is not yet merged into the file."""
     return sum(path.stat().st_size for path in place.glob("index*.db*"))

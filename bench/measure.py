@@ -15,28 +15,28 @@ from typing import IO, Any, NamedTuple
 ROOT = Path(__file__).resolve().parent.parent
 
 
-class Failed(Exception):
+class BenchmarkError(Exception):
     """A program did not end as it should."""
 
 
 class Program(NamedTuple):
     """A program to run."""
 
-    words: Sequence[str]
+    command: Sequence[str]
     environ: Mapping[str, str] = {}
-    reports: bool = False
+    prints_costs: bool = False
     """It prints its own times as JSON (`bench.tasks`): without the start of the interpreter."""
-    is_mute: bool = False
+    discards_output: bool = False
     """Nobody reads its output."""
     status: int = 0
     """The exit status that it shall have."""
-    given: Path | None = None
+    stdin: Path | None = None
     """The file that it reads from standard input."""
     prepare: Callable[[], object] = lambda: None
     """What must be done before each run; that is not measured."""
     cwd: Path | None = None
     """The folder that it runs in; ours without it."""
-    is_alone: bool = False
+    has_clean_environ: bool = False
     """It sees nothing of our environment but `environ`."""
 
 
@@ -48,74 +48,74 @@ class Cost(NamedTuple):
     """Seconds of all its processes together, in user and kernel."""
     memory: float
     """The most that one of its processes had in memory, in MB."""
-    said: Any = None
+    output: Any = None
     """What the program found."""
 
 
-def compare(programs: Mapping[str, Program], runs: int) -> dict[str, Cost]:
+def compare_programs(programs: Mapping[str, Program], runs: int) -> dict[str, Cost]:
     """The best of some runs of each program, taken in turns so that a busy moment hurts all alike."""
-    found: dict[str, list[Cost]] = {name: [] for name in programs}
+    samples: dict[str, list[Cost]] = {name: [] for name in programs}
     for _ in range(runs):
         for name, program in programs.items():
-            found[name].append(run(program))
-    return {name: _best(costs) for name, costs in found.items()}
+            samples[name].append(run_program(program))
+    return {name: _take_best(costs) for name, costs in samples.items()}
 
 
-def _best(costs: Sequence[Cost]) -> Cost:
-    wall, cpu, memory = (min(cost[place] for cost in costs) for place in range(3))
-    return Cost(wall, cpu, memory, costs[-1].said)
+def _take_best(costs: Sequence[Cost]) -> Cost:
+    wall, cpu, memory = (min(cost[column] for cost in costs) for column in range(3))
+    return Cost(wall, cpu, memory, costs[-1].output)
 
 
-def run(program: Program) -> Cost:
+def run_program(program: Program) -> Cost:
     """Run a program once."""
     program.prepare()
-    environ = {**({} if program.is_alone else _environ()), **program.environ}
-    given = program.given or Path(os.devnull)
-    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as complaints, given.open("rb") as source:
+    environ = {**({} if program.has_clean_environ else build_environ()), **program.environ}
+    stdin = program.stdin or Path(os.devnull)
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors, stdin.open("rb") as source:
         start = time.perf_counter()
         process = subprocess.Popen(
-            program.words,
+            program.command,
             env=environ,
             cwd=program.cwd,
             stdin=source,
-            stdout=subprocess.DEVNULL if program.is_mute else output,
-            stderr=complaints,
+            stdout=subprocess.DEVNULL if program.discards_output else output,
+            stderr=errors,
         )
-        cpu, memory = _waited(process)
+        cpu, memory = _wait_for_exit(process)
         wall = time.perf_counter() - start
-        said, complaint = _content(output), _content(complaints).decode(errors="replace").strip()
+        content, error = _read_file(output), _read_file(errors).decode(errors="replace").strip()
     if process.returncode != program.status:
-        raise Failed(f"{' '.join(program.words[:4])} ended with status {process.returncode}: {complaint[-300:]}")
-    if program.reports:
-        found = json.loads(said)
-        return Cost(found["wall"], found["cpu"], found["memory"], found["found"])
-    return Cost(wall, cpu, memory, said)
+        raise BenchmarkError(f"{' '.join(program.command[:4])} ended with status {process.returncode}: {error[-300:]}")
+    if program.prints_costs:
+        report = json.loads(content)
+        return Cost(report["wall"], report["cpu"], report["memory"], report["result"])
+    return Cost(wall, cpu, memory, content)
 
 
-def _waited(process: subprocess.Popen[bytes]) -> tuple[float, float]:
+def _wait_for_exit(process: subprocess.Popen[bytes]) -> tuple[float, float]:
     """Wait for a program; the CPU seconds of it and its children, and the MB of the largest of them."""
     if sys.platform == "win32":
         process.wait()
         return 0.0, 0.0
-    _, status, used = os.wait4(process.pid, 0)
+    _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
-    return used.ru_utime + used.ru_stime, used.ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 1e6
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 1e6
 
 
-def _content(file: IO[bytes]) -> bytes:
+def _read_file(file: IO[bytes]) -> bytes:
     file.seek(0)
     return file.read()
 
 
-def _environ() -> dict[str, str]:
+def build_environ() -> dict[str, str]:
     """Our source tree in front, and modules compiled once as in an installed package."""
-    found = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environ = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     paths = [str(ROOT / "src"), str(ROOT), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
-    found["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
-    found["PYTHONPYCACHEPREFIX"] = str(folder() / "compiled")
-    return found
+    environ["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
+    environ["PYTHONPYCACHEPREFIX"] = str(find_bench_folder() / "compiled")
+    return environ
 
 
-def folder() -> Path:
+def find_bench_folder() -> Path:
     """Where benchmarks keep what they generate: TURNLOG_BENCH_DIR, or a folder for temporary files."""
     return Path(os.environ.get("TURNLOG_BENCH_DIR") or Path(tempfile.gettempdir()) / "turnlog-bench")

@@ -13,93 +13,94 @@ from pathlib import Path
 
 from turnlog.demo import config_dir
 
-from .corpora import corpus
-from .measure import Program, compare, folder
+from .corpora import generate_corpus
+from .measure import Program, compare_programs, find_bench_folder
 from .peers import ccusage
-from .report import BARE, TURNLOG, Gate, Goal, Part, Report, table, task, warmed
+from .report import BARE, TURNLOG, Gate, Goal, Part, Report, build_task, format_table, warm_up
 
 
-def totals(runs: int, scale: float) -> Report:
+def measure_totals(runs: int, scale: float) -> Report:
     """Usage totals over 2 GB, without an index, page cache warm."""
-    folder = corpus("many", scale=scale)
+    folder = generate_corpus("many", scale=scale)
     files = [str(path) for path in sorted((folder / "projects").rglob("*.jsonl"))]
     programs = {
-        "cat": Program(["cat", *files], is_mute=True),
-        "turnlog": task("totals", folder)._replace(reports=False),
+        "cat": Program(["cat", *files], discards_output=True),
+        "turnlog": build_task("totals", folder)._replace(prints_costs=False),
     }
-    peer = ccusage.install()
+    peer = ccusage.install_program()
     with tempfile.TemporaryDirectory() as home:
         if isinstance(peer, Path):
-            programs[f"ccusage {ccusage.VERSION}"] = ccusage.report(peer, folder, Path(home))
+            programs[f"ccusage {ccusage.VERSION}"] = ccusage.build_report_command(peer, folder, Path(home))
         else:
             yield f"  ccusage left out: {peer}"
-        costs = compare(warmed(programs), min(runs, 4))
-    yield from table(costs, "cat")
+        costs = compare_programs(warm_up(programs), min(runs, 4))
+    yield from format_table(costs, "cat")
     truth = json.loads((folder / "truth.json").read_bytes())["usage_by_day_and_model"]
-    yield Gate("turnlog equals the generator's truth", json.loads(costs["turnlog"].said)["found"] == truth)
+    yield Gate("turnlog equals the generator's truth", json.loads(costs["turnlog"].output)["result"] == truth)
     for name, cost in costs.items():
         if name.startswith("ccusage"):
-            known = sum(row[1] for day in truth.values() for row in day.values())
-            yield f"         {name} finds {100 * ccusage.output_tokens(cost.said) / known:.2f} % of the output tokens"
-            yield Goal("times as fast as ccusage, wall", cost.wall / costs["turnlog"].wall, 2, at_least=True)
-            yield Goal("times as fast as ccusage, CPU", cost.cpu / costs["turnlog"].cpu, 2, at_least=True)
+            expected = sum(row[1] for day in truth.values() for row in day.values())
+            share = ccusage.sum_output_tokens(cost.output) / expected
+            yield f"         {name} finds {100 * share:.2f} % of the output tokens"
+            yield Goal("times as fast as ccusage, wall", cost.wall / costs["turnlog"].wall, 2, is_minimum=True)
+            yield Goal("times as fast as ccusage, CPU", cost.cpu / costs["turnlog"].cpu, 2, is_minimum=True)
 
 
-def meaning(runs: int, scale: float) -> Report:
+def measure_meaning(runs: int, scale: float) -> Report:
     """Full meaning of one session of 200 MB: graph, messages, turns, calls, usage."""
-    path = next((corpus("large", scale=scale) / "projects").glob("*/*.jsonl"))
+    path = next((generate_corpus("large", scale=scale) / "projects").glob("*/*.jsonl"))
     names = {"orjson, kept": "orjson-kept", "orjson, dropped": "orjson-dropped", "turnlog": "meaning"}
-    costs = compare({name: task(kind, path) for name, kind in names.items()}, runs)
-    yield from table(costs, "orjson, kept")
-    yield f"         {', '.join(f'{count} {name}' for name, count in costs['turnlog'].said.items())}"
+    costs = compare_programs({name: build_task(kind, path) for name, kind in names.items()}, runs)
+    yield from format_table(costs, "orjson, kept")
+    yield f"         {', '.join(f'{count} {name}' for name, count in costs['turnlog'].output.items())}"
     yield Goal("of orjson kept, CPU", costs["turnlog"].cpu / costs["orjson, kept"].cpu, 0.5)
     yield Goal("MB at most", costs["turnlog"].memory, 130)
 
 
-def events(runs: int, scale: float) -> Report:
+def measure_events(runs: int, scale: float) -> Report:
     """Events of one session of 200 MB and its sub-agents, as JSON."""
-    path = next((corpus("large", scale=scale) / "projects").glob("*/*.jsonl"))
+    path = next((generate_corpus("large", scale=scale) / "projects").glob("*/*.jsonl"))
     names = {"turnlog show --json": "summary", "events": "events"}
-    costs = compare({name: task(kind, path) for name, kind in names.items()}, runs)
-    yield from table(costs, "turnlog show --json")
-    yield f"         {', '.join(f'{count} {name}' for name, count in costs['events'].said.items())}"
+    costs = compare_programs({name: build_task(kind, path) for name, kind in names.items()}, runs)
+    yield from format_table(costs, "turnlog show --json")
+    yield f"         {', '.join(f'{count} {name}' for name, count in costs['events'].output.items())}"
     yield Goal("of show --json, CPU", costs["events"].cpu / costs["turnlog show --json"].cpu, 1.3)
     yield Goal("of show --json, memory", costs["events"].memory / costs["turnlog show --json"].memory, 0.5)
 
 
-def listing(runs: int, scale: float) -> Report:
+def measure_listing(runs: int, scale: float) -> Report:
     """The list of 5,000 sessions, without an index."""
-    folder = corpus("list", scale=scale)
+    folder = generate_corpus("list", scale=scale)
     environ = {"CLAUDE_CONFIG_DIR": str(folder)}
     programs = {
-        "stat and 64 KB of both ends": task("ends", folder),
-        "turnlog's functions": task("listing", folder),
-        "the same bound as a program": task("ends", folder)._replace(reports=False),
+        "stat and 64 KB of both ends": build_task("ends", folder),
+        "turnlog's functions": build_task("listing", folder),
+        "the same bound as a program": build_task("ends", folder)._replace(prints_costs=False),
         "turnlog ls": Program([*TURNLOG, "ls"], environ),
     }
-    costs = compare(warmed(programs), runs)
+    costs = compare_programs(warm_up(programs), runs)
     bound, ours, bound_program, command = costs.values()
-    yield from table(costs, "stat and 64 KB of both ends")
+    yield from format_table(costs, "stat and 64 KB of both ends")
     yield Goal("times the bound, functions, CPU", ours.cpu / bound.cpu, 4)
     yield Goal("times the bound, both as whole programs, wall", command.wall / bound_program.wall, 4)
     # The command works on every core; here what all of them spend counts.
     yield Goal("times the bound, both as whole programs, CPU", command.cpu / bound_program.cpu, 4)
 
 
-def start(runs: int, _: float) -> Report:
+def measure_start(runs: int, _: float) -> Report:
     """Starting up: to the first own line of a command, and to its complaint that a file does not exist."""
     programs = {
         "python -I -S -c pass": Program([sys.executable, "-I", "-S", "-c", "pass"]),
         "python -c pass": BARE,
         "turnlog --version": Program([*TURNLOG, "--version"]),
-        "turnlog statusline": Program([*TURNLOG, "statusline"], given=_status()),
+        "turnlog statusline": Program([*TURNLOG, "statusline"], stdin=_write_status()),
     }
     for name in ("cat", "show", "messages", "check"):
-        words = [name, "missing/file.jsonl"]
-        programs[f"{name}, first own line"] = Program([sys.executable, "-c", _FIRST_LINE, *words])
-        programs[f"{name}, no such file"] = Program([*TURNLOG, *words], status=1)
-    costs = compare(warmed(programs), runs * 4)
-    yield from table(costs, "python -c pass")
+        arguments = [name, "missing/file.jsonl"]
+        programs[f"{name}, first own line"] = Program([sys.executable, "-c", _FIRST_LINE, *arguments])
+        programs[f"{name}, no such file"] = Program([*TURNLOG, *arguments], status=1)
+    costs = compare_programs(warm_up(programs), runs * 4)
+    yield from format_table(costs, "python -c pass")
     bare = costs["python -c pass"].wall
     yield Goal("bare interpreters, turnlog --version", costs["turnlog --version"].wall / bare, 2)
     yield Goal("bare interpreters, turnlog statusline", costs["turnlog statusline"].wall / bare, 2)
@@ -108,13 +109,13 @@ def start(runs: int, _: float) -> Report:
             yield Goal(f"bare interpreters, {name}", cost.wall / bare, 5)
 
 
-def _status() -> Path:
+def _write_status() -> Path:
     """What the client tells its status line, of a session that has to be looked into for the rest."""
     session = max(config_dir().glob("projects/*/*.jsonl"), key=lambda path: path.stat().st_size)
-    told = {"session_id": session.stem, "transcript_path": str(session), "model": {"id": "claude-opus-5-5"}}
-    path = folder() / "statusline.json"
+    status = {"session_id": session.stem, "transcript_path": str(session), "model": {"id": "claude-opus-5-5"}}
+    path = find_bench_folder() / "statusline.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(told))
+    path.write_text(json.dumps(status))
     return path
 
 
@@ -129,9 +130,9 @@ main()
 
 
 PARTS: Mapping[str, Part] = {
-    "totals": totals,
-    "meaning": meaning,
-    "events": events,
-    "listing": listing,
-    "start": start,
+    "totals": measure_totals,
+    "meaning": measure_meaning,
+    "events": measure_events,
+    "listing": measure_listing,
+    "start": measure_start,
 }

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from .measure import Cost, Program, compare
+from .measure import Cost, Program, compare_programs
 
 Report = Iterator[object]
 Part = Callable[[int, float], Report]
@@ -17,32 +17,32 @@ Part = Callable[[int, float], Report]
 class Goal(NamedTuple):
     """A number that we want to reach."""
 
-    words: str
+    label: str
     value: float
     limit: float
-    at_least: bool = False
+    is_minimum: bool = False
 
     def __str__(self) -> str:
-        met = self.value >= self.limit if self.at_least else self.value <= self.limit
-        sign = ">=" if self.at_least else "<="
-        return f"  {_verdict(met)} {self.words}: {self.value:.2f} ({sign} {self.limit:g})"
+        met = self.value >= self.limit if self.is_minimum else self.value <= self.limit
+        sign = ">=" if self.is_minimum else "<="
+        return f"  {_format_verdict(met)} {self.label}: {self.value:.2f} ({sign} {self.limit:g})"
 
 
 class Gate(NamedTuple):
     """Something that must be right, or the numbers are worth nothing."""
 
-    words: str
+    label: str
     is_right: bool
 
     def __str__(self) -> str:
-        return f"  {_verdict(self.is_right)} {self.words}"
+        return f"  {_format_verdict(self.is_right)} {self.label}"
 
 
-def _verdict(is_met: bool) -> str:
+def _format_verdict(is_met: bool) -> str:
     return "met   " if is_met else "MISSED"
 
 
-def table(costs: Mapping[str, Cost], base: str) -> Iterator[str]:
+def format_table(costs: Mapping[str, Cost], base: str) -> Iterator[str]:
     """The costs of some programs, and how many times those of one of them they are."""
     yield f"  {'':30}{'wall s':>9}{'CPU s':>9}{'MB':>7}{'wall':>9}{'CPU':>8}   (times {base})"
     for name, cost in costs.items():
@@ -51,24 +51,24 @@ def table(costs: Mapping[str, Cost], base: str) -> Iterator[str]:
         yield f"  {name:30}{cost.wall:9.3f}{cost.cpu:9.3f}{memory:>7}{ratios}"
 
 
-def task(name: str, *words: object) -> Program:
+def build_task(name: str, *arguments: object) -> Program:
     """One of `bench.tasks` as a program."""
-    return Program([sys.executable, "-m", "bench.tasks", name, *map(str, words)], reports=True)
+    return Program([sys.executable, "-m", "bench.tasks", name, *map(str, arguments)], prints_costs=True)
 
 
-def warmed(programs: Mapping[str, Program]) -> Mapping[str, Program]:
+def warm_up(programs: Mapping[str, Program]) -> Mapping[str, Program]:
     """The programs, after each was run once: what they read is in memory."""
-    compare(programs, 1)
+    compare_programs(programs, 1)
     return programs
 
 
-def _command() -> list[str]:
-    beside = Path(sys.executable).with_name("turnlog.exe" if sys.platform == "win32" else "turnlog")
-    return [str(beside)] if beside.exists() else [sys.executable, "-c", _SCRIPT]
+def _find_turnlog() -> list[str]:
+    installed = Path(sys.executable).with_name("turnlog.exe" if sys.platform == "win32" else "turnlog")
+    return [str(installed)] if installed.exists() else [sys.executable, "-c", _SCRIPT]
 
 
 _SCRIPT = "import sys; from turnlog.__main__ import main; sys.exit(main())"
 """What the installed command consists of."""
-TURNLOG = _command()
+TURNLOG = _find_turnlog()
 BARE = Program([sys.executable, "-c", "pass"])
 """The interpreter alone."""

@@ -62,12 +62,12 @@ class _Line(Struct, gc=False):
     timestamp: str | None = None
 
 
-class _Loaded(NamedTuple):
+class _LoadCounts(NamedTuple):
     texts: int
     letters: int
 
 
-def floor(root: str, place: str) -> Callable[[], Any]:
+def prepare_floor(root: str, place: str) -> Callable[[], Any]:
     """Load the texts of a collection, without what the client keeps a second time beside each result."""
     db = apsw.Connection(str(Path(place) / "floor.db"))
     db.pragma("journal_mode", "wal")
@@ -80,39 +80,39 @@ def floor(root: str, place: str) -> Callable[[], Any]:
     def work() -> Any:
         gc.disable()
         with db:
-            found = _load(db, paths)
+            counts = _load_files(db, paths)
         db.close()
-        return found._asdict()
+        return counts._asdict()
 
     return work
 
 
-def _load(db: apsw.Connection, paths: list[Path]) -> _Loaded:
+def _load_files(db: apsw.Connection, paths: list[Path]) -> _LoadCounts:
     number = letters = 0
     for file, path in enumerate(paths):
         texts: list[tuple[Any, ...]] = []
         words: list[tuple[int, str]] = []
         answers: dict[str | None, tuple[Any, ...]] = {}
-        for offset, line in _lines(path):
-            if text := _text(line):
+        for offset, line in _read_lines(path):
+            if text := _extract_text(line):
                 number += 1
                 letters += len(text)
                 texts.append((number, file, offset, line.type, line.timestamp))
                 words.append((number, text))
-            said = line.message
-            if said is not None and said.usage is not None:
-                key = said.id or line.uuid
-                answers[key] = (key, file, said.model, line.timestamp, *msgspec.structs.astuple(said.usage))
+            message = line.message
+            if message is not None and message.usage is not None:
+                key = message.id or line.uuid
+                answers[key] = (key, file, message.model, line.timestamp, *msgspec.structs.astuple(message.usage))
         db.executemany("INSERT INTO text VALUES (?, ?, ?, ?, ?)", texts)
         db.executemany("INSERT OR REPLACE INTO answer VALUES (?, ?, ?, ?, ?, ?, ?, ?)", answers.values())
         db.executemany("INSERT INTO bare (rowid, words) VALUES (?, ?)", words)
-    return _Loaded(number, letters)
+    return _LoadCounts(number, letters)
 
 
 _decode = msgspec.json.Decoder(_Line).decode
 
 
-def _lines(path: Path) -> Iterator[tuple[int, _Line]]:
+def _read_lines(path: Path) -> Iterator[tuple[int, _Line]]:
     offset = 0
     with path.open("rb", buffering=1 << 20) as file:
         for line in file:
@@ -121,27 +121,27 @@ def _lines(path: Path) -> Iterator[tuple[int, _Line]]:
             offset += len(line)
 
 
-def _text(line: _Line) -> str:
-    found: list[str] = []
+def _extract_text(line: _Line) -> str:
+    strings: list[str] = []
     if line.message is None:
-        _collect([line.summary, line.attachment, line.data, line.content], found)
+        _collect_strings([line.summary, line.attachment, line.data, line.content], strings)
     elif isinstance(line.message.content, str):
         return line.message.content
     else:
         for block in line.message.content or ():
-            _collect([block.text, block.thinking, block.name, block.input, block.content], found)
-    return "\n".join(found)
+            _collect_strings([block.text, block.thinking, block.name, block.input, block.content], strings)
+    return "\n".join(strings)
 
 
-def _collect(value: Any, found: list[str]) -> None:
+def _collect_strings(value: Any, strings: list[str]) -> None:
     kind = type(value)
     if kind is str:
-        found.append(value)
+        strings.append(value)
     elif kind is list:
         for inner in value:
             if inner is not None:
-                _collect(inner, found)
+                _collect_strings(inner, strings)
     elif kind is dict:
         for key, inner in value.items():
             if key not in ("data", "signature"):
-                _collect(inner, found)
+                _collect_strings(inner, strings)

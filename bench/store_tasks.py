@@ -11,13 +11,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-_SAMPLE = 64_000_000
+_SAMPLE_BYTES = 64_000_000
 _ROUNDS = 15
 _STEM = re.compile(rb"zqneedle")
 _SESSION = re.compile(rb'"sessionId":"([^"]+)"')
 
 
-def decode(root: str) -> Callable[[], Any]:
+def prepare_decode(root: str) -> Callable[[], Any]:
     """How fast the machine is at this moment: msgspec decodes a fixed sample of a collection."""
     import msgspec
 
@@ -32,7 +32,7 @@ def decode(root: str) -> Callable[[], Any]:
             read(line)
             sample.append(line)
             size += len(line)
-        if size > _SAMPLE:
+        if size > _SAMPLE_BYTES:
             break
 
     def work() -> Any:
@@ -43,7 +43,7 @@ def decode(root: str) -> Callable[[], Any]:
     return work
 
 
-def idle(root: str, index: str) -> Callable[[], Any]:
+def prepare_idle(root: str, index: str) -> Callable[[], Any]:
     """A refresh that finds nothing new, and one `stat` for each of the files, in turns."""
     from turnlog.store.store import Store
 
@@ -51,47 +51,47 @@ def idle(root: str, index: str) -> Callable[[], Any]:
     first = store.refresh([Path(root)])
     paths = [path for (path,) in store.db.execute("SELECT path FROM file WHERE gone IS NULL")]
 
-    def stat() -> None:
+    def stat_files() -> None:
         look = os.stat
         for path in paths:
             look(path)
 
     def work() -> Any:
-        times = [(_seconds(stat), _seconds(lambda: store.refresh([Path(root)]))) for _ in range(_ROUNDS)]
+        times = [(_time_call(stat_files), _time_call(lambda: store.refresh([Path(root)]))) for _ in range(_ROUNDS)]
         bound, ours = (min(column) for column in zip(*times, strict=True))
         return {"files": len(paths), "stat": bound, "refresh": ours, "read": first.files}
 
     return work
 
 
-def search(root: str, index: str, count: str) -> Callable[[], Any]:
+def prepare_search(root: str, index: str, count: str) -> Callable[[], Any]:
     """Each of many queries once, as the command asks them, with the texts that it shows."""
     from turnlog.errors import UsageError
     from turnlog.store.search.index_source import IndexSource
     from turnlog.store.search.match_expression import plan_search
     from turnlog.store.search.query import parse_query
-    from turnlog.store.search.search import SearchOptions
-    from turnlog.store.search.search import search_index as find
+    from turnlog.store.search.search import SearchOptions, search_index
     from turnlog.store.store import Store
 
-    from .queries import queries
+    from .queries import generate_queries
 
-    asked = queries(Path(root), int(count))
+    queries = generate_queries(Path(root), int(count))
     store = Store.open(Path(index).parent, str, Path(index).name)
     read = IndexSource(Path(index).parent).read_passage
 
-    def answer(query: str) -> tuple[float, int]:
+    def run_query(query: str) -> tuple[float, int]:
         start = time.perf_counter()
         try:
-            sessions = find(store.db, plan_search(store.db, parse_query(query)), SearchOptions(), read).sessions
+            plan = plan_search(store.db, parse_query(query))
+            sessions = search_index(store.db, plan, SearchOptions(), read).sessions
         except UsageError:  # a small collection lacks a model or a tool
             sessions = -1
         return (time.perf_counter() - start) * 1000, sessions
 
-    return lambda: [(*query, *answer(query.text)) for query in asked]
+    return lambda: [(*query, *run_query(query.text)) for query in queries]
 
 
-def needles(root: str) -> Callable[[], Any]:
+def prepare_needles(root: str) -> Callable[[], Any]:
     """How many lines have each of the generator's words, and which sessions: by looking for the bytes, no more."""
     from .corpus.truth import NEEDLES
 
@@ -114,7 +114,7 @@ def needles(root: str) -> Callable[[], Any]:
     return work
 
 
-def _seconds(act: Callable[[], object]) -> float:
+def _time_call(call: Callable[[], object]) -> float:
     start = time.perf_counter()
-    act()
+    call()
     return time.perf_counter() - start

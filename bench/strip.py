@@ -11,22 +11,22 @@ from typing import NamedTuple
 
 from turnlog.edit.draft import Draft
 from turnlog.edit.strip.presets import PRESETS
-from turnlog.edit.strip.strip import strip_session as stripped
+from turnlog.edit.strip.strip import strip_session
 from turnlog.errors import TurnlogError
 from turnlog.session.session import Session
 from turnlog.session.window.pieces import build_context_pieces
 from turnlog.session.window.window_fill import WindowFill, compute_window_fill, estimate_text_tokens
 
-from .corpora import corpus
-from .measure import ROOT, Failed, compare, run
+from .corpora import generate_corpus
+from .measure import ROOT, BenchmarkError, compare_programs, run_program
 from .peers import cozempic
-from .report import Goal, Part, Report, task
+from .report import Goal, Part, Report, build_task
 
-_SMALLEST = 20_000
+_MIN_FILE_BYTES = 20_000
 """Files that are smaller tell nothing about stripping."""
 
 
-class Left(NamedTuple):
+class Remainder(NamedTuple):
     """What is left of a session."""
 
     bytes: int
@@ -39,47 +39,48 @@ class Left(NamedTuple):
     file_calls: int
 
     @property
-    def kept(self) -> tuple[int, ...]:
+    def turns_and_calls(self) -> tuple[int, ...]:
         """Turns and calls, of the next request and of the file."""
         return self[2:]
 
 
-class Compared(NamedTuple):
+class Comparison(NamedTuple):
     """One session: as it was, stripped by us, and pruned by the other program."""
 
-    before: Left
-    ours: Left
-    theirs: Left
+    before: Remainder
+    ours: Remainder
+    theirs: Remainder
 
 
-def strip(runs: int, scale: float) -> Report:
+def measure_strip(runs: int, scale: float) -> Report:
     """What the standard preset saves of genuine sessions, and what cozempic's standard prescription does."""
-    program = cozempic.install()
+    program = cozempic.install_program()
     if isinstance(program, str):
-        raise Failed(program)
-    found = list(_compared(program, _genuine()))
-    yield f"  {len(found)} genuine sessions, {sum(one.before.bytes for one in found) / 1e6:.1f} MB"
-    equal = [one for one in found if one.ours.kept == one.theirs.kept]
-    more = sum(one.theirs.kept < one.ours.kept for one in found)
-    yield f"  turns and calls that stay are equal in {len(equal)}; in {more} cozempic drops more of them"
-    for name, some in (("all sessions", found), ("equally many turns and calls", equal)):
-        yield from _sums(name, some)
-    yield Goal("tokens saved, times those of cozempic", _ratio(equal, "tokens"), 1, at_least=True)
-    yield Goal("bytes saved, times those of cozempic", _ratio(equal, "bytes"), 1, at_least=True)
-    yield from _old_outputs(program, scale)
-    yield from _speed(runs, scale)
+        raise BenchmarkError(program)
+    comparisons = list(_compare_sessions(program, _find_sessions()))
+    size = sum(comparison.before.bytes for comparison in comparisons) / 1e6
+    yield f"  {len(comparisons)} genuine sessions, {size:.1f} MB"
+    equal = [item for item in comparisons if item.ours.turns_and_calls == item.theirs.turns_and_calls]
+    more = sum(item.theirs.turns_and_calls < item.ours.turns_and_calls for item in comparisons)
+    yield f"  both keep the same turns and calls in {len(equal)}; cozempic drops more of them in {more}"
+    for name, selection in (("all sessions", comparisons), ("equally many turns and calls", equal)):
+        yield from _format_savings(name, selection)
+    yield Goal("tokens saved, times those of cozempic", _divide_savings(equal, "tokens"), 1, is_minimum=True)
+    yield Goal("bytes saved, times those of cozempic", _divide_savings(equal, "bytes"), 1, is_minimum=True)
+    yield from _compare_old_outputs(program, scale)
+    yield from _measure_speed(runs, scale)
 
 
-def _old_outputs(program: Path, scale: float) -> Report:
+def _compare_old_outputs(program: Path, scale: float) -> Report:
     """What is left of one long session that old outputs fill, where turns and calls stay equally many."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "00000000-0000-4000-8000-000000000001.jsonl")
         _write_old_outputs(path, turns=max(20, int(400 * scale)))
-        one = next(_compared(program, [path]))
-    yield f"  a generated session of {one.before.bytes / 1e6:.0f} MB, {one.before.tokens:,} tokens, mostly old outputs:"
-    yield f"         turnlog leaves {one.ours.tokens:,} tokens, cozempic {one.theirs.tokens:,}"
-    yield f"         turns and calls that stay: turnlog {one.ours.kept}, cozempic {one.theirs.kept}"
-    yield Goal("tokens left of it, times those that cozempic leaves", one.ours.tokens / one.theirs.tokens, 1)
+        before, ours, theirs = next(_compare_sessions(program, [path]))
+    yield f"  a generated session of {before.bytes / 1e6:.0f} MB, {before.tokens:,} tokens, mostly old outputs:"
+    yield f"         turnlog leaves {ours.tokens:,} tokens, cozempic {theirs.tokens:,}"
+    yield f"         turns and calls kept: turnlog {ours.turns_and_calls}, cozempic {theirs.turns_and_calls}"
+    yield Goal("tokens left of it, times those that cozempic leaves", ours.tokens / theirs.tokens, 1)
 
 
 def _write_old_outputs(path: Path, turns: int) -> None:
@@ -109,24 +110,25 @@ def _write_old_outputs(path: Path, turns: int) -> None:
     path.write_text("".join(json.dumps(row, separators=(",", ":")) + "\n" for row in rows))
 
 
-def _sums(name: str, found: list[Compared]) -> Iterator[str]:
-    for what in ("tokens", "bytes"):
-        whole = sum(getattr(one.before, what) for one in found) or 1
-        ours, theirs = (_saved(found, what, whose) for whose in ("ours", "theirs"))
-        yield (
-            f"  {name}, {what}: turnlog saves {ours:,} ({ours / whole:.1%}), cozempic {theirs:,} ({theirs / whole:.1%})"
-        )
+def _format_savings(name: str, comparisons: list[Comparison]) -> Iterator[str]:
+    for field in ("tokens", "bytes"):
+        whole = sum(getattr(comparison.before, field) for comparison in comparisons) or 1
+        ours, theirs = (_sum_savings(comparisons, field, side) for side in ("ours", "theirs"))
+        shares = f"turnlog saves {ours:,} ({ours / whole:.1%}), cozempic {theirs:,} ({theirs / whole:.1%})"
+        yield f"  {name}, {field}: {shares}"
 
 
-def _saved(found: list[Compared], what: str, whose: str) -> int:
-    return sum(getattr(one.before, what) - getattr(getattr(one, whose), what) for one in found)
+def _sum_savings(comparisons: list[Comparison], field: str, side: str) -> int:
+    return sum(
+        getattr(comparison.before, field) - getattr(getattr(comparison, side), field) for comparison in comparisons
+    )
 
 
-def _ratio(found: list[Compared], what: str) -> float:
-    return _saved(found, what, "ours") / max(1, _saved(found, what, "theirs"))
+def _divide_savings(comparisons: list[Comparison], field: str) -> float:
+    return _sum_savings(comparisons, field, "ours") / max(1, _sum_savings(comparisons, field, "theirs"))
 
 
-def _compared(program: Path, paths: Sequence[Path]) -> Iterator[Compared]:
+def _compare_sessions(program: Path, paths: Sequence[Path]) -> Iterator[Comparison]:
     with tempfile.TemporaryDirectory() as folder:
         for number, path in enumerate(paths):
             session = Session.open(path)
@@ -134,40 +136,43 @@ def _compared(program: Path, paths: Sequence[Path]) -> Iterator[Compared]:
                 rate = compute_window_fill(session)
             except TurnlogError:
                 continue
-            ours = Session(
-                stripped(session, Draft.from_transcript(session.file), PRESETS[1].strip_options).draft.to_transcript()
-            )
+            stripped = strip_session(session, Draft.from_transcript(session.file), PRESETS[1].strip_options)
+            ours = Session(stripped.draft.to_transcript())
             copy = Path(folder, f"{number:08}-0000-4000-8000-000000000000.jsonl")
             copy.write_bytes(path.read_bytes())
-            run(cozempic.treat(program, copy, Path(folder)))
-            yield Compared(_left(session, rate), _left(ours, rate), _left(Session.open(copy), rate))
+            run_program(cozempic.build_prune_command(program, copy, Path(folder)))
+            yield Comparison(
+                _measure_remainder(session, rate),
+                _measure_remainder(ours, rate),
+                _measure_remainder(Session.open(copy), rate),
+            )
 
 
-def _genuine() -> list[Path]:
+def _find_sessions() -> list[Path]:
     shared = Path(os.environ.get("TURNLOG_CORPUS") or ROOT.parent / "shared" / "corpus")
-    found = [*ROOT.glob("tests/data/sessions/**/????????-*.jsonl"), *shared.glob("wild/**/*.jsonl")]
-    return sorted(path for path in found if path.stat().st_size >= _SMALLEST and "agent-" not in path.name)
+    paths = [*ROOT.glob("tests/data/sessions/**/????????-*.jsonl"), *shared.glob("wild/**/*.jsonl")]
+    return sorted(path for path in paths if path.stat().st_size >= _MIN_FILE_BYTES and "agent-" not in path.name)
 
 
-def _left(session: Session, rate: WindowFill) -> Left:
-    found = build_context_pieces(session).all
-    tokens = sum(estimate_text_tokens(piece.size, rate.rate) + piece.fixed for piece in found)
-    return Left(
+def _measure_remainder(session: Session, rate: WindowFill) -> Remainder:
+    pieces = build_context_pieces(session).all
+    tokens = sum(estimate_text_tokens(piece.size, rate.rate) + piece.fixed for piece in pieces)
+    return Remainder(
         sum(len(line) for line in Draft.from_transcript(session.file).iterate_lines()),
         tokens,
-        len({piece.turn for piece in found}),
-        sum(piece.group == "calls" for piece in found),
+        len({piece.turn for piece in pieces}),
+        sum(piece.group == "calls" for piece in pieces),
         len(session.turns),
         len(session.calls),
     )
 
 
-def _speed(runs: int, scale: float) -> Report:
-    path = next(iter(sorted(corpus("large", scale=scale).glob("projects/*/*.jsonl"))))
-    costs = compare({name: task(name, path) for name in ("orjson-dropped", "strip")}, min(runs, 3))
+def _measure_speed(runs: int, scale: float) -> Report:
+    path = next(iter(sorted(generate_corpus("large", scale=scale).glob("projects/*/*.jsonl"))))
+    costs = compare_programs({name: build_task(name, path) for name in ("orjson-dropped", "strip")}, min(runs, 3))
     size = path.stat().st_size / 1e6
     yield f"  the standard preset on {size:.0f} MB: {costs['strip'].wall:.1f} s, {size / costs['strip'].wall:.0f} MB/s"
     yield f"         {costs['strip'].wall / costs['orjson-dropped'].wall:.1f} times decoding each line once with orjson"
 
 
-PARTS: Mapping[str, Part] = {"strip": strip}
+PARTS: Mapping[str, Part] = {"strip": measure_strip}

@@ -14,10 +14,10 @@ from typing import Any
 
 from . import agent_tasks, edit_tasks, store_floor, store_tasks
 
-_WINDOW = 64 << 10
+_END_BYTES = 64 << 10
 
 
-def totals(root: str) -> Callable[[], Any]:
+def prepare_totals(root: str) -> Callable[[], Any]:
     """Usage by day and model over all files, without an index."""
     from turnlog.session.usage.totals import count_usage, sum_by_day_and_model
 
@@ -33,7 +33,7 @@ def totals(root: str) -> Callable[[], Any]:
     return work
 
 
-def meaning(path: str) -> Callable[[], Any]:
+def prepare_meaning(path: str) -> Callable[[], Any]:
     """Everything that one session means: graph, messages, turns, calls, usage of the main file."""
     from turnlog.session.message_usage import sum_usage
     from turnlog.session.session import Session
@@ -41,7 +41,7 @@ def meaning(path: str) -> Callable[[], Any]:
     def work() -> Any:
         session = Session.open(path)
         graph = session.graph
-        found = {
+        counts = {
             "roots": len(graph.roots),
             "leaves": len(graph.leaves),
             "branches": len(graph.branches),
@@ -53,13 +53,13 @@ def meaning(path: str) -> Callable[[], Any]:
             "orphans": len(session.orphans),
             "output": sum_usage(session.messages).output_tokens,
         }
-        _hold.append(session)
-        return found
+        _kept_alive.append(session)
+        return counts
 
     return work
 
 
-def summary(path: str) -> Callable[[], Any]:
+def prepare_summary(path: str) -> Callable[[], Any]:
     """The JSON document of one session, as `turnlog show --json` prints it."""
     import msgspec
 
@@ -71,7 +71,7 @@ def summary(path: str) -> Callable[[], Any]:
     return work
 
 
-def events(path: str) -> Callable[[], Any]:
+def prepare_events(path: str) -> Callable[[], Any]:
     """The events of one session and its sub-agents, each as JSON."""
     import msgspec
 
@@ -89,24 +89,24 @@ def events(path: str) -> Callable[[], Any]:
     return work
 
 
-_hold: list[object] = []
+_kept_alive: list[object] = []
 """What must stay alive until the memory is measured."""
 
 
-def orjson_kept(path: str) -> Callable[[], Any]:
+def prepare_orjson_kept(path: str) -> Callable[[], Any]:
     """All lines decoded by orjson, the values kept."""
     import orjson
 
     def work() -> Any:
         with Path(path).open("rb") as file:
             values = [orjson.loads(line) for line in file]
-        _hold.append(values)
+        _kept_alive.append(values)
         return len(values)
 
     return work
 
 
-def orjson_dropped(path: str) -> Callable[[], Any]:
+def prepare_orjson_dropped(path: str) -> Callable[[], Any]:
     """All lines decoded by orjson, each value dropped at once."""
     import orjson
 
@@ -121,7 +121,7 @@ def orjson_dropped(path: str) -> Callable[[], Any]:
     return work
 
 
-def listing(root: str) -> Callable[[], Any]:
+def prepare_listing(root: str) -> Callable[[], Any]:
     """What `turnlog ls` stands on: all sessions, each by its two ends."""
     from turnlog.entries.layout import list_session_files
     from turnlog.entries.peek import peek_file
@@ -129,7 +129,7 @@ def listing(root: str) -> Callable[[], Any]:
     return lambda: len([peek_file(file.file) for file in list_session_files(Path(root))])
 
 
-def ends(root: str) -> Callable[[], Any]:
+def prepare_ends(root: str) -> Callable[[], Any]:
     """The bound for a listing: stat, and read 64 KB of head and tail, of each session."""
 
     def work() -> Any:
@@ -137,22 +137,22 @@ def ends(root: str) -> Callable[[], Any]:
         for folder in os.scandir(Path(root) / "projects"):
             for item in os.scandir(folder):
                 if item.name.endswith(".jsonl"):
-                    _ends(item.path, item.stat().st_size)
+                    _read_ends(item.path, item.stat().st_size)
                     count += 1
         return count
 
     return work
 
 
-def _ends(path: str, size: int) -> tuple[bytes, bytes]:
+def _read_ends(path: str, size: int) -> tuple[bytes, bytes]:
     with FileIO(path) as file:
-        head = file.read(_WINDOW)
-        if size > _WINDOW:
-            file.seek(max(_WINDOW, size - _WINDOW))
-        return head, file.read(_WINDOW)
+        head = file.read(_END_BYTES)
+        if size > _END_BYTES:
+            file.seek(max(_END_BYTES, size - _END_BYTES))
+        return head, file.read(_END_BYTES)
 
 
-def _memory() -> float:
+def _measure_memory() -> float:
     """The most that this process had in memory so far, in MB; 0 where that cannot be told."""
     try:
         status = Path("/proc/self/status").read_text()
@@ -164,30 +164,30 @@ def _memory() -> float:
 def main() -> None:
     """Run one task."""
     tasks: dict[str, Callable[..., Callable[[], Any]]] = {
-        "totals": totals,
-        "meaning": meaning,
-        "summary": summary,
-        "events": events,
-        "orjson-kept": orjson_kept,
-        "orjson-dropped": orjson_dropped,
-        "listing": listing,
-        "ends": ends,
-        "clone": edit_tasks.clone,
-        "copy": edit_tasks.copy,
-        "strip": edit_tasks.strip,
-        "decode": store_tasks.decode,
-        "floor": store_floor.floor,
-        "idle": store_tasks.idle,
-        "search": store_tasks.search,
-        "needles": store_tasks.needles,
-        "turns": agent_tasks.turns,
+        "totals": prepare_totals,
+        "meaning": prepare_meaning,
+        "summary": prepare_summary,
+        "events": prepare_events,
+        "orjson-kept": prepare_orjson_kept,
+        "orjson-dropped": prepare_orjson_dropped,
+        "listing": prepare_listing,
+        "ends": prepare_ends,
+        "clone": edit_tasks.prepare_clone,
+        "copy": edit_tasks.prepare_copy,
+        "strip": edit_tasks.prepare_strip,
+        "decode": store_tasks.prepare_decode,
+        "floor": store_floor.prepare_floor,
+        "idle": store_tasks.prepare_idle,
+        "search": store_tasks.prepare_search,
+        "needles": store_tasks.prepare_needles,
+        "turns": agent_tasks.prepare_turns,
     }
     work = tasks[sys.argv[1]](*sys.argv[2:])
     gc.collect()
     before, start = time.process_time(), time.perf_counter()
-    found = work()
+    result = work()
     wall, cpu = time.perf_counter() - start, time.process_time() - before
-    print(json.dumps({"wall": wall, "cpu": cpu, "memory": _memory(), "found": found}), flush=True)
+    print(json.dumps({"wall": wall, "cpu": cpu, "memory": _measure_memory(), "result": result}), flush=True)
     os._exit(0)  # taking everything down again is no part of the work
 
 

@@ -21,34 +21,38 @@ from statistics import median
 import turnlog.trace.hook
 from turnlog.demo import config_dir
 
-from .corpora import corpus
-from .measure import Cost, Failed, Program, run
+from .corpora import generate_corpus
+from .measure import BenchmarkError, Cost, Program, run_program
 from .peers import langfuse_sdk
-from .report import TURNLOG, Gate, Goal, Part, Report, table
+from .report import TURNLOG, Gate, Goal, Part, Report, format_table
 
 _STATES = ("up", "down", "hanging")
 _BARE = "python -I -S -c pass"
 _LIVE = "turnlog hook, for live views"
 
 
-def hook(runs: int, _: float) -> Report:
+def measure_hook(runs: int, _: float) -> Report:
     """The hook, whole wall time, with a server that is up, down or hanging; against an SDK that sends in the hook."""
-    with tempfile.TemporaryDirectory(prefix="turnlog-bench-") as place, _sink("up") as up, _sink("hanging") as hanging:
+    with (
+        tempfile.TemporaryDirectory(prefix="turnlog-bench-") as place,
+        _run_sink("up") as up,
+        _run_sink("hanging") as hanging,
+    ):
         urls = {"up": up, "down": "http://127.0.0.1:9", "hanging": hanging}
         programs = {_BARE: Program([sys.executable, "-I", "-S", "-c", "pass"])}
         programs[_LIVE] = _live_hook(Path(place) / "live")
         for state in _STATES:
-            programs[f"turnlog hook, server {state}"] = _hook(Path(place) / state, urls[state])
-        peer = langfuse_sdk.install()
+            programs[f"turnlog hook, server {state}"] = _build_hook_command(Path(place) / state, urls[state])
+        peer = langfuse_sdk.install_sdk()
         if isinstance(peer, str):
             yield f"  left out: the Langfuse SDK in the hook: {peer}"
         else:
             for state in _STATES:
-                programs[f"Langfuse SDK, server {state}"] = langfuse_sdk.hook(peer, urls[state])
+                programs[f"Langfuse SDK, server {state}"] = langfuse_sdk.build_hook_command(peer, urls[state])
         try:
-            costs = _medians(programs, max(runs, 5) * 4)
+            costs = _measure_medians(programs, max(runs, 5) * 4)
         finally:
-            _end(place)
+            _stop_workers(place)
     yield "  medians"
     yield from table(costs, _BARE)
     yield Goal("bare interpreters, the hook that reports to live views", costs[_LIVE].wall / costs[_BARE].wall, 5)
@@ -71,16 +75,16 @@ def _live_hook(home: Path) -> Program:
 def _hook(home: Path, url: str) -> Program:
     """The hook as the client runs it, after the workers of the last time have ended."""
     session = max(config_dir().glob("projects/*/*.jsonl"), key=lambda path: path.stat().st_size)
-    said = home / "said.json"
-    said.parent.mkdir(parents=True)
-    told = {"session_id": session.stem, "transcript_path": str(session), "hook_event_name": "Stop"}
-    said.write_text(json.dumps(told))
-    words = [sys.executable, "-I", "-S", turnlog.trace.hook.__file__, str(home / "trace")]
+    stdin = home / "event.json"
+    stdin.parent.mkdir(parents=True)
+    event = {"session_id": session.stem, "transcript_path": str(session), "hook_event_name": "Stop"}
+    stdin.write_text(json.dumps(event))
+    command = [sys.executable, "-I", "-S", turnlog.trace.hook.__file__, str(home / "trace")]
     environ = {"OTEL_EXPORTER_OTLP_ENDPOINT": url, "OTEL_EXPORTER_OTLP_TIMEOUT": "200"}
-    return Program(words, environ, given=said, prepare=_quiet(home / "trace"))
+    return Program(command, environ, stdin=stdin, prepare=_wait_for_worker(home / "trace"))
 
 
-def _quiet(place: Path) -> Callable[[], None]:
+def _wait_for_worker(place: Path) -> Callable[[], None]:
     def wait() -> None:
         """Wait for the worker, but not for its patience with a server: that would be minutes."""
         deadline = time.monotonic() + 3
@@ -91,7 +95,7 @@ def _quiet(place: Path) -> Callable[[], None]:
     return wait
 
 
-def _end(place: str) -> None:
+def _stop_workers(place: str) -> None:
     """End the workers that still have patience with their server; they are known by their data folder."""
     for entry in Path("/proc").glob("[0-9]*/environ"):
         with contextlib.suppress(OSError):
@@ -99,51 +103,53 @@ def _end(place: str) -> None:
                 os.kill(int(entry.parent.name), signal.SIGTERM)
 
 
-def _medians(programs: Mapping[str, Program], runs: int) -> dict[str, Cost]:
-    found: dict[str, list[Cost]] = {name: [] for name in programs}
+def _measure_medians(programs: Mapping[str, Program], runs: int) -> dict[str, Cost]:
+    samples: dict[str, list[Cost]] = {name: [] for name in programs}
     for number in range(runs + 1):
         for name, program in programs.items():
             if name.startswith("Langfuse") and number > max(runs // 4, 3):
                 continue  # seconds each
-            cost = run(program)
+            cost = run_program(program)
             if number:  # the first time is for warming up
-                found[name].append(cost)
-    return {name: Cost(*(median(cost[place] for cost in costs) for place in range(3))) for name, costs in found.items()}
+                samples[name].append(cost)
+    return {
+        name: Cost(*(median(cost[column] for cost in costs) for column in range(3))) for name, costs in samples.items()
+    }
 
 
-def backfill(_: int, scale: float) -> Report:
+def measure_backfill(_: int, scale: float) -> Report:
     """1 GB of sessions to a server on this machine that takes everything: bytes a CPU second, and memory."""
     costs = {}
-    for words, size in (("a fifth", 0.1 * scale), ("all", 0.5 * scale)):
-        home = corpus("many", scale=size)
-        with _sink("up") as url:
-            costs[words] = _sent(home, url)
+    for name, size in (("a fifth", 0.1 * scale), ("all", 0.5 * scale)):
+        home = generate_corpus("many", scale=size)
+        with _run_sink("up") as url:
+            costs[name] = _send_sessions(home, url)
         megabytes = sum(path.stat().st_size for path in home.rglob("*.jsonl")) / 1e6
-        yield f"  {words}: {megabytes:.0f} MB in {costs[words].cpu:.1f} CPU s, {costs[words].memory:.0f} MB of memory"
-        said = json.loads(costs[words].said)["targets"][0]
-        yield Gate(f"all of {said['spans']:,} spans were sent", said["pending"] == said["quarantined"] == 0)
-    yield Goal("MB of transcript a CPU second", megabytes / costs["all"].cpu, 20, at_least=True)
+        yield f"  {name}: {megabytes:.0f} MB in {costs[name].cpu:.1f} CPU s, {costs[name].memory:.0f} MB of memory"
+        target = json.loads(costs[name].output)["targets"][0]
+        yield Gate(f"all of {target['spans']:,} spans were sent", target["pending"] == target["quarantined"] == 0)
+    yield Goal("MB of transcript a CPU second", megabytes / costs["all"].cpu, 20, is_minimum=True)
     yield Goal("of the memory that a fifth takes", costs["all"].memory / costs["a fifth"].memory, 1.3)
 
 
-def _sent(home: Path, url: str) -> Cost:
+def _send_sessions(home: Path, url: str) -> Cost:
     place = Path(tempfile.mkdtemp(prefix="turnlog-bench-"))
     environ = {"CLAUDE_CONFIG_DIR": str(home), "TURNLOG_HOME": str(place), "OTEL_EXPORTER_OTLP_ENDPOINT": url}
     try:
-        return run(Program([*TURNLOG, "trace", "backfill", "--all", "--json"], environ))
+        return run_program(Program([*TURNLOG, "trace", "backfill", "--all", "--json"], environ))
     finally:
         shutil.rmtree(place)
 
 
 @contextlib.contextmanager
-def _sink(mood: str) -> Iterator[str]:
+def _run_sink(state: str) -> Iterator[str]:
     """A server on loopback in a process of its own; it takes everything, or says nothing."""
-    process = subprocess.Popen([sys.executable, "-c", _SINK, mood], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen([sys.executable, "-c", _SINK, state], stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
         port = process.stdout.readline().strip()
         if not port:
-            raise Failed("the server did not start")
+            raise BenchmarkError("the server did not start")
         yield f"http://127.0.0.1:{port}"
     finally:
         process.kill()
@@ -163,11 +169,11 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response(200)
         self.send_header("content-length", "0")
         self.end_headers()
-    def log_message(self, *words): pass
+    def log_message(self, *arguments): pass
 server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
 server.daemon_threads = True
 print(server.server_address[1], flush=True)
 server.serve_forever()
 """
 
-PARTS: dict[str, Part] = {"hook": hook, "backfill": backfill}
+PARTS: dict[str, Part] = {"hook": measure_hook, "backfill": measure_backfill}

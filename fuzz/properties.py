@@ -13,14 +13,14 @@ from turnlog.session.session import Session
 from turnlog.session.session_summary import summarize_session
 
 
-def hold(data: bytes, places: list[int]) -> None:
+def check_properties(data: bytes, places: list[int]) -> None:
     """Every byte is accounted for, growing equals reading whole, and no view raises."""
     assert_accounted(data)
     assert_grows(data, places)
-    ask(Session.from_bytes(data))
+    read_all_views(Session.from_bytes(data))
 
 
-def ask(session: Session) -> None:
+def read_all_views(session: Session) -> None:
     """Ask for all that a session can tell; the one thing that may be raised is a refusal to resume."""
     summarize_session(session)
     check(session)
@@ -33,12 +33,12 @@ def ask(session: Session) -> None:
             session.conversation(as_sent=as_sent)
 
 
-def raw(data: bytes) -> None:
+def check_raw_bytes(data: bytes) -> None:
     """Try bytes as they are, growing in three steps."""
-    hold(data, [len(data) // 3, len(data) * 2 // 3])
+    check_properties(data, [len(data) // 3, len(data) * 2 // 3])
 
 
-built = settings(max_examples=200, deadline=None, database=None, suppress_health_check=list(HealthCheck))(
-    given(data=files, places=cuts)(hold)
+check_built_files = settings(max_examples=200, deadline=None, database=None, suppress_health_check=list(HealthCheck))(
+    given(data=files, places=cuts)(check_properties)
 )
 """Try files that the strategies of the tests make up."""

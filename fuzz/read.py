@@ -17,37 +17,37 @@ from pathlib import Path
 DICTIONARY = Path(__file__).with_name("json.dict")
 
 
-def plain(seconds: float) -> None:
+def run_hypothesis(seconds: float) -> None:
     """Try made-up files with hypothesis."""
-    from .properties import built
+    from .properties import check_built_files
 
     end, rounds = time.monotonic() + seconds, 0
     while time.monotonic() < end:
-        built()
+        check_built_files()
         rounds += 1
     print(f"{rounds} rounds of 200 files: nothing found")
 
 
-def guided(way: str, options: list[str]) -> None:
+def run_libfuzzer(source: str, options: list[str]) -> None:
     """Try what libFuzzer finds by watching which code each input reaches."""
     import atheris  # type: ignore[import-untyped]
 
     with atheris.instrument_imports(include=["turnlog"]):
         from . import properties
-    target = properties.raw if way == "raw" else properties.built.hypothesis.fuzz_one_input  # type: ignore[attr-defined]
-    atheris.Setup([way, f"-dict={DICTIONARY}", *options], target)
+    target = properties.check_raw_bytes if source == "raw" else properties.check_built_files.hypothesis.fuzz_one_input  # type: ignore[attr-defined]
+    atheris.Setup([source, f"-dict={DICTIONARY}", *options], target)
     atheris.Fuzz()
 
 
-def main(words: list[str]) -> None:
+def main(arguments: list[str]) -> None:
     """Run one of the three ways."""
-    match words:
-        case ["raw" | "built" as way, *options]:
-            guided(way, options)
+    match arguments:
+        case ["raw" | "built" as source, *options]:
+            run_libfuzzer(source, options)
         case ["plain"] | []:
-            plain(60)
+            run_hypothesis(60)
         case ["plain", seconds]:
-            plain(float(seconds))
+            run_hypothesis(float(seconds))
         case _:
             sys.exit(__doc__)
 

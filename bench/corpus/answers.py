@@ -16,12 +16,12 @@ class _Request(NamedTuple):
     output: int
 
 
-def answer(w: Writer, blocks: list[Json], stop: str) -> list[str]:
+def write_answer(w: Writer, blocks: list[Json], stop: str) -> list[str]:
     """Write one answer and give the uuids of its lines."""
     r = w.r
     request = _Request(
-        "msg_01" + w.base58(22),
-        "req_011C" + w.base58(20),
+        "msg_01" + w.draw_base58(22),
+        "req_011C" + w.draw_base58(20),
         r.randint(1, 12),
         int(min(60_000, r.lognormvariate(7.0, 1.1))),
         max(1, int(sum(len(str(block)) for block in blocks) / 3.7)),
@@ -29,20 +29,20 @@ def answer(w: Writer, blocks: list[Json], stop: str) -> list[str]:
     uuids, usage = [], {}
     for block in blocks:
         is_last = block is blocks[-1]
-        usage = _usage(w, request, is_last)
-        message = _message(w, request, block, stop if is_last or w.is_new else None, usage)
+        usage = _build_usage(w, request, is_last)
+        message = _build_message(w, request, block, stop if is_last or w.is_new else None, usage)
         body = {"message": message, "requestId": request.request_id, "type": "assistant"}
-        uuids.append(w.chain(body, {"effort": "high"} if w.is_new else None, 0.3, 9))
+        uuids.append(w.write_chained_line(body, {"effort": "high"} if w.is_new else None, 0.3, 9))
         if w.sink is not None:
-            _echo(w.sink, message, request.request_id, uuids[-1], w.agent)
-    w.truth.answer(w.now.strftime("%Y-%m-%d"), w.model, usage)
+            _echo_answer(w.sink, message, request.request_id, uuids[-1], w.agent)
+    w.truth.count_answer(w.now.strftime("%Y-%m-%d"), w.model, usage)
     w.truth.facts["answers"] += 1
     w.context = min(190_000, w.context + request.written)
     w.history.append(uuids[-1])
     return uuids
 
 
-def _message(w: Writer, request: _Request, block: Json, stop: str | None, usage: Json) -> Json:
+def _build_message(w: Writer, request: _Request, block: Json, stop: str | None, usage: Json) -> Json:
     message: Json = {
         "model": w.model,
         "id": request.message_id,
@@ -57,7 +57,7 @@ def _message(w: Writer, request: _Request, block: Json, stop: str | None, usage:
     return message | {"usage": usage}
 
 
-def _usage(w: Writer, request: _Request, is_last: bool) -> Json:
+def _build_usage(w: Writer, request: _Request, is_last: bool) -> Json:
     written = request.written
     usage: Json = {
         "input_tokens": request.input,
@@ -89,41 +89,41 @@ def _usage(w: Writer, request: _Request, is_last: bool) -> Json:
     }
 
 
-def _echo(w: Writer, message: Json, request_id: str, uuid: str, agent: str | None) -> None:
+def _echo_answer(w: Writer, message: Json, request_id: str, uuid: str, agent: str | None) -> None:
     """Write a sub-agent's line once more, into the session that started it."""
     inner = {
         "type": "assistant",
-        "timestamp": w.tick(0, 0.1),
+        "timestamp": w.advance_clock(0, 0.1),
         "message": message,
         "requestId": request_id,
         "uuid": uuid,
     }
-    _progress(w, inner, agent, "agent_" + message["id"])
+    _write_progress(w, inner, agent, "agent_" + message["id"])
 
 
 def echo_result(w: Writer, message: Json, uuid: str, agent: str | None) -> None:
     """Write the result of a sub-agent's call once more, into the session that started it."""
-    inner = {"type": "user", "message": message, "uuid": uuid, "timestamp": w.tick(0, 0.1)}
-    _progress(w, inner, agent, "agent_msg_01" + w.base58(22))
+    inner = {"type": "user", "message": message, "uuid": uuid, "timestamp": w.advance_clock(0, 0.1)}
+    _write_progress(w, inner, agent, "agent_msg_01" + w.draw_base58(22))
 
 
-def _progress(w: Writer, inner: Json, agent: str | None, call: str) -> None:
+def _write_progress(w: Writer, inner: Json, agent: str | None, call: str) -> None:
     data: Json = {"message": inner, "normalizedMessages": [], "type": "agent_progress", "prompt": "", "agentId": agent}
-    parent = "toolu_01" + w.base58(22)
-    w.chain({"type": "progress", "data": data, "toolUseID": call, "parentToolUseID": parent})
+    parent = "toolu_01" + w.draw_base58(22)
+    w.write_chained_line({"type": "progress", "data": data, "toolUseID": call, "parentToolUseID": parent})
 
 
-def thinking(w: Writer) -> Json:
+def make_thinking_block(w: Writer) -> Json:
     """A block of thinking; the newest clients mostly leave its text out."""
     text = ""
     if not (w.is_new and w.r.random() < 0.7):
         chars = int(min(30_000, w.r.lognormvariate(5.9, 1.2)))
-        text = w.needle(w.bank.prose(w.r, chars, chinese=w.project.chinese))
+        text = w.plant_needle(w.bank.make_prose(w.r, chars, chinese=w.project.chinese))
     signature = base64.b64encode(w.r.randbytes(int(min(12_000, w.r.lognormvariate(5.8, 0.9))))).decode()
     return {"type": "thinking", "thinking": text, "signature": signature}
 
 
-def text_block(w: Writer, *, is_final: bool = False) -> Json:
+def make_text_block(w: Writer, *, is_final: bool = False) -> Json:
     """A block of text."""
     chars = int(min(25_000, w.r.lognormvariate(6.6 if is_final else 4.8, 0.9)))
-    return {"type": "text", "text": w.needle(w.bank.markdown(w.r, chars, chinese=w.project.chinese))}
+    return {"type": "text", "text": w.plant_needle(w.bank.make_markdown(w.r, chars, chinese=w.project.chinese))}

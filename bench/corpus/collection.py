@@ -8,15 +8,15 @@ from pathlib import Path
 
 import msgspec
 
-from .eras import ERAS, LAST_DAY, era_of
+from .eras import ERAS, LAST_DAY, find_era
 from .project import Project
-from .session import run
+from .session import write_turns
 from .text import Bank
 from .truth import Truth
 from .writer import Writer
 
 
-def generate(out: Path, size: int, seed: int = 1, *, clean: bool = False) -> Truth:
+def generate_collection(out: Path, size: int, seed: int = 1, *, is_clean: bool = False) -> Truth:
     """Write sessions of all eras, of so many bytes together; unless clean, some end in a torn line."""
     bank, truth = Bank(seed), Truth()
     count = max(3, min(60, size // 30_000_000))
@@ -26,18 +26,18 @@ def generate(out: Path, size: int, seed: int = 1, *, clean: bool = False) -> Tru
     while total < size:
         number += 1
         r = random.Random(f"{seed}:s{number}")
-        session = _session(r, bank, projects, truth)
+        session = _start_session(r, bank, projects, truth)
         if previous and session.era_name == "1.0" and r.random() < 0.2:
-            _resume(session, previous)
-        run(session, max(1, int(min(120, r.lognormvariate(1.5, 1.2)))))
-        torn = not clean and r.random() < 0.015
-        truth.facts["torn_files"] += torn
-        total += _write(out, session, torn=torn)
+            _copy_previous(session, previous)
+        write_turns(session, max(1, int(min(120, r.lognormvariate(1.5, 1.2)))))
+        is_torn = not is_clean and r.random() < 0.015
+        truth.facts["torn_files"] += is_torn
+        total += _write_files(out, session, is_torn=is_torn)
         files += 1 + len(session.extra)
         truth.facts["sessions"] += 1
         if session.era_name == "1.0" and session.size < 3_000_000:
             previous = session
-    return _finish(out, truth, total, files)
+    return _write_truth(out, truth, total, files)
 
 
 def generate_session(out: Path, size: int, seed: int = 1) -> Truth:
@@ -47,26 +47,26 @@ def generate_session(out: Path, size: int, seed: int = 1) -> Truth:
     project = Project(r, bank, 0)
     era = ERAS[2] if seed % 2 else ERAS[3]
     session = Writer(r, bank, project, truth, era, datetime(2026, 3, 1, 9, tzinfo=UTC))
-    run(session, 0, until=size)
-    return _finish(out, truth, _write(out, session), 1 + len(session.extra))
+    write_turns(session, 0, min_bytes=size)
+    return _write_truth(out, truth, _write_files(out, session), 1 + len(session.extra))
 
 
-def generate_short(out: Path, count: int, seed: int = 1) -> Truth:
+def generate_short_sessions(out: Path, count: int, seed: int = 1) -> Truth:
     """Write so many short sessions of all eras."""
     bank, truth = Bank(seed), Truth()
     projects = [Project(random.Random(f"{seed}:p{number}"), bank, number) for number in range(60)]
     total = files = 0
     for number in range(count):
         r = random.Random(f"{seed}:short{number}")
-        session = _session(r, bank, projects, truth)
-        run(session, r.randint(1, 3), steps=r.randint(0, 4))
-        total += _write(out, session)
+        session = _start_session(r, bank, projects, truth)
+        write_turns(session, r.randint(1, 3), steps=r.randint(0, 4))
+        total += _write_files(out, session)
         files += 1 + len(session.extra)
     truth.facts["sessions"] = count
-    return _finish(out, truth, total, files)
+    return _write_truth(out, truth, total, files)
 
 
-def append(out: Path, files: int, lines: int, seed: int = 2) -> int:
+def append_lines(out: Path, files: int, lines: int, seed: int = 2) -> int:
     """Append whole lines to some sessions, as running clients do; how many bytes."""
     r = random.Random(f"append:{seed}")
     bank, truth = Bank(seed), Truth()
@@ -76,7 +76,7 @@ def append(out: Path, files: int, lines: int, seed: int = 2) -> int:
     for path in sorted(r.sample(paths, min(files, len(paths)))):
         session = Writer(r, bank, project, truth, ERAS[3], LAST_DAY, path.stem)
         while len(session.lines) < lines:
-            run(session, 1)
+            write_turns(session, 1)
         data = b"\n".join(session.lines[:lines]) + b"\n"
         with path.open("ab") as file:
             file.write(data)
@@ -84,29 +84,29 @@ def append(out: Path, files: int, lines: int, seed: int = 2) -> int:
     return added
 
 
-def _session(r: random.Random, bank: Bank, projects: list[Project], truth: Truth) -> Writer:
+def _start_session(r: random.Random, bank: Bank, projects: list[Project], truth: Truth) -> Writer:
     project = projects[int(len(projects) * r.random() ** 1.8)]
-    span = (LAST_DAY - ERAS[0].begin).days
-    start = ERAS[0].begin + timedelta(days=span * r.random() ** 0.6, hours=r.uniform(0, 24))
-    return Writer(r, bank, project, truth, era_of(start), start)
+    span = (LAST_DAY - ERAS[0].start).days
+    start = ERAS[0].start + timedelta(days=span * r.random() ** 0.6, hours=r.uniform(0, 24))
+    return Writer(r, bank, project, truth, find_era(start), start)
 
 
-def _resume(session: Writer, previous: Writer) -> None:
+def _copy_previous(session: Writer, previous: Writer) -> None:
     """Begin a session with a copy of another, as old clients did when they resumed."""
     session.project = previous.project
     for raw in previous.lines:
         line = msgspec.json.decode(raw)
         if "sessionId" in line:
             line["sessionId"] = session.session_id
-        session.put(line)
+        session.write_line(line)
     session.parent = previous.parent
     session.truth.facts["resumed_copies"] += 1
 
 
-def _write(out: Path, session: Writer, *, torn: bool = False) -> int:
+def _write_files(out: Path, session: Writer, *, is_torn: bool = False) -> int:
     folder = out / "projects" / session.project.slug
     data = b"\n".join(session.lines) + b"\n"
-    if torn:
+    if is_torn:
         data += session.lines[-1][: len(session.lines[-1]) // 2]
     total = 0
     for name, content in {f"{session.session_id}.jsonl": data, **session.extra}.items():
@@ -117,7 +117,7 @@ def _write(out: Path, session: Writer, *, torn: bool = False) -> int:
     return total
 
 
-def _finish(out: Path, truth: Truth, total: int, files: int) -> Truth:
+def _write_truth(out: Path, truth: Truth, total: int, files: int) -> Truth:
     truth.facts.update(bytes=total, files=files)
-    (out / "truth.json").write_bytes(truth.dump())
+    (out / "truth.json").write_bytes(truth.to_json())
     return truth

@@ -10,7 +10,7 @@ class Era(NamedTuple):
     """Versions of the client that write alike."""
 
     name: str
-    begin: datetime
+    start: datetime
     versions: tuple[str, ...]
     models: tuple[str, ...]
 
@@ -44,6 +44,6 @@ ERAS = (
 LAST_DAY = datetime(2026, 8, 20, tzinfo=UTC)
 
 
-def era_of(day: datetime) -> Era:
+def find_era(day: datetime) -> Era:
     """The era that a day is in."""
-    return [era for era in ERAS if era.begin <= day][-1]
+    return [era for era in ERAS if era.start <= day][-1]

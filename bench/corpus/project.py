@@ -11,7 +11,7 @@ class Project:
     """A folder that sessions run in."""
 
     def __init__(self, r: random.Random, bank: Bank, number: int) -> None:
-        ident = bank.ident
+        ident = bank.draw_identifier
         user = r.choice(("alice", "bob", "chen"))
         self.cwd = f"/home/{user}/work/{ident(r)}-{number}".replace("_", "-").lower()
         self.slug = self.cwd.replace("/", "-").replace(".", "-")
@@ -21,4 +21,4 @@ class Project:
         for _ in range(r.randint(20, 90)):
             lines = min(2500, max(3, int(r.lognormvariate(4.9, 0.95))))
             path = f"{self.cwd}/src/{ident(r)}/{ident(r)}{r.choice(ENDINGS)}"
-            self.files.append((path, bank.cut(bank.code, r, lines)))
+            self.files.append((path, bank.draw_lines(bank.code, r, lines)))

@@ -5,17 +5,17 @@ from __future__ import annotations
 from .writer import Json, Writer
 
 
-def user_prompt(w: Writer) -> None:
+def write_prompt(w: Writer) -> None:
     """Write what a person typed, and what the client writes around it."""
     r = w.r
     if w.era_name != "1.0" and not w.agent:
-        snapshot(w, is_update=False)
+        write_snapshot(w, is_update=False)
     parent = w.parent
     if not w.agent and len(w.history) > 6 and r.random() < 0.03:  # a rewind
         parent = r.choice(w.history[-40:])
         w.truth.facts["branches"] += 1
-    content = _content(w)
-    w.prompt_id = w.uuid()
+    content = _make_content(w)
+    w.prompt_id = w.make_uuid()
     body: Json = {"type": "user", "message": {"role": "user", "content": content}}
     tail: Json = {}
     if w.era_name in ("2.1a", "2.1b"):
@@ -23,64 +23,66 @@ def user_prompt(w: Writer) -> None:
     if w.is_new:
         body = {"promptId": w.prompt_id, **body}
         tail.update(promptSource="user", origin={"kind": "human"})
-    w.history.append(w.chain(body, tail, 5, 400, parent=parent))
+    w.history.append(w.write_chained_line(body, tail, 5, 400, parent=parent))
     w.truth.facts["agent_prompts" if w.agent else "prompts"] += 1
     if w.is_new:
-        w.put({"type": "mode", "mode": "normal", "sessionId": w.session_id})
-        w.put({"type": "permission-mode", "permissionMode": "default", "sessionId": w.session_id})
-        attachment(w)
+        w.write_line({"type": "mode", "mode": "normal", "sessionId": w.session_id})
+        w.write_line({"type": "permission-mode", "permissionMode": "default", "sessionId": w.session_id})
+        write_attachment(w)
     if r.random() < 0.05:  # the text of a slash command
-        blocks = [{"type": "text", "text": w.bank.markdown(r, 2500)}]
-        w.chain({"type": "user", "message": {"role": "user", "content": blocks}, "isMeta": True})
+        blocks = [{"type": "text", "text": w.bank.make_markdown(r, 2500)}]
+        w.write_chained_line({"type": "user", "message": {"role": "user", "content": blocks}, "isMeta": True})
 
 
-def _content(w: Writer) -> object:
+def _make_content(w: Writer) -> object:
     chars = int(min(20_000, w.r.lognormvariate(4.7, 1.0)))
-    text = w.needle(w.bank.prose(w.r, chars, chinese=w.project.chinese))
+    text = w.plant_needle(w.bank.make_prose(w.r, chars, chinese=w.project.chinese))
     share = w.r.random()
     if not w.agent and share < 0.012:
-        return [w.image(), {"type": "text", "text": text}]
+        return [w.make_image_block(), {"type": "text", "text": text}]
     return [{"type": "text", "text": text}] if w.is_new or share < 0.15 else text
 
 
-def attachment(w: Writer) -> None:
+def write_attachment(w: Writer) -> None:
     """Write what the client adds to a prompt, most of the time."""
     r = w.r
     if r.random() >= 0.7:
         return
     path, lines = r.choice(w.project.files)
-    listing = {"type": "skill_listing", "content": w.prose(4000), "names": [], "skillCount": 12, "isInitial": True}
+    listing = {"type": "skill_listing", "content": w.make_prose(4000), "names": [], "skillCount": 12, "isInitial": True}
     snippet = {"type": "edited_text_file", "filename": path, "snippet": "\n".join(lines[: r.randint(5, 80)])}
     hook: Json = {
         "type": "hook_success",
         "hookName": "UserPromptSubmit",
         "hookEvent": "UserPromptSubmit",
-        "toolUseID": w.uuid(),
+        "toolUseID": w.make_uuid(),
     }
     hook |= {"content": "", "stdout": "{}", "stderr": "", "exitCode": 0, "command": "hook.sh", "durationMs": 12}
     reminder = {"type": "todo_reminder", "content": [], "itemCount": 0}
-    choice: Json = r.choice((reminder, listing, snippet, _file(path, lines), hook))
-    w.chain({"attachment": choice, "type": "attachment"})
+    choice: Json = r.choice((reminder, listing, snippet, _build_file_attachment(path, lines), hook))
+    w.write_chained_line({"attachment": choice, "type": "attachment"})
 
 
-def _file(path: str, lines: list[str]) -> Json:
+def _build_file_attachment(path: str, lines: list[str]) -> Json:
     count = len(lines)
     inner = {"filePath": path, "content": "\n".join(lines), "numLines": count, "startLine": 1, "totalLines": count}
     content = {"type": "text", "file": inner}
     return {"type": "file", "filename": path, "content": content, "displayPath": path[-30:]}
 
 
-def snapshot(w: Writer, *, is_update: bool) -> None:
+def write_snapshot(w: Writer, *, is_update: bool) -> None:
     """Write which files have a backup."""
     r = w.r
     files = {
-        f"src/{w.bank.ident(r)}.py": {
+        f"src/{w.bank.draw_identifier(r)}.py": {
             "backupFileName": f"{r.getrandbits(64):016x}@v{r.randint(1, 9)}",
             "version": r.randint(1, 9),
-            "backupTime": w.tick(0, 0.01),
+            "backupTime": w.advance_clock(0, 0.01),
         }
         for _ in range(min(30, int(r.expovariate(0.25))))
     }
-    message = w.parent or w.uuid()
-    inner = {"messageId": message, "trackedFileBackups": files, "timestamp": w.tick(0, 0.01)}
-    w.put({"type": "file-history-snapshot", "messageId": message, "snapshot": inner, "isSnapshotUpdate": is_update})
+    message = w.parent or w.make_uuid()
+    inner = {"messageId": message, "trackedFileBackups": files, "timestamp": w.advance_clock(0, 0.01)}
+    w.write_line(
+        {"type": "file-history-snapshot", "messageId": message, "snapshot": inner, "isSnapshotUpdate": is_update}
+    )

@@ -75,94 +75,97 @@ class Bank:
     def __init__(self, seed: int) -> None:
         r = random.Random(f"bank:{seed}")
         self._names = list(dict.fromkeys(WORDS))
-        self._names += [_name(r) for _ in range(24_000)]
-        self._name_shares = _falling(len(self._names), 6)
-        self._word_shares = _falling(len(WORDS), 3)
-        self.code = [self._code(r) for _ in range(30_000)]
-        self.logs = [self._filled(_LOGS, r, r.random()) for _ in range(20_000)]
-        self.sentences = [self._sentence(r) for _ in range(12_000)]
+        self._names += [_make_name(r) for _ in range(24_000)]
+        self._name_shares = _compute_shares(len(self._names), 6)
+        self._word_shares = _compute_shares(len(WORDS), 3)
+        self.code = [self._make_code_line(r) for _ in range(30_000)]
+        self.logs = [self._fill_template(_LOGS, r, r.random()) for _ in range(20_000)]
+        self.sentences = [self._make_sentence(r) for _ in range(12_000)]
         self.chinese = ["".join(r.choices(CHINESE, k=r.randint(6, 20))) + "。" for _ in range(3_000)]
 
-    def ident(self, r: random.Random) -> str:
+    def draw_identifier(self, r: random.Random) -> str:
         """A name; a few are frequent, most are rare."""
         return self._names[bisect(self._name_shares, r.random() * self._name_shares[-1])]
 
-    def _word(self, r: random.Random) -> str:
+    def _draw_word(self, r: random.Random) -> str:
         return WORDS[bisect(self._word_shares, r.random() * self._word_shares[-1])]
 
-    def _sentence(self, r: random.Random) -> str:
-        words = " ".join(self._word(r) for _ in range(r.randint(5, 16))).capitalize()
-        name = f" `{self.ident(r)}`" if r.random() < 0.3 else ""
+    def _make_sentence(self, r: random.Random) -> str:
+        words = " ".join(self._draw_word(r) for _ in range(r.randint(5, 16))).capitalize()
+        name = f" `{self.draw_identifier(r)}`" if r.random() < 0.3 else ""
         return words + name + r.choice((".", ".", ":", "?"))
 
-    def _code(self, r: random.Random) -> str:
+    def _make_code_line(self, r: random.Random) -> str:
         share = r.random()
         indent = "    " * r.choice((0, 1, 1, 2, 2, 3))
-        return "" if share < _CODE[0][0] else indent + self._filled(_CODE, r, share)
+        return "" if share < _CODE[0][0] else indent + self._fill_template(_CODE, r, share)
 
-    def _filled(
+    def _fill_template(
         self, templates: list[tuple[float, str | None]] | list[tuple[float, str]], r: random.Random, share: float
     ) -> str:
         template = next(text for limit, text in templates if share < limit)
-        return _SLOT.sub(lambda slot: self._slot(slot, r), template or "")
+        return _SLOT.sub(lambda slot: self._fill_slot(slot, r), template or "")
 
-    def _slot(self, slot: re.Match[str], r: random.Random) -> str:
+    def _fill_slot(self, slot: re.Match[str], r: random.Random) -> str:
         match slot[0]:
             case "$ident":
-                return self.ident(r)
+                return self.draw_identifier(r)
             case "$Title":
-                return self.ident(r).title()
+                return self.draw_identifier(r).title()
             case "$words":
                 return " ".join(r.choices(WORDS, k=r.randint(3, 9)))
             case "$ext":
                 return r.choice(ENDINGS)
         return str(r.randint(int(slot[1]), int(slot[2])))
 
-    def cut(self, pool: list[str], r: random.Random, count: int) -> list[str]:
+    def draw_lines(self, pool: list[str], r: random.Random, count: int) -> list[str]:
         """Some lines from a pool; about one line in 12 gets a token never seen elsewhere."""
-        found: list[str] = []
+        lines: list[str] = []
         while count > 0:
             take = min(count, r.randint(20, 400))
             at = r.randrange(len(pool))
-            found += pool[at : at + take]
+            lines += pool[at : at + take]
             count -= take
-        for place in range(r.randrange(12), len(found), 12):
-            found[place] += f" {r.getrandbits(40):010x}"
-        return found
+        for place in range(r.randrange(12), len(lines), 12):
+            lines[place] += f" {r.getrandbits(40):010x}"
+        return lines
 
-    def prose(self, r: random.Random, chars: int, *, chinese: bool = False) -> str:
+    def make_prose(self, r: random.Random, chars: int, *, chinese: bool = False) -> str:
         """Sentences of about so many characters."""
         pool = self.chinese if chinese else self.sentences
         count = max(1, chars // (34 if chinese else 62))
         return " ".join(pool[r.randrange(len(pool))] for _ in range(count))
 
-    def markdown(self, r: random.Random, chars: int, *, chinese: bool = False) -> str:
+    def make_markdown(self, r: random.Random, chars: int, *, chinese: bool = False) -> str:
         """Markdown of about so many characters."""
         parts, size = [], 0
         while size < chars:
-            part = self._part(r, chinese)
+            part = self._make_section(r, chinese)
             parts.append(part)
             size += len(part)
         text = "\n\n".join(parts)
         return text if chars > 200 else text[: max(20, chars)]
 
-    def _part(self, r: random.Random, chinese: bool) -> str:
+    def _make_section(self, r: random.Random, chinese: bool) -> str:
         share = r.random()
         if share < 0.45:
-            return self.prose(r, r.randint(80, 400), chinese=chinese)
+            return self.make_prose(r, r.randint(80, 400), chinese=chinese)
         if share < 0.55:
-            return f"## {self.prose(r, 40, chinese=chinese)}"
+            return f"## {self.make_prose(r, 40, chinese=chinese)}"
         if share < 0.75:
-            items = (f"- **{self.ident(r)}**: {self.prose(r, 80, chinese=chinese)}" for _ in range(r.randint(2, 6)))
+            items = (
+                f"- **{self.draw_identifier(r)}**: {self.make_prose(r, 80, chinese=chinese)}"
+                for _ in range(r.randint(2, 6))
+            )
             return "\n".join(items)
         if share < 0.92:
             language = r.choice(("python", "typescript", "bash", "json", "rust"))
-            return f"```{language}\n" + "\n".join(self.cut(self.code, r, r.randint(3, 20))) + "\n```"
-        rows = "\n".join(f"| `{self.ident(r)}` | {r.randint(1, 9999)} |" for _ in range(4))
+            return f"```{language}\n" + "\n".join(self.draw_lines(self.code, r, r.randint(3, 20))) + "\n```"
+        rows = "\n".join(f"| `{self.draw_identifier(r)}` | {r.randint(1, 9999)} |" for _ in range(4))
         return "| name | value |\n|---|---|\n" + rows
 
 
-def _name(r: random.Random) -> str:
+def _make_name(r: random.Random) -> str:
     parts = r.choices(WORDS, k=r.choice((2, 2, 2, 3)))
     style = r.random()
     if style < 0.5:
@@ -172,6 +175,6 @@ def _name(r: random.Random) -> str:
     return "".join(part.title() for part in parts)
 
 
-def _falling(count: int, start: int) -> list[float]:
+def _compute_shares(count: int, start: int) -> list[float]:
     """Cumulated shares that fall as Zipf's law has it."""
     return list(accumulate(1.0 / (place + start) for place in range(count)))

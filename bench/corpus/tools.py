@@ -14,7 +14,7 @@ _SHARES = {
     "Bash": 46, "Read": 20, "Edit": 11, "Grep": 6, "TodoWrite": 5, "Write": 4, "Glob": 3,
     "mcp__docs__lookup": 2, "Task": 1, "WebFetch": 1, "WebSearch": 1,
 }  # fmt: skip
-_NAMES, _CUMULATED = list(_SHARES), list(accumulate(_SHARES.values()))
+_NAMES, _CUMULATIVE_SHARES = list(_SHARES), list(accumulate(_SHARES.values()))
 _COMMANDS = ("pytest -q", "git diff", "ls -la", "npm run build", "cargo test", "grep -rn")
 _SNIPPET = " Here's the result of running `cat -n` on a snippet of the edited file:\n"
 
@@ -29,47 +29,49 @@ class Outcome(NamedTuple):
     """What the client keeps for itself."""
 
 
-def any_tool(w: Writer) -> str:
+def pick_tool(w: Writer) -> str:
     """The name of a tool, as often as it is used."""
-    return _NAMES[bisect(_CUMULATED, w.r.random() * _CUMULATED[-1])]
+    return _NAMES[bisect(_CUMULATIVE_SHARES, w.r.random() * _CUMULATIVE_SHARES[-1])]
 
 
-def use(w: Writer, name: str) -> Outcome:
+def call_tool(w: Writer, name: str) -> Outcome:
     """Call a tool."""
-    return _TOOLS.get(name, _lookup)(w)
+    return _TOOLS.get(name, _call_mcp_tool)(w)
 
 
-def _bash(w: Writer) -> Outcome:
+def _call_bash(w: Writer) -> Outcome:
     r, bank = w.r, w.bank
-    command = r.choice(_COMMANDS) + f" {bank.ident(r)}"
+    command = r.choice(_COMMANDS) + f" {bank.draw_identifier(r)}"
     if r.random() < 0.06:
-        name = bank.ident(r)
-        command = f"cat > /tmp/{name}.py <<'EOF'\n" + "\n".join(bank.cut(bank.code, r, r.randint(10, 120))) + "\nEOF"
+        name = bank.draw_identifier(r)
+        command = (
+            f"cat > /tmp/{name}.py <<'EOF'\n" + "\n".join(bank.draw_lines(bank.code, r, r.randint(10, 120))) + "\nEOF"
+        )
     count = int(min(900, r.lognormvariate(1.8, 1.6)))
-    output = w.needle("\n".join(bank.cut(bank.logs if r.random() < 0.7 else bank.code, r, count)))
+    output = w.plant_needle("\n".join(bank.draw_lines(bank.logs if r.random() < 0.7 else bank.code, r, count)))
     if r.random() < 0.06:
-        given = {"command": command, "description": w.prose(40)}
-        return Outcome(given, f"Exit code 1\n{output}", f"Error: Exit code 1\n{output}")
+        arguments = {"command": command, "description": w.make_prose(40)}
+        return Outcome(arguments, f"Exit code 1\n{output}", f"Error: Exit code 1\n{output}")
     if len(output) > 30_000 and w.is_new:
-        output = _persisted(w, output)
+        output = _persist_output(w, output)
     result: Json = {"stdout": output, "stderr": "", "interrupted": False, "isImage": False}
     if w.is_new:
         result["noOutputExpected"] = False
-    return Outcome({"command": command, "description": w.prose(40)}, output, result)
+    return Outcome({"command": command, "description": w.make_prose(40)}, output, result)
 
 
-def _persisted(w: Writer, output: str) -> str:
-    name = f"{w.session_id}/tool-results/{'b' + w.base58(8)}.txt"
+def _persist_output(w: Writer, output: str) -> str:
+    name = f"{w.session_id}/tool-results/{'b' + w.draw_base58(8)}.txt"
     w.extra[name] = output.encode()
     size = f"Output too large ({len(output) / 1000:.1f}KB). Full output saved to: {name}"
     return f"<persisted-output>\n{size}\n\nPreview (first 2KB):\n{output[:2000]}\n...\n</persisted-output>"
 
 
-def _read(w: Writer) -> Outcome:
+def _call_read(w: Writer) -> Outcome:
     r = w.r
     path, lines = r.choice(w.project.files)
     if r.random() < 0.004:
-        source = w.image()["source"]
+        source = w.make_image_block()["source"]
         file = {"base64": source["data"], "type": "image/png", "originalSize": len(source["data"]) * 3 // 4}
         blocks = [{"type": "image", "source": source}]
         return Outcome({"file_path": path + ".png"}, blocks, {"type": "image", "file": file})
@@ -79,7 +81,7 @@ def _read(w: Writer) -> Outcome:
         start = r.randrange(len(lines))
         part = lines[start : start + r.randint(5, 200)]
     separator = "\t" if w.is_new else "→"
-    shown = "\n".join(f"{number:6d}{separator}{text}" for number, text in enumerate(part, 1))
+    content = "\n".join(f"{number:6d}{separator}{text}" for number, text in enumerate(part, 1))
     file = {
         "filePath": path,
         "content": "\n".join(part),
@@ -87,26 +89,26 @@ def _read(w: Writer) -> Outcome:
         "startLine": 1,
         "totalLines": len(lines),
     }
-    return Outcome({"file_path": path}, w.needle(shown), {"type": "text", "file": file})
+    return Outcome({"file_path": path}, w.plant_needle(content), {"type": "text", "file": file})
 
 
-def _edit(w: Writer) -> Outcome:
+def _call_edit(w: Writer) -> Outcome:
     r, bank = w.r, w.bank
     path, lines = r.choice(w.project.files)
     at = r.randrange(len(lines))
-    old, new = lines[at : at + r.randint(1, 12)], bank.cut(bank.code, r, r.randint(1, 16))
+    old, new = lines[at : at + r.randint(1, 12)], bank.draw_lines(bank.code, r, r.randint(1, 16))
     lines[at : at + len(old)] = new
     hunk = [" " + line for line in lines[max(0, at - 3) : at]]
     hunk += ["-" + line for line in old] + ["+" + line for line in new]
     before, after = "\n".join(old), "\n".join(new)
-    told = f"The file {path} has been updated."
+    content = f"The file {path} has been updated."
     if not w.is_new:
         around = enumerate(lines[max(0, at - 4) : at + len(new) + 4], at + 1)
-        told += _SNIPPET + "\n".join(f"{number:6d}→{text}" for number, text in around)
+        content += _SNIPPET + "\n".join(f"{number:6d}→{text}" for number, text in around)
     patch = {"oldStart": at, "oldLines": len(old), "newStart": at, "newLines": len(new), "lines": hunk}
     return Outcome(
         {"file_path": path, "old_string": before, "new_string": after, "replace_all": False},
-        told,
+        content,
         {
             "filePath": path,
             "oldString": before,
@@ -119,80 +121,80 @@ def _edit(w: Writer) -> Outcome:
     )
 
 
-def _write(w: Writer) -> Outcome:
+def _call_write(w: Writer) -> Outcome:
     r, bank = w.r, w.bank
-    path = f"{w.project.cwd}/src/{bank.ident(r)}/{bank.ident(r)}{r.choice(ENDINGS)}"
-    content = "\n".join(bank.cut(bank.code, r, int(min(900, r.lognormvariate(4.2, 0.9)))))
+    path = f"{w.project.cwd}/src/{bank.draw_identifier(r)}/{bank.draw_identifier(r)}{r.choice(ENDINGS)}"
+    content = "\n".join(bank.draw_lines(bank.code, r, int(min(900, r.lognormvariate(4.2, 0.9)))))
     result: Json = {"type": "create", "filePath": path, "content": content, "structuredPatch": [], "originalFile": None}
     return Outcome({"file_path": path, "content": content}, f"File created successfully at: {path}", result)
 
 
-def _some_files(w: Writer) -> list[str]:
+def _pick_files(w: Writer) -> list[str]:
     return [w.r.choice(w.project.files)[0] for _ in range(int(min(200, w.r.lognormvariate(1.8, 1.0))))]
 
 
-def _glob(w: Writer) -> Outcome:
-    files = _some_files(w)
-    given = {"pattern": f"**/*{w.bank.ident(w.r)}*"}
+def _call_glob(w: Writer) -> Outcome:
+    files = _pick_files(w)
+    arguments = {"pattern": f"**/*{w.bank.draw_identifier(w.r)}*"}
     result = {"filenames": files, "durationMs": w.r.randint(3, 400), "numFiles": len(files), "truncated": False}
-    return Outcome(given, "\n".join(files) or "No files found", result)
+    return Outcome(arguments, "\n".join(files) or "No files found", result)
 
 
-def _grep(w: Writer) -> Outcome:
-    r, files = w.r, _some_files(w)
-    found = "\n".join(f"{file}:{r.randint(1, 999)}:{w.bank.code[r.randrange(30_000)]}" for file in files)
-    given = {"pattern": w.bank.ident(r), "output_mode": "content", "-n": True}
-    result = {"mode": "content", "numFiles": 0, "filenames": [], "content": found, "numLines": len(files)}
-    return Outcome(given, found or "No matches found", result)
+def _call_grep(w: Writer) -> Outcome:
+    r, files = w.r, _pick_files(w)
+    content = "\n".join(f"{file}:{r.randint(1, 999)}:{w.bank.code[r.randrange(30_000)]}" for file in files)
+    arguments = {"pattern": w.bank.draw_identifier(r), "output_mode": "content", "-n": True}
+    result = {"mode": "content", "numFiles": 0, "filenames": [], "content": content, "numLines": len(files)}
+    return Outcome(arguments, content or "No matches found", result)
 
 
-def _todo(w: Writer) -> Outcome:
+def _call_todo_write(w: Writer) -> Outcome:
     states = ("pending", "in_progress", "completed")
     before, w.todos = w.todos, [
-        {"content": w.prose(40), "status": w.r.choice(states), "activeForm": w.prose(40)}
+        {"content": w.make_prose(40), "status": w.r.choice(states), "activeForm": w.make_prose(40)}
         for _ in range(w.r.randint(2, 8))
     ]  # fmt: skip
-    told = "Todos have been modified successfully. Ensure that you continue to use the todo list."
-    return Outcome({"todos": w.todos}, told, {"oldTodos": before, "newTodos": w.todos})
+    content = "Todos have been modified successfully. Ensure that you continue to use the todo list."
+    return Outcome({"todos": w.todos}, content, {"oldTodos": before, "newTodos": w.todos})
 
 
-def _fetch(w: Writer) -> Outcome:
-    text = w.bank.markdown(w.r, 1200)
-    given = {"url": f"https://example.org/{w.bank.ident(w.r)}", "prompt": w.prose(80)}
+def _call_web_fetch(w: Writer) -> Outcome:
+    text = w.bank.make_markdown(w.r, 1200)
+    arguments = {"url": f"https://example.org/{w.bank.draw_identifier(w.r)}", "prompt": w.make_prose(80)}
     result = {"bytes": w.r.randint(2_000, 90_000), "code": 200, "codeText": "OK", "result": text}
-    return Outcome(given, text, result | {"durationMs": 2857, "url": "https://example.org/"})
+    return Outcome(arguments, text, result | {"durationMs": 2857, "url": "https://example.org/"})
 
 
-def _search(w: Writer) -> Outcome:
-    text = w.prose(3000)
-    given = {"query": w.prose(50)}
-    call = "srvtoolu_01" + w.base58(20)
-    pages = [{"title": w.prose(40), "url": f"https://example.org/{w.bank.ident(w.r)}"} for _ in range(8)]
+def _call_web_search(w: Writer) -> Outcome:
+    text = w.make_prose(3000)
+    arguments = {"query": w.make_prose(50)}
+    call = "srvtoolu_01" + w.draw_base58(20)
+    pages = [{"title": w.make_prose(40), "url": f"https://example.org/{w.bank.draw_identifier(w.r)}"} for _ in range(8)]
     results = [{"tool_use_id": call, "content": pages}, text]
-    return Outcome(given, text, {"query": "", "results": results, "durationSeconds": 9.1})
+    return Outcome(arguments, text, {"query": "", "results": results, "durationSeconds": 9.1})
 
 
-def _lookup(w: Writer) -> Outcome:
+def _call_mcp_tool(w: Writer) -> Outcome:
     """A tool of an MCP server: plain content blocks, sometimes very large."""
-    text = "\n".join(w.bank.cut(w.bank.code, w.r, int(min(9000, w.r.lognormvariate(4.6, 1.7)))))
-    given = {"libraryName": w.bank.ident(w.r)}
-    return Outcome(given, [{"type": "text", "text": text}], [{"type": "text", "text": text}])
+    text = "\n".join(w.bank.draw_lines(w.bank.code, w.r, int(min(9000, w.r.lognormvariate(4.6, 1.7)))))
+    arguments = {"libraryName": w.bank.draw_identifier(w.r)}
+    return Outcome(arguments, [{"type": "text", "text": text}], [{"type": "text", "text": text}])
 
 
 _TOOLS: dict[str, Callable[[Writer], Outcome]] = {
-    "Bash": _bash,
-    "Read": _read,
-    "Edit": _edit,
-    "Write": _write,
-    "Glob": _glob,
-    "Grep": _grep,
-    "TodoWrite": _todo,
-    "WebFetch": _fetch,
-    "WebSearch": _search,
+    "Bash": _call_bash,
+    "Read": _call_read,
+    "Edit": _call_edit,
+    "Write": _call_write,
+    "Glob": _call_glob,
+    "Grep": _call_grep,
+    "TodoWrite": _call_todo_write,
+    "WebFetch": _call_web_fetch,
+    "WebSearch": _call_web_search,
 }
 
 
-def progress(w: Writer, call_id: str, name: str) -> None:
+def write_progress(w: Writer, call_id: str, name: str) -> None:
     """Write what hooks and a running command report, in the era that did so."""
     r = w.r
     if w.era_name != "2.1a":
@@ -201,12 +203,12 @@ def progress(w: Writer, call_id: str, name: str) -> None:
         for _ in range(r.choice((1, 1, 2))):
             data: Json = {"type": "hook_progress", "hookEvent": event, "hookName": f"{event}:{name}"}
             data["command"] = "/home/user/.claude/hooks/guard.sh check"
-            w.chain({"type": "progress", "data": data, "parentToolUseID": call_id, "toolUseID": call_id})
+            w.write_chained_line({"type": "progress", "data": data, "parentToolUseID": call_id, "toolUseID": call_id})
     if name == "Bash" and r.random() < 0.45:
         output: list[str] = []
         for number in range(int(min(40, 1 + r.expovariate(0.3)))):  # most ticks bring nothing new
             if r.random() < 0.3:
-                output += w.bank.cut(w.bank.logs, r, r.randint(1, 8))
+                output += w.bank.draw_lines(w.bank.logs, r, r.randint(1, 8))
             data = {
                 "type": "bash_progress",
                 "output": "\n".join(output[-5:]),
@@ -216,4 +218,4 @@ def progress(w: Writer, call_id: str, name: str) -> None:
                 "timeoutMs": 120000,
             }
             tick = f"bash-progress-{number}"
-            w.chain({"type": "progress", "data": data, "toolUseID": tick, "parentToolUseID": call_id})
+            w.write_chained_line({"type": "progress", "data": data, "toolUseID": tick, "parentToolUseID": call_id})

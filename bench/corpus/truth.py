@@ -20,27 +20,27 @@ class Truth:
         self.needles: Counter[str] = Counter()
         self.facts: Counter[str] = Counter()
 
-    def answer(self, day: str, model: str, usage: dict[str, Any]) -> None:
+    def count_answer(self, day: str, model: str, usage: dict[str, Any]) -> None:
         """Count one message."""
         row = self.usage[day][model]
         for place, field in enumerate(_FIELDS):
             row[place] += usage[field]
         row[4] += 1
 
-    def line(self, kind: str, raw: bytes) -> None:
+    def count_line(self, kind: str, raw: bytes) -> None:
         """Count one line."""
         self.types[kind] += 1
         if b"zqneedle" in raw:
             for word, _ in NEEDLES:
                 self.needles[word] += word.encode() in raw
 
-    def dump(self) -> bytes:
+    def to_json(self) -> bytes:
         """The facts as JSON."""
-        found = {
+        facts = {
             "usage_columns": ["input", "output", "cache_creation", "cache_read", "answers"],
             "usage_by_day_and_model": self.usage,
             "lines_by_type": self.types,
             "needle_lines": self.needles,
             "facts": self.facts,
         }
-        return json.dumps(found, indent=2, sort_keys=True, ensure_ascii=False).encode()
+        return json.dumps(facts, indent=2, sort_keys=True, ensure_ascii=False).encode()

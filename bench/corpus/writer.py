@@ -45,7 +45,7 @@ class Writer:
         self.r, self.bank, self.project, self.truth = r, bank, project, truth
         self.era, self.era_name = era, era.name
         self.now, self.version = start, version or r.choice(era.versions)
-        self.session_id, self.agent = session_id or self.uuid(), agent
+        self.session_id, self.agent = session_id or self.make_uuid(), agent
         self.parent: str | None = None
         self.branch = r.choice(project.branches)
         self.slug = "-".join(r.choice(words) for words in _SLUGS)
@@ -59,7 +59,7 @@ class Writer:
         """Other files: path below the project folder, and content."""
         self.sink = sink
         """Where the lines of a sub-agent are echoed."""
-        self.prompt_id = self.uuid()
+        self.prompt_id = self.make_uuid()
         self.todos: list[Json] = []
 
     @property
@@ -67,21 +67,21 @@ class Writer:
         """Whether the client is of the newest era."""
         return self.era_name == "2.1b"
 
-    def uuid(self) -> str:
+    def make_uuid(self) -> str:
         """A fresh uuid."""
         digits = f"{self.r.getrandbits(128):032x}"
         return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}"
 
-    def base58(self, count: int) -> str:
+    def draw_base58(self, count: int) -> str:
         """Random characters as in the API's ids."""
         return "".join(self.r.choices(_BASE58, k=count))
 
-    def tick(self, low: float, high: float) -> str:
+    def advance_clock(self, low: float, high: float) -> str:
         """Let some seconds pass and give the time."""
         self.now += timedelta(seconds=self.r.uniform(low, high))
         return self.now.strftime("%Y-%m-%dT%H:%M:%S.") + f"{self.now.microsecond // 1000:03d}Z"
 
-    def needle(self, text: str) -> str:
+    def plant_needle(self, text: str) -> str:
         """A text, with a word to search for now and then."""
         share = self.r.random()
         for word, limit in NEEDLES:
@@ -89,30 +89,30 @@ class Writer:
                 return f"{text} {word}"
         return text
 
-    def prose(self, chars: int) -> str:
+    def make_prose(self, chars: int) -> str:
         """Sentences of about so many characters, in English."""
-        return self.bank.prose(self.r, chars)
+        return self.bank.make_prose(self.r, chars)
 
-    def image(self) -> Json:
+    def make_image_block(self) -> Json:
         """An image block of noise."""
         self.truth.facts["images"] += 1
         noise = self.r.randbytes(int(min(500_000, self.r.lognormvariate(10.6, 0.9))))
         data = base64.b64encode(noise).decode()
         return {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}
 
-    def put(self, line: Json) -> None:
+    def write_line(self, line: Json) -> None:
         """Write a line."""
         raw = _encode(line)
         self.lines.append(raw)
         self.size += len(raw) + 1
-        self.truth.line(line["type"], raw)
+        self.truth.count_line(line["type"], raw)
 
-    def chain(
+    def write_chained_line(
         self, body: Json, tail: Json | None = None, low: float = 0.05, high: float = 2.0, parent: str | None = _CHAIN
     ) -> str:
         """Write a line of the chain of parents and give its uuid."""
-        uuid = self.uuid()
-        end = {"uuid": uuid, "timestamp": self.tick(low, high), **(tail or {})}
+        uuid = self.make_uuid()
+        end = {"uuid": uuid, "timestamp": self.advance_clock(low, high), **(tail or {})}
         head: Json = {"parentUuid": self.parent if parent is _CHAIN else parent, "isSidechain": self.agent is not None}
         place: Json = {"cwd": self.project.cwd, "sessionId": self.session_id, "version": self.version}
         if self.era_name != "1.0":
@@ -120,12 +120,12 @@ class Writer:
         if self.is_new:
             if self.agent:
                 head["agentId"] = self.agent
-            self.put({**head, **body, **end, "userType": "external", "entrypoint": "cli", **place})
+            self.write_line({**head, **body, **end, "userType": "external", "entrypoint": "cli", **place})
         else:
             if self.agent and self.era_name != "1.0":
                 place["agentId"] = self.agent
             if self.era_name == "2.1a":
                 place["slug"] = self.slug
-            self.put({**head, "userType": "external", **place, **body, **end})
+            self.write_line({**head, "userType": "external", **place, **body, **end})
         self.parent = uuid
         return uuid

@@ -14,29 +14,32 @@ VERSION = "0.46.1"
 FOLDER = ROOT / ".tools" / "peers" / f"agentsview-{VERSION}"
 
 
-def install() -> Path | str:
+def install_program() -> Path | str:
     """The native program, installed if it is not yet; or why there is none."""
-    if found := _binary():
-        return found
+    if binary := _find_binary():
+        return binary
     if sys.platform == "win32":
         return "not tried on Windows"
     try:
         venv.create(FOLDER, with_pip=True, clear=True)
     except (OSError, subprocess.CalledProcessError) as error:
         return f"no environment for it: {error}"
-    words = [str(FOLDER / "bin" / "pip"), "install", "--quiet", "--only-binary", ":all:", f"agentsview=={VERSION}"]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    return _binary() or f"pip could not install it: {(done.stderr.strip().splitlines() or ['no native program'])[-1]}"
+    command = [str(FOLDER / "bin" / "pip"), "install", "--quiet", "--only-binary", ":all:", f"agentsview=={VERSION}"]
+    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    return (
+        _find_binary()
+        or f"pip could not install it: {(process.stderr.strip().splitlines() or ['no native program'])[-1]}"
+    )
 
 
-def _binary() -> Path | None:
+def _find_binary() -> Path | None:
     for path in sorted(FOLDER.glob("lib/python3*/site-packages/agentsview/bin/agentsview")):
         path.chmod(0o755)  # its own wrapper does the same
         return path
     return None
 
 
-def sync(binary: Path, config_dir: Path, home: Path) -> Program:
+def build_sync_command(binary: Path, config_dir: Path, home: Path) -> Program:
     """Bring its index in a home folder up to date with one config folder: in its own process, which ends then."""
     environ = {
         "HOME": str(home),
@@ -50,6 +53,6 @@ def sync(binary: Path, config_dir: Path, home: Path) -> Program:
     return Program(["env", "-i", *(f"{name}={value}" for name, value in environ.items()), str(binary), "sync"])
 
 
-def size(home: Path) -> int:
+def measure_index_size(home: Path) -> int:
     """The bytes of its index."""
     return sum(path.stat().st_size for path in (home / ".agentsview").glob("sessions.db*"))

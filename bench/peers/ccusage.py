@@ -13,15 +13,15 @@ VERSION = "20.0.24"
 FOLDER = ROOT / ".tools" / "peers" / f"ccusage-{VERSION}"
 
 
-def install() -> Path | str:
+def install_program() -> Path | str:
     """The native program, installed if it is not yet; or why there is none."""
-    if found := _binary():
-        return found
+    if binary := _find_binary():
+        return binary
     npm = shutil.which("npm")
     if npm is None:
         return "npm is missing"
     FOLDER.mkdir(parents=True, exist_ok=True)
-    words = [
+    command = [
         npm,
         "install",
         "--prefix",
@@ -31,23 +31,26 @@ def install() -> Path | str:
         "--no-package-lock",
         f"ccusage@{VERSION}",
     ]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    return _binary() or f"npm could not install it: {(done.stderr.strip().splitlines() or ['no native program'])[-1]}"
+    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    return (
+        _find_binary()
+        or f"npm could not install it: {(process.stderr.strip().splitlines() or ['no native program'])[-1]}"
+    )
 
 
-def _binary() -> Path | None:
+def _find_binary() -> Path | None:
     for path in sorted(FOLDER.glob("node_modules/@ccusage/*/bin/ccusage*")):
         path.chmod(0o755)  # its own wrapper does the same
         return path
     return None
 
 
-def report(binary: Path, config_dir: Path, home: Path) -> Program:
+def build_report_command(binary: Path, config_dir: Path, home: Path) -> Program:
     """The report by day, without the network, over one config folder."""
     environ = {"CLAUDE_CONFIG_DIR": str(config_dir), "HOME": str(home), "USERPROFILE": str(home), "TZ": "UTC"}
     return Program([str(binary), "claude", "daily", "--json", "--offline"], environ)
 
 
-def output_tokens(report: bytes) -> int:
+def sum_output_tokens(report: bytes) -> int:
     """The output tokens that a report names, all days together."""
     return sum(day["outputTokens"] for day in json.loads(report)["daily"])

@@ -6,19 +6,19 @@ import os
 from pathlib import Path
 
 from ..measure import ROOT, Program
-from .environment import installed
+from .environment import install_package
 
 VERSION = "1.8.39"
 FOLDER = ROOT / ".tools" / "peers" / f"cozempic-{VERSION}"
 
 
-def install() -> Path | str:
+def install_program() -> Path | str:
     """The program, installed if it is not yet; or why there is none."""
-    return installed(FOLDER, "cozempic", f"cozempic=={VERSION}")
+    return install_package(FOLDER, "cozempic", f"cozempic=={VERSION}")
 
 
-def treat(program: Path, session: Path, home: Path, prescription: str = "standard") -> Program:
+def build_prune_command(program: Path, session: Path, home: Path, prescription: str = "standard") -> Program:
     """Prune one file, in a home folder of its own and without the hooks that it would install."""
     environ = {"HOME": str(home), "PATH": os.defpath, "COZEMPIC_NO_GLOBAL_INIT": "1", "COZEMPIC_NO_AUTO_UPDATE": "1"}
-    words = [f"{name}={value}" for name, value in environ.items()]
-    return Program(["env", "-i", *words, str(program), "treat", str(session), "-rx", prescription, "--execute"])
+    variables = [f"{name}={value}" for name, value in environ.items()]
+    return Program(["env", "-i", *variables, str(program), "treat", str(session), "-rx", prescription, "--execute"])

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..measure import ROOT, Program
-from .environment import installed
+from .environment import install_package
 
 VERSION = "5.0.4"
 FOLDER = ROOT / ".tools" / "peers" / f"langfuse-{VERSION}"
@@ -26,11 +26,11 @@ client.flush()
 """
 
 
-def install() -> Path | str:
+def install_sdk() -> Path | str:
     """The interpreter of an environment that has the SDK; or why there is none."""
-    return installed(FOLDER, "python", f"langfuse=={VERSION}", "langfuse")
+    return install_package(FOLDER, "python", f"langfuse=={VERSION}", "langfuse")
 
 
-def hook(python: Path, url: str) -> Program:
+def build_hook_command(python: Path, url: str) -> Program:
     """A hook that sends one span."""
-    return Program([str(python), "-I", "-c", _HOOK, url], is_mute=True)
+    return Program([str(python), "-I", "-c", _HOOK, url], discards_output=True)

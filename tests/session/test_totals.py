@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.corpus.collection import generate, generate_session
+from bench.corpus.collection import generate_collection, generate_session
 from bench.corpus.eras import ERAS
 from turnlog.entries.entry import Entry
 from turnlog.entries.reader import Transcript
@@ -101,7 +101,7 @@ def scanned(paths: Iterable[Path]) -> dict[str, tuple[PricedTokens, str]]:
 def collections(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """Generated sessions of every era, and a long one with echoes of its sub-agents."""
     many, one = tmp_path_factory.mktemp("many"), tmp_path_factory.mktemp("one")
-    generate(many, 3_000_000, seed=26)
+    generate_collection(many, 3_000_000, seed=26)
     generate_session(one, 2_000_000, seed=1)
     return many, one
 

@@ -31,62 +31,62 @@ UV = TOOLS / "bin" / f"uv{EXE}"
 PYTHON = getattr(sys, "_base_executable", sys.executable)
 
 
-def main(words: list[str]) -> int:
+def main(arguments: list[str]) -> int:
     """Do what the one word asks for."""
     if sys.version_info < (3, 11):  # noqa: UP036 - whoever starts this has what they have
-        return complain(f"needs Python 3.11 or newer, this is {sys.version.split()[0]}; try make PYTHON=python3.13")
-    steps = {"": source_environment, "wheel": wheel_environment, "docs": docs_environment, "uv": get_uv}
-    step = steps.get(" ".join(words))
+        return report_error(f"needs Python 3.11 or newer, this is {sys.version.split()[0]}; try make PYTHON=python3.13")
+    steps = {"": set_up_source, "wheel": set_up_wheel, "docs": set_up_docs, "uv": get_uv}
+    step = steps.get(" ".join(arguments))
     if step is None:
-        return complain(f"unknown: {' '.join(words)}")
+        return report_error(f"unknown: {' '.join(arguments)}")
     try:
         step()
     except subprocess.CalledProcessError as error:
-        return complain(f"failed: {' '.join(map(str, error.cmd))}")
+        return report_error(f"failed: {' '.join(map(str, error.cmd))}")
     return 0
 
 
-def source_environment() -> None:
+def set_up_source() -> None:
     """Make .venv with everything that development needs, and `turnlog` running from the source tree."""
     lock = ROOT / "requirements.lock"
-    state = fingerprint([lock, ROOT / "pyproject.toml"])
-    if is_current(VENV, "setup", state) and script(VENV, "turnlog").exists():
+    state = compute_fingerprint([lock, ROOT / "pyproject.toml"])
+    if is_current(VENV, "setup", state) and find_script(VENV, "turnlog").exists():
         return
-    fill(VENV, lock)
-    install(VENV, "--no-deps", "--no-build-isolation", "--editable", str(ROOT))
-    remember(VENV, "setup", state)
+    fill_environment(VENV, lock)
+    install_packages(VENV, "--no-deps", "--no-build-isolation", "--editable", str(ROOT))
+    write_stamp(VENV, "setup", state)
 
 
-def wheel_environment() -> None:
+def set_up_wheel() -> None:
     """Build the wheel if the sources changed, and install it where no source tree is in reach."""
-    source_environment()
+    set_up_source()
     lock = ROOT / "requirements-test.lock"
-    state = fingerprint([lock])
+    state = compute_fingerprint([lock])
     if not is_current(WHEEL_VENV, "tools", state):
-        fill(WHEEL_VENV, lock)
-        remember(WHEEL_VENV, "tools", state)
+        fill_environment(WHEEL_VENV, lock)
+        write_stamp(WHEEL_VENV, "tools", state)
     frame = [ROOT / name for name in ("pyproject.toml", "README.md", "LICENSE")]
-    state = fingerprint([*frame, *sorted((ROOT / "src").rglob("*"))])
+    state = compute_fingerprint([*frame, *sorted((ROOT / "src").rglob("*"))])
     if not is_current(WHEEL_VENV, "wheel", state):
-        install(WHEEL_VENV, "--no-deps", "--force-reinstall", str(build_wheel()))
-        check(WHEEL_VENV)
-        remember(WHEEL_VENV, "wheel", state)
+        install_packages(WHEEL_VENV, "--no-deps", "--force-reinstall", str(build_wheel()))
+        check_requirements(WHEEL_VENV)
+        write_stamp(WHEEL_VENV, "wheel", state)
 
 
-def docs_environment() -> None:
+def set_up_docs() -> None:
     """Make .venv-docs, which builds the documentation site."""
     lock = ROOT / "requirements-docs.lock"
-    state = fingerprint([lock])
+    state = compute_fingerprint([lock])
     if not is_current(DOCS_VENV, "setup", state):
-        fill(DOCS_VENV, lock)
-        remember(DOCS_VENV, "setup", state)
+        fill_environment(DOCS_VENV, lock)
+        write_stamp(DOCS_VENV, "setup", state)
 
 
 def build_wheel() -> Path:
     """Build dist/turnlog-*.whl with the locked build tools."""
     for old in (ROOT / "dist").glob("turnlog-*.whl"):
         old.unlink()
-    run(script(VENV, "python"), "-m", "hatchling", "build", "--target", "wheel", quiet=True)
+    run_program(find_script(VENV, "python"), "-m", "hatchling", "build", "--target", "wheel", is_quiet=True)
     (wheel,) = (ROOT / "dist").glob("turnlog-*.whl")
     return wheel
 
@@ -97,9 +97,9 @@ def get_uv() -> None:
     state = hashlib.sha256(lock.read_bytes()).hexdigest()
     if is_current(TOOLS, "uv", state) and UV.exists():
         return
-    say("getting uv")
+    print_progress("getting uv")
     # --upgrade: pip replaces nothing below --target without it.
-    run(
+    run_program(
         PYTHON,
         "-m",
         "pip",
@@ -112,66 +112,66 @@ def get_uv() -> None:
         "-r",
         lock,
     )
-    remember(TOOLS, "uv", state)
+    write_stamp(TOOLS, "uv", state)
 
 
-def fill(venv: Path, lock: Path) -> None:
+def fill_environment(venv: Path, lock: Path) -> None:
     """Make an environment anew with exactly what the lock names."""
-    say(f"setting up {venv.name}")
+    print_progress(f"setting up {venv.name}")
     try:
         get_uv()
-        run(UV, "venv", "--quiet", "--clear", "--python", PYTHON, venv)
+        run_program(UV, "venv", "--quiet", "--clear", "--python", PYTHON, venv)
     except (subprocess.CalledProcessError, OSError):
-        say("uv is out of reach: going on with venv and pip")
-        run(PYTHON, "-m", "venv", "--clear", "--without-pip", venv)
-    install(venv, "--require-hashes", "-r", str(lock))
+        print_progress("uv is out of reach: going on with venv and pip")
+        run_program(PYTHON, "-m", "venv", "--clear", "--without-pip", venv)
+    install_packages(venv, "--require-hashes", "-r", str(lock))
 
 
-def install(venv: Path, *what: str) -> None:
+def install_packages(venv: Path, *arguments: str) -> None:
     """Install into an environment with uv, or with pip where uv fails."""
-    python = script(venv, "python")
+    python = find_script(venv, "python")
     if UV.exists():
         try:
-            return run(UV, "pip", "install", "--quiet", "--python", python, "--compile-bytecode", *what)
+            return run_program(UV, "pip", "install", "--quiet", "--python", python, "--compile-bytecode", *arguments)
         except (subprocess.CalledProcessError, OSError):
-            say("uv could not install this: trying pip")
-    return run(PYTHON, "-m", "pip", "--python", python, "install", "--quiet", *what)
+            print_progress("uv could not install this: trying pip")
+    return run_program(PYTHON, "-m", "pip", "--python", python, "install", "--quiet", *arguments)
 
 
-def check(venv: Path) -> None:
+def check_requirements(venv: Path) -> None:
     """Fail if the wheel asks for something that is not installed, or for another version."""
-    python = script(venv, "python")
+    python = find_script(venv, "python")
     if UV.exists():
-        run(UV, "pip", "check", "--quiet", "--python", python)
+        run_program(UV, "pip", "check", "--quiet", "--python", python)
     else:
-        run(PYTHON, "-m", "pip", "--python", python, "check", quiet=True)
+        run_program(PYTHON, "-m", "pip", "--python", python, "check", is_quiet=True)
 
 
-def run(*command: str | Path, quiet: bool = False) -> None:
+def run_program(*command: str | Path, is_quiet: bool = False) -> None:
     """Run a program in the source tree; if it fails, so do we."""
     environment = {**os.environ, "UV_PYTHON_DOWNLOADS": "never", "PIP_ROOT_USER_ACTION": "ignore"}
     environment.pop("VIRTUAL_ENV", None)
     environment.pop("PYTHONPATH", None)
-    done = subprocess.run(
+    process = subprocess.run(
         [*map(str, command)],
         cwd=ROOT,
         env=environment,
-        stdout=subprocess.PIPE if quiet else None,
-        stderr=subprocess.STDOUT if quiet else None,
+        stdout=subprocess.PIPE if is_quiet else None,
+        stderr=subprocess.STDOUT if is_quiet else None,
         text=True,
         check=False,
     )
-    if done.returncode:
-        sys.stderr.write(done.stdout or "")
-        raise subprocess.CalledProcessError(done.returncode, [*map(str, command)])
+    if process.returncode:
+        sys.stderr.write(process.stdout or "")
+        raise subprocess.CalledProcessError(process.returncode, [*map(str, command)])
 
 
-def script(venv: Path, name: str) -> Path:
+def find_script(venv: Path, name: str) -> Path:
     """Where an environment keeps the program of that name."""
     return venv / BIN / f"{name}{EXE}"
 
 
-def fingerprint(paths: Iterable[Path]) -> str:
+def compute_fingerprint(paths: Iterable[Path]) -> str:
     """What an environment was made from: these files, in this place, with this Python."""
     digest = hashlib.sha256(f"{ROOT}\n{PYTHON}\n{sys.version}\n".encode())
     for path in paths:
@@ -186,17 +186,17 @@ def is_current(folder: Path, step: str, state: str) -> bool:
     return stamp.exists() and stamp.read_text() == state
 
 
-def remember(folder: Path, step: str, state: str) -> None:
+def write_stamp(folder: Path, step: str, state: str) -> None:
     """Note that a step is done."""
     (folder / f".{step}.stamp").write_text(state)
 
 
-def say(text: str) -> None:
+def print_progress(text: str) -> None:
     """Tell the user what takes so long."""
     print(f"bootstrap: {text}", flush=True)
 
 
-def complain(text: str) -> int:
+def report_error(text: str) -> int:
     """Tell the user what went wrong."""
     print(f"bootstrap: {text}", file=sys.stderr)
     return 1

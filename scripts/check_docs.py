@@ -17,7 +17,7 @@ from turnlog.cli.table import COMMANDS
 ROOT = Path(__file__).resolve().parent.parent
 
 # Written so that the patterns do not find themselves.
-FOREIGN = {
+MACHINE_DETAILS = {
     "a path of one machine": re.compile(r"""(?<![\w.~/}-])/(?:root|work)(?=[/\s"'`),:;]|$)""", re.MULTILINE),
     "a registry address": re.compile(
         r"registry\.npmjs\.org|registry\.yarnpkg\.com|files\.pythonhosted\.org|pypi\.org/simple|\bartifactory/"
@@ -31,14 +31,18 @@ LINK = re.compile(r"\[[^\]]*\]\(<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\)|^\[[^\]]+\]:\
 
 def main() -> int:
     """Print all findings and return 1 if there are any."""
-    files = tracked(ROOT)
-    findings = [*undocumented(ROOT, files), *foreign(ROOT, files), *dead_links(ROOT, files)]
+    files = list_files(ROOT)
+    findings = [
+        *find_undocumented_commands(ROOT, files),
+        *find_machine_details(ROOT, files),
+        *find_dead_links(ROOT, files),
+    ]
     for finding in findings:
         print(f"check_docs: {finding}", file=sys.stderr)
     return 1 if findings else 0
 
 
-def tracked(root: Path) -> list[Path]:
+def list_files(root: Path) -> list[Path]:
     """List the files that belong to the project; in an unpacked archive, all that are not hidden."""
     command = ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     try:
@@ -49,16 +53,16 @@ def tracked(root: Path) -> list[Path]:
     return sorted(path for path in set(files) if path.is_file() and not path.is_symlink())
 
 
-def undocumented(root: Path, files: list[Path]) -> Iterator[str]:
+def find_undocumented_commands(root: Path, files: list[Path]) -> Iterator[str]:
     """Find commands that neither the README nor the documentation mentions."""
-    pages = [path for path in pages_of(files) if path.parent == root or root / "docs" in path.parents]
+    pages = [path for path in select_pages(files) if path.parent == root or root / "docs" in path.parents]
     text = "\n".join(path.read_text(encoding="utf-8") for path in pages)
     for name in COMMANDS:
         if not re.search(rf"\bturnlog {name}\b", text):
             yield f"`turnlog {name}` is neither in the README nor in docs/"
 
 
-def foreign(root: Path, files: list[Path]) -> Iterator[str]:
+def find_machine_details(root: Path, files: list[Path]) -> Iterator[str]:
     """Find what belongs to one machine only: paths, registry addresses, lock files that record them."""
     for path in files:
         place = path.relative_to(root).as_posix()
@@ -68,42 +72,42 @@ def foreign(root: Path, files: list[Path]) -> Iterator[str]:
         text = path.read_text(encoding="utf-8", errors="replace")
         if path.suffix == ".lock" and "://" in text:
             yield f"{place}: names a registry"
-        for what, pattern in FOREIGN.items():
-            if found := pattern.search(text):
-                line = text.count("\n", 0, found.start()) + 1
-                yield f"{place}:{line}: {what}: {found[0]}"
+        for description, pattern in MACHINE_DETAILS.items():
+            if match := pattern.search(text):
+                line = text.count("\n", 0, match.start()) + 1
+                yield f"{place}:{line}: {description}: {match[0]}"
 
 
-def dead_links(root: Path, files: list[Path]) -> Iterator[str]:
+def find_dead_links(root: Path, files: list[Path]) -> Iterator[str]:
     """Find relative links in Markdown whose file or heading does not exist."""
-    for page in pages_of(files):
-        text = prose(page)
-        for found in LINK.finditer(text):
-            target = unquote(found[1] or found[2])
+    for page in select_pages(files):
+        text = read_prose(page)
+        for match in LINK.finditer(text):
+            target = unquote(match[1] or match[2])
             if re.match(r"[a-z][a-z0-9+.-]*:", target):
                 continue
             name, _, anchor = target.partition("#")
-            goal = (page.parent / name) if name else page
-            line = text.count("\n", 0, found.start()) + 1
+            path = (page.parent / name) if name else page
+            line = text.count("\n", 0, match.start()) + 1
             place = f"{page.relative_to(root).as_posix()}:{line}"
-            if not goal.exists():
+            if not path.exists():
                 yield f"{place}: dead link: {target}"
-            elif anchor and goal.suffix == ".md" and anchor not in anchors(goal):
+            elif anchor and path.suffix == ".md" and anchor not in collect_anchors(path):
                 yield f"{place}: no such heading: {target}"
 
 
-def pages_of(files: list[Path]) -> list[Path]:
+def select_pages(files: list[Path]) -> list[Path]:
     """The Markdown files among them."""
     return [path for path in files if path.suffix == ".md"]
 
 
-def prose(page: Path) -> str:
+def read_prose(page: Path) -> str:
     """A page without its code, every line where it was."""
-    text = FENCE.sub(lambda found: "\n" * found[0].count("\n"), page.read_text(encoding="utf-8"))
+    text = FENCE.sub(lambda match: "\n" * match[0].count("\n"), page.read_text(encoding="utf-8"))
     return CODE.sub("", text)
 
 
-def anchors(page: Path) -> set[str]:
+def collect_anchors(page: Path) -> set[str]:
     """The names by which the headings of a page can be linked."""
     text = FENCE.sub("", page.read_text(encoding="utf-8"))
     names: set[str] = set()

@@ -72,9 +72,9 @@ def check_class_names(definitions: list[Definition]) -> Iterator[str]:
     for item in definitions:
         if item.is_class:
             places[item.name].append(item.place)
-    for name, found in places.items():
-        if len(found) > 1:
-            yield f"{found[1]}: there is another class `{name}` in {found[0]}"
+    for name, uses in places.items():
+        if len(uses) > 1:
+            yield f"{uses[1]}: there is another class `{name}` in {uses[0]}"
 
 
 def check_shares(definitions: list[Definition]) -> Iterator[str]:

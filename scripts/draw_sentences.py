@@ -34,19 +34,19 @@ class Sentence(NamedTuple):
     text: str
 
 
-def main(words: list[str]) -> int:
+def main(arguments: list[str]) -> int:
     """Print the sentences that were drawn."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--kind", action="append", help="only this kind; may be repeated")
-    chosen = parser.parse_args(words)
+    options = parser.parse_args(arguments)
     by_kind: dict[str, list[Sentence]] = {}
     for sentence in dict.fromkeys(find_sentences()):
         by_kind.setdefault(sentence.kind, []).append(sentence)
-    kinds = sorted(chosen.kind or by_kind)
-    dice = random.Random(chosen.seed)
-    for number in range(chosen.count):
+    kinds = sorted(options.kind or by_kind)
+    dice = random.Random(options.seed)
+    for number in range(options.count):
         pool = by_kind[kinds[number % len(kinds)]]
         kind, place, text = pool.pop(dice.randrange(len(pool)))
         print(f"{number + 1:>3}  {kind:<9} {place}\n     {text}")

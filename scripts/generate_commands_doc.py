@@ -32,50 +32,52 @@ WRITERS = re.compile(r"(<!-- writers -->\n).*?(<!-- end -->)", re.DOTALL)
 def main() -> None:
     """Write the documents anew."""
     for path in DOCUMENTS:
-        path.write_text(renewed(path.read_text(encoding="utf-8")), encoding="utf-8", newline="\n")
+        path.write_text(renew_document(path.read_text(encoding="utf-8")), encoding="utf-8", newline="\n")
 
 
-def renewed(text: str) -> str:
+def renew_document(text: str) -> str:
     """A document with its outputs made anew."""
 
-    def block(marked: re.Match[str]) -> str:
-        lines = output(marked["command"]).splitlines()
-        kept = lines[: int(marked["lines"])] if marked["lines"] else lines
-        more = ["…"] if len(kept) < len(lines) else []
-        shown = "\n".join([f"$ {marked['command']}", *kept, *more])
-        return f"{marked[1]}\n````text\n{shown}\n````\n\n{marked[4]}"  # answers hold fences of three
+    def render_output(match: re.Match[str]) -> str:
+        lines = run_command(match["command"]).splitlines()
+        shown_lines = lines[: int(match["lines"])] if match["lines"] else lines
+        more = ["…"] if len(shown_lines) < len(lines) else []
+        text = "\n".join([f"$ {match['command']}", *shown_lines, *more])
+        return f"{match[1]}\n````text\n{text}\n````\n\n{match[4]}"  # answers hold fences of three
 
-    text = WRITERS.sub(lambda marked: f"{marked[1]}\n{describe_writers()}\n\n{marked[2]}", text)
-    return MARKED.sub(block, text)
+    text = WRITERS.sub(lambda match: f"{match[1]}\n{describe_writers()}\n\n{match[2]}", text)
+    return MARKED.sub(render_output, text)
 
 
 def describe_writers() -> str:
     """Which commands write session files, by the table of commands."""
-    changing = [row.changes for row in COMMANDS.values() if row.changes]
-    adding = [row.adds for row in COMMANDS.values() if row.adds]
+    changes = [row.changes for row in COMMANDS.values() if row.changes]
+    additions = [row.adds for row in COMMANDS.values() if row.adds]
     return (
-        f"These commands change, move or remove session files: {_listed(changing)}. Each keeps what\n"
+        f"These commands change, move or remove session files: {_join_calls(changes)}. Each keeps what\n"
         "you need to reverse it; only `delete --empty-trash` and `undo --prune` remove data permanently.\n"
-        f"These commands create a new session and leave existing sessions unchanged: {_listed(adding)}.\n"
+        f"These commands create a new session and leave existing sessions unchanged: {_join_calls(additions)}.\n"
         "All other commands only read session files."
     )
 
 
-def _listed(calls: list[str]) -> str:
+def _join_calls(calls: list[str]) -> str:
     return " and ".join(filter(None, (", ".join(f"`{call}`" for call in calls[:-1]), f"`{calls[-1]}`")))
 
 
 @cache
-def output(command: str) -> str:
+def run_command(command: str) -> str:
     """What a command prints on a machine without sessions, in the time zone of Greenwich."""
     with tempfile.TemporaryDirectory() as home:
         environment = {
             name: value for name, value in os.environ.items() if not name.startswith(("TURNLOG_", "CLAUDE_", "XDG_"))
         }
         environment |= {"HOME": home, "USERPROFILE": home, "TZ": "UTC", "COLUMNS": "80", "PYTHONUTF8": "1"}
-        words = [sys.executable, "-m", "turnlog", *shlex.split(command)[1:]]
-        done = subprocess.run(words, env=environment, cwd=home, capture_output=True, encoding="utf-8", check=True)
-    return done.stdout.replace(str(config_dir()), "…/turnlog/demo/claude")
+        arguments = [sys.executable, "-m", "turnlog", *shlex.split(command)[1:]]
+        process = subprocess.run(
+            arguments, env=environment, cwd=home, capture_output=True, encoding="utf-8", check=True
+        )
+    return process.stdout.replace(str(config_dir()), "…/turnlog/demo/claude")
 
 
 if __name__ == "__main__":

@@ -32,33 +32,33 @@ class Field(NamedTuple):
 
 def main() -> None:
     """Rewrite the document."""
-    DOCUMENT.write_text(renewed(DOCUMENT.read_text(encoding="utf-8")), encoding="utf-8", newline="\n")
+    DOCUMENT.write_text(renew_document(DOCUMENT.read_text(encoding="utf-8")), encoding="utf-8", newline="\n")
 
 
-def renewed(text: str) -> str:
+def renew_document(text: str) -> str:
     """The document with new tables."""
 
-    def table(marked: re.Match[str]) -> str:
-        lines = TABLES[marked["name"]]()
-        return "".join((marked[1], "\n", *(line + "\n" for line in lines), "\n", marked[3]))
+    def render_table(match: re.Match[str]) -> str:
+        lines = TABLES[match["name"]]()
+        return "".join((match[1], "\n", *(line + "\n" for line in lines), "\n", match[3]))
 
-    return MARKED.sub(table, text)
+    return MARKED.sub(render_table, text)
 
 
-def fields(kind: ObjectFormat) -> list[Field]:
+def list_fields(kind: ObjectFormat) -> list[Field]:
     """All fields of an object, in order, with what their notes say."""
-    return [Field(name, field.type, *versions(field.note)) for name, field in REGISTRY.list_fields(kind).items()]
+    return [Field(name, field.type, *parse_versions(field.note)) for name, field in REGISTRY.list_fields(kind).items()]
 
 
-def versions(note: str) -> tuple[SeenVersions | None, str]:
+def parse_versions(note: str) -> tuple[SeenVersions | None, str]:
     """What a note says about versions, and the rest of it."""
-    found = VERSIONS.match(note)
-    if found is None:
+    match = VERSIONS.match(note)
+    if match is None:
         return None, note
-    return (found[1], found[2]), note[found.end() :]
+    return (match[1], match[2]), note[match.end() :]
 
 
-def span(seen: SeenVersions | None) -> str:
+def format_versions(seen: SeenVersions | None) -> str:
     """Versions in words."""
     if seen is None:
         return "not seen"
@@ -66,70 +66,70 @@ def span(seen: SeenVersions | None) -> str:
     return f"{first}+" if last is None else first if first == last else f"{first} – {last}"
 
 
-def field_table(kind: ObjectFormat, without: str = "") -> Iterator[str]:
+def build_field_table(kind: ObjectFormat, without: str = "") -> Iterator[str]:
     """One row per field; `without` names a base whose fields have a table of their own."""
-    left_out = REGISTRY.list_fields(REGISTRY.objects[without]) if without else {}
+    omitted = REGISTRY.list_fields(REGISTRY.objects[without]) if without else {}
     yield "| field | type | versions | meaning |"
     yield "|---|---|---|---|"
-    for field in fields(kind):
-        if field.name not in left_out:
-            seen = span(field.seen) if field.seen else ""
+    for field in list_fields(kind):
+        if field.name not in omitted:
+            seen = format_versions(field.seen) if field.seen else ""
             yield f"| `{field.name}` | {field.type} | {seen} | {field.meaning} |"
 
 
-def kind_table(kinds: dict[str, ObjectFormat], without: str = "") -> Iterator[str]:
+def build_kind_table(kinds: dict[str, ObjectFormat], without: str = "") -> Iterator[str]:
     """One row per kind, with its fields in one cell."""
-    left_out = REGISTRY.list_fields(REGISTRY.objects[without]) if without else {}
+    omitted = REGISTRY.list_fields(REGISTRY.objects[without]) if without else {}
     yield "| kind | versions | what it is | fields |"
     yield "|---|---|---|---|"
     for tag, kind in sorted(kinds.items()):
-        own = [_brief(field) for field in fields(kind) if field.name not in left_out]
-        yield f"| `{tag}` | {span(kind.seen)} | {kind.about} | {'; '.join(own) or '–'} |"
+        own = [_describe_field(field) for field in list_fields(kind) if field.name not in omitted]
+        yield f"| `{tag}` | {format_versions(kind.seen)} | {kind.about} | {'; '.join(own) or '–'} |"
 
 
-def _brief(field: Field) -> str:
-    notes = [span(field.seen)] if field.seen else []
+def _describe_field(field: Field) -> str:
+    notes = [format_versions(field.seen)] if field.seen else []
     notes += [field.meaning.rstrip(".")] if field.meaning else []
     return f"`{field.name}`" + (f" ({': '.join(notes)})" if notes else "")
 
 
-def overview() -> Iterator[str]:
+def build_overview() -> Iterator[str]:
     """Every type and subtype with its versions."""
     yield "| entry | versions | what it is |"
     yield "|---|---|---|"
-    found = {tag: kind for tag, kind in REGISTRY.entries.items() if kind.seen}
-    found |= {f"system/{tag}": kind for tag, kind in REGISTRY.system.items()}
-    for name, kind in sorted(found.items()):
-        yield f"| `{name}` | {span(kind.seen)} | {kind.about} |"
+    kinds = {tag: kind for tag, kind in REGISTRY.entries.items() if kind.seen}
+    kinds |= {f"system/{tag}": kind for tag, kind in REGISTRY.system.items()}
+    for name, kind in sorted(kinds.items()):
+        yield f"| `{name}` | {format_versions(kind.seen)} | {kind.about} |"
 
 
-def result_table() -> Iterator[str]:
+def build_result_table() -> Iterator[str]:
     """What each tool's result holds."""
     yield "| tool | fields of `toolUseResult` |"
     yield "|---|---|"
     for tool, kind in sorted(REGISTRY.tool_results.items()):
-        yield f"| `{tool}` | {'; '.join(map(_brief, fields(kind)))} |"
+        yield f"| `{tool}` | {'; '.join(map(_describe_field, list_fields(kind)))} |"
 
 
 TABLES: dict[str, Callable[[], Iterator[str]]] = {
-    "overview": overview,
-    "envelope": lambda: field_table(REGISTRY.objects["envelope"]),
-    "user": lambda: field_table(REGISTRY.entries["user"], "envelope"),
-    "permission-decision": lambda: field_table(REGISTRY.objects["permission-decision"]),
-    "assistant": lambda: field_table(REGISTRY.entries["assistant"], "envelope"),
-    "message": lambda: field_table(REGISTRY.objects["assistant-message"]),
-    "usage": lambda: field_table(REGISTRY.objects["message-usage"]),
-    "system": lambda: kind_table(REGISTRY.system, "system-entry"),
-    "compact-metadata": lambda: field_table(REGISTRY.objects["compact-metadata"]),
-    "attachment": lambda: field_table(REGISTRY.entries["attachment"], "envelope"),
-    "attachments": lambda: kind_table(REGISTRY.attachments),
-    "progress": lambda: kind_table(REGISTRY.progress),
-    "blocks": lambda: kind_table(REGISTRY.blocks, "block"),
-    "metadata": lambda: kind_table(REGISTRY.metadata, "metadata"),
-    "records": lambda: kind_table(REGISTRY.records, "metadata"),
-    "backup": lambda: field_table(REGISTRY.objects["backup"]),
-    "rare": lambda: kind_table(REGISTRY.rare, "metadata"),
-    "results": result_table,
+    "overview": build_overview,
+    "envelope": lambda: build_field_table(REGISTRY.objects["envelope"]),
+    "user": lambda: build_field_table(REGISTRY.entries["user"], "envelope"),
+    "permission-decision": lambda: build_field_table(REGISTRY.objects["permission-decision"]),
+    "assistant": lambda: build_field_table(REGISTRY.entries["assistant"], "envelope"),
+    "message": lambda: build_field_table(REGISTRY.objects["assistant-message"]),
+    "usage": lambda: build_field_table(REGISTRY.objects["message-usage"]),
+    "system": lambda: build_kind_table(REGISTRY.system, "system-entry"),
+    "compact-metadata": lambda: build_field_table(REGISTRY.objects["compact-metadata"]),
+    "attachment": lambda: build_field_table(REGISTRY.entries["attachment"], "envelope"),
+    "attachments": lambda: build_kind_table(REGISTRY.attachments),
+    "progress": lambda: build_kind_table(REGISTRY.progress),
+    "blocks": lambda: build_kind_table(REGISTRY.blocks, "block"),
+    "metadata": lambda: build_kind_table(REGISTRY.metadata, "metadata"),
+    "records": lambda: build_kind_table(REGISTRY.records, "metadata"),
+    "backup": lambda: build_field_table(REGISTRY.objects["backup"]),
+    "rare": lambda: build_kind_table(REGISTRY.rare, "metadata"),
+    "results": build_result_table,
 }
 
 

@@ -44,73 +44,73 @@ def main() -> None:
 
 def render_page() -> str:
     """The whole page as roff."""
-    return "\n".join(_lines()) + "\n"
+    return "\n".join(_build_lines()) + "\n"
 
 
-def _lines() -> Iterator[str]:
+def _build_lines() -> Iterator[str]:
     yield f'.TH TURNLOG 1 "" "turnlog {__version__}" "User Commands"'
     yield ".SH NAME"
     yield r"turnlog \- read, search, follow, count, trace, share, keep and edit the sessions that Claude Code writes"
     yield ".SH SYNOPSIS"
     yield r"\fBturnlog\fR [\fICOMMAND\fR] [\fIOPTIONS\fR] [\fISESSION\fR]"
     yield ".SH DESCRIPTION"
-    yield _escape(
+    yield _escape_text(
         "Claude Code keeps each session in a file below ~/.claude/projects. turnlog reads these files without loss."
         " Only commands whose purpose is to change sessions write to them, and each keeps what you need to reverse it."
     )
     yield ".PP"
-    yield _escape(
+    yield _escape_text(
         "SESSION is a path, an id, an id prefix, a title, or `last` (the session with the most recent message). Without"
         " a command, turnlog opens the web app or, in a pipe, lists the sessions."
     )
     yield ".SH COMMANDS"
     for name, row in COMMANDS.items():
         if not row.is_hidden:
-            yield from _command_lines(f"turnlog {name}", row.load())
-    yield from _section("EXIT STATUS", _EXIT_STATUS)
-    yield from _section("ENVIRONMENT", _ENVIRONMENT)
+            yield from _build_command_lines(f"turnlog {name}", row.load())
+    yield from _build_section("EXIT STATUS", _EXIT_STATUS)
+    yield from _build_section("ENVIRONMENT", _ENVIRONMENT)
     yield ".SH SEE ALSO"
     yield r"\fBclaude\fR(1)"
 
 
-def _command_lines(path: str, command: click.Command) -> Iterator[str]:
+def _build_command_lines(path: str, command: click.Command) -> Iterator[str]:
     settings = {"help_option_names": ["-h", "--help"], **command.context_settings}
     context = click.Context(command, info_name=path, **settings)
-    yield rf".SS {_escape(' '.join([path, *command.collect_usage_pieces(context)]))}"
-    yield from _help_lines(command.help or "")
+    yield rf".SS {_escape_text(' '.join([path, *command.collect_usage_pieces(context)]))}"
+    yield from _build_help_lines(command.help or "")
     for parameter in command.get_params(context):
         record = parameter.get_help_record(context)
         if isinstance(parameter, click.Option) and record and "--help" not in parameter.opts:
             yield ".TP"
-            yield rf"\fB{_escape(record[0])}\fR"
-            yield _escape(record[1])
+            yield rf"\fB{_escape_text(record[0])}\fR"
+            yield _escape_text(record[1])
     if isinstance(command, click.Group):
         for name in command.list_commands(context):
             if (inner := command.get_command(context, name)) is not None and not inner.hidden:
-                yield from _command_lines(f"{path} {name}", inner)
+                yield from _build_command_lines(f"{path} {name}", inner)
 
 
-def _help_lines(text: str) -> Iterator[str]:
+def _build_help_lines(text: str) -> Iterator[str]:
     for number, paragraph in enumerate(re.split(r"\n\s*\n", text.strip())):
         if number:
             yield ".PP"
         if (lines := inspect.cleandoc(paragraph).splitlines())[0] == UNFILLED:
             yield ".nf"
-            yield from map(_escape, lines[1:])
+            yield from map(_escape_text, lines[1:])
             yield ".fi"
         else:
-            yield _escape(" ".join(paragraph.split()))
+            yield _escape_text(" ".join(paragraph.split()))
 
 
-def _section(title: str, rows: dict[str, str]) -> Iterator[str]:
+def _build_section(title: str, rows: dict[str, str]) -> Iterator[str]:
     yield f".SH {title}"
     for name, text in rows.items():
         yield ".TP"
-        yield rf"\fB{_escape(name)}\fR"
-        yield _escape(text)
+        yield rf"\fB{_escape_text(name)}\fR"
+        yield _escape_text(text)
 
 
-def _escape(text: str) -> str:
+def _escape_text(text: str) -> str:
     """Text that roff prints as it is."""
     plain = text.replace("\\", r"\e").replace("-", r"\-").replace("'", r"\(aq").replace("`", r"\(ga")
     return rf"\&{plain}" if plain.startswith((".", "'")) else plain

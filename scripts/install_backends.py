@@ -17,43 +17,43 @@ import lock
 
 BACKENDS = bootstrap.ROOT / ".backends"
 LOCKS = Path("tests") / "backends"
-ASKED = {"phoenix": "arize-phoenix>=20.26,<21", "mlflow": "mlflow>=3.17,<4"}
+REQUIREMENTS = {"phoenix": "arize-phoenix>=20.26,<21", "mlflow": "mlflow>=3.17,<4"}
 
 
-def main(words: list[str]) -> int:
+def main(arguments: list[str]) -> int:
     """Install, or write the locks anew."""
     try:
-        if words[:1] == ["lock"]:
-            write_locks(words[1:])
-        elif words:
-            return complain(f"unknown: {' '.join(words)}")
+        if arguments[:1] == ["lock"]:
+            write_locks(arguments[1:])
+        elif arguments:
+            return report_error(f"unknown: {' '.join(arguments)}")
         else:
-            for name in ASKED:
-                install(name)
+            for name in REQUIREMENTS:
+                install_backend(name)
     except subprocess.CalledProcessError as error:
-        return complain(f"failed: {' '.join(map(str, error.cmd))}")
+        return report_error(f"failed: {' '.join(map(str, error.cmd))}")
     return 0
 
 
 def write_locks(options: list[str]) -> None:
     """Pin everything that the backends need by hash."""
     bootstrap.get_uv()
-    for name, asked in ASKED.items():
-        lock.lock(str(LOCKS / f"requirements-{name}.txt"), ["-"], options, given=f"{asked}\n")
+    for name, requirement in REQUIREMENTS.items():
+        lock.compile_lock(str(LOCKS / f"requirements-{name}.txt"), ["-"], options, stdin=f"{requirement}\n")
 
 
-def install(name: str) -> None:
+def install_backend(name: str) -> None:
     """Make the environment of one backend, unless it is there."""
     requirements = bootstrap.ROOT / LOCKS / f"requirements-{name}.txt"
-    state = bootstrap.fingerprint([requirements])
+    state = bootstrap.compute_fingerprint([requirements])
     venv = BACKENDS / name
     if not bootstrap.is_current(venv, "backend", state):
         BACKENDS.mkdir(exist_ok=True)
-        bootstrap.fill(venv, requirements)
-        bootstrap.remember(venv, "backend", state)
+        bootstrap.fill_environment(venv, requirements)
+        bootstrap.write_stamp(venv, "backend", state)
 
 
-def complain(text: str) -> int:
+def report_error(text: str) -> int:
     """Tell the user what went wrong."""
     print(f"install-backends: {text}", file=sys.stderr)
     return 1

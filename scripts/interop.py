@@ -9,9 +9,9 @@ from pathlib import Path
 def main() -> int:
     """Run the gate from the root of the repository, where `tests` can be imported."""
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-    from tests.interop.gate import main as gate
+    from tests.interop.gate import main as run_gate
 
-    return gate()
+    return run_gate()
 
 
 if __name__ == "__main__":

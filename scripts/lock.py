@@ -24,23 +24,25 @@ COMPILE = (
 def main(options: list[str]) -> int:
     """Compile all of them."""
     get_uv()
-    lock("requirements.lock", ["pyproject.toml", "--group", "dev", "--extra", "fast", "--extra", "parquet"], options)
+    compile_lock(
+        "requirements.lock", ["pyproject.toml", "--group", "dev", "--extra", "fast", "--extra", "parquet"], options
+    )
     # The smaller file follows the larger one, so that both hold the same versions.
-    lock(
+    compile_lock(
         "requirements-test.lock",
         ["pyproject.toml", "--group", "test", "--constraint", "requirements.lock"],
         [],
     )
-    lock("requirements-docs.lock", ["--group", "docs"], options)
-    lock("requirements-uv.lock", ["-"], options, given="uv>=0.13,<0.14\n")
+    compile_lock("requirements-docs.lock", ["--group", "docs"], options)
+    compile_lock("requirements-uv.lock", ["-"], options, stdin="uv>=0.13,<0.14\n")
     return 0
 
 
-def lock(name: str, source: list[str], options: list[str], given: str | None = None) -> None:
+def compile_lock(name: str, source: list[str], options: list[str], stdin: str | None = None) -> None:
     """Compile one requirements file."""
     print(f"lock: {name}")
     command = [str(UV), *COMPILE, *options, *source, "--no-annotate", "--output-file", name]
-    subprocess.run(command, cwd=ROOT, input=given, text=True, check=True)
+    subprocess.run(command, cwd=ROOT, input=stdin, text=True, check=True)
 
 
 if __name__ == "__main__":

@@ -21,8 +21,8 @@ IMAGE = ROOT / "docs" / "images" / "chat.svg"
 FOLDER = "/home/dana/shop"
 COLUMNS = 96
 PRICE = "def total(items):\n    return round(sum(round(i.net) for i in items))\n"
-FAILS = "printf 'E       assert 120 == 119\\nFAILED tests/test_price.py\\n'; exit 1"
-FOUND = (
+FAILING_TEST = "printf 'E       assert 120 == 119\\nFAILED tests/test_price.py\\n'; exit 1"
+ANSWER = (
     "The discount is **rounded twice**: for each item, and again for the sum. Three items of 39.67 come to 120"
     " that way, and not to 119. I round once, at the end:"
 )
@@ -37,32 +37,32 @@ _SGR = re.compile(r"\x1b\[([0-9;]*)m")
 def main() -> int:
     """Draw the picture."""
     with tempfile.TemporaryDirectory(prefix="turnlog-picture-") as folder:
-        IMAGE.write_text(drawn(recorded(Path(folder))), encoding="utf-8")
+        IMAGE.write_text(draw_lines(record_conversation(Path(folder))), encoding="utf-8")
     print(f"{IMAGE.relative_to(ROOT)}: {IMAGE.stat().st_size // 1000} KB")
     return 0
 
 
-def recorded(base: Path) -> list[str]:
+def record_conversation(base: Path) -> list[str]:
     """The lines of a short conversation, as they stand on the screen."""
     with MockAnthropic(script()) as mock:
-        here = Desk(base, mock)
-        here.trust()
-        (here.cwd / "price.py").write_text(PRICE)
-        (here.cwd / "pytest").write_text(f"#!/bin/sh\n{FAILS}\n")
-        (here.cwd / "pytest").chmod(0o755)
-        path, old, new = str(here.cwd / "price.py"), "round(i.net)", "i.net"
+        desk = Desk(base, mock)
+        desk.trust()
+        (desk.cwd / "price.py").write_text(PRICE)
+        (desk.cwd / "pytest").write_text(f"#!/bin/sh\n{FAILING_TEST}\n")
+        (desk.cwd / "pytest").chmod(0o755)
+        path, old, new = str(desk.cwd / "price.py"), "round(i.net)", "i.net"
         mock.scenario.conversations[0]["replies"] = [
             reply(
                 says("I run the test first."),
                 call("Bash", command="pytest -q tests/test_price.py"),
                 call("Read", file_path=path),
             ),
-            reply(says(FOUND), call("Edit", file_path=path, old_string=old, new_string=new)),
+            reply(says(ANSWER), call("Edit", file_path=path, old_string=old, new_string=new)),
             "Done. The sum is rounded once now.",
         ]
         rules = ("--allowedTools", "Bash(pytest:*)")
-        way = f"{here.cwd}:{here.environ['PATH']}"
-        with here.terminal(*rules, columns=COLUMNS, TERM="xterm", PATH=way) as terminal:
+        search_path = f"{desk.cwd}:{desk.environ['PATH']}"
+        with desk.terminal(*rules, columns=COLUMNS, TERM="xterm", PATH=search_path) as terminal:
             terminal.expect("> ")
             terminal.send("why does the price test fail?\r")
             terminal.expect("allow?")
@@ -70,27 +70,27 @@ def recorded(base: Path) -> list[str]:
             terminal.expect("once now.")
             terminal.expect("> ")
             text = terminal.text
-    shown = _NOISE.sub("", text.replace("\r\x1b[K", "\x00")).replace(str(here.cwd), FOLDER)
-    return [line.rpartition("\x00")[2] for line in shown.split("\n")]
+    output = _NOISE.sub("", text.replace("\r\x1b[K", "\x00")).replace(str(desk.cwd), FOLDER)
+    return [line.rpartition("\x00")[2] for line in output.split("\n")]
 
 
-def drawn(lines: list[str]) -> str:
+def draw_lines(lines: list[str]) -> str:
     """The lines as a picture."""
-    wide, high = 16 + round(COLUMNS * 7.85), 26 + len(lines) * 19
+    width, height = 16 + round(COLUMNS * 7.85), 26 + len(lines) * 19
     rows = (
-        f'<text x="14" y="{26 + number * 19}" xml:space="preserve">{styled(line)}</text>'
+        f'<text x="14" y="{26 + number * 19}" xml:space="preserve">{style_line(line)}</text>'
         for number, line in enumerate(lines)
     )
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" width="{wide}" height="{high}">\n'
-        f'<rect width="{wide}" height="{high}" rx="8" fill="#1c2128"/>\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}">\n'
+        f'<rect width="{width}" height="{height}" rx="8" fill="#1c2128"/>\n'
         '<g fill="#cdd9e5" font-size="13" font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,monospace">\n'
         + "\n".join(rows)
         + "\n</g>\n</svg>\n"
     )
 
 
-def styled(line: str) -> str:
+def style_line(line: str) -> str:
     """A line with its colours."""
     first, *rest = _SGR.split(line)
     parts = [escape(first)]

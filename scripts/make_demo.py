@@ -13,11 +13,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def make(target: Path) -> None:
+def write_demo(target: Path) -> None:
     """Write the made-up config folder, in place of what was there."""
     from demo import stories
 
-    home = stories.tell()
+    home = stories.record_sessions()
     shutil.rmtree(target, ignore_errors=True)
     for name, content in home.files.items():
         file = target / name
@@ -27,4 +27,4 @@ def make(target: Path) -> None:
 
 if __name__ == "__main__":
     sys.path.insert(0, str(ROOT / "scripts"))
-    make(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "src/turnlog/demo/claude")
+    write_demo(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "src/turnlog/demo/claude")

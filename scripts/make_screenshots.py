@@ -59,20 +59,20 @@ def main() -> int:
         print("make_screenshots: no Chromium; scripts/install-browser gets it", file=sys.stderr)
         return 1
     IMAGES.mkdir(parents=True, exist_ok=True)
-    with served() as address, sync_playwright() as playwright:
-        words = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
-        browser = playwright.chromium.launch(executable_path=program, args=words)
+    with run_server() as address, sync_playwright() as playwright:
+        arguments = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+        browser = playwright.chromium.launch(executable_path=program, args=arguments)
         first = browser.new_context()
         first.new_page().goto(address)
         cookies, root = first.storage_state(), re.sub(r"^(http://[^/]+).*", r"\1", address)
         for shot in SHOTS:
             for scheme in ("light", "dark"):
-                take(browser, root, cookies, shot, scheme)
+                take_screenshot(browser, root, cookies, shot, scheme)
         browser.close()
     return 0
 
 
-def take(browser: Browser, root: str, cookies: StorageState, shot: Shot, scheme: str) -> None:
+def take_screenshot(browser: Browser, root: str, cookies: StorageState, shot: Shot, scheme: str) -> None:
     """Take one picture."""
     context = browser.new_context(
         viewport={"width": shot.width, "height": shot.height},
@@ -96,7 +96,7 @@ def take(browser: Browser, root: str, cookies: StorageState, shot: Shot, scheme:
     context.close()
 
 
-def dated(config: Path) -> None:
+def set_file_times(config: Path) -> None:
     """Let the files be as old as what they say."""
     for path in config.rglob("*.jsonl"):
         if times := _TIME.findall(path.read_text("utf-8")):
@@ -104,7 +104,7 @@ def dated(config: Path) -> None:
             os.utime(path, (then, then))
 
 
-def at_work(config: Path) -> None:
+def add_active_sessions(config: Path) -> None:
     """Let two sessions be at work now: one waits for an answer, one runs the tests."""
     for number, (session, until) in enumerate(((SESSION, '"name":"AskUserQuestion"'), (OTHER, '"name":"Bash"'))):
         source = next(config.glob(f"projects/*/{session}.jsonl"))
@@ -114,31 +114,31 @@ def at_work(config: Path) -> None:
         text = "".join(lines[: end + 1]).replace(session, name)
         last = datetime.fromisoformat(max(_TIME.findall(text)))
         shift = datetime.now(UTC) - timedelta(seconds=2 + number) - last
-        source.with_name(f"{name}.jsonl").write_text(shifted(text, shift), "utf-8")
+        source.with_name(f"{name}.jsonl").write_text(shift_times(text, shift), "utf-8")
 
 
-def shifted(text: str, shift: timedelta) -> str:
+def shift_times(text: str, shift: timedelta) -> str:
     """A transcript that happened at another time."""
 
-    def moved(found: re.Match[str]) -> str:
-        return (datetime.fromisoformat(found[0]) + shift).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    def shift_time(match: re.Match[str]) -> str:
+        return (datetime.fromisoformat(match[0]) + shift).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
-    return _TIME.sub(moved, text)
+    return _TIME.sub(shift_time, text)
 
 
 @contextmanager
-def served() -> Iterator[str]:
+def run_server() -> Iterator[str]:
     """The address of a server over a copy of the demo sessions, with the token that lets one in."""
     with tempfile.TemporaryDirectory(prefix="turnlog-pictures-") as folder:
         config = Path(folder) / "claude"
         shutil.copytree(config_dir(), config)
-        dated(config)
-        at_work(config)
+        set_file_times(config)
+        add_active_sessions(config)
         environ = {**os.environ, "TURNLOG_HOME": str(Path(folder) / "home"), "CLAUDE_CONFIG_DIR": str(config)}
-        words = [sys.executable, "-m", "turnlog", "web", "--no-open", "--port", "0"]
-        process = subprocess.Popen(words, env=environ, stdout=subprocess.PIPE, text=True)
+        command = [sys.executable, "-m", "turnlog", "web", "--no-open", "--port", "0"]
+        process = subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, text=True)
         try:
-            yield next(found[0] for line in process.stdout or () if (found := re.search(r"http://\S+", line)))
+            yield next(match[0] for line in process.stdout or () if (match := re.search(r"http://\S+", line)))
         finally:
             process.terminate()
             process.wait(10)

@@ -40,20 +40,20 @@ def main() -> int:
         return 1
     with tempfile.TemporaryDirectory(prefix="turnlog-pictures-") as folder, running("phoenix", Path(folder)) as server:
         phoenix = Phoenix(server.ready())
-        send(phoenix, Path(folder))
-        trace = max(phoenix.session(PROJECT, SESSION), key=lambda name: agents(phoenix, name))
+        send_session(phoenix, Path(folder))
+        trace = max(phoenix.session(PROJECT, SESSION), key=lambda name: count_agents(phoenix, name))
         with sync_playwright() as playwright:
-            words = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
-            browser = playwright.chromium.launch(executable_path=program, args=words)
+            arguments = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+            browser = playwright.chromium.launch(executable_path=program, args=arguments)
             page = browser.new_page(viewport={"width": 1440, "height": 900}, timezone_id="UTC", locale="en-GB")
             page.goto(f"{phoenix.address}/redirects/traces/{trace}")
-            take(page)
+            take_screenshot(page)
             browser.close()
     print(f"{IMAGE.relative_to(ROOT)}: {IMAGE.stat().st_size // 1000} KB")
     return 0
 
 
-def send(phoenix: Phoenix, folder: Path) -> None:
+def send_session(phoenix: Phoenix, folder: Path) -> None:
     """Send the session, and wait until it is there."""
     target = phoenix.target(PROJECT)
     path = next(config_dir().glob(f"projects/*/{SESSION}.jsonl"))
@@ -63,13 +63,13 @@ def send(phoenix: Phoenix, folder: Path) -> None:
     arrived(phoenix, PROJECT, put)
 
 
-def agents(phoenix: Phoenix, name: str) -> int:
+def count_agents(phoenix: Phoenix, name: str) -> int:
     """How many agents worked in a trace."""
-    found = phoenix.trace(PROJECT, name)
-    return sum(span.kind == "agent" for span in found.spans.values()) if found else 0
+    trace = phoenix.trace(PROJECT, name)
+    return sum(span.kind == "agent" for span in trace.spans.values()) if trace else 0
 
 
-def take(page: Page) -> None:
+def take_screenshot(page: Page) -> None:
     """Open the first answer of the turn, and take the picture."""
     page.get_by_text(re.compile("^chat claude")).first.click()
     page.wait_for_load_state("networkidle")

@@ -12,9 +12,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def make(target: Path) -> None:
+def write_cases(target: Path) -> None:
     """Write all cases, in place of those that were there; the README stays."""
-    from usage_cases.cases import all_cases, written
+    from usage_cases.cases import all_cases, format_expected
 
     for folder in [path for path in target.glob("*") if path.is_dir()]:
         shutil.rmtree(folder)
@@ -23,9 +23,9 @@ def make(target: Path) -> None:
             file = target / case.name / name
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(data)
-        (target / case.name / "expected.json").write_text(written(case.expected), encoding="utf-8")
+        (target / case.name / "expected.json").write_text(format_expected(case.expected_result), encoding="utf-8")
 
 
 if __name__ == "__main__":
     sys.path.insert(0, str(ROOT / "scripts"))
-    make(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "tests/data/usage")
+    write_cases(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "tests/data/usage")

@@ -45,31 +45,31 @@ def main() -> int:
     for code in sys.argv[2:]:
         print_alarms(Path(code))
     planted = [*plants(seed=1, rounds=2)]
-    texts = [*strings(folder)]
+    texts = [*iterate_strings(folder)]
     size = sum(map(len, texts)) / 1e6
     print(f"{len(planted)} planted secrets, {len(CLEAN)} texts that only look like one,")
     print(f"{len(texts)} texts of sessions ({size:.1f} million characters)")
     print()
     print(f"{'':20} {'found':>15} {'false alarms':>14} {'in sessions':>12} {'M characters/s':>15}")
     keyword = re.compile("password").search
-    started = time.perf_counter()
+    start = time.perf_counter()
     for text in texts:
         keyword(text)
-    print(f"{'re.search, one word':20} {'':15} {'':14} {'':12} {size / (time.perf_counter() - started):15.1f}")
+    print(f"{'re.search, one word':20} {'':15} {'':14} {'':12} {size / (time.perf_counter() - start):15.1f}")
     missed: dict[str, Counter[str]] = {}
-    for name, make in finders():
+    for name, make in list_finders():
         try:
             finder = make()
         except ImportError:
             print(f"{name:20} is not installed")
             continue
-        misses = [plant for plant in planted if not found(finder, plant)]
+        misses = [plant for plant in planted if not finds_secret(finder, plant)]
         missed[name] = Counter(f"{plant.kind}, {plant.place}" for plant in misses)
-        alarms = sum(fires(finder, text) for text in CLEAN)
-        whole = Redactor().redact_text if name == "turnlog" else finder
-        started = time.perf_counter()
-        in_sessions = sum(fires(whole, text) for text in texts)
-        speed = size / (time.perf_counter() - started)
+        alarms = sum(raises_alarm(finder, text) for text in CLEAN)
+        session_finder = Redactor().redact_text if name == "turnlog" else finder
+        start = time.perf_counter()
+        in_sessions = sum(raises_alarm(session_finder, text) for text in texts)
+        speed = size / (time.perf_counter() - start)
         share = f"{len(planted) - len(misses)} ({100 * (1 - len(misses) / len(planted)):.1f} %)"
         print(f"{name:20} {share:>15} {alarms:>8} of {len(CLEAN)} {in_sessions:12} {speed:15.2f}")
     for name, places in missed.items():
@@ -103,86 +103,86 @@ def print_alarms(folder: Path) -> None:
     )
 
 
-def found(finder: Finder, plant: Plant) -> bool:
+def finds_secret(finder: Finder, plant: Plant) -> bool:
     """Whether a planted secret was found."""
     result = finder(plant.text)
     return plant.secret not in result if isinstance(result, str) else any(plant.secret in item for item in result)
 
 
-def fires(finder: Finder, text: str) -> bool:
+def raises_alarm(finder: Finder, text: str) -> bool:
     """Whether anything was found in a text."""
     result = finder(text)
     return result != text if isinstance(result, str) else bool(result)
 
 
-def finders() -> Iterator[tuple[str, Callable[[], Finder]]]:
+def list_finders() -> Iterator[tuple[str, Callable[[], Finder]]]:
     """Ours and the peers'."""
-    yield "turnlog", ours
-    yield "detect-secrets", detect_secrets
-    yield "redact-transcripts", redact_transcripts
-    yield "redactcli", redactcli
-    yield "secrethider", secrethider
+    yield "turnlog", build_turnlog_finder
+    yield "detect-secrets", load_detect_secrets
+    yield "redact-transcripts", load_redact_transcripts
+    yield "redactcli", load_redactcli
+    yield "secrethider", load_secrethider
 
 
-def ours() -> Finder:
+def build_turnlog_finder() -> Finder:
     """Each planted secret by itself; nothing is known of the others."""
     return lambda text: Redactor().redact_text(text)
 
 
-def detect_secrets() -> Finder:
+def load_detect_secrets() -> Finder:
     """Yelp's scanner with all its detectors, on a file that holds the text."""
     scan_file = import_module("detect_secrets.core.scan").scan_file
     settings = import_module("detect_secrets.settings").default_settings
     path = Path(mkdtemp()) / "text.txt"
 
-    def find(text: str) -> list[str]:
+    def find_secrets(text: str) -> list[str]:
         path.write_text(text, encoding="utf-8", errors="replace")
         with settings():
             return [secret.secret_value or "" for secret in scan_file(str(path))]
 
-    return find
+    return find_secrets
 
 
-def redact_transcripts() -> Finder:
+def load_redact_transcripts() -> Finder:
     """A redactor of transcripts."""
     redact: Any = import_module("redact_transcripts").redact_text
-    return lambda text: _text(redact(text))
+    return lambda text: _extract_text(redact(text))
 
 
-def redactcli() -> Finder:
+def load_redactcli() -> Finder:
     """A redactor of agents' output."""
     redact: Any = import_module("redactcli").redact_text
-    return lambda text: _text(redact(text))
+    return lambda text: _extract_text(redact(text))
 
 
-def secrethider() -> Finder:
+def load_secrethider() -> Finder:
     """A redactor of logs in C++."""
     redactor: Any = import_module("secrethider").RedactorBuilder().build()
-    return lambda text: _text(redactor.redact(text))
+    return lambda text: _extract_text(redactor.redact(text))
 
 
-def _text(result: Any) -> str:
+def _extract_text(result: Any) -> str:
     if isinstance(result, tuple):
         result = result[0]
     return str(getattr(result, "text", result))
 
 
-def strings(folder: Path) -> Iterator[str]:
+def iterate_strings(folder: Path) -> Iterator[str]:
     """Every text of the sessions below a folder."""
     for path in sorted(folder.rglob("*.jsonl")):
         for line in path.read_bytes().splitlines():
             try:
-                yield from _strings(json.loads(line))
+                yield from _walk_strings(json.loads(line))
             except ValueError:
                 continue
 
 
-def _strings(value: Any) -> Iterator[str]:
+def _walk_strings(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):
         for item in value.values() if isinstance(value, dict) else value:
-            yield from _strings(item)
+            yield from _walk_strings(item)
 
 
 if __name__ == "__main__":

@@ -72,42 +72,42 @@ Entry = dict[str, Any]
 Models = dict[str, Entry]
 
 
-def dollars(per_token: float) -> float:
+def to_dollars(per_token: float) -> float:
     """US dollars per million tokens, without the noise of binary fractions."""
-    return tidy(per_token * 1_000_000)
+    return tidy_number(per_token * 1_000_000)
 
 
-def tidy(value: float) -> float:
+def tidy_number(value: float) -> float:
     """A number as a person would write it."""
     value = round(float(value), 9)
     return int(value) if value == int(value) else value
 
 
-def fetch(pin: Pin, folder: Path) -> bytes:
+def fetch_table(pin: Pin, folder: Path) -> bytes:
     """The file that holds a source's table, from the package in `folder`, which is fetched if missing."""
     target = folder / f"{pin.name}-{pin.version}"
     target.mkdir(parents=True, exist_ok=True)
     if not any(target.iterdir()):
-        wanted = f"{pin.package}=={pin.version}" if pin.client == "pip" else f"{pin.package}@{pin.version}"
-        pip = ["pip", "download", "--quiet", "--no-deps", "--dest", str(target), wanted]
-        npm = ["npm", "pack", "--silent", "--pack-destination", str(target), wanted]
+        requirement = f"{pin.package}=={pin.version}" if pin.client == "pip" else f"{pin.package}@{pin.version}"
+        pip = ["pip", "download", "--quiet", "--no-deps", "--dest", str(target), requirement]
+        npm = ["npm", "pack", "--silent", "--pack-destination", str(target), requirement]
         subprocess.run(pip if pin.client == "pip" else npm, check=True)
     archive = next(target.iterdir())
-    wanted_name = {
+    member_name = {
         "claude-code": "package/claude",
         "ccusage": "package/bin/ccusage",
         "genai-prices": "genai_prices/data.py",
     }.get(pin.name, "litellm/model_prices_and_context_window_backup.json")
     if archive.suffix == ".whl":
         with zipfile.ZipFile(archive) as wheel:
-            return wheel.read(wanted_name)
+            return wheel.read(member_name)
     with tarfile.open(archive) as tarball:
-        member = tarball.extractfile(wanted_name)
+        member = tarball.extractfile(member_name)
         assert member is not None
         return member.read()
 
 
-def literal(text: str) -> tuple[Any, str]:
+def parse_literal(text: str) -> tuple[Any, str]:
     """A JavaScript object literal of plain data at the start of `text`, and the text of it."""
     tokens = re.compile(r'(?P<string>"(?:[^"\\]|\\.)*")|(?P<key>[A-Za-z_]\w*)(?=:)|!(?P<bool>[01])|.', re.S)
     depth, out = 0, []
@@ -127,14 +127,14 @@ def literal(text: str) -> tuple[Any, str]:
 def read_claude_code(raw: bytes) -> tuple[bytes, Models]:
     """The model catalogue that the client carries."""
     start = raw.index(b'{"//":"Hand-maintained baked-in model catalog')
-    data, text = literal(raw[start : start + 200_000].decode("utf-8", "replace"))
+    data, text = parse_literal(raw[start : start + 200_000].decode("utf-8", "replace"))
     models: Models = {}
     for model in data["models"]:
         key = parse_model_name(model["id"]).key
         tier = data["pricing_tiers"][model["pricing"]]
         context = model.get("context", {"window": 200_000})
         models[key] = {kind: tier[kind] for kind in KINDS} | {
-            "web_search_per_1000": tidy(tier["web_search"] * 1000),
+            "web_search_per_1000": tidy_number(tier["web_search"] * 1000),
             "fast": CLIENT_FAST.get(key),
             "us": CLIENT_US.get(key),
             "context_window": int(context["window"]),
@@ -167,41 +167,41 @@ def read_litellm(raw: bytes) -> tuple[bytes, Models]:
             if provider in VENDORS and not key.lower().startswith(f"{provider}/{VENDORS[provider][1]}"):
                 continue
             short = key.lower().removeprefix(f"{provider}/") if provider in VENDORS else parse_model_name(key).key
-            models[short] = litellm_entry(entry) | ({"vendor": provider} if provider in VENDORS else {})
+            models[short] = convert_litellm_entry(entry) | ({"vendor": provider} if provider in VENDORS else {})
     for key, entry in models.items():
-        entry |= litellm_regions(data, key)
+        entry |= find_litellm_regions(data, key)
     return raw, models
 
 
-def litellm_entry(entry: Entry) -> Entry:
+def convert_litellm_entry(entry: Entry) -> Entry:
     """One entry of litellm's table in our words."""
     special = entry.get("provider_specific_entry", {})
     search = entry.get("search_context_cost_per_query", {}).get("search_context_size_medium")
     batch = entry.get("input_cost_per_token_batches")
-    out: Entry = {kind: dollars(entry[field]) for kind, field in LITELLM.items() if entry.get(field)}
-    out |= {factor: tidy(special[factor]) for factor in ("us", "fast") if factor in special}
-    out |= {"batch": tidy(batch / entry["input_cost_per_token"])} if batch else {}
-    out |= {"web_search_per_1000": tidy(search * 1000)} if search else {}
+    out: Entry = {kind: to_dollars(entry[field]) for kind, field in LITELLM.items() if entry.get(field)}
+    out |= {factor: tidy_number(special[factor]) for factor in ("us", "fast") if factor in special}
+    out |= {"batch": tidy_number(batch / entry["input_cost_per_token"])} if batch else {}
+    out |= {"web_search_per_1000": tidy_number(search * 1000)} if search else {}
     out |= {"context_window": entry["max_input_tokens"], "max_output": entry.get("max_output_tokens")}
     for size in (100, 200, 512):
         long = {k: entry.get(f"{field}_above_{size}k_tokens") for k, field in LITELLM.items()}
         if long["input"]:
-            out["long_context"] = {"above": size * 1000} | {k: dollars(v) for k, v in long.items() if v}
+            out["long_context"] = {"above": size * 1000} | {k: to_dollars(v) for k, v in long.items() if v}
     return out
 
 
-def litellm_regions(data: Entry, key: str) -> Entry:
+def find_litellm_regions(data: Entry, key: str) -> Entry:
     """What a model costs on Bedrock's regional endpoints, as a multiple of the plain price."""
-    found: dict[str, set[float]] = {"regional": set(), "gov": set()}
+    factors: dict[str, set[float]] = {"regional": set(), "gov": set()}
     for other, entry in data.items():
-        spelled = parse_model_name(other)
-        if spelled.key != key or spelled.region in (None, "global") or "/" in other:
+        name = parse_model_name(other)
+        if name.key != key or name.region in (None, "global") or "/" in other:
             continue
         plain = data.get(other.partition(".")[2])
         if plain:
-            kind = "gov" if spelled.region == "us-gov" else "regional"
-            found[kind].add(tidy(round(entry["input_cost_per_token"] / plain["input_cost_per_token"], 4)))
-    return {kind: max(values) for kind, values in found.items() if values and max(values) != 1}
+            kind = "gov" if name.region == "us-gov" else "regional"
+            factors[kind].add(tidy_number(round(entry["input_cost_per_token"] / plain["input_cost_per_token"], 4)))
+    return {kind: max(values) for kind, values in factors.items() if values and max(values) != 1}
 
 
 def read_genai_prices(raw: bytes) -> tuple[bytes, Models]:
@@ -210,30 +210,30 @@ def read_genai_prices(raw: bytes) -> tuple[bytes, Models]:
     (providers,) = (node.value for node in module.body if isinstance(node, ast.AnnAssign) and node.value)
     wanted = {"anthropic": ("", "claude-")} | {their: (our, stem) for our, (their, stem) in VENDORS.items()}
     models: Models = {}
-    for provider in evaluate(providers):
+    for provider in evaluate_node(providers):
         vendor, stem = wanted.get(provider["id"], ("", "\0"))
         for model in provider["models"]:
             if model["id"].lower().startswith(stem):
                 short = model["id"].lower() if vendor else parse_model_name(model["id"]).key
-                models[short] = genai_entry(model) | ({"vendor": vendor} if vendor else {})
+                models[short] = convert_genai_entry(model) | ({"vendor": vendor} if vendor else {})
     return raw, models
 
 
-def evaluate(node: ast.AST) -> Any:
+def evaluate_node(node: ast.AST) -> Any:
     """Constructor calls as dicts of their arguments, numbers and lists as themselves."""
     match node:
         case ast.Constant(value):
             return value
         case ast.List(elts):
-            return [evaluate(item) for item in elts]
+            return [evaluate_node(item) for item in elts]
         case ast.Dict(keys, values):
-            return {evaluate(k): evaluate(v) for k, v in zip(keys, values, strict=True) if k}
+            return {evaluate_node(k): evaluate_node(v) for k, v in zip(keys, values, strict=True) if k}
         case ast.Call(func=ast.Name("Decimal"), args=[ast.Constant(str(value))]):
-            return tidy(float(value))
+            return tidy_number(float(value))
         case ast.Call(func=ast.Attribute(attr="date"), args=args):
-            return "-".join(f"{evaluate(arg):02}" for arg in args)
+            return "-".join(f"{evaluate_node(arg):02}" for arg in args)
         case ast.Call(keywords=keywords):
-            return {word.arg: evaluate(word.value) for word in keywords}
+            return {word.arg: evaluate_node(word.value) for word in keywords}
     return None
 
 
@@ -246,7 +246,7 @@ GENAI = {
 }
 
 
-def genai_entry(model: Entry) -> Entry:
+def convert_genai_entry(model: Entry) -> Entry:
     """One model of genai-prices in our words; a tier that was given up keeps the day of that."""
     history = model["prices"] if isinstance(model["prices"], list) else [{"prices": model["prices"]}]
     out: Entry = {}
@@ -265,7 +265,7 @@ def genai_entry(model: Entry) -> Entry:
             out["web_search_per_1000"] = search
     if any(v["when"] == {"processing": "batch"} for v in model.get("price_variants", [])):
         batch = model["price_variants"][0]["prices"]["output_mtok"]
-        out["batch"] = tidy((batch["base"] if isinstance(batch, dict) else batch) / out["output"])
+        out["batch"] = tidy_number((batch["base"] if isinstance(batch, dict) else batch) / out["output"])
     if model.get("context_window"):
         out["context_window"] = model["context_window"]
     return out
@@ -273,7 +273,7 @@ def genai_entry(model: Entry) -> Entry:
 
 def read_ccusage(raw: bytes) -> tuple[bytes, Models]:
     """The models.dev prices inside ccusage, which are deflated in its binary, and its fast-mode overrides."""
-    text = inflated(raw, b'{"cost":{"')
+    text = inflate_table(raw, b'{"cost":{"')
     data = json.loads(text)
     models: Models = {}
     dated = re.compile(r"claude-(?:[a-z]+-[\d-]+|3-(?:\d-)?[a-z]+(?:-\d{8})?)$")
@@ -281,34 +281,34 @@ def read_ccusage(raw: bytes) -> tuple[bytes, Models]:
         vendor = next((v for v, (_, stem) in VENDORS.items() if key.lower().startswith(stem)), None)
         if (dated.match(key) or vendor) and entry["cost"].get("input"):
             short = key.lower() if vendor else parse_model_name(key).key
-            models.setdefault(short, models_dev_entry(entry) | ({"vendor": vendor} if vendor else {}))
+            models.setdefault(short, convert_models_dev_entry(entry) | ({"vendor": vendor} if vendor else {}))
     start = raw.index(b'{\n\t"exact": {')
     overrides, _ = json.JSONDecoder().raw_decode(raw[start : start + 2000].decode("utf-8", "replace"))
     for key, factor in overrides["normalized_prefix"].items():
-        models[key]["fast"] = tidy(factor)
+        models[key]["fast"] = tidy_number(factor)
     return text, models
 
 
-def models_dev_entry(entry: Entry) -> Entry:
+def convert_models_dev_entry(entry: Entry) -> Entry:
     """One model of models.dev in our words."""
     words = {kind: kind for kind in KINDS[:3]} | {"cache_write_5m": "cache_write"}
     price = entry["cost"]
-    out: Entry = {k: tidy(price[w]) for k, w in words.items() if price.get(w)}
+    out: Entry = {k: tidy_number(price[w]) for k, w in words.items() if price.get(w)}
     out["context_window"] = entry["limit"]["context"]
     for tier in price.get("tiers", []):
-        rates = {k: tidy(tier[w]) for k, w in words.items() if w in tier}
+        rates = {k: tidy_number(tier[w]) for k, w in words.items() if w in tier}
         out["long_context"] = {"above": tier["tier"]["size"]} | rates
     return out
 
 
-def inflated(raw: bytes, sign: bytes) -> bytes:
+def inflate_table(raw: bytes, marker: bytes) -> bytes:
     """The largest raw deflate stream in a binary that holds a JSON object with `sign` early in it."""
     best = b""
     # A deflate block with its own Huffman codes has the type bits 10 after the last-block bit.
     for start in (i for i, byte in enumerate(raw) if byte >> 1 & 3 == 2):
         try:
             head = zlib.decompressobj(-15).decompress(raw[start : start + 1024], 200)
-            if head[:2] == b'{"' and sign in head:
+            if head[:2] == b'{"' and marker in head:
                 best = max(best, zlib.decompressobj(-15).decompress(raw[start:]), key=len)
         except zlib.error:
             continue
@@ -324,48 +324,48 @@ READERS = {
 }
 
 
-def merge(tables: dict[str, Models]) -> Models:
+def merge_tables(tables: dict[str, Models]) -> Models:
     """One entry per model: each figure from the first source that has it, and what the others say instead."""
     merged: Models = {}
     for key in sorted({key for models in tables.values() for key in models}):
-        found = {source: models[key] for source, models in tables.items() if key in models}
-        vendor = next((entry["vendor"] for entry in found.values() if "vendor" in entry), "anthropic")
-        entry = combine(found, vendor)
+        entries = {source: models[key] for source, models in tables.items() if key in models}
+        vendor = next((entry["vendor"] for entry in entries.values() if "vendor" in entry), "anthropic")
+        entry = combine_entries(entries, vendor)
         if vendor == "anthropic" and "cache_read" not in entry["assumed"]:
             merged[key] = entry
         # A price for an open model is only believed when two sources have the same.
-        believed = len(found) > 1 and entry["context_window"]
-        if vendor != "anthropic" and believed and not {"input", "output"} & set(entry["differs"]):
+        is_confirmed = len(entries) > 1 and entry["context_window"]
+        if vendor != "anthropic" and is_confirmed and not {"input", "output"} & set(entry["differs"]):
             merged[key] = entry
     return merged
 
 
-def combine(found: Models, vendor: str) -> Entry:
+def combine_entries(entries: Models, vendor: str) -> Entry:
     """What several sources say about one model, as one entry of the table."""
     out: Entry = {}
     differs: Entry = {}
     for field in (*KINDS, *FACTORS, *LIMITS):
-        said = {s: entry[field] for s, entry in found.items() if entry.get(field) is not None}
-        out[field] = next(iter(said.values()), None)
-        if field not in LIMITS and len(set(said.values())) > 1:
-            differs[field] = said
+        values = {s: entry[field] for s, entry in entries.items() if entry.get(field) is not None}
+        out[field] = next(iter(values.values()), None)
+        if field not in LIMITS and len(set(values.values())) > 1:
+            differs[field] = values
     if vendor == "anthropic":
         out["batch"] = 0.5
     else:
         # litellm gives some vendors' models the window of their largest sibling.
-        windows = [found.get(s, {}).get("context_window") for s in ("genai-prices", "ccusage", "litellm")]
+        windows = [entries.get(s, {}).get("context_window") for s in ("genai-prices", "ccusage", "litellm")]
         out["context_window"] = next((w for w in windows if w), None)
     out["max_window"] = out["max_window"] or out["context_window"]
-    assumed = assume(out, vendor)
-    long, other = long_context(found, vendor)
+    assumed = assume_prices(out, vendor)
+    long, other = merge_long_context(entries, vendor)
     if other:
         differs["long_context"] = other
-    agree = None if len(found) == 1 else not differs
-    tail = {"from": list(found), "agree": agree, "differs": differs, "assumed": list(assumed)}
+    agree = None if len(entries) == 1 else not differs
+    tail = {"from": list(entries), "agree": agree, "differs": differs, "assumed": list(assumed)}
     return out | assumed | {"long_context": long, "vendor": vendor} | tail
 
 
-def assume(prices: Entry, vendor: str) -> Entry:
+def assume_prices(prices: Entry, vendor: str) -> Entry:
     """Prices that nobody published: Anthropic's usual ratios, for other vendors the nearest known price."""
     price = prices["input"]
     if vendor == "anthropic":
@@ -373,24 +373,24 @@ def assume(prices: Entry, vendor: str) -> Entry:
     else:
         write = prices["cache_write_5m"] or price
         guess = {"cache_read": price, "cache_write_5m": price, "cache_write_1h": write}
-    return {kind: tidy(value) for kind, value in guess.items() if prices[kind] is None}
+    return {kind: tidy_number(value) for kind, value in guess.items() if prices[kind] is None}
 
 
-def long_context(found: Models, vendor: str) -> tuple[Entry | None, Entry]:
+def merge_long_context(entries: Models, vendor: str) -> tuple[Entry | None, Entry]:
     """The long-context tier, and who says otherwise; a tier given up on a known day is no disagreement."""
-    said = {source: entry["long_context"] for source, entry in found.items() if "long_context" in entry}
-    if not said:
+    tiers = {source: entry["long_context"] for source, entry in entries.items() if "long_context" in entry}
+    if not tiers:
         return None, {}
-    first = max(said.values(), key=len)
+    first = max(tiers.values(), key=len)
     tier = {"above": first["above"], "until": first.get("until")} | {k: first.get(k) for k in KINDS}
-    tier |= assume(tier, vendor)
-    words = {s: f"{t['input']}/{t['output']} above {t['above']}" for s, t in said.items()}
-    silent = {source: "flat" for source in found if source not in said}
-    other = words | silent if len(set(words.values()) | set(silent.values())) > 1 else {}
-    return tier | {"from": list(said)}, {} if tier["until"] else other
+    tier |= assume_prices(tier, vendor)
+    descriptions = {s: f"{t['input']}/{t['output']} above {t['above']}" for s, t in tiers.items()}
+    silent = {source: "flat" for source in entries if source not in tiers}
+    other = descriptions | silent if len(set(descriptions.values()) | set(silent.values())) > 1 else {}
+    return tier | {"from": list(tiers)}, {} if tier["until"] else other
 
 
-def layout(models: Models, sources: list[Entry]) -> str:
+def format_json(models: Models, sources: list[Entry]) -> str:
     """The table as JSON, a few lines per model, so that a diff reads well."""
     rows = (KINDS, ("long_context",), FACTORS, LIMITS, ("vendor", "from", "agree"), ("differs", "assumed"))
     lines = ["{", f' "date": {json.dumps(max(pin.date for pin in PINS))},', ' "sources": [']
@@ -402,7 +402,7 @@ def layout(models: Models, sources: list[Entry]) -> str:
     return "\n".join([*lines, ",\n".join(blocks), " }", "}", ""])
 
 
-def markdown(models: Models) -> str:
+def format_markdown(models: Models) -> str:
     """The table for the documentation."""
     names = "model|input|output|cache read|5 m write|1 h write|long context|fast|window|sources|agree"
     rows = ["| " + names.replace("|", " | ") + " |", "|---|" + "--:|" * 5 + "---|--:|--:|---|---|"]
@@ -426,18 +426,18 @@ def main() -> None:
     folder = Path(sys.argv[1])
     tables, sources = {}, []
     for pin in PINS:
-        read, tables[pin.name] = READERS[pin.name](fetch(pin, folder))
+        table, tables[pin.name] = READERS[pin.name](fetch_table(pin, folder))
         package = {"name": pin.name, "package": pin.package, "version": pin.version, "date": pin.date}
-        sources.append(package | {"sha256": sha256(read).hexdigest()})
-    models = merge(tables)
-    JSON_FILE.write_text(layout(models, sources), encoding="utf-8")
+        sources.append(package | {"sha256": sha256(table).hexdigest()})
+    models = merge_tables(tables)
+    JSON_FILE.write_text(format_json(models, sources), encoding="utf-8")
     before, mark, rest = DOCS_FILE.read_text(encoding="utf-8").partition("<!-- table -->\n")
     after = rest.partition("<!-- end of table -->")[2]
-    text = f"{before}{mark}{markdown(models)}\n<!-- end of table -->{after}"
+    text = f"{before}{mark}{format_markdown(models)}\n<!-- end of table -->{after}"
     DOCS_FILE.write_text(text, encoding="utf-8")
     for key, entry in models.items():
-        for field, said in entry["differs"].items():
-            print(f"{key}: {field}: {said}")
+        for field, values in entry["differs"].items():
+            print(f"{key}: {field}: {values}")
 
 
 if __name__ == "__main__":

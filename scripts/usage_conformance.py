@@ -19,47 +19,49 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-SET = ROOT / "tests" / "data" / "usage"
+CASES_FOLDER = ROOT / "tests" / "data" / "usage"
 sys.path.insert(0, str(ROOT / "scripts"))
 
 
-def differences(expected: dict[str, Any], found: dict[str, Any], where: str) -> Iterator[str]:
+def find_differences(expected: dict[str, Any], actual: dict[str, Any], place: str) -> Iterator[str]:
     """What a tool tells otherwise than expected; what it does not tell is no difference."""
     for name, right in expected.items():
-        if name not in found:
+        if name not in actual:
             continue
-        told = found[name]
+        value = actual[name]
         if isinstance(right, dict):
-            yield from differences(right, told, f"{where}.{name}")
-        elif not isclose(told, right, rel_tol=1e-6, abs_tol=5e-7):
-            yield f"{where}.{name}: {told} instead of {right}"
+            yield from find_differences(right, value, f"{place}.{name}")
+        elif not isclose(value, right, rel_tol=1e-6, abs_tol=5e-7):
+            yield f"{place}.{name}: {value} instead of {right}"
 
 
-def parts(expected: dict[str, dict[str, Any]], found: dict[str, dict[str, Any]], where: str) -> Iterator[str]:
+def compare_groups(expected: dict[str, dict[str, Any]], actual: dict[str, dict[str, Any]], place: str) -> Iterator[str]:
     """The same for sums by session or by day; one that is missing, or too much, is a difference."""
-    if not found:
+    if not actual:
         return
     for name, amounts in expected.items():
-        yield from differences(
-            amounts, found.get(name) or dict.fromkeys(amounts, 0) | {"quality": {}}, f"{where} {name}"
+        yield from find_differences(
+            amounts, actual.get(name) or dict.fromkeys(amounts, 0) | {"quality": {}}, f"{place} {name}"
         )
-    for name in found.keys() - expected.keys():
-        if any(found[name].get(kind) for kind in ("input_tokens", "output_tokens", "cost_usd")):
-            yield f"{where} {name}: not expected"
+    for name in actual.keys() - expected.keys():
+        if any(actual[name].get(kind) for kind in ("input_tokens", "output_tokens", "cost_usd")):
+            yield f"{place} {name}: not expected"
 
 
-def judge(case: Path, adapter: str, command: list[str]) -> list[str]:
+def judge_case(case: Path, adapter: str, command: list[str]) -> list[str]:
     """What a tool gets wrong in one case."""
-    from usage_cases.adapters import ask
+    from usage_cases.adapters import ask_tool
 
     expected = json.loads((case / "expected.json").read_bytes())
-    found = ask(adapter, command, case, list(expected.get("days", {})))
-    wrong = list(differences(expected["total"], found.total, "total"))
-    wrong += [] if found.total else ["no answer"]
-    wrong += parts(expected.get("sessions", {}), found.sessions, "session") if "sessions" in expected else []
+    answer = ask_tool(adapter, command, case, list(expected.get("days", {})))
+    mistakes = list(find_differences(expected["total"], answer.total, "total"))
+    mistakes += [] if answer.total else ["no answer"]
+    mistakes += (
+        compare_groups(expected.get("sessions", {}), answer.sessions, "session") if "sessions" in expected else []
+    )
     for zone, days in expected.get("days", {}).items():
-        wrong += parts(days, found.days.get(zone, {}), f"{zone} day")
-    return wrong
+        mistakes += compare_groups(days, answer.days.get(zone, {}), f"{zone} day")
+    return mistakes
 
 
 def main() -> int:
@@ -68,15 +70,17 @@ def main() -> int:
     parser.add_argument("cases", nargs="*", metavar="CASE", help="the folders of cases; all by default")
     parser.add_argument("--adapter", choices=("turnlog", "ccusage", "plain"), default="turnlog")
     parser.add_argument("--command", default=f"{shlex.quote(sys.executable)} -m turnlog", help="how the tool is called")
-    words = parser.parse_args()
-    folders = [SET / name for name in words.cases] or sorted(path.parent for path in SET.glob("*/expected.json"))
+    arguments = parser.parse_args()
+    folders = [CASES_FOLDER / name for name in arguments.cases] or sorted(
+        path.parent for path in CASES_FOLDER.glob("*/expected.json")
+    )
     right = in_total = 0
     for case in folders:
-        wrong = judge(case, words.adapter, shlex.split(words.command))
-        right += not wrong
-        in_total += not any(text.startswith(("total", "no answer")) for text in wrong)
-        print(f"{'wrong' if wrong else 'right'}  {case.name}")
-        for text in wrong:
+        mistakes = judge_case(case, arguments.adapter, shlex.split(arguments.command))
+        right += not mistakes
+        in_total += not any(text.startswith(("total", "no answer")) for text in mistakes)
+        print(f"{'wrong' if mistakes else 'right'}  {case.name}")
+        for text in mistakes:
             print(f"         {text}")
     print(f"{right} of {len(folders)} cases right, {in_total} in their totals")
     return 0 if right == len(folders) else 1

@@ -23,7 +23,7 @@ def test_shown_outputs_are_real(path: Path) -> None:
     """If not: python scripts/generate_commands_doc.py."""
     text = path.read_text(encoding="utf-8")
     assert document.MARKED.search(text)
-    assert document.renewed(text) == text
+    assert document.renew_document(text) == text
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -269,7 +269,7 @@ def test_the_generator_makes_the_same_bytes(tmp_path: Path, monkeypatch: pytest.
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     try:
-        module.make(tmp_path / "claude")
+        module.write_demo(tmp_path / "claude")
     finally:
         for name in [name for name in sys.modules if name == "demo" or name.startswith("demo.")]:
             del sys.modules[name]

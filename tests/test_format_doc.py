@@ -22,13 +22,13 @@ ALL_NAMES = {id(kind): name for name, kind in (REGISTRY.objects | ALL).items()}
 
 def test_the_tables_are_those_of_the_registry() -> None:
     """If not: python scripts/generate_format_doc.py."""
-    assert document.renewed(TEXT) == TEXT
+    assert document.renew_document(TEXT) == TEXT
 
 
 def test_a_stale_table_is_noticed() -> None:
     stale = TEXT.replace("`customTitle` |", "`title` |")
     assert stale != TEXT
-    assert document.renewed(stale) == TEXT
+    assert document.renew_document(stale) == TEXT
 
 
 def test_every_table_stands_in_the_document_once() -> None:
@@ -48,7 +48,7 @@ def test_the_tests_that_it_names_exist() -> None:
 
 def test_every_note_about_versions_can_be_read() -> None:
     kinds = [*ALL.values(), *REGISTRY.objects.values(), *REGISTRY.tool_results.values()]
-    fields = [field for kind in kinds for field in document.fields(kind)]
+    fields = [field for kind in kinds for field in document.list_fields(kind)]
     assert not [field for field in fields if field.meaning.startswith("[")]
     assert not [field for field in fields if field.seen and not in_order(field.seen)]
 
@@ -77,7 +77,7 @@ def test_the_versions_of_tool_results_hold(corpus: Path) -> None:
             result = body.get("toolUseResult")
             for block in blocks(body, "tool_result"):
                 kind = REGISTRY.tool_results.get(tools.get(block["tool_use_id"], ""), ObjectFormat())
-                known = {field.name: field.seen for field in document.fields(kind)}
+                known = {field.name: field.seen for field in document.list_fields(kind)}
                 for name in result if isinstance(result, dict) else ():
                     seen = known.get(name)
                     if seen and not within(body["version"], seen):
@@ -101,7 +101,7 @@ def anachronisms(body: dict[str, Any], kind: ObjectFormat, version: str) -> Iter
 @cache
 def spans(name: str) -> dict[str, SeenVersions]:
     kind = ALL.get(name) or REGISTRY.objects[name]
-    return {field.name: field.seen for field in document.fields(kind) if field.seen}
+    return {field.name: field.seen for field in document.list_fields(kind) if field.seen}
 
 
 def within(version: str, seen: SeenVersions | None) -> bool:

@@ -102,7 +102,7 @@ def test_the_documentation_check_finds_dead_links(tmp_path: Path) -> None:
         "[ref]: missing.md\n"
     )
     readme = page(tmp_path, "README.md", text)
-    assert list(check_docs.dead_links(tmp_path, [readme])) == [
+    assert list(check_docs.find_dead_links(tmp_path, [readme])) == [
         "README.md:5: dead link: nowhere.md",
         "README.md:6: no such heading: docs/a.md#two",
         "README.md:7: dead link: missing.md",
@@ -116,7 +116,7 @@ def test_the_documentation_check_finds_what_belongs_to_one_machine(tmp_path: Pat
         page(tmp_path, "requirements.lock", "--index-url https://x.example/simple\n"),
         page(tmp_path, "package-lock.json", "{}"),
     ]
-    assert [finding.partition(": ")[0] for finding in check_docs.foreign(tmp_path, files)] == [
+    assert [finding.partition(": ")[0] for finding in check_docs.find_machine_details(tmp_path, files)] == [
         "a.py:2",
         "b.md:1",
         "requirements.lock",
@@ -127,10 +127,12 @@ def test_the_documentation_check_finds_what_belongs_to_one_machine(tmp_path: Pat
 def test_the_documentation_check_finds_commands_nobody_wrote_about(tmp_path: Path) -> None:
     words = ", ".join(f"`turnlog {name}`" for name in COMMANDS if name != "cat")
     readme = page(tmp_path, "README.md", f"{words}\n")
-    assert list(check_docs.undocumented(tmp_path, [readme])) == ["`turnlog cat` is neither in the README nor in docs/"]
+    assert list(check_docs.find_undocumented_commands(tmp_path, [readme])) == [
+        "`turnlog cat` is neither in the README nor in docs/"
+    ]
 
 
 def test_the_documentation_check_sees_what_git_would_track(tmp_path: Path) -> None:
     kept = page(tmp_path, "src/a.py", "")
     page(tmp_path, ".tools/b.py", "")
-    assert check_docs.tracked(tmp_path) == [kept]
+    assert check_docs.list_files(tmp_path) == [kept]

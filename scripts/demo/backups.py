@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from demo.ids import Row, digest, stamp
+from demo.ids import Row, format_time, hash_text
 from demo.ledger import Ledger
 from demo.project import Call
 
@@ -10,15 +10,15 @@ from demo.project import Call
 class Backups(Ledger):
     """A journal that keeps backups of edited files."""
 
-    def _backup(self, name: str, content: str | None, version: int) -> Row:
-        path = self.project.path(name)
-        file = None if content is None else f"{digest(path, 16)}@v{version}"
+    def _back_up_file(self, name: str, content: str | None, version: int) -> Row:
+        path = self.project.resolve_path(name)
+        file = None if content is None else f"{hash_text(path, 16)}@v{version}"
         if file and content is not None:
-            self.home.put(f"file-history/{self.sid}/{file}", content)
+            self.home.put_file(f"file-history/{self.sid}/{file}", content)
         parent = {"realParentDir": path.rsplit("/", 1)[0]} if self.late else {}
-        return {"backupFileName": file, "version": version, "backupTime": stamp(self.clock), **parent}
+        return {"backupFileName": file, "version": version, "backupTime": format_time(self.clock), **parent}
 
-    def _track(self, call: Call, source: str) -> None:
+    def _track_edit(self, call: Call, source: str) -> None:
         assert call.before
         name, before = call.before
         for hunk in (call.result or {}).get("structuredPatch") or []:
@@ -27,7 +27,7 @@ class Backups(Ledger):
         self._touched.add(name)
         if self.entrypoint != "cli" or name in self._tracked or self.version.startswith("1."):
             return
-        self._tracked[name] = self._backup(name, before, 1)
+        self._tracked[name] = self._back_up_file(name, before, 1)
         if self.newest:
             self.rows.append(
                 {
@@ -36,27 +36,27 @@ class Backups(Ledger):
                     "snapshotMessageId": self.prompt_row,
                     "trackingPath": name,
                     "backup": self._tracked[name],
-                    "timestamp": self.now(),
+                    "timestamp": self.next_time(),
                 }
             )
         else:
-            self._snapshot_row(source, self.prompt_row, True)
+            self._add_snapshot_row(source, self.prompt_row, True)
 
-    def _snapshot(self, prompt: str) -> None:
+    def _take_snapshot(self, prompt: str) -> None:
         if self.entrypoint != "cli" or self.agent or self.version.startswith("1."):
             return
         for name in sorted(self._touched):
             if name in self._tracked:
                 number = self._tracked[name]["version"] + 1
-                self._tracked[name] = self._backup(name, self.project.files[name], number)
+                self._tracked[name] = self._back_up_file(name, self.project.files[name], number)
         self._touched.clear()
-        self._snapshot_row(prompt, prompt, False)
+        self._add_snapshot_row(prompt, prompt, False)
 
-    def _snapshot_row(self, message: str, prompt: str, update: bool) -> None:
+    def _add_snapshot_row(self, message: str, prompt: str, update: bool) -> None:
         snapshot = {
             "messageId": prompt,
             "trackedFileBackups": dict(self._tracked),
-            "timestamp": self.started or stamp(self.clock),
+            "timestamp": self.started or format_time(self.clock),
         }
         self.rows.append(
             {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from demo import shapes
 from demo.home import Home
-from demo.project import Call, Project, failed, text, think
+from demo.project import Call, Project, build_failed_call, build_text, build_thinking
 from demo.recorder import Recorder
 
 CART = '''"""The shopping cart: lines, totals and tax."""
@@ -95,7 +95,7 @@ PASSED = (
 )
 
 
-def shop() -> Project:
+def create_shop() -> Project:
     """The webshop as it is before the bug is fixed."""
     return Project(
         "/home/dana/webshop",
@@ -109,14 +109,14 @@ def shop() -> Project:
     )
 
 
-def task(number: int, subject: str, doing: str) -> Call:
+def create_task(number: int, subject: str, doing: str) -> Call:
     """Create a task."""
     given = {"subject": subject, "description": subject + ".", "activeForm": doing}
     result = {"task": {"id": str(number), "subject": subject, "description": subject + "."}}
     return Call("TaskCreate", given, f"Task #{number} created successfully: {subject}", result, None, 0.02)
 
 
-def progress(number: int, before: str, after: str) -> Call:
+def set_task_status(number: int, before: str, after: str) -> Call:
     """Set a task's status."""
     result = {
         "success": True,
@@ -134,14 +134,14 @@ def progress(number: int, before: str, after: str) -> Call:
     )
 
 
-def record(home: Home) -> tuple[Project, Recorder]:
+def record_cart_session(home: Home) -> tuple[Project, Recorder]:
     """Find the bug, fix it with Decimal, write tests, commit."""
-    p = shop()
+    p = create_shop()
     rec = Recorder(home, "cart-rounding", p, "2.1.325", "2026-11-09T08:41:12", "claude-opus-5-5", requests=True)
-    shapes.begin(rec)
-    _find(rec, p)
-    _fix(rec, p)
-    _test_and_commit(rec, p)
+    shapes.begin_session(rec)
+    _record_search(rec, p)
+    _record_fix(rec, p)
+    _record_tests(rec, p)
     names = {
         "1": ("Use Decimal in the cart", "completed"),
         "2": ("Cover rounding with tests", "completed"),
@@ -161,33 +161,33 @@ def record(home: Home) -> tuple[Project, Recorder]:
             },
             indent=2,
         )
-    home.put(f"tasks/{rec.sid}/.lock", "")
+    home.put_file(f"tasks/{rec.sid}/.lock", "")
     return p, rec
 
 
-def _find(rec: Recorder, p: Project) -> None:
-    rec.prompt(
+def _record_search(rec: Recorder, p: Project) -> None:
+    rec.add_prompt(
         "Some customers are charged a cent too much. Order 4711 had three stickers at 0.10 and the invoice "
         "says 0.30000000000000004 net. Can you find out why and fix it?"
     )
-    shapes.opening(rec, "(clean)", "8c1f2ab Add checkout\n41d0e77 Cart with tax\n")
-    rec.act(
-        think(
+    shapes.add_opening(rec, "(clean)", "8c1f2ab Add checkout\n41d0e77 Cart with tax\n")
+    rec.add_answer(
+        build_thinking(
             "A net amount of 0.30000000000000004 is the classic sign of adding binary floats. I should "
             "look at "
             "how the cart sums prices, and where the sum is used, before I change anything."
         ),
-        text("That number looks like binary floating point. I'll look at the cart, its callers and the tests."),
-        p.grep(r"subtotal|total\("),
-        p.read("shop/cart.py"),
-        p.read("tests/test_cart.py"),
+        build_text("That number looks like binary floating point. I'll look at the cart, its callers and the tests."),
+        p.search_files(r"subtotal|total\("),
+        p.read_file("shop/cart.py"),
+        p.read_file("tests/test_cart.py"),
     )
-    rec.act(
-        text("The tests should already catch it. Let me run them."),
-        p.bash("python -m pytest -q --color=yes", FAILED, "Run the test suite", code=1, seconds=1.9),
+    rec.add_answer(
+        build_text("The tests should already catch it. Let me run them."),
+        p.run_command("python -m pytest -q --color=yes", FAILED, "Run the test suite", code=1, seconds=1.9),
     )
-    rec.act(
-        think(
+    rec.add_answer(
+        build_thinking(
             "Confirmed. Options: round in subtotal (hides the error, still wrong for halves), integer "
             "cents, or "
             "Decimal. Prices come in as floats from the catalogue, so Decimal(str(price)) keeps the API "
@@ -195,7 +195,7 @@ def _find(rec: Recorder, p: Project) -> None:
             "exact. Tax needs ROUND_HALF_UP because invoices are rounded commercially, while round() rounds "
             "half to even."
         ),
-        text(
+        build_text(
             "Found it: `Cart.subtotal()` adds **binary floats**, so three times `0.10` is "
             "`0.30000000000000004`. There is a second, quieter problem in `tax()`: `round()` rounds "
             "halves to "
@@ -211,21 +211,21 @@ def _find(rec: Recorder, p: Project) -> None:
     )
     rec.end_turn()
     rec.title = ("ai-title", "Fix cent rounding in the cart")
-    rec.state()
+    rec.add_state_rows()
 
 
-def _fix(rec: Recorder, p: Project) -> None:
-    rec.wait(161)
-    rec.prompt("Yes please, with Decimal. And tests for the half-cent cases.")
-    rec.act(
-        text("I'll track the steps."),
-        task(1, "Use Decimal in the cart", "Using Decimal in the cart"),
-        task(2, "Cover rounding with tests", "Covering rounding with tests"),
-        task(3, "Tell checkout about cents", "Telling checkout about cents"),
+def _record_fix(rec: Recorder, p: Project) -> None:
+    rec.pass_time(161)
+    rec.add_prompt("Yes please, with Decimal. And tests for the half-cent cases.")
+    rec.add_answer(
+        build_text("I'll track the steps."),
+        create_task(1, "Use Decimal in the cart", "Using Decimal in the cart"),
+        create_task(2, "Cover rounding with tests", "Covering rounding with tests"),
+        create_task(3, "Tell checkout about cents", "Telling checkout about cents"),
     )
-    rec.act(progress(1, "pending", "in_progress"))
-    rec.act(
-        p.edit(
+    rec.add_answer(set_task_status(1, "pending", "in_progress"))
+    rec.add_answer(
+        p.edit_file(
             "shop/cart.py",
             "from dataclasses import dataclass, field\n",
             "from dataclasses import dataclass, field\nfrom decimal import ROUND_HALF_UP, Decimal\n\n"
@@ -234,11 +234,11 @@ def _fix(rec: Recorder, p: Project) -> None:
             "    return amount.quantize(CENT, ROUND_HALF_UP)\n",
         )
     )
-    rec.act(
-        failed(
+    rec.add_answer(
+        build_failed_call(
             "Edit",
             {
-                "file_path": p.path("shop/cart.py"),
+                "file_path": p.resolve_path("shop/cart.py"),
                 "old_string": "    total = 0.0\n    for line",
                 "new_string": "    total = Decimal(0)\n    for line",
             },
@@ -246,15 +246,15 @@ def _fix(rec: Recorder, p: Project) -> None:
             "</tool_use_error>",
         )
     )
-    rec.act(
-        text("The indentation was off by one level. Again with the right text."),
-        p.edit("shop/cart.py", "    price: float\n", "    price: Decimal\n"),
-        p.edit(
+    rec.add_answer(
+        build_text("The indentation was off by one level. Again with the right text."),
+        p.edit_file("shop/cart.py", "    price: float\n", "    price: Decimal\n"),
+        p.edit_file(
             "shop/cart.py",
             "self.lines.append(Line(sku, price, quantity))",
             "self.lines.append(Line(sku, Decimal(str(price)), quantity))",
         ),
-        p.edit(
+        p.edit_file(
             "shop/cart.py",
             "    def subtotal(self) -> float:\n        total = 0.0\n        for line in self.lines:\n"
             "            total += line.price * line.quantity\n        return total\n",
@@ -262,8 +262,8 @@ def _fix(rec: Recorder, p: Project) -> None:
             "        return sum((line.price * line.quantity for line in self.lines), Decimal(0))\n",
         ),
     )
-    rec.act(
-        p.edit(
+    rec.add_answer(
+        p.edit_file(
             "shop/cart.py",
             "    def tax(self) -> float:\n        return round(self.subtotal() * self.tax_rate, 2)\n\n"
             "    def total(self) -> float:\n        return round(self.subtotal() + self.tax(), 2)\n",
@@ -274,10 +274,10 @@ def _fix(rec: Recorder, p: Project) -> None:
     )
 
 
-def _test_and_commit(rec: Recorder, p: Project) -> None:
-    rec.act(progress(1, "in_progress", "completed"), progress(2, "pending", "in_progress"))
-    rec.act(
-        p.write(
+def _record_tests(rec: Recorder, p: Project) -> None:
+    rec.add_answer(set_task_status(1, "in_progress", "completed"), set_task_status(2, "pending", "in_progress"))
+    rec.add_answer(
+        p.write_file(
             "tests/test_cart.py",
             """from decimal import Decimal
 
@@ -305,8 +305,8 @@ def test_half_cents_are_rounded_up(amount, rounded):
 """,
         )
     )
-    rec.act(p.bash("python -m pytest -q --color=yes", PASSED, "Run the test suite", seconds=1.7))
-    rec.attach(
+    rec.add_answer(p.run_command("python -m pytest -q --color=yes", PASSED, "Run the test suite", seconds=1.7))
+    rec.add_attachment(
         "hook_success",
         "PostToolUse:Bash hook success: ruff: all checks passed",
         hookName="PostToolUse:Bash",
@@ -319,17 +319,17 @@ def test_half_cents_are_rounded_up(amount, rounded):
         command="ruff check --quiet .",
         durationMs=61,
     )
-    rec.act(
-        progress(2, "in_progress", "completed"),
-        p.bash(
+    rec.add_answer(
+        set_task_status(2, "in_progress", "completed"),
+        p.run_command(
             "git add -A && git commit -qm 'Keep money in Decimal, round halves up' && git log --oneline -1",
             "e3b90c4 Keep money in Decimal, round halves up",
             "Commit the fix",
             gitOperation={"commit": {"sha": "e3b90c4", "kind": "committed"}},
         ),
     )
-    rec.act(
-        text(
+    rec.add_answer(
+        build_text(
             "Done, committed as `e3b90c4`.\n\n"
             "- **`shop/cart.py`**: prices are kept as `Decimal`; `cents()` rounds once, halves up\n"
             "- **`tests/test_cart.py`**: exact sums and the half-cent cases, 4 tests pass\n\n"
@@ -341,22 +341,22 @@ def test_half_cents_are_rounded_up(amount, rounded):
     rec.end_turn()
 
 
-def branch_off(home: Home, origin: Recorder) -> None:
+def record_branch(home: Home, origin: Recorder) -> None:
     """A fork of the session: try whole cents instead, and stop half way."""
-    origin.wait(340)
-    rec = shapes.fork(origin, "cart-cents-branch", "try integer cents")
-    home.put_json(f"{rec.folder()}/{rec.sid}/custom-title.json", {"customTitle": "try integer cents"})
+    origin.pass_time(340)
+    rec = shapes.fork_session(origin, "cart-cents-branch", "try integer cents")
+    home.put_json(f"{rec.find_folder()}/{rec.sid}/custom-title.json", {"customTitle": "try integer cents"})
     p = rec.project
-    rec.wait(12)
-    rec.prompt("On this branch let's see how it would look with integer cents instead of Decimal.")
-    rec.act(
-        think("Integer cents means the catalogue prices must be converted at the border."),
-        text("Let me see who creates lines."),
-        p.grep(r"\.add\("),
-        p.read("shop/checkout.py"),
+    rec.pass_time(12)
+    rec.add_prompt("On this branch let's see how it would look with integer cents instead of Decimal.")
+    rec.add_answer(
+        build_thinking("Integer cents means the catalogue prices must be converted at the border."),
+        build_text("Let me see who creates lines."),
+        p.search_files(r"\.add\("),
+        p.read_file("shop/checkout.py"),
     )
-    rec.act(
-        text("Two places create lines. I start with a rewrite of the cart."),
+    rec.add_answer(
+        build_text("Two places create lines. I start with a rewrite of the cart."),
         Call(
             "Bash",
             {
@@ -374,8 +374,8 @@ def branch_off(home: Home, origin: Recorder) -> None:
     )
     call = rec.rows[-1]["message"]["content"][0]["id"]
     source = rec.rows[-1]["uuid"]
-    rec.wait(9)
-    rec.row(
+    rec.pass_time(9)
+    rec.add_row(
         "user",
         {
             "message": {
@@ -390,11 +390,11 @@ def branch_off(home: Home, origin: Recorder) -> None:
             "permissionDecision": {"decision": "reject", "source": "user_reject", "reasonCode": "unknown"},
         },
     )
-    rec.interrupt(during_tool=True)
-    rec.wait(30)
-    rec.prompt("Don't remove legacy/, marketing still imports it. Explain only, no changes.")
-    rec.act(
-        text(
+    rec.add_interrupt(during_tool=True)
+    rec.pass_time(30)
+    rec.add_prompt("Don't remove legacy/, marketing still imports it. Explain only, no changes.")
+    rec.add_answer(
+        build_text(
             "Understood, nothing is changed. In short:\n\n"
             '1. `Line.price` becomes `int` (cents); `Cart.add()` takes `"0.10"` and converts once.\n'
             "2. `tax()` is the only place that divides: `(net * 19 + 50) // 100`.\n"
@@ -405,4 +405,4 @@ def branch_off(home: Home, origin: Recorder) -> None:
         stop=None,
     )
     rec.end_turn()
-    rec.save()
+    rec.save_session()

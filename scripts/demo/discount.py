@@ -5,7 +5,7 @@ from __future__ import annotations
 from demo import shapes
 from demo.home import Home
 from demo.ids import Row
-from demo.project import Call, Project, text, think
+from demo.project import Call, Project, build_text, build_thinking
 from demo.recorder import Recorder
 
 PLAN = """# Volume discounts
@@ -36,7 +36,7 @@ PRICE_REPORT = (
 )
 
 
-def record(home: Home, p: Project) -> None:
+def record_discount_session(home: Home, p: Project) -> None:
     """Plan the feature, build it, review it, open a pull request, compact, go on."""
     rec = Recorder(
         home,
@@ -49,24 +49,24 @@ def record(home: Home, p: Project) -> None:
         base=18_400,
     )
     rec.mode, rec.slug = "plan", "volume-discounts-quiet-otter"
-    shapes.begin(rec)
-    _plan(rec, p)
-    _build(rec, p)
-    _review(rec, p)
-    _publish(rec, p)
-    _compact(rec, p)
-    rec.save()
-    home.put_json(f"{rec.folder()}/{rec.sid}/custom-title.json", {"customTitle": "Volume discounts"})
+    shapes.begin_session(rec)
+    _record_plan(rec, p)
+    _record_build(rec, p)
+    _record_review(rec, p)
+    _record_publishing(rec, p)
+    _record_compaction(rec, p)
+    rec.save_session()
+    home.put_json(f"{rec.find_folder()}/{rec.sid}/custom-title.json", {"customTitle": "Volume discounts"})
 
 
-def _plan(rec: Recorder, p: Project) -> None:
-    rec.prompt(
+def _record_plan(rec: Recorder, p: Project) -> None:
+    rec.add_prompt(
         "We need volume discounts: 10 or more of the same article 5 %, 50 or more 10 %. Make a plan first. "
         "I don't remember how the old coupons work, look at that too."
     )
-    shapes.opening(rec, "(clean)", "e3b90c4 Keep money in Decimal, round halves up\n8c1f2ab Add checkout\n")
+    shapes.add_opening(rec, "(clean)", "e3b90c4 Keep money in Decimal, round halves up\n8c1f2ab Add checkout\n")
     plan = f"/home/dana/.claude/plans/{rec.slug}.md"
-    rec.attach(
+    rec.add_attachment(
         "plan_mode",
         "Plan mode is active. Make no changes except to the plan file.",
         reminderType="full",
@@ -74,43 +74,47 @@ def _plan(rec: Recorder, p: Project) -> None:
         planFilePath=plan,
         planExists=False,
     )
-    first, second = (shapes.agent_id(f"discount/{n}", 16) for n in (1, 2))
+    first, second = (shapes.make_agent_id(f"discount/{n}", 16) for n in (1, 2))
     asked = {
         first: "Find out how the coupons in shop/legacy work and who uses them. Report in five lines.",
         second: "Find every place where a price or a subtotal is read. Report in five lines.",
     }
     started = rec.clock
-    calls = rec.act(
-        think(
+    calls = rec.add_answer(
+        build_thinking(
             "Two independent questions: coupons and price flow. Two read-only agents can look at them at the same time."
         ),
-        text("I'll send two agents to look around while I read the cart."),
-        shapes.launched(rec, first, "Explore", "Look at old coupons", asked[first]),
-        shapes.launched(rec, second, "Explore", "Trace price flow", asked[second]),
+        build_text("I'll send two agents to look around while I read the cart."),
+        shapes.build_launch_call(rec, first, "Explore", "Look at old coupons", asked[first]),
+        shapes.build_launch_call(rec, second, "Explore", "Trace price flow", asked[second]),
         early_run=True,
     )
-    used = _explore(
+    used = _record_exploration(
         rec,
         first,
         asked[first],
         calls[0],
         "Look at old coupons",
-        p.read("shop/legacy/coupons.py"),
+        p.read_file("shop/legacy/coupons.py"),
         COUPON_REPORT,
     )
-    more = _explore(rec, second, asked[second], calls[1], "Trace price flow", p.grep(r"subtotal\("), PRICE_REPORT)
+    more = _record_exploration(
+        rec, second, asked[second], calls[1], "Trace price flow", p.search_files(r"subtotal\("), PRICE_REPORT
+    )
     rec.clock = started
-    rec.wait(14)
-    rec.act(p.read("shop/cart.py"))
-    rec.wait(16)
-    told = shapes.notification(rec, first, calls[0], 'Agent "Look at old coupons" finished', COUPON_REPORT, used)
-    shapes.absorbed(rec, told, told)
-    rec.act(text("The first agent is back: coupons are separate. I wait for the second before I write the plan."))
+    rec.pass_time(14)
+    rec.add_answer(p.read_file("shop/cart.py"))
+    rec.pass_time(16)
+    told = shapes.build_notification(rec, first, calls[0], 'Agent "Look at old coupons" finished', COUPON_REPORT, used)
+    shapes.absorb_prompt(rec, told, told)
+    rec.add_answer(
+        build_text("The first agent is back: coupons are separate. I wait for the second before I write the plan.")
+    )
     rec.end_turn()
-    rec.wait(11)
-    shapes.notified(
+    rec.pass_time(11)
+    shapes.add_notification(
         rec,
-        shapes.notification(rec, second, calls[1], 'Agent "Trace price flow" finished', PRICE_REPORT, more),
+        shapes.build_notification(rec, second, calls[1], 'Agent "Trace price flow" finished', PRICE_REPORT, more),
     )
     questions = [
         {
@@ -125,8 +129,8 @@ def _plan(rec: Recorder, p: Project) -> None:
         }
     ]
     answers = {questions[0]["question"]: "No, volume only"}
-    rec.act(
-        text("Both reports are in. One thing only you can decide:"),
+    rec.add_answer(
+        build_text("Both reports are in. One thing only you can decide:"),
         Call(
             "AskUserQuestion",
             {"questions": questions},
@@ -137,7 +141,7 @@ def _plan(rec: Recorder, p: Project) -> None:
             41,
         ),
     )
-    rec.home.put(f"plans/{rec.slug}.md", PLAN)
+    rec.home.put_file(f"plans/{rec.slug}.md", PLAN)
     result: Row = {
         "type": "create",
         "filePath": plan,
@@ -146,9 +150,9 @@ def _plan(rec: Recorder, p: Project) -> None:
         "originalFile": None,
         "userModified": False,
     }
-    rec.act(Call("Write", {"file_path": plan, "content": PLAN}, f"File created successfully at: {plan}", result))
-    rec.act(
-        text("The plan is ready."),
+    rec.add_answer(Call("Write", {"file_path": plan, "content": PLAN}, f"File created successfully at: {plan}", result))
+    rec.add_answer(
+        build_text("The plan is ready."),
         Call(
             "ExitPlanMode",
             {"plan": PLAN, "planFilePath": plan},
@@ -161,25 +165,27 @@ def _plan(rec: Recorder, p: Project) -> None:
         ),
     )
     rec.mode = "acceptEdits"
-    rec.attach("plan_mode_exit", "## Exited Plan Mode\n\nYou can now make edits.", planFilePath=plan, planExists=True)
+    rec.add_attachment(
+        "plan_mode_exit", "## Exited Plan Mode\n\nYou can now make edits.", planFilePath=plan, planExists=True
+    )
 
 
-def _explore(
+def _record_exploration(
     rec: Recorder, agent: str, prompt: str, call: str, about: str, look: Call, report: str
 ) -> tuple[int, int, int]:
-    child = rec.spawn(agent, "Explore", "claude-haiku-4-5-20251001")
-    child.ask(prompt)
-    child.act(think("Start with the obvious file."), look)
-    child.act(rec.project.grep("coupon|CODES|price"))
-    child.act(text(report))
-    rec.keep_agent(child, "folder", shapes.agent_meta("Explore", about, call))
-    return child.context_tokens(), 2, round((child.clock - child.begun).total_seconds() * 1000)
+    child = rec.start_sub_agent(agent, "Explore", "claude-haiku-4-5-20251001")
+    child.add_task_prompt(prompt)
+    child.add_answer(build_thinking("Start with the obvious file."), look)
+    child.add_answer(rec.project.search_files("coupon|CODES|price"))
+    child.add_answer(build_text(report))
+    rec.keep_sub_agent(child, "folder", shapes.build_agent_meta("Explore", about, call))
+    return child.count_context_tokens(), 2, round((child.clock - child.start).total_seconds() * 1000)
 
 
-def _build(rec: Recorder, p: Project) -> None:
+def _record_build(rec: Recorder, p: Project) -> None:
     found = ["WebSearch", "WebFetch"]
-    rec.act(
-        think("Before I write borders into code: is there a rule for how discounts must be shown?"),
+    rec.add_answer(
+        build_thinking("Before I write borders into code: is there a rule for how discounts must be shown?"),
         Call(
             "ToolSearch",
             {"query": "select:WebSearch,WebFetch", "max_results": 5},
@@ -188,7 +194,7 @@ def _build(rec: Recorder, p: Project) -> None:
         ),
     )
     schema = {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]}
-    rec.attach(
+    rec.add_attachment(
         "deferred_tools_record",
         entries=[
             {
@@ -204,7 +210,7 @@ def _build(rec: Recorder, p: Project) -> None:
         {"title": "Rounding of discounted prices", "url": "https://example.org/rounding"},
     ]
     query = "show volume discount per line on invoice"
-    rec.act(
+    rec.add_answer(
         Call(
             "WebSearch",
             {"query": query},
@@ -224,7 +230,7 @@ def _build(rec: Recorder, p: Project) -> None:
         searches=1,
     )
     url = links[0]["url"]
-    rec.act(
+    rec.add_answer(
         Call(
             "WebFetch",
             {"url": url, "prompt": "How must a volume discount be shown?"},
@@ -243,14 +249,14 @@ def _build(rec: Recorder, p: Project) -> None:
             0.9,
         )
     )
-    rec.act(text("Per line, before tax, as planned."), p.write("shop/discount.py", MODULE))
-    rec.act(
-        p.edit(
+    rec.add_answer(build_text("Per line, before tax, as planned."), p.write_file("shop/discount.py", MODULE))
+    rec.add_answer(
+        p.edit_file(
             "shop/cart.py",
             "from decimal import ROUND_HALF_UP, Decimal\n",
             "from decimal import ROUND_HALF_UP, Decimal\n\nfrom shop.discount import discount\n",
         ),
-        p.edit(
+        p.edit_file(
             "shop/cart.py",
             "sum((line.price * line.quantity for line in self.lines), Decimal(0))",
             "sum((self.net(line) for line in self.lines), Decimal(0))\n\n    def net(self, line: Line) "
@@ -259,8 +265,8 @@ def _build(rec: Recorder, p: Project) -> None:
         ),
     )
     lines = "\n".join(f"{n:>4} pieces  {n * 4.5:>9.2f}  {5 if n < 50 else 10} %" for n in range(10, 110))
-    out = f"{rec.home_tool_results()}/b7k2m9x4q.txt"
-    rec.home.put(f"{rec.folder()}/{rec.sid}/tool-results/b7k2m9x4q.txt", lines * 3)
+    out = f"{rec.find_tool_results()}/b7k2m9x4q.txt"
+    rec.home.put_file(f"{rec.find_folder()}/{rec.sid}/tool-results/b7k2m9x4q.txt", lines * 3)
     shown = (
         f"<persisted-output>\nOutput too large ({len(lines) * 3 / 1024:.1f}KB). Full output saved to: "
         f"{out}\n\n"
@@ -275,7 +281,7 @@ def _build(rec: Recorder, p: Project) -> None:
         "persistedOutputPath": out,
         "persistedOutputSize": len(lines) * 3,
     }
-    rec.act(
+    rec.add_answer(
         Call(
             "Bash",
             {"command": "python -m shop.pricelist --all", "description": "Print the whole price list"},
@@ -286,18 +292,18 @@ def _build(rec: Recorder, p: Project) -> None:
             {"sandboxed": False},
         )
     )
-    shapes.absorbed(rec, "also show the discount in the order, please")
-    rec.act(text("Noted: the order gets a `discount` field too."), p.read("shop/checkout.py"))
-    rec.act(
-        p.edit(
+    shapes.absorb_prompt(rec, "also show the discount in the order, please")
+    rec.add_answer(build_text("Noted: the order gets a `discount` field too."), p.read_file("shop/checkout.py"))
+    rec.add_answer(
+        p.edit_file(
             "shop/checkout.py",
             '        "net": cart.subtotal(),\n',
             '        "discount": cart.savings(),\n        "net": cart.subtotal(),\n',
         )
     )
-    rec.act(text("The discount is in: per line, before tax, and in the order."))
-    hook = rec.uid()
-    rec.attach(
+    rec.add_answer(build_text("The discount is in: per line, before tax, and in the order."))
+    hook = rec.next_uuid()
+    rec.add_attachment(
         "hook_blocking_error",
         'Stop hook blocking error from command: "scripts/check-tests": shop/discount.py has no test',
         hookName="Stop",
@@ -305,7 +311,7 @@ def _build(rec: Recorder, p: Project) -> None:
         hookEvent="Stop",
         blockingError={"blockingError": "shop/discount.py has no test", "command": "scripts/check-tests"},
     )
-    rec.system(
+    rec.add_system_row(
         "stop_hook_summary",
         hookCount=1,
         hookInfos=[{"command": "scripts/check-tests", "durationMs": 88}],
@@ -317,10 +323,10 @@ def _build(rec: Recorder, p: Project) -> None:
         level="suggestion",
         toolUseID=hook,
     )
-    rec.note("Stop hook feedback:\nshop/discount.py has no test", isMeta=True)
-    rec.act(
-        text("Right, the hook wants a test."),
-        p.write(
+    rec.add_note("Stop hook feedback:\nshop/discount.py has no test", isMeta=True)
+    rec.add_answer(
+        build_text("Right, the hook wants a test."),
+        p.write_file(
             "tests/test_discount.py",
             """from decimal import Decimal
 
@@ -334,7 +340,7 @@ def test_borders(quantity, share):
     assert discount(quantity) == Decimal(share)
 """,
         ),
-        p.edit(
+        p.edit_file(
             "shop/cart.py",
             "    def net(self, line: Line) -> Decimal:",
             "    def savings(self) -> Decimal:\n        return sum((line.price * line.quantity - "
@@ -342,26 +348,26 @@ def test_borders(quantity, share):
             "for line in self.lines), Decimal(0))\n\n    def net(self, line: Line) -> Decimal:",
         ),
     )
-    rec.act(
-        p.bash(
+    rec.add_answer(
+        p.run_command(
             "python -m pytest -q",
             "........                                            [100%]\n8 passed in 0.05s",
             "Run the tests",
             seconds=1.5,
         )
     )
-    rec.act(text("All 8 tests pass."))
+    rec.add_answer(build_text("All 8 tests pass."))
     rec.end_turn()
     rec.title = ("custom-title", "Volume discounts")
 
 
-def _review(rec: Recorder, p: Project) -> None:
-    rec.wait(48)
-    rec.meta("custom-title", customTitle="Volume discounts")
-    rec.meta("agent-name", agentName="Volume discounts")
-    rec.local_command("rename", "Volume discounts", "Session renamed to: Volume discounts")
-    rec.wait(10)
-    rec.prompt("Let someone else review it before I open the PR.")
+def _record_review(rec: Recorder, p: Project) -> None:
+    rec.pass_time(48)
+    rec.add_metadata("custom-title", customTitle="Volume discounts")
+    rec.add_metadata("agent-name", agentName="Volume discounts")
+    rec.add_local_command("rename", "Volume discounts", "Session renamed to: Volume discounts")
+    rec.pass_time(10)
+    rec.add_prompt("Let someone else review it before I open the PR.")
     prompt = "Review the diff of branch volume-discount for bugs. Be short."
     report = (
         "One real finding: `net()` multiplies before rounding, so a line of 3 × 0.333 can differ from "
@@ -369,73 +375,79 @@ def _review(rec: Recorder, p: Project) -> None:
         "net by a cent. Round the line, then add.\n\nEverything else is fine."
     )
     about = "Review the discount diff"
-    child = rec.spawn(shapes.agent_id("discount/review", 16), "general-purpose")
-    child.ask(prompt)
-    child.act(text("Reading the changed files."), p.read("shop/discount.py"), p.read("shop/cart.py"))
-    child.act(
-        think("Where does rounding happen now? cents() is called in total() and tax() but net() is unrounded."),
-        text(report),
+    child = rec.start_sub_agent(shapes.make_agent_id("discount/review", 16), "general-purpose")
+    child.add_task_prompt(prompt)
+    child.add_answer(
+        build_text("Reading the changed files."), p.read_file("shop/discount.py"), p.read_file("shop/cart.py")
     )
-    call = rec.act(shapes.finished(child, "general-purpose", about, prompt, report, name="Task"))[0]
-    rec.keep_agent(child, "folder", shapes.agent_meta("general-purpose", about, call, requestShape="foreground"))
-    rec.act(
-        think("A valid point: rounding per line."),
-        text("The reviewer is right about the rounding. Fixing it."),
-        p.edit(
+    child.add_answer(
+        build_thinking(
+            "Where does rounding happen now? cents() is called in total() and tax() but net() is unrounded."
+        ),
+        build_text(report),
+    )
+    call = rec.add_answer(shapes.build_agent_call(child, "general-purpose", about, prompt, report, name="Task"))[0]
+    rec.keep_sub_agent(
+        child, "folder", shapes.build_agent_meta("general-purpose", about, call, requestShape="foreground")
+    )
+    rec.add_answer(
+        build_thinking("A valid point: rounding per line."),
+        build_text("The reviewer is right about the rounding. Fixing it."),
+        p.edit_file(
             "shop/cart.py",
             "        return line.price * line.quantity * (1 - discount(line.quantity))",
             "        return cents(line.price * line.quantity * (1 - discount(line.quantity)))",
         ),
     )
-    second = shapes.agent_id("discount/fork", 16)
+    second = shapes.make_agent_id("discount/fork", 16)
     wanted = "Draft the sentence for the newsletter about volume discounts."
-    call = rec.act(shapes.launched(rec, second, "fork", "Draft newsletter text", wanted))[0]
-    other = rec.spawn(second, "fork")
+    call = rec.add_answer(shapes.build_launch_call(rec, second, "fork", "Draft newsletter text", wanted))[0]
+    other = rec.start_sub_agent(second, "fork")
     other.rows.append(
         {
             "type": "fork-context-ref",
             "agentId": second,
             "parentSessionId": rec.sid,
             "parentLastUuid": rec.parent,
-            "contextLength": rec.context_tokens(),
+            "contextLength": rec.count_context_tokens(),
         }
     )
-    other.ask(wanted)
-    other.act(text("*Buy ten of a kind and save 5 %, buy fifty and save 10 %. No code needed.*"))
-    rec.keep_agent(other, "folder", shapes.agent_meta("fork", "Draft newsletter text", call, isFork=True))
-    rec.act(
-        text(
+    other.add_task_prompt(wanted)
+    other.add_answer(build_text("*Buy ten of a kind and save 5 %, buy fifty and save 10 %. No code needed.*"))
+    rec.keep_sub_agent(other, "folder", shapes.build_agent_meta("fork", "Draft newsletter text", call, isFork=True))
+    rec.add_answer(
+        build_text(
             "Fixed: every line is rounded on its own, so the printed lines add up to the printed net. A "
             "draft for "
             "the newsletter is on its way."
         )
     )
     rec.end_turn(state=False)
-    rec.wait(4)
+    rec.pass_time(4)
     draft = "*Buy ten of a kind and save 5 %, buy fifty and save 10 %. No code needed.*"
-    shapes.notified(
+    shapes.add_notification(
         rec,
-        shapes.notification(
+        shapes.build_notification(
             rec,
             second,
             call,
             'Agent "Draft newsletter text" finished',
             draft,
-            (other.context_tokens(), 0, 3911),
+            (other.count_context_tokens(), 0, 3911),
         ),
     )
-    rec.act(text(f"Here is the draft:\n\n> {draft}"))
+    rec.add_answer(build_text(f"Here is the draft:\n\n> {draft}"))
     rec.end_turn()
 
 
-def _publish(rec: Recorder, p: Project) -> None:
-    rec.wait(95)
-    rec.prompt(
+def _record_publishing(rec: Recorder, p: Project) -> None:
+    rec.pass_time(95)
+    rec.add_prompt(
         "<command-message>changelog</command-message>\n<command-name>/changelog</command-name>\n<command-args>"
         "for customers</command-args>",
         shown="/changelog for customers",
     )
-    rec.note(
+    rec.add_note(
         [
             {
                 "type": "text",
@@ -444,24 +456,24 @@ def _publish(rec: Recorder, p: Project) -> None:
         ],
         isMeta=True,
     )
-    rec.attach("command_permissions", allowedTools=["Bash(git log:*)"])
-    rec.act(
-        p.bash(
+    rec.add_attachment("command_permissions", allowedTools=["Bash(git log:*)"])
+    rec.add_answer(
+        p.run_command(
             "git log --oneline main..",
             "5d1c0aa Round every line\n09b7e15 Volume discounts",
             "List the commits",
         ),
         attributionSkill="changelog",
     )
-    rec.act(
-        p.write(
+    rec.add_answer(
+        p.write_file(
             "CHANGELOG.md",
             "# Changelog\n\n## Unreleased\n\n- 10 or more of one article: 5 % off; 50 or more: 10 % off.\n",
         ),
         attributionSkill="changelog",
     )
-    rec.act(
-        p.bash(
+    rec.add_answer(
+        p.run_command(
             "git push -q -u origin volume-discount && gh pr create --fill",
             "https://github.com/dana-example/webshop/pull/12",
             "Open the pull request",
@@ -475,26 +487,26 @@ def _publish(rec: Recorder, p: Project) -> None:
             "prNumber": 12,
             "prRepository": "dana-example/webshop",
             "prUrl": "https://github.com/dana-example/webshop/pull/12",
-            "timestamp": rec.now(),
+            "timestamp": rec.next_time(),
         }
     )
-    rec.act(
-        text(
+    rec.add_answer(
+        build_text(
             "The entry is written and the pull request is open: [#12](https://github.com/dana-example/webshop/pull/12)"
         )
     )
     rec.end_turn()
 
 
-def _compact(rec: Recorder, p: Project) -> None:
-    rec.wait(1260)
-    rec.system(
+def _record_compaction(rec: Recorder, p: Project) -> None:
+    rec.pass_time(1260)
+    rec.add_system_row(
         "away_summary",
         content="Volume discounts are built and reviewed; pull request 12 waits for its checks.",
         isMeta=False,
     )
-    rec.wait(35)
-    shapes.compact(
+    rec.pass_time(35)
+    shapes.add_compaction(
         rec,
         "1. Primary Request and Intent:\n   Volume discounts: 5 % from 10 pieces, 10 % from 50, not "
         "combined with coupons.\n2. Files: shop/discount.py, shop/cart.py, shop/checkout.py, "
@@ -507,31 +519,31 @@ def _compact(rec: Recorder, p: Project) -> None:
     content = p.files["shop/cart.py"]
     count = content.count("\n") + 1
     file = {
-        "filePath": p.path("shop/cart.py"),
+        "filePath": p.resolve_path("shop/cart.py"),
         "content": content,
         "numLines": count,
         "startLine": 1,
         "totalLines": count,
     }
-    rec.attach(
+    rec.add_attachment(
         "file",
-        f"Result of calling the Read tool:\n{p.numbered(content)}",
+        f"Result of calling the Read tool:\n{p.number_lines(content)}",
         role="user",
-        filename=p.path("shop/cart.py"),
+        filename=p.resolve_path("shop/cart.py"),
         content={"type": "text", "file": file},
         displayPath="shop/cart.py",
         savedCopyFraming={"enveloped": False},
     )
-    rec.attach(
+    rec.add_attachment(
         "compact_file_reference",
         "shop/checkout.py was read before the compaction.",
-        filename=p.path("shop/checkout.py"),
+        filename=p.resolve_path("shop/checkout.py"),
         displayPath="shop/checkout.py",
     )
-    rec.state()
-    rec.wait(20)
-    rec.prompt("CI is red on the PR, can you look?")
-    rec.system(
+    rec.add_state_rows()
+    rec.pass_time(20)
+    rec.add_prompt("CI is red on the PR, can you look?")
+    rec.add_system_row(
         "api_error",
         level="error",
         error={
@@ -549,40 +561,40 @@ def _compact(rec: Recorder, p: Project) -> None:
         maxRetries=10,
         source="request_retry",
     )
-    rec.wait(0.7)
-    rec.act(
-        p.bash(
+    rec.pass_time(0.7)
+    rec.add_answer(
+        p.run_command(
             "gh pr checks 12",
             "lint\tfail\t14s\ntest (3.11)\tpass\t31s\ntest (3.13)\tpass\t30s",
             "See the checks",
             seconds=2.2,
         )
     )
-    rec.act(
-        p.bash(
+    rec.add_answer(
+        p.run_command(
             "ruff check .",
             "shop/cart.py:7:1: I001 Import block is un-sorted or un-formatted\nFound 1 error.",
             "Run the linter",
             code=1,
         )
     )
-    rec.act(
-        p.edit(
+    rec.add_answer(
+        p.edit_file(
             "shop/cart.py",
             "from dataclasses import dataclass, field\nfrom decimal import ROUND_HALF_UP, Decimal\n\n"
             "from shop.discount import discount\n\nCENT",
             "from dataclasses import dataclass, field\n"
             "from decimal import ROUND_HALF_UP, Decimal\n\nfrom shop.discount import discount\n\n\nCENT",
         ),
-        p.bash(
+        p.run_command(
             "ruff check --fix -q . && git commit -qam 'Sort imports' && git push -q",
             "",
             "Fix, commit and push",
             seconds=3.1,
         ),
     )
-    rec.act(
-        text(
+    rec.add_answer(
+        build_text(
             "Only the linter was unhappy: the import block in `shop/cart.py`. It is fixed and pushed; "
             "the tests were "
             "green all along.\n\n| check | before | now |\n|---|---|---|\n| lint | ❌ | ✅ |\n| test "

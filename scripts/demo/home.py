@@ -17,22 +17,22 @@ class Home:
     files: dict[str, bytes] = field(default_factory=dict)
     history: list[Row] = field(default_factory=list)
 
-    def put(self, path: str, content: str) -> None:
+    def put_file(self, path: str, content: str) -> None:
         """Add a file."""
         self.files[path] = content.encode()
 
     def put_json(self, path: str, value: Any, indent: int | None = None) -> None:
         """Add a JSON file."""
-        self.put(
+        self.put_file(
             path,
             json.dumps(value, ensure_ascii=False, indent=indent, separators=None if indent else (",", ":")),
         )
 
-    def rows(self, path: str, rows: Iterable[Row]) -> None:
+    def put_rows(self, path: str, rows: Iterable[Row]) -> None:
         """Add a file of JSON lines."""
-        self.put(path, "".join(dump(row) + "\n" for row in rows))
+        self.put_file(path, "".join(encode_row(row) + "\n" for row in rows))
 
 
-def dump(row: Row) -> str:
+def encode_row(row: Row) -> str:
     """A row as the client writes it."""
     return json.dumps(row, ensure_ascii=False, separators=(",", ":"))

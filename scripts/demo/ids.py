@@ -13,52 +13,52 @@ Row = dict[str, Any]
 _LETTERS = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
 
-def digest(text: str, size: int = 64) -> str:
+def hash_text(text: str, size: int = 64) -> str:
     """The first hexadecimal digits of a text's SHA-256."""
     return hashlib.sha256(text.encode()).hexdigest()[:size]
 
 
-def uuid(seed: str) -> str:
+def make_uuid(seed: str) -> str:
     """A version 4 uuid made from a seed."""
-    h = digest(seed)
+    h = hash_text(seed)
     return f"{h[:8]}-{h[8:12]}-4{h[13:16]}-{'89ab'[int(h[16], 16) % 4]}{h[17:20]}-{h[20:32]}"
 
 
-def api_id(prefix: str, seed: str) -> str:
+def make_api_id(prefix: str, seed: str) -> str:
     """An id shaped like the API's: `msg_01` and 22 letters."""
-    value, letters = int(digest(prefix + seed), 16), ""
+    value, letters = int(hash_text(prefix + seed), 16), ""
     for _ in range(22):
         value, rest = divmod(value, len(_LETTERS))
         letters += _LETTERS[rest]
     return f"{prefix}_01{letters}"
 
 
-def pick(seed: str, low: int, high: int) -> int:
+def pick_number(seed: str, low: int, high: int) -> int:
     """A number between low and high that depends on the seed only."""
-    return low + int(digest(seed, 8), 16) % (high - low + 1)
+    return low + int(hash_text(seed, 8), 16) % (high - low + 1)
 
 
-def stamp(when: datetime) -> str:
+def format_time(when: datetime) -> str:
     """A time as the client writes it: milliseconds and Z."""
     return when.strftime("%Y-%m-%dT%H:%M:%S.") + f"{when.microsecond // 1000:03d}Z"
 
 
-def later(when: datetime, seconds: float) -> datetime:
+def add_seconds(when: datetime, seconds: float) -> datetime:
     """A time so many seconds later, cut to milliseconds."""
     return when + timedelta(milliseconds=round(seconds * 1000))
 
 
-def slug(cwd: str) -> str:
+def make_slug(cwd: str) -> str:
     """The project folder's name for a working directory (ASCII paths only)."""
     return re.sub(r"[^A-Za-z0-9]", "-", cwd)
 
 
-def message_hash(message: Row) -> str:
+def hash_message(message: Row) -> str:
     """The hash by which `api-request` rows name a message."""
     raw = json.dumps(message, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return digest(raw)
+    return hash_text(raw)
 
 
-def tokens(value: Any) -> int:
+def estimate_tokens(value: Any) -> int:
     """A plausible number of tokens for some JSON value."""
     return max(1, round(len(json.dumps(value, ensure_ascii=False)) / 3.4))

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from demo.home import Home
-from demo.ids import Row, later, pick, stamp, tokens, uuid
+from demo.ids import Row, add_seconds, estimate_tokens, format_time, make_uuid, pick_number
 from demo.project import Project
 
 
@@ -33,10 +33,10 @@ class Journal:
         requests: bool = False,
     ) -> None:
         self.home, self.name, self.project, self.version, self.model = home, name, project, version, model
-        self.sid, self.cwd, self.branch, self.entrypoint = uuid(name), project.cwd, branch, entrypoint
+        self.sid, self.cwd, self.branch, self.entrypoint = make_uuid(name), project.cwd, branch, entrypoint
         self.clock = datetime.fromisoformat(start).replace(tzinfo=UTC)
         self.rows: list[Row] = []
-        self.begun = self.clock
+        self.start = self.clock
         self.parent: str | None = None
         self.agent: str | None = None
         self.agent_type: str | None = None
@@ -60,29 +60,29 @@ class Journal:
         self.early = version.startswith("2.1.") and not self.late
         self.newest = version == "2.1.325"
 
-    def uid(self) -> str:
+    def next_uuid(self) -> str:
         """The next uuid of this session."""
         self._count += 1
-        return uuid(f"{self.name}/{self.agent}/{self._count}")
+        return make_uuid(f"{self.name}/{self.agent}/{self._count}")
 
-    def wait(self, seconds: float) -> None:
+    def pass_time(self, seconds: float) -> None:
         """Let time pass."""
-        self.clock = later(self.clock, seconds)
+        self.clock = add_seconds(self.clock, seconds)
 
-    def now(self) -> str:
+    def next_time(self) -> str:
         """The current time as text; a few milliseconds pass."""
-        self.wait(pick(f"{self.name}{self._count}{len(self.rows)}", 3, 41) / 1000)
-        return stamp(self.clock)
+        self.pass_time(pick_number(f"{self.name}{self._count}{len(self.rows)}", 3, 41) / 1000)
+        return format_time(self.clock)
 
-    def meta(self, kind: str, **fields: Any) -> Row:
+    def add_metadata(self, kind: str, **fields: Any) -> Row:
         """A metadata row: no uuid, no part of the graph."""
         row = {"type": kind, **fields, "sessionId": self.sid}
         self.rows.append(row)
         return row
 
-    def row(self, kind: str, body: Row, *, parent: str | None = "-", tail: Row | None = None) -> str:
+    def add_row(self, kind: str, body: Row, *, parent: str | None = "-", tail: Row | None = None) -> str:
         """A row of the graph, below the newest one unless a parent is given."""
-        own, at = self.uid(), self.now()
+        uuid, at = self.next_uuid(), self.next_time()
         head: Row = {"parentUuid": self.parent if parent == "-" else parent}
         if "logicalParentUuid" in body:
             head["logicalParentUuid"] = body.pop("logicalParentUuid")
@@ -95,47 +95,47 @@ class Journal:
             "gitBranch": self.branch,
         }
         agent = {"agentId": self.agent} if self.agent and not self.version.startswith("1.") else {}
-        named = {"slug": self.slug} if self.slug else {}
-        when = {"uuid": own, "timestamp": at, **(tail or {})}
+        slug = {"slug": self.slug} if self.slug else {}
+        when = {"uuid": uuid, "timestamp": at, **(tail or {})}
         if self.late:
             place = {"userType": "external", "entrypoint": self.entrypoint} | place
-            asked = {"promptId": self.prompt_id} if kind == "user" and self.prompt_id else {}
+            prompt = {"promptId": self.prompt_id} if kind == "user" and self.prompt_id else {}
             first = {"type": kind} if kind in ("user", "system") else {}
             end = {} if first else {"type": kind}
-            row = {**head, **asked, **agent, **first, **body, **end, **when, **place, **named}
+            row = {**head, **prompt, **agent, **first, **body, **end, **when, **place, **slug}
         else:
             first = {} if kind == "assistant" else {"type": kind}
             end = {} if first else {"type": kind}
-            row = {**head, **place, **agent, **named, **first, **body, **end, **when}
+            row = {**head, **place, **agent, **slug, **first, **body, **end, **when}
         self.rows.append(row)
-        self.parent = own
+        self.parent = uuid
         self._turn_rows += 1
-        return own
+        return uuid
 
-    def system(self, subtype: str | None, **fields: Any) -> str:
+    def add_system_row(self, subtype: str | None, **fields: Any) -> str:
         """A system row."""
-        return self.row("system", {**({"subtype": subtype} if subtype else {}), **fields})
+        return self.add_row("system", {**({"subtype": subtype} if subtype else {}), **fields})
 
-    def attach(self, kind: str, rendered: str | None = None, role: str = "system", **fields: Any) -> str:
+    def add_attachment(self, kind: str, rendered: str | None = None, role: str = "system", **fields: Any) -> str:
         """An attachment row; `rendered` is the text that was sent for it."""
-        shown = [{"content": f"<system-reminder>\n{rendered}\n</system-reminder>"}]
-        tail = {"rendered": shown, "renderedRole": role} if rendered is not None and self.newest else None
-        self._fresh += tokens(rendered or "")
-        return self.row("attachment", {"attachment": {"type": kind, **fields}}, tail=tail)
+        messages = [{"content": f"<system-reminder>\n{rendered}\n</system-reminder>"}]
+        tail = {"rendered": messages, "renderedRole": role} if rendered is not None and self.newest else None
+        self._fresh += estimate_tokens(rendered or "")
+        return self.add_row("attachment", {"attachment": {"type": kind, **fields}}, tail=tail)
 
-    def progress(self, data: Row, call: str, own: str | None = None) -> str:
+    def add_progress(self, data: Row, call: str, own: str | None = None) -> str:
         """A progress row (versions 2.1.11 to 2.1.81)."""
-        return self.row("progress", {"data": data, "toolUseID": own or call, "parentToolUseID": call})
+        return self.add_row("progress", {"data": data, "toolUseID": own or call, "parentToolUseID": call})
 
-    def queue(self, operation: str, content: str | None = None, **more: Any) -> None:
+    def add_queue_row(self, operation: str, content: str | None = None, **more: Any) -> None:
         """A change of the queue of typed prompts and notifications."""
         row: Row = {
             "type": "queue-operation",
             "operation": operation,
-            "timestamp": self.now(),
+            "timestamp": self.next_time(),
             "sessionId": self.sid,
         }
         self.rows.append({**row, **({"content": content} if content is not None else {}), **more})
 
-    def _millis(self) -> int:
+    def _get_millis(self) -> int:
         return int(self.clock.timestamp() * 1000)

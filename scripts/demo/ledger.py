@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from demo.ids import Row, pick, tokens
+from demo.ids import Row, estimate_tokens, pick_number
 from demo.journal import Journal
 
 PRICES = {"claude-opus-5-5": (4.0, 20.0, 0.2), "claude-haiku-4-5-20251001": (1.0, 5.0, 0.1)}
@@ -14,16 +14,16 @@ PRICES = {"claude-opus-5-5": (4.0, 20.0, 0.2), "claude-haiku-4-5-20251001": (1.0
 class Ledger(Journal):
     """A journal that counts."""
 
-    def _usage(self, model: str, made: list[Row], searches: int) -> Row:
+    def _count_usage(self, model: str, blocks: list[Row], searches: int) -> Row:
         if (self.clock - self._last_call).total_seconds() > (3600 if self.hour else 300):
             self._cached, self._fresh = 0, self._cached + self._fresh
         self._last_call = self.clock
-        read, written, plain = self._cached, self._fresh, pick(f"{self.name}{len(self.rows)}", 2, 9)
-        out = tokens(made)
-        thought = sum(tokens(raw["thinking"]) for raw in made if raw["type"] == "thinking")
+        read, written, plain = self._cached, self._fresh, pick_number(f"{self.name}{len(self.rows)}", 2, 9)
+        out = estimate_tokens(blocks)
+        thought = sum(estimate_tokens(raw["thinking"]) for raw in blocks if raw["type"] == "thinking")
         self._cached, self._fresh = read + written, out
-        self._fresh += sum(300 for raw in made if raw["type"] == "tool_use")
-        self._spend(model, plain, out, read, written, thought, searches)
+        self._fresh += sum(300 for raw in blocks if raw["type"] == "tool_use")
+        self._add_spending(model, plain, out, read, written, thought, searches)
         split = {
             "ephemeral_5m_input_tokens": 0 if self.hour else written,
             "ephemeral_1h_input_tokens": written if self.hour else 0,
@@ -48,7 +48,7 @@ class Ledger(Journal):
         }
         return usage | ({"fallback_credit": None} if self.newest else {})
 
-    def _spend(self, model: str, plain: int, out: int, read: int, written: int, thought: int, web: int) -> None:
+    def _add_spending(self, model: str, plain: int, out: int, read: int, written: int, thought: int, web: int) -> None:
         total = self.spent.setdefault(
             model,
             {
@@ -78,19 +78,19 @@ class Ledger(Journal):
             cost = ((plain + 1.25 * written) * into + read * cached + out * outof) / 1e6 + web * 0.01
             total["costUSD"] = round(total["costUSD"] + cost, 6)
 
-    def context_tokens(self) -> int:
+    def count_context_tokens(self) -> int:
         """How full the context is now."""
         return self._cached + self._fresh
 
-    def forget(self, keep: int) -> None:
+    def drop_context(self, keep: int) -> None:
         """A compaction: only so many tokens are left, none of them cached."""
         self._cached, self._fresh = 0, keep
 
-    def cost(self) -> None:
+    def add_cost_row(self) -> None:
         """The newest client's running totals."""
         spent = {model: dict(total) for model, total in self.spent.items()}
         busy = sum(total["outputTokens"] for total in spent.values()) * 19
-        begun = datetime.fromisoformat(next(r["timestamp"] for r in self.rows if "timestamp" in r))
+        start = datetime.fromisoformat(next(r["timestamp"] for r in self.rows if "timestamp" in r))
         self.rows.append(
             {
                 "type": "cost-state",
@@ -101,8 +101,8 @@ class Ledger(Journal):
                 "totalToolDuration": busy // 3,
                 "totalLinesAdded": self.lines[0],
                 "totalLinesRemoved": self.lines[1],
-                "totalDuration": round((self.clock - begun).total_seconds() * 1000),
-                "startTime": int(begun.timestamp() * 1000),
+                "totalDuration": round((self.clock - start).total_seconds() * 1000),
+                "startTime": int(start.timestamp() * 1000),
                 "modelUsage": spent,
                 "hasUnknownModelCost": any(model not in PRICES for model in spent),
             }

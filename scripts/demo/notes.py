@@ -9,14 +9,14 @@ from typing import Any
 
 from demo import shapes
 from demo.home import Home
-from demo.ids import Row, digest
-from demo.project import Call, Project, text, think
+from demo.ids import Row, hash_text
+from demo.project import Call, Project, build_text, build_thinking
 from demo.recorder import Recorder
 
 HAIKU = "claude-haiku-4-5-20251001"
 
 
-def picture() -> str:
+def draw_picture() -> str:
     """A small PNG of a terminal with coloured lines, stored without compression so that every zlib agrees."""
     width, height = 96, 48
     colours = bytes([24, 26, 31, 97, 175, 239, 152, 195, 121, 224, 108, 117])
@@ -33,15 +33,17 @@ def picture() -> str:
     stored = b"\x78\x01\x01" + struct.pack("<HH", len(data), len(data) ^ 0xFFFF) + data
     stored += struct.pack(">I", zlib.adler32(data))
 
-    def chunk(kind: bytes, body: bytes) -> bytes:
+    def pack_chunk(kind: bytes, body: bytes) -> bytes:
         return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
 
     header = struct.pack(">IIBBBBB", width, height, 2, 3, 0, 0, 0)
-    png = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"PLTE", colours) + chunk(b"IDAT", stored)
-    return base64.b64encode(png + chunk(b"IEND", b"")).decode()
+    png = (
+        b"\x89PNG\r\n\x1a\n" + pack_chunk(b"IHDR", header) + pack_chunk(b"PLTE", colours) + pack_chunk(b"IDAT", stored)
+    )
+    return base64.b64encode(png + pack_chunk(b"IEND", b"")).decode()
 
 
-def colours(home: Home) -> None:
+def record_colours_session(home: Home) -> None:
     """2.1.325, no title: an image, !bash, /model, an interrupt, a rewind, a background job, auto mode."""
     p = Project(
         "/home/dana/notes-cli",
@@ -51,59 +53,61 @@ def colours(home: Home) -> None:
         },
     )
     rec = Recorder(home, "notes-colours", p, "2.1.325", "2026-11-03T19:22:10", "claude-opus-5-5")
-    shapes.begin(rec)
-    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": picture()}}
-    rec.prompt(
+    shapes.begin_session(rec)
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": draw_picture()}}
+    rec.add_prompt(
         [{"type": "text", "text": "[Image #1] I'd like the list to look like this, tags in colour."}, image],
         imagePasteIds=[1],
     )
-    rec.note(
+    rec.add_note(
         [{"type": "text", "text": "[Image: source: /home/dana/.claude/image-cache/1.png]"}],
         isMeta=True,
         turnCompanion=True,
     )
-    shapes.opening(rec, " M notes/show.py", "c0ffee1 First notes\n")
-    rec.act(
-        think("A dark terminal; three colours, one per tag, cycling."),
-        text("Three colours that repeat: blue, green, red. Let me see how notes are printed."),
-        p.read("notes/show.py"),
+    shapes.add_opening(rec, " M notes/show.py", "c0ffee1 First notes\n")
+    rec.add_answer(
+        build_thinking("A dark terminal; three colours, one per tag, cycling."),
+        build_text("Three colours that repeat: blue, green, red. Let me see how notes are printed."),
+        p.read_file("notes/show.py"),
     )
-    rec.act(
-        p.write(
+    rec.add_answer(
+        p.write_file(
             "notes/show.py",
             "COLOURS = [34, 32, 31]\n\n\ndef show(note, number=0):\n"
             "    code = COLOURS[number % len(COLOURS)]\n"
             "    print(f\"\\x1b[{code}m{note['text']}\\x1b[0m\")\n",
         )
     )
-    rec.act(
-        p.bash(
+    rec.add_answer(
+        p.run_command(
             "python -m notes",
             "\x1b[34mbuy milk\x1b[0m\n\x1b[32mcall Sam\x1b[0m\n\x1b[31mpay rent\x1b[0m",
             "Show the notes",
         )
     )
-    rec.act(text("Done: every note gets the next of three colours."))
+    rec.add_answer(build_text("Done: every note gets the next of three colours."))
     rec.end_turn()
-    _shell(rec)
-    _rewind(rec, p)
-    _long_answer(rec)
-    _background(rec)
-    rec.save()
+    _record_shell(rec)
+    _record_rewind(rec, p)
+    _record_long_answer(rec)
+    _record_background_job(rec)
+    rec.save_session()
 
 
-def _shell(rec: Recorder) -> None:
-    rec.wait(38)
-    rec.prompt("<bash-input>python -m notes | cat</bash-input>", shown="!python -m notes | cat")
-    rec.note("<bash-stdout>\x1b[34mbuy milk\x1b[0m\n\x1b[32mcall Sam\x1b[0m</bash-stdout><bash-stderr></bash-stderr>")
-    rec.act(text("The colour codes reach the pipe. They should only be written to a terminal."))
+def _record_shell(rec: Recorder) -> None:
+    rec.pass_time(38)
+    rec.add_prompt("<bash-input>python -m notes | cat</bash-input>", shown="!python -m notes | cat")
+    rec.add_note(
+        "<bash-stdout>\x1b[34mbuy milk\x1b[0m\n\x1b[32mcall Sam\x1b[0m</bash-stdout><bash-stderr></bash-stderr>"
+    )
+    rec.add_answer(build_text("The colour codes reach the pipe. They should only be written to a terminal."))
     rec.end_turn()
-    rec.wait(20)
-    rec.command_rows("model", "haiku", "Set model to `Haiku 4.5` and saved as your default for new sessions")
-    rec.local_command(
+    rec.pass_time(20)
+    rec.add_command_rows("model", "haiku", "Set model to `Haiku 4.5` and saved as your default for new sessions")
+    rec.add_local_command(
         "context", "", "\x1b[1mContext Usage\x1b[22m\n\x1b[38;5;246mclaude-haiku-4-5\x1b[39m 21.4k/200k (11%)"
     )
-    rec.system(
+    rec.add_system_row(
         "informational",
         content="Unknown command: /colour. Did you mean /color?",
         isMeta=False,
@@ -111,34 +115,36 @@ def _shell(rec: Recorder) -> None:
     )
 
 
-def _rewind(rec: Recorder, p: Project) -> None:
+def _record_rewind(rec: Recorder, p: Project) -> None:
     back = rec.parent
-    rec.wait(15)
+    rec.pass_time(15)
     before = p.files["notes/show.py"]
-    rec.prompt("Then add a --no-colour switch.")
-    rec.act(
-        text("A switch it is."),
-        p.edit("notes/show.py", "def show(note, number=0):", "def show(note, number=0, colour=True):"),
+    rec.add_prompt("Then add a --no-colour switch.")
+    rec.add_answer(
+        build_text("A switch it is."),
+        p.edit_file("notes/show.py", "def show(note, number=0):", "def show(note, number=0, colour=True):"),
         model=HAIKU,
     )
-    rec.act(text("`show()` takes `colour=False` now; the command line still has to pass it on."), model=HAIKU)
+    rec.add_answer(
+        build_text("`show()` takes `colour=False` now; the command line still has to pass it on."), model=HAIKU
+    )
     rec.end_turn()
-    rec.wait(50)
+    rec.pass_time(50)
     p.files["notes/show.py"] = before
-    rec.rewind(back)
-    rec.prompt(
+    rec.rewind_to(back)
+    rec.add_prompt(
         "Better without a switch: colour only when stdout is a terminal.",
         context=[
             (
                 "edited_text_file",
-                {"filename": p.path("notes/show.py"), "snippet": "4\tdef show(note, number=0):"},
+                {"filename": p.resolve_path("notes/show.py"), "snippet": "4\tdef show(note, number=0):"},
             )
         ],
     )
-    rec.act(
-        think("sys.stdout.isatty() decides; honour NO_COLOR as well."),
-        p.edit("notes/show.py", "COLOURS = [34, 32, 31]\n", "import os\nimport sys\n\nCOLOURS = [34, 32, 31]\n"),
-        p.edit(
+    rec.add_answer(
+        build_thinking("sys.stdout.isatty() decides; honour NO_COLOR as well."),
+        p.edit_file("notes/show.py", "COLOURS = [34, 32, 31]\n", "import os\nimport sys\n\nCOLOURS = [34, 32, 31]\n"),
+        p.edit_file(
             "notes/show.py",
             "    code = COLOURS",
             '    if not sys.stdout.isatty() or "NO_COLOR" in os.environ:\n        print(note["text"])\n'
@@ -146,15 +152,15 @@ def _rewind(rec: Recorder, p: Project) -> None:
         ),
         model=HAIKU,
     )
-    rec.act(text("Colour appears only in a terminal, and never when `NO_COLOR` is set."), model=HAIKU)
+    rec.add_answer(build_text("Colour appears only in a terminal, and never when `NO_COLOR` is set."), model=HAIKU)
     rec.end_turn()
 
 
-def _long_answer(rec: Recorder) -> None:
-    rec.wait(33)
-    rec.prompt("Explain ANSI colours to me.")
-    rec.act(
-        text(
+def _record_long_answer(rec: Recorder) -> None:
+    rec.pass_time(33)
+    rec.add_prompt("Explain ANSI colours to me.")
+    rec.add_answer(
+        build_text(
             "ANSI colours are escape sequences: the byte `ESC`, a bracket, numbers, and the letter `m`. "
             "In the "
             "beginning there were eight colours, because the terminals of the seventies had three"
@@ -165,11 +171,11 @@ def _long_answer(rec: Recorder) -> None:
     answer = rec.rows[-1]
     answer["message"]["stop_reason"] = None
     answer["message"]["usage"]["output_tokens"] = 1
-    rec.interrupt(interruptedMessageId=answer["message"]["id"])
-    rec.wait(6)
-    rec.prompt("Shorter. Just a table of the eight.")
-    rec.act(
-        text(
+    rec.add_interrupt(interruptedMessageId=answer["message"]["id"])
+    rec.pass_time(6)
+    rec.add_prompt("Shorter. Just a table of the eight.")
+    rec.add_answer(
+        build_text(
             "| code | colour | code | colour |\n|---|---|---|---|\n| 30 | black | 34 | blue |\n| 31 | "
             "red | 35 | "
             "magenta |\n| 32 | green | 36 | cyan |\n| 33 | yellow | 37 | white |"
@@ -179,11 +185,11 @@ def _long_answer(rec: Recorder) -> None:
     rec.end_turn()
 
 
-def _background(rec: Recorder) -> None:
-    rec.wait(100)
+def _record_background_job(rec: Recorder) -> None:
+    rec.pass_time(100)
     rec.mode = "auto"
-    rec.prompt("Watch the tests while I edit.")
-    rec.attach(
+    rec.add_prompt("Watch the tests while I edit.")
+    rec.add_attachment(
         "auto_mode",
         "Auto mode is on.",
         autoModeConsentFlow=False,
@@ -193,8 +199,8 @@ def _background(rec: Recorder) -> None:
         steerOnly=True,
         bypass=False,
     )
-    rec.attach("task_reminder", "The task tools have not been used for a while.", content=[], itemCount=0)
-    task = "b" + digest("watch", 8)
+    rec.add_attachment("task_reminder", "The task tools have not been used for a while.", content=[], itemCount=0)
+    task = "b" + hash_text("watch", 8)
     result = {
         "stdout": "",
         "stderr": "",
@@ -203,7 +209,7 @@ def _background(rec: Recorder) -> None:
         "noOutputExpected": False,
         "backgroundTaskId": task,
     }
-    call = rec.act(
+    call = rec.add_answer(
         Call(
             "Bash",
             {"command": "ptw --once", "description": "Watch the tests", "run_in_background": True},
@@ -215,12 +221,12 @@ def _background(rec: Recorder) -> None:
         ),
         model=HAIKU,
     )[0]
-    rec.act(text("The watcher runs in the background."), model=HAIKU)
+    rec.add_answer(build_text("The watcher runs in the background."), model=HAIKU)
     rec.end_turn()
-    rec.wait(210)
-    shapes.notified(
+    rec.pass_time(210)
+    shapes.add_notification(
         rec,
-        shapes.notification(
+        shapes.build_notification(
             rec,
             task,
             call,
@@ -229,21 +235,21 @@ def _background(rec: Recorder) -> None:
             (0, 0, 208_000),
         ),
     )
-    rec.act(text("The watcher ended: 12 tests passed."), model=HAIKU)
+    rec.add_answer(build_text("The watcher ended: 12 tests passed."), model=HAIKU)
     rec.end_turn()
 
 
-def failing_run(home: Home) -> None:
+def record_failing_run(home: Home) -> None:
     """2.1.325 headless: two retries, then the API gives up; the session ends with an error."""
     p = Project("/home/dana/notes-cli", files={"notes/show.py": 'def show(note):\n    print(note["text"])\n'})
     rec = Recorder(home, "nightly", p, "2.1.325", "2026-11-05T02:00:03", "claude-opus-5-5", entrypoint="sdk-cli")
-    rec.queue("enqueue", "Run the linter and fix what it finds.")
-    rec.queue("dequeue")
-    rec.prompt("Run the linter and fix what it finds.")
-    shapes.opening(rec, "(clean)", "c0ffee1 First notes\n")
-    rec.act(p.bash("ruff check .", "All checks passed!", "Run the linter"))
+    rec.add_queue_row("enqueue", "Run the linter and fix what it finds.")
+    rec.add_queue_row("dequeue")
+    rec.add_prompt("Run the linter and fix what it finds.")
+    shapes.add_opening(rec, "(clean)", "c0ffee1 First notes\n")
+    rec.add_answer(p.run_command("ruff check .", "All checks passed!", "Run the linter"))
     for attempt, pause in ((1, 540), (2, 1107)):
-        rec.system(
+        rec.add_system_row(
             "api_error",
             level="error",
             error={
@@ -261,7 +267,7 @@ def failing_run(home: Home) -> None:
             maxRetries=2,
             source="request_retry",
         )
-        rec.wait(pause / 1000)
+        rec.pass_time(pause / 1000)
     usage: Row = {
         "output_tokens_details": None,
         "input_tokens": 0,
@@ -278,7 +284,7 @@ def failing_run(home: Home) -> None:
     }
     message = {
         "diagnostics": None,
-        "id": rec.uid(),
+        "id": rec.next_uuid(),
         "container": None,
         "model": "<synthetic>",
         "role": "assistant",
@@ -290,7 +296,7 @@ def failing_run(home: Home) -> None:
         "content": [{"type": "text", "text": "API Error: 529 Overloaded. Try again later."}],
         "context_management": None,
     }
-    rec.row(
+    rec.add_row(
         "assistant",
         {"message": message},
         tail={
@@ -302,30 +308,30 @@ def failing_run(home: Home) -> None:
             "madeBy": "model",
         },
     )
-    rec.state()
-    rec.save()
+    rec.add_state_rows()
+    rec.save_session()
 
 
-def scheduled(home: Home) -> None:
+def record_scheduled_task(home: Home) -> None:
     """2.1.220 through the Python SDK: a scheduled task that answers with structured output."""
     p = Project(
         "/home/dana/notes-cli",
         files={"notes.json": '[{"text": "buy milk"}, {"text": "pay rent", "due": "2026-10-30"}]\n'},
     )
     rec = Recorder(home, "due-notes", p, "2.1.220", "2026-10-28T06:00:00", "claude-opus-5", entrypoint="sdk-py")
-    rec.queue("enqueue")
-    rec.queue("dequeue")
-    rec.system("scheduled_task_fire", content='Scheduled task "due notes" fired (0 6 * * *)', isMeta=False)
-    rec.prompt("Which notes are due this week?")
-    rec.attach("total_tokens_reminder", text="Token usage: 18211/200000; 181789 remaining")
-    rec.attach(
+    rec.add_queue_row("enqueue")
+    rec.add_queue_row("dequeue")
+    rec.add_system_row("scheduled_task_fire", content='Scheduled task "due notes" fired (0 6 * * *)', isMeta=False)
+    rec.add_prompt("Which notes are due this week?")
+    rec.add_attachment("total_tokens_reminder", text="Token usage: 18211/200000; 181789 remaining")
+    rec.add_attachment(
         "todo_reminder",
         content=[{"content": "Read the notes", "status": "pending", "activeForm": "Reading the notes"}],
         itemCount=1,
     )
-    rec.act(p.read("notes.json"))
+    rec.add_answer(p.read_file("notes.json"))
     data: dict[str, Any] = {"due": [{"text": "pay rent", "date": "2026-10-30"}], "count": 1}
-    rec.act(
+    rec.add_answer(
         Call(
             "StructuredOutput",
             data,
@@ -336,7 +342,7 @@ def scheduled(home: Home) -> None:
             {"toolEndsTurn": True},
         )
     )
-    rec.attach("structured_output", data=data)
+    rec.add_attachment("structured_output", data=data)
     rec.rows.append(
         {
             "type": "frame-link",
@@ -344,8 +350,8 @@ def scheduled(home: Home) -> None:
             "path": "/home/dana/notes-cli/due.html",
             "frameUrl": "https://example.com/frames/due",
             "title": "Due this week",
-            "timestamp": rec.now(),
+            "timestamp": rec.next_time(),
         }
     )
-    rec.state()
-    rec.save()
+    rec.add_state_rows()
+    rec.save_session()

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from demo.ids import Row, pick
+from demo.ids import Row, pick_number
 
 
 class Call(NamedTuple):
@@ -30,22 +30,22 @@ class Block(NamedTuple):
     text: str
 
 
-def text(value: str) -> Block:
+def build_text(value: str) -> Block:
     """A text block."""
     return Block("text", value)
 
 
-def think(value: str) -> Block:
+def build_thinking(value: str) -> Block:
     """A thinking block."""
     return Block("thinking", value)
 
 
-def failed(name: str, given: Row, message: str, **more: Any) -> Call:
+def build_failed_call(name: str, arguments: Row, message: str, **more: Any) -> Call:
     """A call that the tool refuses or that fails."""
-    return Call(name, given, message, f"Error: {message}", True, **more)
+    return Call(name, arguments, message, f"Error: {message}", True, **more)
 
 
-def patch(old: str, new: str) -> list[Row]:
+def build_patch(old: str, new: str) -> list[Row]:
     """The client's structured patch between two texts."""
     a, b, hunks = old.splitlines(), new.splitlines(), []
     for group in difflib.SequenceMatcher(None, a, b, autojunk=False).get_grouped_opcodes(3):
@@ -76,61 +76,61 @@ class Project:
     new: bool = True
     files: dict[str, str] = field(default_factory=dict)
 
-    def path(self, name: str) -> str:
+    def resolve_path(self, name: str) -> str:
         """The absolute path of a file of the project."""
         if "\\" in self.cwd:
             return self.cwd + "\\" + name.replace("/", "\\")
         return name if name.startswith("/") else f"{self.cwd}/{name}"
 
-    def numbered(self, content: str) -> str:
+    def number_lines(self, content: str) -> str:
         """A file's lines as the Read tool shows them."""
         lines = enumerate(content.split("\n"), 1)
         return "\n".join(f"{n}\t{line}" if self.new else f"{n:6}→{line}" for n, line in lines)
 
-    def read(self, name: str) -> Call:
+    def read_file(self, name: str) -> Call:
         """Read a whole file."""
-        content, path = self.files[name], self.path(name)
+        content, path = self.files[name], self.resolve_path(name)
         count = content.count("\n") + 1
         file = {"filePath": path, "content": content, "numLines": count, "startLine": 1, "totalLines": count}
-        return Call("Read", {"file_path": path}, self.numbered(content), {"type": "text", "file": file}, None, 0.05)
+        return Call("Read", {"file_path": path}, self.number_lines(content), {"type": "text", "file": file}, None, 0.05)
 
-    def edit(self, name: str, old: str, new: str) -> Call:
+    def edit_file(self, name: str, old: str, new: str) -> Call:
         """Replace one text in a file."""
-        path, before = self.path(name), self.files[name]
+        path, before = self.resolve_path(name), self.files[name]
         if before.count(old) != 1:
             raise ValueError(f"{name}: the text to replace occurs {before.count(old)} times")
         after = self.files[name] = before.replace(old, new)
-        given = {"file_path": path, "old_string": old, "new_string": new}
+        arguments = {"file_path": path, "old_string": old, "new_string": new}
         result = {
             "filePath": path,
             "oldString": old,
             "newString": new,
             "originalFile": before,
-            "structuredPatch": patch(before, after),
+            "structuredPatch": build_patch(before, after),
             "userModified": False,
             "replaceAll": False,
         }
-        return Call("Edit", given, self._edited(path, after, new), result, None, 0.1, None, (name, before))
+        return Call("Edit", arguments, self._describe_edit(path, after, new), result, None, 0.1, None, (name, before))
 
-    def multi_edit(self, name: str, edits: list[tuple[str, str]]) -> Call:
+    def edit_file_repeatedly(self, name: str, edits: list[tuple[str, str]]) -> Call:
         """Several replacements in one call (the old MultiEdit tool)."""
-        path, before = self.path(name), self.files[name]
+        path, before = self.resolve_path(name), self.files[name]
         for old, new in edits:
             self.files[name] = self.files[name].replace(old, new, 1)
-        listed = [{"old_string": old, "new_string": new, "replace_all": False} for old, new in edits]
+        applied = [{"old_string": old, "new_string": new, "replace_all": False} for old, new in edits]
         result = {
             "filePath": path,
-            "edits": listed,
+            "edits": applied,
             "originalFileContents": before,
-            "structuredPatch": patch(before, self.files[name]),
+            "structuredPatch": build_patch(before, self.files[name]),
             "userModified": False,
         }
-        told = "\n".join(f'{n}. Replaced "{old}" with "{new}"' for n, (old, new) in enumerate(edits, 1))
-        given = {"file_path": path, "edits": [{"old_string": o, "new_string": n} for o, n in edits]}
+        content = "\n".join(f'{n}. Replaced "{old}" with "{new}"' for n, (old, new) in enumerate(edits, 1))
+        arguments = {"file_path": path, "edits": [{"old_string": o, "new_string": n} for o, n in edits]}
         return Call(
             "MultiEdit",
-            given,
-            f"Applied {len(edits)} edits to {path}:\n{told}",
+            arguments,
+            f"Applied {len(edits)} edits to {path}:\n{content}",
             result,
             None,
             0.1,
@@ -138,24 +138,24 @@ class Project:
             (name, before),
         )
 
-    def write(self, name: str, content: str) -> Call:
+    def write_file(self, name: str, content: str) -> Call:
         """Create or overwrite a file."""
-        path, before = self.path(name), self.files.get(name)
+        path, before = self.resolve_path(name), self.files.get(name)
         self.files[name] = content
         result: Row = {
             "type": "create" if before is None else "update",
             "filePath": path,
             "content": content,
-            "structuredPatch": [] if before is None else patch(before, content),
+            "structuredPatch": [] if before is None else build_patch(before, content),
             "originalFile": before,
         }
-        told = f"File created successfully at: {path}" if before is None else f"The file {path} has been updated."
+        message = f"File created successfully at: {path}" if before is None else f"The file {path} has been updated."
         if self.new:
             result["userModified"] = False
-            told += " (file state is current in your context — no need to Read it back)"
-        return Call("Write", {"file_path": path, "content": content}, told, result, None, 0.1, {}, (name, before))
+            message += " (file state is current in your context — no need to Read it back)"
+        return Call("Write", {"file_path": path, "content": content}, message, result, None, 0.1, {}, (name, before))
 
-    def bash(
+    def run_command(
         self,
         command: str,
         out: str = "",
@@ -166,17 +166,17 @@ class Project:
         **more: Any,
     ) -> Call:
         """Run a command."""
-        given: Row = {"command": command, **({"description": about} if about else {})}
+        arguments: Row = {"command": command, **({"description": about} if about else {})}
         if code:
-            return failed("Bash", given, f"Exit code {code}\n{out}{err}".strip(), seconds=seconds)
+            return build_failed_call("Bash", arguments, f"Exit code {code}\n{out}{err}".strip(), seconds=seconds)
         result: Row = {"stdout": out, "stderr": err, "interrupted": False, "isImage": False}
         if self.new:
             result["noOutputExpected"] = not out
-        shown = out or ("(Bash completed with no output)" if self.new else "")
+        content = out or ("(Bash completed with no output)" if self.new else "")
         extra = {"sandboxed": False} if self.new else None
-        return Call("Bash", given, shown, {**result, **more}, False, seconds, extra)
+        return Call("Bash", arguments, content, {**result, **more}, False, seconds, extra)
 
-    def grep(self, pattern: str, mode: str = "content") -> Call:
+    def search_files(self, pattern: str, mode: str = "content") -> Call:
         """Search the project's files with a regular expression."""
         hits = [
             (name, n, line)
@@ -184,30 +184,30 @@ class Project:
             for n, line in enumerate(content.splitlines(), 1)
             if re.search(pattern, line)
         ]
-        given = {"pattern": pattern, "output_mode": mode, **({"-n": True} if mode == "content" else {})}
+        arguments = {"pattern": pattern, "output_mode": mode, **({"-n": True} if mode == "content" else {})}
         if mode == "content":
-            shown = "\n".join(f"{name}:{n}:{line}" for name, n, line in hits)
+            content = "\n".join(f"{name}:{n}:{line}" for name, n, line in hits)
             result: Row = {
                 "mode": mode,
                 "numFiles": 0,
                 "filenames": [],
-                "content": shown,
+                "content": content,
                 "numLines": len(hits),
             }
             if self.new:
                 result["totalLines"] = len(hits)
         else:
             names = sorted({name for name, _, _ in hits})
-            shown = f"Found {len(names)} files\n" + "\n".join(names)
+            content = f"Found {len(names)} files\n" + "\n".join(names)
             result = {"mode": mode, "filenames": names, "numFiles": len(names)}
-        return Call("Grep", given, shown, result, None, 0.05)
+        return Call("Grep", arguments, content, result, None, 0.05)
 
-    def glob(self, pattern: str, ending: str) -> Call:
+    def list_files(self, pattern: str, ending: str) -> Call:
         """List the project's files with some ending."""
-        names = sorted(name if self.new else self.path(name) for name in self.files if name.endswith(ending))
+        names = sorted(name if self.new else self.resolve_path(name) for name in self.files if name.endswith(ending))
         result: Row = {
             "filenames": names,
-            "durationMs": pick(pattern, 9, 60),
+            "durationMs": pick_number(pattern, 9, 60),
             "numFiles": len(names),
             "truncated": False,
         }
@@ -215,15 +215,15 @@ class Project:
             result |= {"totalMatches": len(names), "countIsComplete": True}
         return Call("Glob", {"pattern": pattern}, "\n".join(names) or "No files found", result, None, 0.05)
 
-    def todos(self, before: list[Row], after: list[Row]) -> Call:
+    def write_todos(self, before: list[Row], after: list[Row]) -> Call:
         """Rewrite the todo list (the old TodoWrite tool)."""
-        told = (
+        content = (
             "Todos have been modified successfully. Ensure that you continue to use the todo list to track "
             "your progress. Please proceed with the current tasks if applicable"
         )
-        return Call("TodoWrite", {"todos": after}, told, {"oldTodos": before, "newTodos": after}, None, 0.02)
+        return Call("TodoWrite", {"todos": after}, content, {"oldTodos": before, "newTodos": after}, None, 0.02)
 
-    def _edited(self, path: str, after: str, new: str) -> str:
+    def _describe_edit(self, path: str, after: str, new: str) -> str:
         if self.new:
             return (
                 f"The file {path} has been updated successfully. "
@@ -231,6 +231,6 @@ class Project:
             )
         at = after[: after.index(new)].count("\n") if new in after else 0
         lines = after.split("\n")[max(0, at - 2) : at + new.count("\n") + 3]
-        shown = "\n".join(f"{n:6}→{line}" for n, line in enumerate(lines, max(1, at - 1)))
-        told = "Here's the result of running `cat -n` on a snippet of the edited file:"
-        return f"The file {path} has been updated. {told}\n{shown}"
+        snippet = "\n".join(f"{n:6}→{line}" for n, line in enumerate(lines, max(1, at - 1)))
+        heading = "Here's the result of running `cat -n` on a snippet of the edited file:"
+        return f"The file {path} has been updated. {heading}\n{snippet}"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from demo.home import Home
-from demo.ids import digest, uuid
-from demo.project import Call, Project, text, think
+from demo.ids import hash_text, make_uuid
+from demo.project import Call, Project, build_text, build_thinking
 from demo.recorder import Recorder
 
 REPORT = """import csv
@@ -20,7 +20,7 @@ def total(path, column="amount"):
 """
 
 
-def record(home: Home) -> None:
+def record_report_session(home: Home) -> None:
     """Read a broken CSV in the editor, fix the reader, try it in a worktree, go on from the phone."""
     p = Project(
         "C:\\Users\\dana\\reports",
@@ -41,27 +41,27 @@ def record(home: Home) -> None:
         base=16_100,
     )
     rec.hour = True
-    rec.meta("agent-setting", agentSetting="reviewer")
-    rec.meta("agent-color", agentColor="cyan")
-    rec.meta("ai-title", aiTitle="Monthly report reads commas")
+    rec.add_metadata("agent-setting", agentSetting="reviewer")
+    rec.add_metadata("agent-color", agentColor="cyan")
+    rec.add_metadata("ai-title", aiTitle="Monthly report reads commas")
     rec.title = ("ai-title", "Monthly report reads commas")
-    _ask(rec, p)
-    _effort(rec, p)
-    _worktree(rec, p)
-    _bridge(rec)
-    rec.meta("tag", tag="reports")
-    rec.save()
+    _record_question(rec, p)
+    _record_effort(rec, p)
+    _record_worktree(rec, p)
+    _record_bridge(rec)
+    rec.add_metadata("tag", tag="reports")
+    rec.save_session()
 
 
-def _hook(event: str, name: str, call: str) -> dict[str, str]:
+def _describe_hook(event: str, name: str, call: str) -> dict[str, str]:
     return {"hookName": name, "toolUseID": call, "hookEvent": event}
 
 
-def _ask(rec: Recorder, p: Project) -> None:
-    start = _hook("SessionStart", "SessionStart:startup", rec.uid())
-    rec.attach("hook_additional_context", content=["The accounting year ends in October."], **start)
-    rec.attach("hook_system_message", content="Welcome back, Dana.", **start)
-    rec.prompt(
+def _record_question(rec: Recorder, p: Project) -> None:
+    start = _describe_hook("SessionStart", "SessionStart:startup", rec.next_uuid())
+    rec.add_attachment("hook_additional_context", content=["The accounting year ends in October."], **start)
+    rec.add_attachment("hook_system_message", content="Welcome back, Dana.", **start)
+    rec.add_prompt(
         [
             {
                 "type": "text",
@@ -72,55 +72,57 @@ def _ask(rec: Recorder, p: Project) -> None:
         ],
         shown="Why does this raise ValueError for the October file?",
     )
-    rec.attach("opened_file_in_ide", filename=p.path("report.py"))
-    rec.attach(
+    rec.add_attachment("opened_file_in_ide", filename=p.resolve_path("report.py"))
+    rec.add_attachment(
         "selected_lines_in_ide",
         ideName="Visual Studio Code",
         lineStart=10,
         lineEnd=10,
-        filename=p.path("report.py"),
+        filename=p.resolve_path("report.py"),
         content="    return sum(float(row[column]) for row in rows(path))",
         displayPath="report.py",
     )
-    rec.attach(
+    rec.add_attachment(
         "nested_memory",
-        path=p.path("CLAUDE.md"),
+        path=p.resolve_path("CLAUDE.md"),
         displayPath="CLAUDE.md",
         content={
-            "path": p.path("CLAUDE.md"),
+            "path": p.resolve_path("CLAUDE.md"),
             "type": "Project",
             "content": p.files["CLAUDE.md"],
             "contentDiffersFromDisk": False,
         },
     )
-    rec.attach(
+    rec.add_attachment(
         "mcp_instructions_delta",
         addedNames=["tickets"],
         addedBlocks=["## tickets\nUse list_issues first."],
         removedNames=[],
     )
-    rec.attach("directory", path=p.path("data"), content="2026-10.csv", displayPath="data")
-    call = rec.act(
-        think("Semicolons and decimal commas: csv's defaults do not fit."),
-        text("I look at the data."),
-        p.read("data/2026-10.csv"),
+    rec.add_attachment("directory", path=p.resolve_path("data"), content="2026-10.csv", displayPath="data")
+    call = rec.add_answer(
+        build_thinking("Semicolons and decimal commas: csv's defaults do not fit."),
+        build_text("I look at the data."),
+        p.read_file("data/2026-10.csv"),
     )[0]
-    rec.attach("read_truncation_notice", banner="Showing the first 3 lines", toolUseID=call)
-    rec.attach(
+    rec.add_attachment("read_truncation_notice", banner="Showing the first 3 lines", toolUseID=call)
+    rec.add_attachment(
         "hook_non_blocking_error",
-        **_hook("PostToolUse", "PostToolUse:Read", call),
+        **_describe_hook("PostToolUse", "PostToolUse:Read", call),
         stderr="lint: not found",
         stdout="",
         exitCode=127,
         command="lint --quick",
         durationMs=14,
     )
-    rec.act(
-        text('The file uses `;` between columns and a comma in amounts; `float("12,50")` raises. I\'ll read both.'),
-        p.edit("report.py", "list(csv.DictReader(file))", 'list(csv.DictReader(file, delimiter=";"))'),
-        p.edit("report.py", "float(row[column])", 'float(row[column].replace(",", "."))'),
+    rec.add_answer(
+        build_text(
+            'The file uses `;` between columns and a comma in amounts; `float("12,50")` raises. I\'ll read both.'
+        ),
+        p.edit_file("report.py", "list(csv.DictReader(file))", 'list(csv.DictReader(file, delimiter=";"))'),
+        p.edit_file("report.py", "float(row[column])", 'float(row[column].replace(",", "."))'),
     )
-    rec.attach(
+    rec.add_attachment(
         "diagnostics",
         files=[
             {
@@ -142,7 +144,7 @@ def _ask(rec: Recorder, p: Project) -> None:
         "command": "python -c \"import report; print(report.total('data/2026-10.csv'))\"",
         "description": "Try October",
     }
-    rec.act(
+    rec.add_answer(
         Call(
             "PowerShell",
             given,
@@ -152,10 +154,12 @@ def _ask(rec: Recorder, p: Project) -> None:
             0.9,
         )
     )
-    rec.act(text("October adds up to **20.50**. The reader now takes `;` and decimal commas."))
-    stop = rec.uid()
-    rec.attach("hook_cancelled", **_hook("Stop", "Stop", stop), command="slow-check", durationMs=60_000)
-    rec.attach(
+    rec.add_answer(build_text("October adds up to **20.50**. The reader now takes `;` and decimal commas."))
+    stop = rec.next_uuid()
+    rec.add_attachment(
+        "hook_cancelled", **_describe_hook("Stop", "Stop", stop), command="slow-check", durationMs=60_000
+    )
+    rec.add_attachment(
         "async_hook_response",
         processId="async_hook_5120",
         hookName="Stop",
@@ -168,24 +172,24 @@ def _ask(rec: Recorder, p: Project) -> None:
     rec.end_turn()
 
 
-def _effort(rec: Recorder, p: Project) -> None:
-    rec.wait(4500)
-    rec.attach("date_change", newDate="2026-10-31")
+def _record_effort(rec: Recorder, p: Project) -> None:
+    rec.pass_time(4500)
+    rec.add_attachment("date_change", newDate="2026-10-31")
     rec.mode = "plan"
     plan = "C:\\Users\\dana\\.claude\\plans\\commas-soft-badger.md"
-    rec.prompt("ultracode: think about a workflow that checks every month, goal is no ValueError.")
-    rec.attach("ultra_effort_enter", reminderType="full")
-    rec.attach("workflow_keyword_request")
-    rec.attach("plan_mode_reentry", planFilePath=plan)
+    rec.add_prompt("ultracode: think about a workflow that checks every month, goal is no ValueError.")
+    rec.add_attachment("ultra_effort_enter", reminderType="full")
+    rec.add_attachment("workflow_keyword_request")
+    rec.add_attachment("plan_mode_reentry", planFilePath=plan)
     count = p.files["report.py"].count("\n") + 1
-    rec.attach(
+    rec.add_attachment(
         "already_read_file",
-        filename=p.path("report.py"),
+        filename=p.resolve_path("report.py"),
         displayPath="report.py",
         content={
             "type": "text",
             "file": {
-                "filePath": p.path("report.py"),
+                "filePath": p.resolve_path("report.py"),
                 "content": p.files["report.py"],
                 "numLines": count,
                 "startLine": 1,
@@ -193,7 +197,7 @@ def _effort(rec: Recorder, p: Project) -> None:
             },
         },
     )
-    rec.attach(
+    rec.add_attachment(
         "invoked_skills",
         skills=[
             {
@@ -203,11 +207,11 @@ def _effort(rec: Recorder, p: Project) -> None:
             }
         ],
     )
-    rec.act(
-        think("One loop over the files is enough."),
-        text("A loop over `data/*.csv` that prints month and total is enough; no workflow needed."),
+    rec.add_answer(
+        build_thinking("One loop over the files is enough."),
+        build_text("A loop over `data/*.csv` that prints month and total is enough; no workflow needed."),
     )
-    rec.attach(
+    rec.add_attachment(
         "goal_status",
         met=True,
         condition="no ValueError for any month",
@@ -216,16 +220,16 @@ def _effort(rec: Recorder, p: Project) -> None:
         durationMs=9_800,
         tokens=2_400,
     )
-    rec.attach("ultra_effort_exit")
+    rec.add_attachment("ultra_effort_exit")
     rec.mode = "default"
     rec.end_turn()
 
 
-def _worktree(rec: Recorder, p: Project) -> None:
-    rec.wait(60)
-    rec.prompt("Try that in a worktree.")
-    tree = p.path(".claude/worktrees/months")
-    rec.act(
+def _record_worktree(rec: Recorder, p: Project) -> None:
+    rec.pass_time(60)
+    rec.add_prompt("Try that in a worktree.")
+    tree = p.resolve_path(".claude/worktrees/months")
+    rec.add_answer(
         Call(
             "EnterWorktree",
             {"name": "months"},
@@ -233,7 +237,7 @@ def _worktree(rec: Recorder, p: Project) -> None:
             {"worktreePath": tree, "worktreeBranch": "worktree-months"},
         )
     )
-    rec.meta(
+    rec.add_metadata(
         "worktree-state",
         worktreeSession={
             "originalCwd": p.cwd,
@@ -242,14 +246,14 @@ def _worktree(rec: Recorder, p: Project) -> None:
             "worktreeName": "months",
             "worktreeBranch": "worktree-months",
             "originalBranch": "main",
-            "originalHeadCommit": digest("reports", 40),
+            "originalHeadCommit": hash_text("reports", 40),
             "sessionId": rec.sid,
         },
     )
-    rec.meta("relocated", relocatedCwd=tree)
+    rec.add_metadata("relocated", relocatedCwd=tree)
     rec.cwd, rec.branch = tree, "worktree-months"
     given = {"command": "python months.py", "description": "Print all months"}
-    rec.act(
+    rec.add_answer(
         Call(
             "PowerShell",
             given,
@@ -259,28 +263,28 @@ def _worktree(rec: Recorder, p: Project) -> None:
             0.8,
         )
     )
-    rec.act(text("It works in the worktree: `2026-10  20.50`."))
+    rec.add_answer(build_text("It works in the worktree: `2026-10  20.50`."))
     rec.end_turn()
 
 
-def _bridge(rec: Recorder) -> None:
-    rec.wait(600)
-    rec.system(
+def _record_bridge(rec: Recorder) -> None:
+    rec.pass_time(600)
+    rec.add_system_row(
         "bridge_status",
         content="/remote-control is active. Code in CLI or at the address below",
         isMeta=False,
         url="https://example.com/code/session_demo",
     )
     for number in (1, 4):
-        rec.meta(
+        rec.add_metadata(
             "bridge-session",
             bridgeSessionId="session_01demoBridge",
             lastSequenceNum=number,
-            ownerAccountUuid=uuid("dana"),
-            ownerOrganizationUuid=uuid("dana/org"),
+            ownerAccountUuid=make_uuid("dana"),
+            ownerOrganizationUuid=make_uuid("dana/org"),
         )
-    rec.prompt("Looks good from the phone. Merge it.")
-    rec.act(
+    rec.add_prompt("Looks good from the phone. Merge it.")
+    rec.add_answer(
         Call(
             "PowerShell",
             {"command": "git merge --ff-only worktree-months", "description": "Merge"},
@@ -289,5 +293,5 @@ def _bridge(rec: Recorder) -> None:
             False,
         )
     )
-    rec.act(text("Merged."))
+    rec.add_answer(build_text("Merged."))
     rec.end_turn()

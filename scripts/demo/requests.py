@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from demo.backups import Backups
-from demo.ids import Row, digest, message_hash, tokens, uuid
+from demo.ids import Row, estimate_tokens, hash_message, hash_text, make_uuid
 from demo.project import Call
 
 BETAS = ["claude-code-20250219", "interleaved-thinking-2025-05-14", "context-management-2025-06-27"]
@@ -14,23 +14,23 @@ BETAS = ["claude-code-20250219", "interleaved-thinking-2025-05-14", "context-man
 class Requests(Backups):
     """A journal that records requests."""
 
-    def _request(self, model: str) -> str:
+    def _add_request(self, model: str) -> str:
         """The rows that say what is sent now: blobs for what no row holds, and the request itself."""
         if not self.base_request:
-            self._shape()
+            self._add_request_shape()
         for message, blob in self.tail:
             if blob:
-                self.meta("api-request-blob", hash=message_hash(message), message=message)
-        own = uuid(f"{self.name}/request/{len(self.rows)}")
+                self.add_metadata("api-request-blob", hash=hash_message(message), message=message)
+        own = make_uuid(f"{self.name}/request/{len(self.rows)}")
         base = {"base": self.base_request} if self.base_request else {}
-        hashes = [message_hash(message) for message, _ in self.tail]
+        hashes = [hash_message(message) for message, _ in self.tail]
         at = self.sent + len(hashes) - 1
         self.rows.append(
             {
                 "type": "api-request",
                 "sessionId": self.sid,
                 "id": own,
-                "timestamp": self.now(),
+                "timestamp": self.next_time(),
                 "version": self.version,
                 "querySource": "repl_main_thread" if self.entrypoint == "cli" else "sdk",
                 "shapeHash": self.shape_hash,
@@ -48,14 +48,14 @@ class Requests(Backups):
                     {"path": ["system", 0], "value": {"type": "ephemeral"}},
                     {"path": ["messages", at, "content", 0], "value": {"type": "ephemeral"}},
                 ],
-                "requestDigest": digest(f"{own}{hashes}"),
+                "requestDigest": hash_text(f"{own}{hashes}"),
             }
         )
         self.sent += len(hashes)
         self.base_request, self.tail = own, []
         return own
 
-    def _shape(self) -> None:
+    def _add_request_shape(self) -> None:
         shape = {
             "system": [
                 {
@@ -65,27 +65,27 @@ class Requests(Backups):
             ],
             "tools": [{"name": name} for name in ("Agent", "Bash", "Edit", "Glob", "Grep", "Read", "Write")],
         }
-        self.shape_hash = digest(json.dumps(shape))
+        self.shape_hash = hash_text(json.dumps(shape))
         self.rows.append(
             {
                 "type": "api-request-shape",
                 "sessionId": self.sid,
                 "shapeHash": self.shape_hash,
-                "timestamp": self.now(),
+                "timestamp": self.next_time(),
                 "version": self.version,
                 "shape": shape,
             }
         )
 
-    def _sent(self, made: list[Row], calls: list[tuple[Call, Row]]) -> None:
+    def _note_sent_messages(self, blocks: list[Row], calls: list[tuple[Call, Row]]) -> None:
         results: list[Row] = []
         for row in reversed(self.rows):
-            if row["type"] == "assistant" and row["message"]["content"][0] is made[0]:
+            if row["type"] == "assistant" and row["message"]["content"][0] is blocks[0]:
                 break
             if row["type"] == "user" and row["isSidechain"] == (self.agent is not None):
                 results[:0] = [b for b in row["message"]["content"] if b["type"] == "tool_result"]
-        self.tail.append(({"role": "assistant", "content": made}, False))
+        self.tail.append(({"role": "assistant", "content": blocks}, False))
         if calls and results:
             self.tail.append(({"role": "user", "content": results}, False))
         for block in results:
-            self._fresh += tokens(block["content"])
+            self._fresh += estimate_tokens(block["content"])

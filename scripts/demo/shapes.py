@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from demo.ids import Row, digest, slug, stamp, uuid
+from demo.ids import Row, format_time, hash_text, make_slug, make_uuid
 from demo.project import Call
 from demo.recorder import Recorder
 
@@ -33,10 +33,10 @@ SKILLS = {
 NAMES = {"claude-opus-5-5": "Opus 5.5", "claude-sonnet-5-5": "Sonnet 5.5"}
 
 
-def opening(rec: Recorder, status: str, commits: str) -> None:
+def add_opening(rec: Recorder, status: str, commits: str) -> None:
     """The attachments that the newest client writes below the first prompt."""
     windows = "\\" in rec.cwd
-    rec.attach(
+    rec.add_attachment(
         "environment",
         f"Working directory: {rec.cwd}",
         snapshot={
@@ -50,14 +50,14 @@ def opening(rec: Recorder, status: str, commits: str) -> None:
         },
     )
     name = NAMES[rec.model]
-    told = f"You are powered by the model named {name}. The exact model ID is {rec.model}."
-    rec.attach(
+    description = f"You are powered by the model named {name}. The exact model ID is {rec.model}."
+    rec.add_attachment(
         "model",
-        told,
+        description,
         identity={"modelId": rec.model, "marketingName": name, "knowledgeCutoff": "June 2026"},
-        text=told,
+        text=description,
     )
-    rec.attach(
+    rec.add_attachment(
         "deferred_tools_delta",
         "More tools can be loaded: " + ", ".join(DEFERRED),
         addedNames=DEFERRED,
@@ -70,7 +70,7 @@ def opening(rec: Recorder, status: str, commits: str) -> None:
         failedMcpServers=[],
     )
     lines = [f"- {kind}: {about}" for kind, about in AGENTS.items()]
-    rec.attach(
+    rec.add_attachment(
         "agent_listing_delta",
         "Agents:\n" + "\n".join(lines),
         addedTypes=list(AGENTS),
@@ -82,23 +82,23 @@ def opening(rec: Recorder, status: str, commits: str) -> None:
         showConcurrencyNote=True,
     )
     listing = "\n".join(f"- {skill}: {about}" for skill, about in SKILLS.items())
-    rec.attach(
+    rec.add_attachment(
         "skill_listing",
         f"Skills:\n{listing}",
         content=listing,
         skillCount=len(SKILLS),
         isInitial=True,
         names=list(SKILLS),
-        digests=[digest(about, 16) for about in SKILLS.values()],
+        digests=[hash_text(about, 16) for about in SKILLS.values()],
     )
     git = (
         f"This is the git status at the start of the conversation.\n\nCurrent branch: {rec.branch}\n\n"
         f"Status:\n{status}\n\nRecent commits:\n{commits}"
     )
-    rec.attach("session_context", f"# gitStatus\n{git}", role="user", context={"gitStatus": git})
-    today = stamp(rec.clock)[:10]
-    rec.attach("date", f"Today's date is {today}.", date=today)
-    rec.attach(
+    rec.add_attachment("session_context", f"# gitStatus\n{git}", role="user", context={"gitStatus": git})
+    today = format_time(rec.clock)[:10]
+    rec.add_attachment("date", f"Today's date is {today}.", date=today)
+    rec.add_attachment(
         "remote_session_change",
         "Commits end with a Co-Authored-By line.",
         role="user",
@@ -109,17 +109,17 @@ def opening(rec: Recorder, status: str, commits: str) -> None:
         managedCommit=False,
         managedPr=False,
     )
-    rec.attach(
+    rec.add_attachment(
         "prompt_snapshot",
         systemPrompt=["You are a coding agent. (A made-up prompt: the demo keeps it short.)"],
         reminderFold=False,
         echoWireToolInputs=False,
         contextRendering="announced",
     )
-    _first_request(rec, git)
+    _wrap_first_request(rec, git)
 
 
-def _first_request(rec: Recorder, git: str) -> None:
+def _wrap_first_request(rec: Recorder, git: str) -> None:
     """The first message goes out with reminders around it, so no row holds it: it needs a blob."""
     prompt, _ = rec.tail[0]
     context = {"type": "text", "text": f"<system-reminder>\n# gitStatus\n{git}\n</system-reminder>"}
@@ -128,22 +128,22 @@ def _first_request(rec: Recorder, git: str) -> None:
     rec.tail.insert(1, ({"role": "system", "content": [reminders]}, True))
 
 
-def begin(rec: Recorder) -> None:
+def begin_session(rec: Recorder) -> None:
     """The rows before the first prompt of an interactive session."""
-    rec.meta("mode", mode="normal")
-    rec.meta("permission-mode", permissionMode=rec.mode)
-    rec.meta("atis-latch", atis="")
+    rec.add_metadata("mode", mode="normal")
+    rec.add_metadata("permission-mode", permissionMode=rec.mode)
+    rec.add_metadata("atis-latch", atis="")
 
 
-def agent_id(seed: str, size: int) -> str:
+def make_agent_id(seed: str, size: int) -> str:
     """A sub-agent's id: `a` and hexadecimal digits."""
-    return "a" + digest(seed, size)
+    return "a" + hash_text(seed, size)
 
 
-def launched(rec: Recorder, agent: str, kind: str, about: str, prompt: str, name: str = "Agent") -> Call:
+def build_launch_call(rec: Recorder, agent: str, kind: str, about: str, prompt: str, name: str = "Agent") -> Call:
     """A call that starts a sub-agent in the background."""
-    out = f"/tmp/claude-1000/{slug(rec.cwd)}/{rec.sid}/tasks/{agent}.output"
-    told = (
+    out = f"/tmp/claude-1000/{make_slug(rec.cwd)}/{rec.sid}/tasks/{agent}.output"
+    content = (
         f"Async agent launched successfully.\nagentId: {agent} (internal ID - do not mention to user.)\n"
         "The agent is working in the background. You will be notified automatically when it completes."
     )
@@ -159,10 +159,10 @@ def launched(rec: Recorder, agent: str, kind: str, about: str, prompt: str, name
         "canContinueAgent": True,
     }
     given = {"description": about, "subagent_type": kind, "prompt": prompt}
-    return Call(name, given, [{"type": "text", "text": told}], result, None, 0.1)
+    return Call(name, given, [{"type": "text", "text": content}], result, None, 0.1)
 
 
-def finished(child: Recorder, kind: str, about: str, prompt: str, report: str, name: str = "Agent") -> Call:
+def build_agent_call(child: Recorder, kind: str, about: str, prompt: str, report: str, name: str = "Agent") -> Call:
     """A call that waited for its sub-agent."""
     usage = next(r["message"]["usage"] for r in reversed(child.rows) if r["type"] == "assistant")
     total = sum(
@@ -173,18 +173,18 @@ def finished(child: Recorder, kind: str, about: str, prompt: str, report: str, n
         b["type"] == "tool_use" for r in child.rows if r["type"] == "assistant" for b in r["message"]["content"]
     )
     content = [{"type": "text", "text": report}]
-    took = (child.clock - child.begun).total_seconds()
+    seconds = (child.clock - child.start).total_seconds()
     base = {
         "content": content,
-        "totalDurationMs": round(took * 1000),
+        "totalDurationMs": round(seconds * 1000),
         "totalTokens": total,
         "totalToolUseCount": count,
         "usage": usage,
     }
-    given: Row = {"description": about, "prompt": prompt, "subagent_type": kind}
+    arguments: Row = {"description": about, "prompt": prompt, "subagent_type": kind}
     if child.version.startswith("1."):
-        return Call(name, given, content, base, None, took + 6)
-    shown = [
+        return Call(name, arguments, content, base, None, seconds + 6)
+    blocks = [
         *content,
         {
             "type": "text",
@@ -207,16 +207,16 @@ def finished(child: Recorder, kind: str, about: str, prompt: str, report: str, n
             "toolsUsed": child.tools,
             "harnessNoteCount": 0,
             "harnessTailCount": 0,
-            "harnessSectionHash": digest(report, 16),
+            "harnessSectionHash": hash_text(report, 16),
             "resolvedModel": child.model,
             "toolStats": stats,
             "canContinueAgent": True,
         }
-        given["run_in_background"] = False
-    return Call(name, given, shown, result, None, took + 6)
+        arguments["run_in_background"] = False
+    return Call(name, arguments, blocks, result, None, seconds + 6)
 
 
-def agent_meta(kind: str, about: str, call: str, **more: Any) -> Row:
+def build_agent_meta(kind: str, about: str, call: str, **more: Any) -> Row:
     """The `.meta.json` beside a sub-agent's file: the sure link to the call that started it."""
     return {
         "agentType": kind,
@@ -232,9 +232,11 @@ def agent_meta(kind: str, about: str, call: str, **more: Any) -> Row:
     }
 
 
-def notification(rec: Recorder, task: str, call: str, summary: str, report: str, used: tuple[int, int, int]) -> str:
+def build_notification(
+    rec: Recorder, task: str, call: str, summary: str, report: str, used: tuple[int, int, int]
+) -> str:
     """The text by which a background task tells that it ended."""
-    out = f"/tmp/claude-1000/{slug(rec.cwd)}/{rec.sid}/tasks/{task}.output"
+    out = f"/tmp/claude-1000/{make_slug(rec.cwd)}/{rec.sid}/tasks/{task}.output"
     return (
         f"<task-notification>\n<task-id>{task}</task-id>\n<tool-use-id>{call}</tool-use-id>\n<output-file>{out}"
         f"</output-file>\n<status>completed</status>\n<summary>{summary}</summary>\n<result>{report}</result>\n"
@@ -243,15 +245,15 @@ def notification(rec: Recorder, task: str, call: str, summary: str, report: str,
     )
 
 
-def notified(rec: Recorder, told: str) -> None:
+def add_notification(rec: Recorder, text: str) -> None:
     """A notification that starts a turn of its own."""
-    rec.queue("enqueue", told)
-    rec.queue("dequeue")
-    rec.prompt_id = rec.uid()
-    origin = {"kind": "task-notification", "producer": "session-task", "runId": digest(told, 9)}
-    rec.row(
+    rec.add_queue_row("enqueue", text)
+    rec.add_queue_row("dequeue")
+    rec.prompt_id = rec.next_uuid()
+    origin = {"kind": "task-notification", "producer": "session-task", "runId": hash_text(text, 9)}
+    rec.add_row(
         "user",
-        {"message": {"role": "user", "content": told}},
+        {"message": {"role": "user", "content": text}},
         tail={
             "permissionMode": rec.mode,
             "origin": origin,
@@ -262,34 +264,34 @@ def notified(rec: Recorder, told: str) -> None:
     )
 
 
-def absorbed(rec: Recorder, prompt: str, content: str | None = None) -> None:
+def absorb_prompt(rec: Recorder, prompt: str, content: str | None = None) -> None:
     """A prompt typed while tools run: it joins the running turn."""
-    source, delivery = rec.uid(), rec.uid()
+    source, delivery = rec.next_uuid(), rec.next_uuid()
     human = content is None
-    rec.queue("enqueue", prompt)
-    rec.queue("remove", prompt, reason="absorbed_mid_turn", commandUuid=source, deliveryId=delivery)
-    told = (
+    rec.add_queue_row("enqueue", prompt)
+    rec.add_queue_row("remove", prompt, reason="absorbed_mid_turn", commandUuid=source, deliveryId=delivery)
+    reminder = (
         "The user sent a new message while you were working:\n" + prompt + "\n\nThis is how Claude Code surfaces "
         "messages the user sends mid-turn."
     )
     origin = {"kind": "human"} if human else {"kind": "task-notification", "producer": "session-task"}
     turn: Row = {"humanTurn": True} if human else {}
-    rec.attach(
+    rec.add_attachment(
         "queued_command",
-        told if human else content,
+        reminder if human else content,
         prompt=prompt,
         source_uuid=source,
         delivery_id=delivery,
         commandMode="prompt" if human else "task-notification",
         origin=origin,
-        timestamp=stamp(rec.clock),
+        timestamp=format_time(rec.clock),
         **turn,
     )
 
 
-def compact(rec: Recorder, summary: str, keep: int, command: str, kept_tokens: int) -> None:
+def add_compaction(rec: Recorder, summary: str, keep: int, command: str, kept_tokens: int) -> None:
     """A manual compaction that keeps the last rows."""
-    before = rec.context_tokens()
+    before = rec.count_context_tokens()
     chain = {row["uuid"]: row for row in rec.rows if "uuid" in row}
     tail, at = list[str](), rec.parent
     while at and len(tail) < keep:
@@ -297,9 +299,9 @@ def compact(rec: Recorder, summary: str, keep: int, command: str, kept_tokens: i
             tail.insert(0, at)
         at = chain[at]["parentUuid"]
     leaf, boundary_count = rec.parent, rec._count
-    anchor = uuid(f"{rec.name}/{rec.agent}/{boundary_count + 3}")
-    rec.wait(21)
-    rec.prompt_id = rec.uid()
+    anchor = make_uuid(f"{rec.name}/{rec.agent}/{boundary_count + 3}")
+    rec.pass_time(21)
+    rec.prompt_id = rec.next_uuid()
     metadata = {
         "trigger": "manual",
         "preTokens": before,
@@ -309,7 +311,7 @@ def compact(rec: Recorder, summary: str, keep: int, command: str, kept_tokens: i
         "postTokens": kept_tokens,
         "cumulativeDroppedTokens": before - kept_tokens,
     }
-    rec.row(
+    rec.add_row(
         "system",
         {
             "logicalParentUuid": leaf,
@@ -321,18 +323,18 @@ def compact(rec: Recorder, summary: str, keep: int, command: str, kept_tokens: i
         },
         parent=None,
     )
-    told = (
+    text = (
         "This session is being continued from a previous conversation that ran out of context. The "
         "summary below "
         f"covers the earlier portion of the conversation.\n\nSummary:\n{summary}"
     )
-    own = rec.note(told, isVisibleInTranscriptOnly=True, isCompactSummary=True)
+    own = rec.add_note(text, isVisibleInTranscriptOnly=True, isCompactSummary=True)
     assert own == anchor
-    rec.command_rows("compact", command, "\x1b[2mCompacted (ctrl+o to see full summary)\x1b[22m")
-    rec.forget(kept_tokens)
+    rec.add_command_rows("compact", command, "\x1b[2mCompacted (ctrl+o to see full summary)\x1b[22m")
+    rec.drop_context(kept_tokens)
 
 
-def fork(rec: Recorder, name: str, title: str) -> Recorder:
+def fork_session(rec: Recorder, name: str, title: str) -> Recorder:
     """`/branch`: a new file that begins with a copy of every row so far."""
     copy = Recorder(rec.home, name, rec.project, rec.version, "2026-01-01", rec.model, branch=rec.branch)
     copy.clock = rec.clock
@@ -348,15 +350,15 @@ def fork(rec: Recorder, name: str, title: str) -> Recorder:
     )
     copy._cached, copy._fresh, copy._last_call, copy._prompts = (
         0,
-        rec.context_tokens(),
+        rec.count_context_tokens(),
         rec.clock,
         rec._prompts,
     )
     copy.title = ("custom-title", title)
-    copy.meta("custom-title", customTitle=title)
-    copy.meta("agent-name", agentName=title)
-    copy.meta("tools-used", tools=list(copy.tools))
-    copy.local_command(
+    copy.add_metadata("custom-title", customTitle=title)
+    copy.add_metadata("agent-name", agentName=title)
+    copy.add_metadata("tools-used", tools=list(copy.tools))
+    copy.add_local_command(
         "branch",
         title,
         f'Branched conversation "{title}". You are now in the new branch (session '

@@ -51,31 +51,31 @@ class Answer(NamedTuple):
     days: dict[str, dict[str, Amounts]]
 
 
-def turnlog(run: Run, zones: list[str]) -> Answer:
+def ask_turnlog(run: Run, zones: list[str]) -> Answer:
     """`turnlog usage --json`."""
     by_session = run("usage", "session", "--json") or {"total": {}, "rows": []}
     days = {zone: run("usage", "daily", "--timezone", zone, "--json") or {"rows": []} for zone in zones}
     return Answer(
         by_session["total"],
         {row["session_id"]: row for row in by_session["rows"]},
-        {zone: {row["day"]: row for row in found["rows"]} for zone, found in days.items()},
+        {zone: {row["day"]: row for row in report["rows"]} for zone, report in days.items()},
     )
 
 
-def ccusage(run: Run, zones: list[str]) -> Answer:
+def ask_ccusage(run: Run, zones: list[str]) -> Answer:
     """`ccusage claude daily --json`, offline; it tells nothing of unpriced tokens and of quality."""
-    words = ("--json", "--offline", "--timezone")
-    by_zone = {zone: run("claude", "daily", *words, zone) or {"daily": []} for zone in zones or ["UTC"]}
-    sessions = run("claude", "session", *words, "UTC") or {"sessions": []}
+    options = ("--json", "--offline", "--timezone")
+    by_zone = {zone: run("claude", "daily", *options, zone) or {"daily": []} for zone in zones or ["UTC"]}
+    sessions = run("claude", "session", *options, "UTC") or {"sessions": []}
     first = next(iter(by_zone.values()))
     return Answer(
-        _ccusage(first.get("totals") or {}),
-        {_last(row): _ccusage(row) for row in sessions.get("sessions", [])},
-        {zone: {row["date"]: _ccusage(row) for row in by_zone[zone]["daily"]} for zone in zones},
+        _convert_row(first.get("totals") or {}),
+        {_get_session_id(row): _convert_row(row) for row in sessions.get("sessions", [])},
+        {zone: {row["date"]: _convert_row(row) for row in by_zone[zone]["daily"]} for zone in zones},
     )
 
 
-def _ccusage(row: dict[str, Any]) -> Amounts:
+def _convert_row(row: dict[str, Any]) -> Amounts:
     names = {
         "input_tokens": "inputTokens",
         "output_tokens": "outputTokens",
@@ -86,20 +86,24 @@ def _ccusage(row: dict[str, Any]) -> Amounts:
     return {ours: row.get(theirs, 0) for ours, theirs in names.items()}
 
 
-def _last(row: dict[str, Any]) -> str:
+def _get_session_id(row: dict[str, Any]) -> str:
     return str(row.get("sessionId", ""))
 
 
-def plain(run: Run, zones: list[str]) -> Answer:
+def ask_plain_command(run: Run, zones: list[str]) -> Answer:
     """Any command that prints `{"total": {...}}` with the keys of `expected.json`, from CLAUDE_CONFIG_DIR."""
-    found = run(TIMEZONE=(zones or ["UTC"])[0]) or {}
-    return Answer(found.get("total", {}), found.get("sessions", {}), {})
+    document = run(TIMEZONE=(zones or ["UTC"])[0]) or {}
+    return Answer(document.get("total", {}), document.get("sessions", {}), {})
 
 
-ADAPTERS: dict[str, Callable[[Run, list[str]], Answer]] = {"turnlog": turnlog, "ccusage": ccusage, "plain": plain}
+ADAPTERS: dict[str, Callable[[Run, list[str]], Answer]] = {
+    "turnlog": ask_turnlog,
+    "ccusage": ask_ccusage,
+    "plain": ask_plain_command,
+}
 
 
-def ask(adapter: str, command: list[str], case: Path, zones: list[str]) -> Answer:
+def ask_tool(adapter: str, command: list[str], case: Path, zones: list[str]) -> Answer:
     """What a tool counts in one case."""
     with tempfile.TemporaryDirectory() as home:
         return ADAPTERS[adapter](Run(command, case, Path(home)), zones)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.request import ProxyHandler, build_opener
 
-from bootstrap import ROOT, script
+from bootstrap import ROOT, find_script
 
 BACKENDS = ROOT / ".backends"
 NAMES = ("phoenix", "mlflow")
@@ -66,7 +66,7 @@ class Server(NamedTuple):
 
 def missing() -> list[str]:
     """The backends that are not installed."""
-    return [name for name in NAMES if not script(BACKENDS / name, "python").exists()]
+    return [name for name in NAMES if not find_script(BACKENDS / name, "python").exists()]
 
 
 @contextmanager
@@ -102,7 +102,7 @@ def free_port() -> int:
 
 def _phoenix(folder: Path, port: int) -> tuple[list[str], Mapping[str, str], str]:
     # -P: the folder of the program holds a module that is called as the package is.
-    words = [str(script(BACKENDS / "phoenix", "python")), "-P", str(Path(__file__).with_name("serve_phoenix.py"))]
+    words = [str(find_script(BACKENDS / "phoenix", "python")), "-P", str(Path(__file__).with_name("serve_phoenix.py"))]
     environment = {
         "PHOENIX_HOST": "127.0.0.1",
         "PHOENIX_PORT": str(port),
@@ -115,7 +115,7 @@ def _phoenix(folder: Path, port: int) -> tuple[list[str], Mapping[str, str], str
 
 
 def _mlflow(folder: Path, port: int) -> tuple[list[str], Mapping[str, str], str]:
-    words = [str(script(BACKENDS / "mlflow", "python")), "-m", "mlflow", "server", "--host", "127.0.0.1"]
+    words = [str(find_script(BACKENDS / "mlflow", "python")), "-m", "mlflow", "server", "--host", "127.0.0.1"]
     words += ["--port", str(port), "--workers", "1", "--backend-store-uri", f"sqlite:///{folder / 'mlflow.db'}"]
     words += ["--artifacts-destination", str(folder / "artifacts")]
     environment = {

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from make_usage_cases import make
-from usage_conformance import SET, differences, judge
+from make_usage_cases import write_cases
+from usage_conformance import CASES_FOLDER, find_differences, judge_case
 
 from tests.cli.conftest import HOSTILE, Machine, Turnlog, harmful
 from tests.conftest import Program
@@ -31,7 +31,7 @@ from turnlog.store.usage.time_zones import TimeZone
 from turnlog.store.usage.usage_document import UsageReportDetails
 from turnlog.store.usage.usage_reports import UsageRequest
 
-CASES = sorted(path.parent for path in SET.glob("*/expected.json"))
+CASES = sorted(path.parent for path in CASES_FOLDER.glob("*/expected.json"))
 ONE, TWO = "aaaaaaaa-0000-4000-8000-000000000001", "aaaaaaaa-0000-4000-8000-000000000002"
 
 
@@ -67,7 +67,7 @@ def shop(machine: Machine) -> Machine:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda path: path.name)
 def test_every_case_of_the_set_is_right_through_the_program(case: Path) -> None:
-    assert judge(case, "turnlog", [sys.executable, "-m", "turnlog"]) == []
+    assert judge_case(case, "turnlog", [sys.executable, "-m", "turnlog"]) == []
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda path: path.name)
@@ -83,7 +83,7 @@ def test_every_case_of_the_set_is_right_in_a_scan_without_an_index(case: Path) -
         "cache_creation_input_tokens": sum(item.cache_write_5m + item.cache_write_1h for item in tokens),
         "quality": {name: sum(best.quality == name for best in found.values()) for name in QUALITIES},
     }
-    assert list(differences(expected["total"], total, "total")) == []
+    assert list(find_differences(expected["total"], total, "total")) == []
     sums = build_usage_report(build_usage_tables([case]), UsageRequest("session", zone=TimeZone("UTC")))
     assert sums.total.cost / 1e12 == pytest.approx(expected["total"]["cost_usd"])
     assert sums.total.unpriced == expected["total"]["unpriced_tokens"]
@@ -93,32 +93,32 @@ def test_every_case_of_the_set_is_right_in_a_scan_without_an_index(case: Path) -
 
 def test_the_set_is_what_its_generator_makes(tmp_path: Path) -> None:
     """If not: python scripts/make_usage_cases.py."""
-    make(tmp_path)
-    for folder in (SET, tmp_path):
+    write_cases(tmp_path)
+    for folder in (CASES_FOLDER, tmp_path):
         assert (folder / "growth" / "expected.json").exists()
     made = {path.relative_to(tmp_path): path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    kept = {path.relative_to(SET): path.read_bytes() for path in SET.rglob("*") if path.is_file()}
+    kept = {path.relative_to(CASES_FOLDER): path.read_bytes() for path in CASES_FOLDER.rglob("*") if path.is_file()}
     kept.pop(Path("README.md"))
     assert kept == made
 
 
 def test_the_readme_of_the_set_lists_every_case() -> None:
-    text = (SET / "README.md").read_text(encoding="utf-8")
+    text = (CASES_FOLDER / "README.md").read_text(encoding="utf-8")
     assert [case.name for case in CASES if f"`{case.name}`" not in text] == []
 
 
 def test_a_tool_that_counts_wrong_is_told_so(tmp_path: Path) -> None:
     tool = tmp_path / "tool.py"
     tool.write_text('print(\'{"total": {"output_tokens": 7, "quality": {}}}\')', encoding="utf-8")
-    wrong = judge(SET / "growth", "plain", [sys.executable, str(tool)])
+    wrong = judge_case(CASES_FOLDER / "growth", "plain", [sys.executable, str(tool)])
     assert wrong == ["total.output_tokens: 7 instead of 412"]
-    assert judge(SET / "growth", "plain", [sys.executable, "-c", "pass"]) == ["no answer"]
+    assert judge_case(CASES_FOLDER / "growth", "plain", [sys.executable, "-c", "pass"]) == ["no answer"]
 
 
 def test_the_conformance_script_gives_a_score(tmp_path: Path, program: Program) -> None:
     import subprocess
 
-    script = Path(judge.__code__.co_filename)
+    script = Path(judge_case.__code__.co_filename)
     command = shlex.join([sys.executable, "-m", "turnlog"])
     done = subprocess.run(
         [sys.executable, script, "--command", command, "growth", "days"],

@@ -23,7 +23,7 @@ QUALITIES = ("final", "partial", "placeholder", "missing")
 
 
 @dataclass(frozen=True)
-class Counted:
+class CountedMessage:
     """One message that counts."""
 
     model: str = "claude-opus-5"
@@ -58,9 +58,9 @@ class Counted:
         return million * Fraction(self.factor) / 1_000_000 + self.searches * SEARCH
 
 
-def totals(counted: Iterable[Counted]) -> dict[str, Any]:
+def sum_messages(messages: Iterable[CountedMessage]) -> dict[str, Any]:
     """The sum of some messages."""
-    items = list(counted)
+    items = list(messages)
     return {
         "messages": sum(not item.is_further for item in items),
         "input_tokens": sum(item.input for item in items),

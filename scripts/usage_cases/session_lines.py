@@ -14,20 +14,22 @@ CWD = "/home/dana/webshop"
 PROJECT = "projects/-home-dana-webshop"
 
 
-def session_id(name: str) -> str:
+def make_session_id(name: str) -> str:
     """The id of a session that a case calls so."""
     return str(UUID(bytes=uuid5(SPACE, name).bytes, version=4))
 
 
-def stamp(minutes: float) -> str:
+def format_time(minutes: float) -> str:
     """A time so many minutes after the start."""
     return (START + timedelta(minutes=minutes)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def usage(given: int, output: int, read: int = 0, written: int = 0, long: int | None = None, **more: Any) -> Json:
+def build_usage(
+    input_tokens: int, output: int, read: int = 0, written: int = 0, long: int | None = None, **more: Any
+) -> Json:
     """Token counts; `long` is how many of the tokens written to the cache live for an hour."""
-    found: Json = {
-        "input_tokens": given,
+    counts: Json = {
+        "input_tokens": input_tokens,
         "cache_creation_input_tokens": written,
         "cache_read_input_tokens": read,
         "output_tokens": output,
@@ -35,16 +37,23 @@ def usage(given: int, output: int, read: int = 0, written: int = 0, long: int | 
     }
     if long is not None:
         split = {"ephemeral_5m_input_tokens": written - long, "ephemeral_1h_input_tokens": long}
-        found["cache_creation"] = split
-    return found | more
+        counts["cache_creation"] = split
+    return counts | more
 
 
-def iteration(
-    given: int, output: int, read: int = 0, written: int = 0, long: int = 0, *, kind: str = "message", **more: Any
+def build_iteration(
+    input_tokens: int,
+    output: int,
+    read: int = 0,
+    written: int = 0,
+    long: int = 0,
+    *,
+    kind: str = "message",
+    **more: Any,
 ) -> Json:
     """One of the requests behind a message."""
     return {
-        "input_tokens": given,
+        "input_tokens": input_tokens,
         "output_tokens": output,
         "cache_read_input_tokens": read,
         "cache_creation_input_tokens": written,
@@ -54,9 +63,9 @@ def iteration(
     }
 
 
-def iterations(*listed: Json) -> Json:
+def build_iterations(*requests: Json) -> Json:
     """The requests behind a message, to be added to its counts; the split of cache writes is that of the first."""
-    return {"iterations": list(listed), "cache_creation": listed[0]["cache_creation"]}
+    return {"iterations": list(requests), "cache_creation": requests[0]["cache_creation"]}
 
 
 class Session:
@@ -64,19 +73,19 @@ class Session:
 
     def __init__(self, name: str, version: str = "2.1.325", *, start: float = 0, agent: str | None = None) -> None:
         self.name = name
-        self.id = session_id(name)
+        self.id = make_session_id(name)
         self.version = version
         self.agent = agent
         self.lines: list[Json] = []
         self._minute = start
         self._parent: str | None = None
 
-    def wait(self, minutes: float) -> Session:
+    def pass_time(self, minutes: float) -> Session:
         """Let time pass."""
         self._minute += minutes
         return self
 
-    def row(self, kind: str, **fields: Any) -> Json:
+    def add_row(self, kind: str, **fields: Any) -> Json:
         """Any entry of the graph."""
         self._minute += 1
         label = f"{self.name} {self.agent} {len(self.lines)}"
@@ -92,17 +101,17 @@ class Session:
             "type": kind,
             **fields,
             "uuid": str(uuid5(SPACE, label)),
-            "timestamp": stamp(self._minute),
+            "timestamp": format_time(self._minute),
         }
         self._parent = line["uuid"]
         self.lines.append(line)
         return line
 
-    def prompt(self, text: str = "Go on.") -> Json:
+    def add_prompt(self, text: str = "Go on.") -> Json:
         """What somebody typed."""
-        return self.row("user", message={"role": "user", "content": text})
+        return self.add_row("user", message={"role": "user", "content": text})
 
-    def answer(
+    def add_answer(
         self,
         message: str | None,
         counts: Json | None,
@@ -123,13 +132,13 @@ class Session:
             head["usage"] = counts
         if request is not None:
             fields["requestId"] = f"req_{self.name}_{request or message}"
-        return self.row("assistant", message=head, **fields)
+        return self.add_row("assistant", message=head, **fields)
 
-    def copy(self, line: Json) -> Json:
+    def copy_line(self, line: Json) -> Json:
         """A line of another session, written again: only what belongs to the line itself is new."""
-        return self.row(line["type"], message=dict(line["message"]), requestId=line["requestId"])
+        return self.add_row(line["type"], message=dict(line["message"]), requestId=line["requestId"])
 
-    def echo(self, line: Json) -> Json:
+    def echo_line(self, line: Json) -> Json:
         """The line of a sub-agent as the session's own file repeats it."""
         inner = {key: line[key] for key in ("type", "timestamp", "message", "requestId", "uuid")}
         data = {
@@ -139,9 +148,9 @@ class Session:
             "prompt": "",
             "agentId": "a1b2c3d",
         }
-        return self.row("progress", data=data, toolUseID="agent_msg", parentToolUseID="toolu_1")
+        return self.add_row("progress", data=data, toolUseID="agent_msg", parentToolUseID="toolu_1")
 
 
-def dump(lines: list[Json], separators: tuple[str, str] = (",", ":")) -> bytes:
+def encode_lines(lines: list[Json], separators: tuple[str, str] = (",", ":")) -> bytes:
     """Lines as bytes."""
     return b"".join(json.dumps(line, separators=separators).encode() + b"\n" for line in lines)

@@ -14,11 +14,11 @@ ROOT = Path(__file__).resolve().parent.parent
 
 def write_cases(target: Path) -> None:
     """Write all cases, in place of those that were there; the README stays."""
-    from usage_cases.cases import all_cases, format_expected
+    from usage_cases.cases import build_all_cases, format_expected
 
     for folder in [path for path in target.glob("*") if path.is_dir()]:
         shutil.rmtree(folder)
-    for case in all_cases():
+    for case in build_all_cases():
         for name, data in case.files.items():
             file = target / case.name / name
             file.parent.mkdir(parents=True, exist_ok=True)

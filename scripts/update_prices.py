@@ -291,12 +291,12 @@ def read_ccusage(raw: bytes) -> tuple[bytes, Models]:
 
 def convert_models_dev_entry(entry: Entry) -> Entry:
     """One model of models.dev in our words."""
-    words = {kind: kind for kind in KINDS[:3]} | {"cache_write_5m": "cache_write"}
+    fields = {kind: kind for kind in KINDS[:3]} | {"cache_write_5m": "cache_write"}
     price = entry["cost"]
-    out: Entry = {k: tidy_number(price[w]) for k, w in words.items() if price.get(w)}
+    out: Entry = {k: tidy_number(price[w]) for k, w in fields.items() if price.get(w)}
     out["context_window"] = entry["limit"]["context"]
     for tier in price.get("tiers", []):
-        rates = {k: tidy_number(tier[w]) for k, w in words.items() if w in tier}
+        rates = {k: tidy_number(tier[w]) for k, w in fields.items() if w in tier}
         out["long_context"] = {"above": tier["tier"]["size"]} | rates
     return out
 

@@ -111,9 +111,9 @@ def create_shop() -> Project:
 
 def create_task(number: int, subject: str, doing: str) -> Call:
     """Create a task."""
-    given = {"subject": subject, "description": subject + ".", "activeForm": doing}
+    arguments = {"subject": subject, "description": subject + ".", "activeForm": doing}
     result = {"task": {"id": str(number), "subject": subject, "description": subject + "."}}
-    return Call("TaskCreate", given, f"Task #{number} created successfully: {subject}", result, None, 0.02)
+    return Call("TaskCreate", arguments, f"Task #{number} created successfully: {subject}", result, None, 0.02)
 
 
 def set_task_status(number: int, before: str, after: str) -> Call:

@@ -75,7 +75,7 @@ def _record_plan(rec: Recorder, p: Project) -> None:
         planExists=False,
     )
     first, second = (shapes.make_agent_id(f"discount/{n}", 16) for n in (1, 2))
-    asked = {
+    prompts = {
         first: "Find out how the coupons in shop/legacy work and who uses them. Report in five lines.",
         second: "Find every place where a price or a subtotal is read. Report in five lines.",
     }
@@ -85,28 +85,30 @@ def _record_plan(rec: Recorder, p: Project) -> None:
             "Two independent questions: coupons and price flow. Two read-only agents can look at them at the same time."
         ),
         build_text("I'll send two agents to look around while I read the cart."),
-        shapes.build_launch_call(rec, first, "Explore", "Look at old coupons", asked[first]),
-        shapes.build_launch_call(rec, second, "Explore", "Trace price flow", asked[second]),
+        shapes.build_launch_call(rec, first, "Explore", "Look at old coupons", prompts[first]),
+        shapes.build_launch_call(rec, second, "Explore", "Trace price flow", prompts[second]),
         early_run=True,
     )
     used = _record_exploration(
         rec,
         first,
-        asked[first],
+        prompts[first],
         calls[0],
         "Look at old coupons",
         p.read_file("shop/legacy/coupons.py"),
         COUPON_REPORT,
     )
     more = _record_exploration(
-        rec, second, asked[second], calls[1], "Trace price flow", p.search_files(r"subtotal\("), PRICE_REPORT
+        rec, second, prompts[second], calls[1], "Trace price flow", p.search_files(r"subtotal\("), PRICE_REPORT
     )
     rec.clock = started
     rec.pass_time(14)
     rec.add_answer(p.read_file("shop/cart.py"))
     rec.pass_time(16)
-    told = shapes.build_notification(rec, first, calls[0], 'Agent "Look at old coupons" finished', COUPON_REPORT, used)
-    shapes.absorb_prompt(rec, told, told)
+    notification = shapes.build_notification(
+        rec, first, calls[0], 'Agent "Look at old coupons" finished', COUPON_REPORT, used
+    )
+    shapes.absorb_prompt(rec, notification, notification)
     rec.add_answer(
         build_text("The first agent is back: coupons are separate. I wait for the second before I write the plan.")
     )
@@ -183,14 +185,14 @@ def _record_exploration(
 
 
 def _record_build(rec: Recorder, p: Project) -> None:
-    found = ["WebSearch", "WebFetch"]
+    tools = ["WebSearch", "WebFetch"]
     rec.add_answer(
         build_thinking("Before I write borders into code: is there a rule for how discounts must be shown?"),
         Call(
             "ToolSearch",
             {"query": "select:WebSearch,WebFetch", "max_results": 5},
-            [{"type": "tool_reference", "tool_name": name} for name in found],
-            {"matches": found, "query": "select:WebSearch,WebFetch", "total_deferred_tools": 11},
+            [{"type": "tool_reference", "tool_name": name} for name in tools],
+            {"matches": tools, "query": "select:WebSearch,WebFetch", "total_deferred_tools": 11},
         ),
     )
     schema = {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]}
@@ -267,7 +269,7 @@ def _record_build(rec: Recorder, p: Project) -> None:
     lines = "\n".join(f"{n:>4} pieces  {n * 4.5:>9.2f}  {5 if n < 50 else 10} %" for n in range(10, 110))
     out = f"{rec.find_tool_results()}/b7k2m9x4q.txt"
     rec.home.put_file(f"{rec.find_folder()}/{rec.sid}/tool-results/b7k2m9x4q.txt", lines * 3)
-    shown = (
+    content = (
         f"<persisted-output>\nOutput too large ({len(lines) * 3 / 1024:.1f}KB). Full output saved to: "
         f"{out}\n\n"
         f"Preview (first 2KB):\n{lines[:2000]}\n...\n</persisted-output>"
@@ -285,7 +287,7 @@ def _record_build(rec: Recorder, p: Project) -> None:
         Call(
             "Bash",
             {"command": "python -m shop.pricelist --all", "description": "Print the whole price list"},
-            shown,
+            content,
             result,
             False,
             4.2,

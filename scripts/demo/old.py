@@ -121,7 +121,7 @@ def record_notes_search(home: Home) -> None:
     rec = Recorder(home, "notes-search", p, "2.0.76", "2026-10-13T16:20:05", model, base=15_900)
     rec.slug = "tidy-humming-fox"
     rec.add_prompt("notes needs a `search` command. Have two agents look at the code and at the data first.")
-    asked = {
+    prompts = {
         "code": "Which modules would a search command touch?",
         "data": "How big is a typical notes file?",
     }
@@ -132,12 +132,12 @@ def record_notes_search(home: Home) -> None:
     calls, agents = [], []
     for key, look in (("code", p.list_files("**/*.py", ".py")), ("data", p.read_file("notes/store.py"))):
         child = rec.start_sub_agent(shapes.make_agent_id(f"notes/{key}", 6), "Explore", "claude-haiku-4-5-20251001")
-        child.add_task_prompt(asked[key])
+        child.add_task_prompt(prompts[key])
         child.add_answer(look)
         child.add_answer(build_text(reports[key]))
         agents.append(child)
         calls.append(
-            shapes.build_agent_call(child, "Explore", f"Look at the {key}", asked[key], reports[key], name="Task")
+            shapes.build_agent_call(child, "Explore", f"Look at the {key}", prompts[key], reports[key], name="Task")
         )
     rec.add_answer(build_text("Two agents, at the same time."), *calls)
     for child in agents:
@@ -163,7 +163,7 @@ def _record_search_command(rec: Recorder, p: Project) -> None:
     )
     task = "b3d91f2"
     out = f"/tmp/claude/-home-dana-notes-cli/tasks/{task}.output"
-    given = {
+    arguments = {
         "command": "python -m notes search milk",
         "description": "Try the search",
         "run_in_background": True,
@@ -172,7 +172,7 @@ def _record_search_command(rec: Recorder, p: Project) -> None:
     rec.add_answer(
         Call(
             "Bash",
-            given,
+            arguments,
             f"Command running in background with ID: {task}. Output is being written to: {out}",
             result,
             False,
@@ -329,7 +329,7 @@ def _add_agent_progress(rec: Recorder, child: Recorder, call: str) -> None:
 
 
 def _record_parallel_build(rec: Recorder, p: Project) -> None:
-    def watch(ids: list[str]) -> None:
+    def add_build_progress(ids: list[str]) -> None:
         for second in (3, 6):
             out = "\n".join(f"[{n}/40] cc shop_{n}.c" for n in range(1, second * 5))
             rec.add_progress(
@@ -345,7 +345,7 @@ def _record_parallel_build(rec: Recorder, p: Project) -> None:
                 own=f"bash-progress-{second}",
             )
 
-    def push(ids: list[str]) -> None:
+    def add_push_progress(ids: list[str]) -> None:
         waiting = {"type": "waiting_for_task", "taskType": "local_bash", "taskDescription": "Push the image"}
         rec.add_progress(waiting, ids[0])
 
@@ -359,7 +359,7 @@ def _record_parallel_build(rec: Recorder, p: Project) -> None:
             "Measure the build",
             seconds=22.4,
         ),
-        during=watch,
+        during=add_build_progress,
     )
     done = {
         "retrieval_status": "success",
@@ -397,7 +397,7 @@ def _record_parallel_build(rec: Recorder, p: Project) -> None:
             None,
             4,
         ),
-        during=push,
+        during=add_push_progress,
     )
     rec.add_system_row(
         "microcompact_boundary",
@@ -430,9 +430,9 @@ def _record_parallel_build(rec: Recorder, p: Project) -> None:
 def _record_tickets(rec: Recorder) -> None:
     rec.pass_time(70)
     rec.add_prompt("Is there a ticket for that? And does make have a flag for keeping the output in order?")
-    shown = "#31 Deploys take ages (open)\n#28 Mugs are sold out (closed)"
+    content = "#31 Deploys take ages (open)\n#28 Mugs are sold out (closed)"
 
-    def ask(ids: list[str]) -> None:
+    def add_mcp_progress(ids: list[str]) -> None:
         for status, more in (("started", {}), ("completed", {"elapsedTimeMs": 412})):
             rec.add_progress(
                 {
@@ -456,8 +456,8 @@ def _record_tickets(rec: Recorder) -> None:
         Call(
             "mcp__tickets__list_issues",
             {"query": "deploy"},
-            [{"type": "text", "text": shown}],
-            [{"type": "text", "text": shown}],
+            [{"type": "text", "text": content}],
+            [{"type": "text", "text": content}],
         ),
         Call(
             "WebSearch",
@@ -471,7 +471,7 @@ def _record_tickets(rec: Recorder) -> None:
             None,
             2.8,
         ),
-        during=ask,
+        during=add_mcp_progress,
     )
     rec.add_queue_row("popAll", "close it then")
     rec.add_answer(build_text("Ticket **#31** is about it and still open. The flag is `--output-sync`."))

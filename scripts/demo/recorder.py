@@ -166,9 +166,9 @@ class Recorder(Prompts):
     def end_turn(self, state: bool = True) -> None:
         """The turn is over: its duration, and the metadata rows."""
         if self.early or self.late:
-            took = round((self.clock - self._turn_start).total_seconds() * 1000)
+            milliseconds = round((self.clock - self._turn_start).total_seconds() * 1000)
             count = {"messageCount": self._turn_rows} if self.late else {}
-            self.add_system_row("turn_duration", durationMs=took, **count, isMeta=False)
+            self.add_system_row("turn_duration", durationMs=milliseconds, **count, isMeta=False)
         if state:
             self.add_state_rows()
 

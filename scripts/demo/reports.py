@@ -140,14 +140,14 @@ def _record_question(rec: Recorder, p: Project) -> None:
         ],
         isNew=True,
     )
-    given = {
+    arguments = {
         "command": "python -c \"import report; print(report.total('data/2026-10.csv'))\"",
         "description": "Try October",
     }
     rec.add_answer(
         Call(
             "PowerShell",
-            given,
+            arguments,
             "20.5",
             {"stdout": "20.5", "stderr": "", "interrupted": False, "isImage": False},
             False,
@@ -252,11 +252,11 @@ def _record_worktree(rec: Recorder, p: Project) -> None:
     )
     rec.add_metadata("relocated", relocatedCwd=tree)
     rec.cwd, rec.branch = tree, "worktree-months"
-    given = {"command": "python months.py", "description": "Print all months"}
+    arguments = {"command": "python months.py", "description": "Print all months"}
     rec.add_answer(
         Call(
             "PowerShell",
-            given,
+            arguments,
             "2026-10  20.50",
             {"stdout": "2026-10  20.50", "stderr": "", "interrupted": False, "isImage": False},
             False,

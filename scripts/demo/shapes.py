@@ -158,8 +158,8 @@ def build_launch_call(rec: Recorder, agent: str, kind: str, about: str, prompt: 
         "canReadOutputFile": True,
         "canContinueAgent": True,
     }
-    given = {"description": about, "subagent_type": kind, "prompt": prompt}
-    return Call(name, given, [{"type": "text", "text": content}], result, None, 0.1)
+    arguments = {"description": about, "subagent_type": kind, "prompt": prompt}
+    return Call(name, arguments, [{"type": "text", "text": content}], result, None, 0.1)
 
 
 def build_agent_call(child: Recorder, kind: str, about: str, prompt: str, report: str, name: str = "Agent") -> Call:

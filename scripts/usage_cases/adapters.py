@@ -24,7 +24,7 @@ class Run(NamedTuple):
     config_dir: Path
     home: Path
 
-    def __call__(self, *words: str, **environ: str) -> Any:
+    def __call__(self, *arguments: str, **environ: str) -> Any:
         """The JSON that the tool prints, in a home of its own; None if it prints none."""
         inherited = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT", "PYTHONPATH") if name in os.environ}
         own = {
@@ -35,7 +35,11 @@ class Run(NamedTuple):
             "TZ": "UTC",
         }
         done = subprocess.run(
-            [*self.command, *words], env={**inherited, **own, **environ}, capture_output=True, check=False, timeout=60
+            [*self.command, *arguments],
+            env={**inherited, **own, **environ},
+            capture_output=True,
+            check=False,
+            timeout=60,
         )
         try:
             return json.loads(done.stdout)

@@ -50,16 +50,17 @@ CASES: list[Callable[[], Case]] = []
 
 
 def register_case(make: Callable[[], tuple[dict[str, bytes], list[CountedMessage]]]) -> Callable[[], Case]:
-    """Take a function for a case: its name is the case's, its docstring says why it is hard."""
+    """Register a function that builds a case; its name names the case, and its docstring says what makes it hard."""
+    name = make.__name__.removeprefix("build_").removesuffix("_case").replace("_", "-")
 
     def build_case() -> Case:
-        return Case(make.__name__.replace("_", "-"), " ".join((make.__doc__ or "").split()), *make())
+        return Case(name, " ".join((make.__doc__ or "").split()), *make())
 
     CASES.append(build_case)
     return build_case
 
 
-def all_cases() -> Iterator[Case]:
+def build_all_cases() -> Iterator[Case]:
     """Every case."""
     return (make() for make in CASES)
 
@@ -70,7 +71,7 @@ def build_session_file(session: Session, **options: Any) -> dict[str, bytes]:
 
 
 @register_case
-def growth() -> tuple[dict[str, bytes], list[CountedMessage]]:
+def build_growth_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
     """The lines of one message state more and more output; only the last line has the true number."""
     s = Session("growth", "2.0.76")
     s.add_prompt()
@@ -81,7 +82,7 @@ def growth() -> tuple[dict[str, bytes], list[CountedMessage]]:
 
 
 @register_case
-def growth_downwards() -> tuple[dict[str, bytes], list[CountedMessage]]:
+def build_growth_downwards_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
     """A later line states less output than an earlier one: the largest value counts, not the last."""
     s = Session("growth-downwards", "2.0.76")
     s.add_prompt()
@@ -91,7 +92,7 @@ def growth_downwards() -> tuple[dict[str, bytes], list[CountedMessage]]:
 
 
 @register_case
-def repeats() -> tuple[dict[str, bytes], list[CountedMessage]]:
+def build_repeats_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
     """Every line of a message repeats its whole usage; it counts once."""
     s = Session("repeats")
     s.add_prompt()
@@ -106,7 +107,7 @@ def repeats() -> tuple[dict[str, bytes], list[CountedMessage]]:
 
 
 @register_case
-def missing_request_id() -> tuple[dict[str, bytes], list[CountedMessage]]:
+def build_missing_request_id_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
     """Lines have no requestId (other endpoints, redacted archives): the message id alone tells repeats."""
     s = Session("missing-request-id")
     s.add_prompt()
@@ -117,7 +118,7 @@ def missing_request_id() -> tuple[dict[str, bytes], list[CountedMessage]]:
 
 
 @register_case
-def several_request_ids() -> tuple[dict[str, bytes], list[CountedMessage]]:
+def build_several_request_ids_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
     """The lines of one message bear different requestIds: it is still one message."""
     s = Session("several-request-ids")
     s.add_prompt()
@@ -127,7 +128,7 @@ def several_request_ids() -> tuple[dict[str, bytes], list[CountedMessage]]:
 
 
 @register_case
-def missing_message_id() -> tuple[dict[str, bytes], list[CountedMessage]]:
+def build_missing_message_id_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
     """Lines have no message.id: each is a message of its own by its uuid, and its copy in another file is not."""
     s = Session("missing-message-id")
     s.add_prompt()
@@ -142,7 +143,7 @@ def missing_message_id() -> tuple[dict[str, bytes], list[CountedMessage]]:
 
 
 @register_case
-def forked_copies() -> tuple[dict[str, bytes], list[CountedMessage]]:
+def build_forked_copies_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
     """A branch copied the lines of a session, ids and times and all, and went on: the original pays for the copies."""
     origin, fork = Session("forked-copies-origin"), Session("forked-copies-branch-3", start=60)
     assert fork.id < origin.id  # in the order of names the copy comes first
@@ -162,7 +163,7 @@ def forked_copies() -> tuple[dict[str, bytes], list[CountedMessage]]:
 
 
 @register_case
-def resumed_copies() -> tuple[dict[str, bytes], list[CountedMessage]]:
+def build_resumed_copies_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
     """A resumed session wrote old messages again into its new file, later and with new uuids: the first file pays."""
     old, new = Session("resumed-copies-old", "1.0.128"), Session("resumed-copies-new", "1.0.128", start=300)
     old.add_prompt()
@@ -178,7 +179,7 @@ def resumed_copies() -> tuple[dict[str, bytes], list[CountedMessage]]:
 
 
 @register_case
-def copies_that_differ() -> tuple[dict[str, bytes], list[CountedMessage]]:
+def build_copies_that_differ_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
     """Of a message one file has the beginning, a later one the end: the first pays, with the largest numbers."""
     old, new = Session("copies-that-differ-old", "2.0.76"), Session("copies-that-differ-new", "2.0.76", start=300)
     old.add_prompt()
@@ -188,7 +189,7 @@ def copies_that_differ() -> tuple[dict[str, bytes], list[CountedMessage]]:
 
 
 @register_case
-def sub_agents_in_a_folder() -> tuple[dict[str, bytes], list[CountedMessage]]:
+def build_sub_agents_in_a_folder_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
     """Sub-agents have files of their own in <session>/subagents, one of them two folders deeper."""
     s = Session("sub-agents-in-a-folder")
     s.add_prompt()
@@ -212,7 +213,7 @@ def sub_agents_in_a_folder() -> tuple[dict[str, bytes], list[CountedMessage]]:
 
 
 @register_case
-def sub_agents_beside() -> tuple[dict[str, bytes], list[CountedMessage]]:
+def build_sub_agents_beside_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
     """Sub-agents of 2.0 have files beside the session's, agent-<id>.jsonl; their lines name the session."""
     s = Session("sub-agents-beside", "2.0.76")
     s.add_prompt()
@@ -228,7 +229,7 @@ def sub_agents_beside() -> tuple[dict[str, bytes], list[CountedMessage]]:
 
 
 @register_case
-def sub_agents_inside() -> tuple[dict[str, bytes], list[CountedMessage]]:
+def build_sub_agents_inside_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
     """Sub-agents of 1.0 stand inside the session's file, as side chains."""
     s = Session("sub-agents-inside", "1.0.128")
     s.add_prompt()
@@ -237,7 +238,7 @@ def sub_agents_inside() -> tuple[dict[str, bytes], list[CountedMessage]]:
     return build_session_file(s), [CountedMessage(OPUS_45, 5, 80), CountedMessage(HAIKU, 9, 33, 700)]
 
 
-def _echoed(name: str) -> tuple[Session, Session]:
+def _build_echoed_session(name: str) -> tuple[Session, Session]:
     s, agent = Session(name, "2.1.29"), Session(name, "2.1.29", agent="a1b2c3d")
     s.add_prompt()
     agent.pass_time(1).add_prompt()
@@ -246,22 +247,22 @@ def _echoed(name: str) -> tuple[Session, Session]:
 
 
 @register_case
-def echoes_with_the_file() -> tuple[dict[str, bytes], list[CountedMessage]]:
+def build_echoes_with_the_file_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
     """Progress entries repeat what a sub-agent said, and its own file is there: it counts once."""
-    s, agent = _echoed("echoes-with-the-file")
+    s, agent = _build_echoed_session("echoes-with-the-file")
     files = {f"{PROJECT}/{s.id}/subagents/agent-{agent.agent}.jsonl": encode_lines(agent.lines)}
     return build_session_file(s) | files, [CountedMessage(HAIKU, 9, 1, 700, quality="placeholder", session=s.name)]
 
 
 @register_case
-def echoes_without_the_file() -> tuple[dict[str, bytes], list[CountedMessage]]:
+def build_echoes_without_the_file_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
     """Progress entries are all that is left of a sub-agent whose file is gone: they count."""
-    s, _ = _echoed("echoes-without-the-file")
+    s, _ = _build_echoed_session("echoes-without-the-file")
     return build_session_file(s), [CountedMessage(HAIKU, 9, 1, 700, quality="placeholder", session=s.name)]
 
 
 @register_case
-def one_hour_cache() -> tuple[dict[str, bytes], list[CountedMessage]]:
+def build_one_hour_cache_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
     """Tokens written to the cache for an hour cost more than those for five minutes."""
     s = Session("one-hour-cache")
     s.add_prompt()
@@ -276,7 +277,7 @@ def one_hour_cache() -> tuple[dict[str, bytes], list[CountedMessage]]:
 
 
 @register_case
-def synthetic() -> tuple[dict[str, bytes], list[CountedMessage]]:
+def build_synthetic_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
     """The client writes answers itself (model <synthetic>), with a usage of nothing: no model was asked for them."""
     s = Session("synthetic")
     s.add_prompt()
@@ -286,7 +287,7 @@ def synthetic() -> tuple[dict[str, bytes], list[CountedMessage]]:
 
 
 @register_case
-def long_context() -> tuple[dict[str, bytes], list[CountedMessage]]:
+def build_long_context_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
     """A prompt above 200,000 tokens has other prices for the whole request; one of exactly 200,000 has not."""
     s = Session("long-context", "2.0.76")
     s.add_prompt()
@@ -299,7 +300,7 @@ def long_context() -> tuple[dict[str, bytes], list[CountedMessage]]:
 
 
 @register_case
-def dated_prices() -> tuple[dict[str, bytes], list[CountedMessage]]:
+def build_dated_prices_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
     """A long-context tier was given up on 2026-03-13: the price depends on the day of the request."""
     s = Session("dated-prices", start=-400_000)
     s.add_prompt()
@@ -313,7 +314,7 @@ def dated_prices() -> tuple[dict[str, bytes], list[CountedMessage]]:
 
 
 @register_case
-def web_search() -> tuple[dict[str, bytes], list[CountedMessage]]:
+def build_web_search_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
     """Searches that the API itself makes cost a fee each, beside the tokens."""
     s = Session("web-search")
     s.add_prompt()
@@ -322,7 +323,7 @@ def web_search() -> tuple[dict[str, bytes], list[CountedMessage]]:
 
 
 @register_case
-def unknown_model() -> tuple[dict[str, bytes], list[CountedMessage]]:
+def build_unknown_model_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
     """A model that no price list has: its tokens are unpriced, not free, and no other model's price is taken."""
     s = Session("unknown-model")
     s.add_prompt()
@@ -335,7 +336,7 @@ def unknown_model() -> tuple[dict[str, bytes], list[CountedMessage]]:
 
 
 @register_case
-def torn_tail() -> tuple[dict[str, bytes], list[CountedMessage]]:
+def build_torn_tail_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
     """The last line is cut off behind its usage: a writer was stopped, or is still at work."""
     s = Session("torn-tail")
     s.add_prompt()
@@ -346,7 +347,7 @@ def torn_tail() -> tuple[dict[str, bytes], list[CountedMessage]]:
 
 
 @register_case
-def broken_lines() -> tuple[dict[str, bytes], list[CountedMessage]]:
+def build_broken_lines_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
     """Lines that are no JSON, NUL bytes, a byte order mark and an empty line stand between good ones."""
     s = Session("broken-lines")
     s.add_prompt()
@@ -358,7 +359,7 @@ def broken_lines() -> tuple[dict[str, bytes], list[CountedMessage]]:
 
 
 @register_case
-def placeholders() -> tuple[dict[str, bytes], list[CountedMessage]]:
+def build_placeholders_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
     """2.1.8 to 2.1.62 wrote the number that the stream began with on every line: it counts, and is no final count."""
     s = Session("placeholders", "2.1.29")
     s.add_prompt()
@@ -368,7 +369,7 @@ def placeholders() -> tuple[dict[str, bytes], list[CountedMessage]]:
 
 
 @register_case
-def partial_counts() -> tuple[dict[str, bytes], list[CountedMessage]]:
+def build_partial_counts_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
     """Numbers from the middle of a stream: growth without a stop reason in 2.1.45, an answer that was broken off."""
     s = Session("partial-counts", "2.1.45")
     s.add_prompt()
@@ -383,7 +384,7 @@ def partial_counts() -> tuple[dict[str, bytes], list[CountedMessage]]:
 
 
 @register_case
-def missing_usage() -> tuple[dict[str, bytes], list[CountedMessage]]:
+def build_missing_usage_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
     """A message whose lines have no usage at all is a message, of which nothing is known."""
     s = Session("missing-usage")
     s.add_prompt()
@@ -393,7 +394,7 @@ def missing_usage() -> tuple[dict[str, bytes], list[CountedMessage]]:
 
 
 @register_case
-def spaces() -> tuple[dict[str, bytes], list[CountedMessage]]:
+def build_spaces_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
     """Somebody has written the JSON anew, with spaces behind colons and commas."""
     s = Session("spaces")
     s.add_prompt()
@@ -402,7 +403,7 @@ def spaces() -> tuple[dict[str, bytes], list[CountedMessage]]:
 
 
 @register_case
-def several_models() -> tuple[dict[str, bytes], list[CountedMessage]]:
+def build_several_models_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
     """A session changes its model; each message has the price of its own."""
     s = Session("several-models")
     s.add_prompt()
@@ -417,7 +418,7 @@ def several_models() -> tuple[dict[str, bytes], list[CountedMessage]]:
 
 
 @register_case
-def days() -> tuple[dict[str, bytes], list[CountedMessage]]:
+def build_days_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
     """A message counts on the day on which it ended, and days begin where somebody lives."""
     s = Session("days", start=14 * 60 + 57)
     s.add_prompt()  # 23:58
@@ -435,13 +436,13 @@ def days() -> tuple[dict[str, bytes], list[CountedMessage]]:
     )
     numbers = ((5, 80), (6, 40), (7, 30))
     return build_session_file(s), [
-        CountedMessage(OPUS_45, given, output, days=dict(zip(zones, day, strict=True)))
-        for (given, output), day in zip(numbers, ended, strict=True)
+        CountedMessage(OPUS_45, input_tokens, output, days=dict(zip(zones, day, strict=True)))
+        for (input_tokens, output), day in zip(numbers, ended, strict=True)
     ]
 
 
 @register_case
-def terms() -> tuple[dict[str, bytes], list[CountedMessage]]:
+def build_terms_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
     """Fast mode costs twice as much, a batch half, inference in the US alone a tenth more; priority the list price."""
     s = Session("terms")
     s.add_prompt()
@@ -457,7 +458,7 @@ def terms() -> tuple[dict[str, bytes], list[CountedMessage]]:
 
 
 @register_case
-def wrong_types() -> tuple[dict[str, bytes], list[CountedMessage]]:
+def build_wrong_types_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
     """Numbers where a program wrote words, nulls, fractions or nonsense: what can't be a count is none."""
     s = Session("wrong-types")
     s.add_prompt()
@@ -472,7 +473,7 @@ def wrong_types() -> tuple[dict[str, bytes], list[CountedMessage]]:
 
 
 @register_case
-def advisor() -> tuple[dict[str, bytes], list[CountedMessage]]:
+def build_advisor_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
     """An advisor's answer is a request of another model, billed and in no sum: it counts as a message of its own."""
     s = Session("advisor")
     s.add_prompt()
@@ -490,7 +491,7 @@ def advisor() -> tuple[dict[str, bytes], list[CountedMessage]]:
 
 
 @register_case
-def advisor_twice() -> tuple[dict[str, bytes], list[CountedMessage]]:
+def build_advisor_twice_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
     """A message asks its advisor twice and a branch copies it: each answer of the advisor counts once."""
     origin, fork = Session("advisor-twice"), Session("advisor-twice-branch", start=60)
     origin.add_prompt()
@@ -515,7 +516,7 @@ def advisor_twice() -> tuple[dict[str, bytes], list[CountedMessage]]:
 
 
 @register_case
-def several_requests() -> tuple[dict[str, bytes], list[CountedMessage]]:
+def build_several_requests_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
     """A message took several requests: each has the tier of its own prompt, and its own share of the cache writes."""
     s = Session("several-requests", "2.0.76")
     s.add_prompt()
@@ -536,7 +537,7 @@ def several_requests() -> tuple[dict[str, bytes], list[CountedMessage]]:
 
 
 @register_case
-def compaction_on_the_server() -> tuple[dict[str, bytes], list[CountedMessage]]:
+def build_compaction_on_the_server_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
     """The API shortened the conversation before it answered: that request is billed and in no sum."""
     s = Session("compaction-on-the-server")
     s.add_prompt()
@@ -548,7 +549,7 @@ def compaction_on_the_server() -> tuple[dict[str, bytes], list[CountedMessage]]:
 
 
 @register_case
-def fallback() -> tuple[dict[str, bytes], list[CountedMessage]]:
+def build_fallback_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
     """One model stopped and another answered in its place: what the first one said is billed as its own, but an
     attempt without any output is free."""
     s = Session("fallback")
@@ -566,7 +567,7 @@ def fallback() -> tuple[dict[str, bytes], list[CountedMessage]]:
 
 
 @register_case
-def odd_iterations() -> tuple[dict[str, bytes], list[CountedMessage]]:
+def build_odd_iterations_case() -> tuple[dict[str, bytes], list[CountedMessage]]:
     """Lists of requests that are empty, null, of one request, or of the wrong shape: the sums stay what they are."""
     s = Session("odd-iterations")
     s.add_prompt()

@@ -1,1 +1,1 @@
-"""Benchmarks, and the generator of what they read."""
+"""Benchmarks, and the generator of the sessions they read."""

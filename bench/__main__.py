@@ -1,8 +1,9 @@
-"""All benchmarks.
+"""Run the benchmarks.
 
     python -m bench [--runs 5] [--scale 1.0] [part …]
 
-Everything is measured in one run, in turns; compare ratios, not seconds. See bench/README.md.
+Each part measures turnlog and its reference alternately in the same run; compare ratios, not seconds.
+See bench/README.md.
 """
 
 from __future__ import annotations
@@ -26,11 +27,21 @@ PARTS = {
 
 
 def main() -> None:
-    """Measure and print; a missed goal is told, and is no failure."""
+    """Run the parts and print their reports; a missed goal is reported but doesn't change the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", metavar="part", choices=[[], *PARTS], help=f"all of {', '.join(PARTS)}")
-    parser.add_argument("--runs", type=int, default=5, help="the best of so many runs counts")
-    parser.add_argument("--scale", type=float, default=1.0, help="smaller collections, for a quick look")
+    parser.add_argument(
+        "parts",
+        nargs="*",
+        metavar="part",
+        choices=[[], *PARTS],
+        help=f"parts to run (default: all): {', '.join(PARTS)}",
+    )
+    parser.add_argument(
+        "--runs", type=int, default=5, help="how many times to run each program; the best run counts (default: 5)"
+    )
+    parser.add_argument(
+        "--scale", type=float, default=1.0, help="size of the collections, such as 0.1 for a quick run (default: 1.0)"
+    )
     arguments = parser.parse_args()
     for name in arguments.parts or PARTS:
         print(f"\n{name}: {PARTS[name].__doc__}", flush=True)
@@ -38,7 +49,7 @@ def main() -> None:
             for line in PARTS[name](arguments.runs, arguments.scale):
                 print(line, flush=True)
         except BenchmarkError as error:
-            print(f"  left out: {error}", flush=True)
+            print(f"  skipped: {error}", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""What a question costs, asked with the client once, and how the time of a turn grows with the session.
+"""Measure what one prompt to the console client costs, and how the cost of a turn grows with the session.
 
-Everything is measured in one run, in turns; compare ratios, not seconds. See bench/README.md.
+turnlog and its reference are measured alternately in the same run; compare ratios, not seconds. See bench/README.md.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _COMPARED_TURNS = 100
 
 
 def measure_oneshot(runs: int, _: float) -> Report:
-    """One prompt, one answer, whole wall time; against a bare script with the same request, and the real client."""
+    """Wall time for one prompt and its answer, compared with a bare script and with the real client."""
     with tempfile.TemporaryDirectory(prefix="turnlog-bench-", ignore_cleanup_errors=True) as name:
         place = Path(name).resolve()
         body = place / "body.json"
@@ -40,16 +40,16 @@ def measure_oneshot(runs: int, _: float) -> Report:
         with _run_scripted_server(place / "scenario.json") as url:
             programs = {_BARE: _build_bare_command(url, body), _TURNLOG: _build_turnlog_command(place / "ours", url)}
             if missing((NEWEST,)):
-                yield f"  left out: Claude Code {NEWEST}: is not installed (make interop does that)"
+                yield f"  skipped: Claude Code {NEWEST} is not installed; `make interop` installs it"
             else:
                 programs[_CLIENT] = _build_client_command(place / "real", url)
             costs = _measure_medians(programs, max(runs, 5) * 3)
     yield "  medians"
     yield from format_table(costs, _BARE)
     yield Gate("all print the answer", all(_ANSWER.encode() in cost.output for cost in costs.values()))
-    yield Goal("bare scripts, wall", costs[_TURNLOG].wall / costs[_BARE].wall, 2.5)
+    yield Goal("times the wall time of a bare script", costs[_TURNLOG].wall / costs[_BARE].wall, 2.5)
     if _CLIENT in costs:
-        yield Goal("of the real client, wall", costs[_TURNLOG].wall / costs[_CLIENT].wall, 0.6)
+        yield Goal("times the real client's wall time", costs[_TURNLOG].wall / costs[_CLIENT].wall, 0.6)
 
 
 def _measure_medians(programs: Mapping[str, Program], runs: int) -> dict[str, Cost]:
@@ -57,9 +57,9 @@ def _measure_medians(programs: Mapping[str, Program], runs: int) -> dict[str, Co
     for number in range(runs + 1):
         for name, program in programs.items():
             if name == _CLIENT and number > max(runs // 3, 3):
-                continue  # seconds each
+                continue  # takes seconds
             cost = run_program(program)
-            if number:  # the first time is for warming up
+            if number:  # the first run only warms up
                 samples[name].append(cost)
     return {name: _take_median(costs) for name, costs in samples.items()}
 
@@ -70,7 +70,7 @@ def _take_median(costs: Sequence[Cost]) -> Cost:
 
 
 def _capture_request(place: Path) -> bytes:
-    """What turnlog sends for the prompt."""
+    """Return the body of the request that turnlog sends for the prompt."""
     with MockAnthropic(_SCENARIO) as mock:
         run_program(_build_turnlog_command(place, mock.url))
         body = next(request["body"] for request in mock.requests if request["kind"] == "main")
@@ -100,7 +100,7 @@ def _build_bare_command(url: str, body: Path) -> Program:
 
 
 def _create_home(place: Path) -> tuple[Path, Path]:
-    """A home of its own, in which the folder is trusted, and that folder."""
+    """Create a home folder and a project folder that the client trusts, and return both."""
     home, cwd = place / "home", place / "project"
     for folder in (home / ".claude", home / "tmp", cwd):
         folder.mkdir(parents=True)
@@ -114,7 +114,7 @@ def _create_home(place: Path) -> tuple[Path, Path]:
 
 
 def measure_turns(_: int, scale: float) -> Report:
-    """The last turns of a session of 1,000, each with a call, in turns with the first ones of a new session."""
+    """CPU time of the last of 1,000 turns, each with a tool call, compared with the first turns of a new session."""
     count = max(round(_SESSION_TURNS * scale), 2 * _COMPARED_TURNS)
     with (
         tempfile.TemporaryDirectory(prefix="turnlog-bench-") as place,
@@ -124,17 +124,20 @@ def measure_turns(_: int, scale: float) -> Report:
             cost = run_program(build_task("turns", place, model, count, _COMPARED_TURNS))
             last, first = (median(column) for column in zip(*cost.output["cpu"], strict=True))
             written = cost.output["written"]
-            yield f"  {name}: {first * 1e3:.2f} ms CPU a turn at first, {last * 1e3:.2f} at last; {cost.memory:.0f} MB"
-            yield Goal(f"of a first turn, one after {count}, CPU of our process", last / first, 1.3)
-            yield Goal(f"of the {written[1]} bytes that the second turn wrote, the last", written[-1] / written[1], 1.1)
+            times = f"{first * 1e3:.2f} ms of CPU per turn at the start, {last * 1e3:.2f} at the end"
+            yield f"  {name}: {times}; {cost.memory:.0f} MB"
+            yield Goal(f"times the CPU of a first turn, after {count} turns", last / first, 1.3)
+            yield Goal(
+                f"times the {written[1]} bytes of the second turn, in the last turn", written[-1] / written[1], 1.1
+            )
 
 
-# -- servers, in processes of their own
+# -- servers, each in its own process
 
 
 @contextlib.contextmanager
 def _run_scripted_server(scenario: Path) -> Iterator[str]:
-    """The scripted server of the tests."""
+    """Run the tests' scripted server and yield its address."""
     scenario.write_text(json.dumps(_SCENARIO))
     command = ["-m", "tests.interop.mock_anthropic", str(scenario), "--port", "0"]
     with _start_server(command) as line:
@@ -143,7 +146,7 @@ def _run_scripted_server(scenario: Path) -> Iterator[str]:
 
 @contextlib.contextmanager
 def _run_reading_server(path: Path) -> Iterator[str]:
-    """A server that reads what comes, keeps nothing, and calls for a file in every other answer."""
+    """Run a server that discards its input and requests a file in every other answer; yield its address."""
     path.write_text("".join(f"a line of a file that is read in every turn, {number}\n" for number in range(12)))
     with _start_server(["-c", _SERVER, str(path)]) as url:
         yield url
@@ -151,7 +154,7 @@ def _run_reading_server(path: Path) -> Iterator[str]:
 
 @contextlib.contextmanager
 def _start_server(arguments: list[str]) -> Iterator[str]:
-    """A server, and the line that it says when it is ready."""
+    """Start a server and yield the line that it prints when it is ready."""
     process = subprocess.Popen([sys.executable, *arguments], stdout=subprocess.PIPE, text=True, cwd=ROOT)
     try:
         assert process.stdout is not None

@@ -1,4 +1,4 @@
-"""What is measured of the client, as tasks for `bench.tasks`."""
+"""The tasks that `bench.tasks` runs for the console client."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _USAGE = {"input_tokens": 20, "output_tokens": 40}
 
 
 def prepare_turns(place: str, url: str, count: str, compared_turns: str) -> Callable[[], Any]:
-    """Turns of a session, each with a call of a tool: CPU seconds of the last ones, and the bytes that each wrote.
+    """Prepare a session whose turns each call a tool; report the CPU seconds of the last turns and the bytes written.
 
-    In turns with the last ones those of a new session are measured, so that a busy moment hurts both alike. An empty
-    `url` means the scripted model, which answers within the process; else a server is asked, which must call for
-    `read.txt` in every other answer.
+    The last turns alternate with turns of a new session, so that a busy moment affects both equally. If `url` is empty,
+    the scripted model answers within the process; otherwise, the server at `url` does, and it must request `read.txt`
+    in every other answer.
     """
     from turnlog.agent.person import Nobody
     from turnlog.agent.session_starter import SessionStarter, StartOptions
@@ -52,19 +52,19 @@ def prepare_turns(place: str, url: str, count: str, compared_turns: str) -> Call
 
 
 def _time_turn(loop: AgentLoop) -> float:
-    """The CPU seconds of one turn."""
+    """Return the CPU seconds that one turn takes."""
     from turnlog.model.cancel import Cancel
 
     before = time.process_time()
     outcome = loop.run_turn("What does read.txt say? Answer in a few words.", Cancel())
     seconds = time.process_time() - before
     if (outcome.reason, outcome.turns) != ("finished", 2):
-        raise ValueError(f"a turn ended otherwise: {outcome}")
+        raise ValueError(f"unexpected outcome of a turn: {outcome}")
     return seconds
 
 
 def _script_answers(path: Path) -> Iterator[ModelAnswer]:
-    """A call for a file, an answer, a call …"""
+    """Alternate between a call that reads the file and a final answer."""
     from turnlog.model.answer import ModelAnswer
 
     number = 0

@@ -1,4 +1,4 @@
-"""A real server and a real browser, to be measured."""
+"""Measure a real server in a real browser."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ _NOTE_FIRST_SIGHT = """() => {
   };
   look();
 }"""
-"""Notes when what is waited for was in a frame, counted from the start of the navigation."""
+"""Records when the awaited element was first painted, in ms from the start of the navigation."""
 
 
 class Frames(NamedTuple):
-    """How long frames took, in ms."""
+    """The duration of frames, in ms."""
 
     p50: float
     p95: float
 
 
 class Server:
-    """`turnlog web` over one config folder, with a data folder of its own."""
+    """A `turnlog web` process that serves one config folder and has its own data folder."""
 
     def __init__(self, process: subprocess.Popen[str], address: str, config: Path) -> None:
         self.process = process
@@ -57,15 +57,14 @@ class Server:
 
     @property
     def session(self) -> str:
-        """The address of the one session there is."""
+        """The address of the only session."""
         return self.build_address(next((self.config / "projects").glob("*/*.jsonl")).stem)
 
     def build_address(self, session: str) -> str:
-        """The address of a session."""
         return f"{self.root}/s/{session}"
 
     def measure_memory(self) -> float:
-        """What the server holds in memory, in MB."""
+        """Return the resident memory of the server, in MB."""
         text = Path(f"/proc/{self.process.pid}/status").read_text()
         match = re.search(r"VmRSS:\s+(\d+) kB", text)
         return int(match[1]) / 1000 if match else 0.0
@@ -73,7 +72,7 @@ class Server:
 
 @contextmanager
 def run_server(config: Path) -> Iterator[Server]:
-    """Start a server, and end it."""
+    """Run a server until the block ends."""
     with tempfile.TemporaryDirectory(prefix="turnlog-bench-") as home:
         environ = {**build_environ(), "TURNLOG_HOME": home, "CLAUDE_CONFIG_DIR": str(config)}
         command = [sys.executable, "-m", "turnlog", "web", "--no-open", "--port", "0"]
@@ -105,7 +104,7 @@ class Browser:
             raise BenchmarkError(str(error)) from None
         program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
         if program is None:
-            raise BenchmarkError("no Chromium; scripts/install-browser gets it")
+            raise BenchmarkError("no Chromium; scripts/install-browser installs it")
         self._playwright = sync_playwright().start()
         arguments = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
         self._chromium = self._playwright.chromium.launch(executable_path=program, args=arguments)
@@ -119,15 +118,15 @@ class Browser:
         self._playwright.stop()
 
     def log_in(self, server: Server) -> None:
-        """Get the cookie."""
+        """Open the address that sets the cookie."""
         self._page.goto(server.login_address)
 
     def time_blank_page(self) -> float:
-        """How long a page with nothing takes, in ms."""
+        """Return how long an empty page takes to appear, in ms."""
         return self._time_first_sight(f"{self.server.root}/api/state")
 
     def time_first_message(self, address: str) -> float:
-        """How long it takes until the first message of a session is visible, in ms."""
+        """Return how long the first message of a session takes to appear, in ms."""
         self._page.goto(f"{self.server.root}/api/state")
         return self._time_first_sight(address)
 
@@ -137,14 +136,14 @@ class Browser:
             if seen := self._page.evaluate("window.benchSeen ?? 0"):
                 return float(seen)
             self._page.wait_for_timeout(20)
-        raise BenchmarkError(f"{address}: nothing to be seen")
+        raise BenchmarkError(f"{address}: nothing appeared")
 
     def visit_home(self) -> None:
-        """Look at the list of sessions first, as people do."""
+        """Open the list of sessions first, as most users do."""
         self._page.goto(self.server.root, wait_until="networkidle")
 
     def wait_until_idle(self, address: str) -> None:
-        """Wait until a session was read whole, and the server has nothing else to do."""
+        """Wait until the server has read the whole session and is idle."""
         self.time_first_message(address)
         self._page.locator(".session:not([data-reading])").wait_for(timeout=120_000)
         for _ in range(600):
@@ -153,12 +152,12 @@ class Browser:
             time.sleep(0.1)
 
     def time_idle_frames(self) -> Frames:
-        """How long frames take when nothing is to be done."""
+        """Measure frames while the page does nothing."""
         self._page.goto(f"{self.server.root}/api/state")
         return self._record_frames(1, 0)
 
     def time_scroll_frames(self, seconds: float) -> Frames:
-        """How long frames take while the page is scrolled through windows."""
+        """Measure frames while the page scrolls through a session."""
         self.time_first_message(self.server.session)
         self._page.wait_for_timeout(500)
         return self._record_frames(seconds, 60)
@@ -169,16 +168,16 @@ class Browser:
         return Frames(gaps[len(gaps) // 2], gaps[int(len(gaps) * 0.95)])
 
     def measure_heap(self) -> float:
-        """The heap of the page after its garbage was collected, in MB."""
+        """Return the size of the page's heap after a garbage collection, in MB."""
         session = self._page.context.new_cdp_session(self._page)
         session.send("HeapProfiler.collectGarbage")
         used: dict[str, Any] = session.send("Runtime.getHeapUsage")
         return float(used["usedSize"]) / 1e6
 
     def can_reach_end(self, address: str) -> bool:
-        """Whether the end of a session comes into sight."""
+        """Return whether the End key brings the last message into view."""
         self.time_first_message(address)
-        self._page.locator(".outline-list ol.windowed").wait_for(state="attached")  # now the page listens to keys
+        self._page.locator(".outline-list ol.windowed").wait_for(state="attached")  # from now on, the page handles keys
         self._page.keyboard.press("End")
         from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
@@ -186,5 +185,5 @@ class Browser:
         try:
             last.wait_for(timeout=5000)
         except PlaywrightTimeout as error:
-            raise BenchmarkError(f"the end is not reached: {error}") from error
+            raise BenchmarkError(f"the end was not reached: {error}") from error
         return True

@@ -1,4 +1,4 @@
-"""One long conversation, as many messages as one likes: prompts, answers with Markdown, calls with their results."""
+"""Generate one conversation of any length: prompts, answers in Markdown, and calls with their results."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def {title}(items: list[Item]) -> Decimal:
 
 
 def generate_conversation(messages: int) -> Path:
-    """A config folder with one session of so many messages; made once and kept."""
+    """Return a config folder with one session of this many messages, generated on first use."""
     out = find_bench_folder() / f"conversation-{messages}"
     path = out / "projects" / "-home-dana-webshop" / f"{_make_id(random.Random(messages))}.jsonl"
     if not path.exists():
@@ -65,7 +65,7 @@ def _generate_lines(session: str, messages: int) -> Iterator[dict[str, Any]]:
 
 
 def _build_message(dice: random.Random, number: int) -> tuple[str, dict[str, Any]]:
-    """Of six messages: a prompt, a call, its result, a call, its result, an answer."""
+    """Build a message; every six form a cycle of prompt, call, result, call, result and answer."""
     sentence = " ".join(dice.choices(_WORDS, k=dice.randint(8, 60)))
     match number % 6:
         case 0:

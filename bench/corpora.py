@@ -1,4 +1,4 @@
-"""The collections that are read, generated once and kept."""
+"""The collections that the benchmarks read; each is generated once and then kept."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OPTIONS = {
 
 
 def generate_corpus(name: str, *, scale: float = 1.0) -> Path:
-    """A collection by name: many (2 GB), large (one session of 200 MB), list (5,000 sessions)."""
+    """Return a collection, generated on first use: many (2 GB), large (one 200 MB session) or list (5,000 sessions)."""
     out = find_bench_folder() / (name if scale == 1 else f"{name}-{scale:g}")
     if not (out / "truth.json").exists():
         shutil.rmtree(out, ignore_errors=True)
@@ -29,7 +29,7 @@ def generate_corpus(name: str, *, scale: float = 1.0) -> Path:
 
 
 def copy_corpus(name: str, *, scale: float = 1.0) -> Path:
-    """A copy of a collection that may be changed."""
+    """Copy a collection so that a benchmark can change it."""
     source = generate_corpus(name, scale=scale)
     out = source.with_name(f"{source.name}.copy")
     shutil.rmtree(out, ignore_errors=True)
@@ -38,7 +38,7 @@ def copy_corpus(name: str, *, scale: float = 1.0) -> Path:
 
 
 def append_lines(folder: Path, *, files: int, lines: int, seed: int) -> None:
-    """Let some sessions of a copy grow."""
+    """Append lines to some sessions of a copy."""
     command = [sys.executable, "-m", "bench.corpus", "append", str(folder)]
     command += ["--files", str(files), "--lines", str(lines), "--seed", str(seed)]
     subprocess.run(command, cwd=ROOT, check=True, stderr=subprocess.DEVNULL)

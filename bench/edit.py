@@ -1,6 +1,6 @@
-"""How fast sessions are edited, against reading them.
+"""Measure how fast sessions are edited, compared with reading them.
 
-Everything is measured in one run, in turns; compare ratios, not seconds. See bench/README.md.
+turnlog and its reference are measured alternately in the same run; compare ratios, not seconds. See bench/README.md.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .report import Gate, Goal, Part, Report, build_task, format_table
 
 
 def measure_clone(runs: int, scale: float) -> Report:
-    """A clone of one session of 200 MB: new ids for everything, flushed to the disk."""
+    """Cloning a 200 MB session, with new ids everywhere, flushed to disk."""
     source = next((generate_corpus("large", scale=scale) / "projects").glob("*/*.jsonl"))
     path = source.parents[2] / "scratch" / "projects" / "p" / source.name
     names = {"orjson, dropped": "orjson-dropped", "a copy, flushed": "copy", "turnlog": "clone"}
@@ -33,15 +33,15 @@ def measure_clone(runs: int, scale: float) -> Report:
     finally:
         shutil.rmtree(path.parents[2], ignore_errors=True)
     yield from format_table(costs, "orjson, dropped")
-    yield f"         {source.stat().st_size / 1e6 / costs['turnlog'].wall:.0f} MB a second"
-    yield Gate("as many lines as before, and three of its own", lines == 3)
-    yield Goal("of reading and decoding once, CPU", costs["turnlog"].cpu / costs["orjson, dropped"].cpu, 2.5)
-    yield Goal("of reading and decoding once, wall", costs["turnlog"].wall / costs["orjson, dropped"].wall, 2.5)
+    yield f"         {source.stat().st_size / 1e6 / costs['turnlog'].wall:.0f} MB/s"
+    yield Gate("the clone has the original's lines and three of its own", lines == 3)
+    yield Goal("times reading and decoding once, CPU", costs["turnlog"].cpu / costs["orjson, dropped"].cpu, 2.5)
+    yield Goal("times reading and decoding once, wall", costs["turnlog"].wall / costs["orjson, dropped"].wall, 2.5)
     yield Goal("MB at most", costs["turnlog"].memory, 130)
 
 
 def _isolate_session(source: Path, path: Path) -> None:
-    """Put a session into a config folder of its own."""
+    """Link a session into its own config folder."""
     shutil.rmtree(path.parents[2], ignore_errors=True)
     path.parent.mkdir(parents=True)
     os.link(source, path)

@@ -1,4 +1,4 @@
-"""What is measured of edits, as programs; see `tasks`."""
+"""The tasks that `bench.tasks` runs for edits."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any
 
 
 def prepare_clone(path: str) -> Callable[[], Any]:
-    """A new session made from one."""
+    """Prepare cloning a session."""
     from turnlog.edit.clone import clone_session
 
     return lambda: str(clone_session(Path(path)).path)
 
 
 def prepare_copy(path: str) -> Callable[[], Any]:
-    """The bound for all that writes: the bytes copied and flushed."""
+    """Prepare copying the bytes and flushing them, which is the lower bound for anything that writes."""
     source = Path(path)
 
     def work() -> Any:
@@ -30,7 +30,7 @@ def prepare_copy(path: str) -> Callable[[], Any]:
 
 
 def prepare_strip(path: str) -> Callable[[], Any]:
-    """A session stripped with the standard preset, and its lines."""
+    """Prepare stripping a session with the standard preset."""
     from turnlog.edit.draft import Draft
     from turnlog.edit.strip.presets import PRESETS
     from turnlog.edit.strip.strip import strip_session

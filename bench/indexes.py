@@ -1,4 +1,4 @@
-"""Indexes of collections by turnlog, made in this run by this source tree."""
+"""turnlog's indexes of the collections, built in this run from this source tree."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ _indexed_folders: set[Path] = set()
 
 
 def find_data_folder(collection: Path) -> Path:
-    """The data folder of turnlog that belongs to a collection."""
+    """Return turnlog's data folder for a collection."""
     return collection.with_name(f"{collection.name}.index")
 
 
 def build_command(collection: Path, *arguments: str) -> Program:
-    """A command of turnlog, for a collection and its index."""
+    """Build a turnlog command that uses a collection and its index."""
     place = str(find_data_folder(collection))
     environ = {"CLAUDE_CONFIG_DIR": str(collection), "TURNLOG_HOME": place, "HOME": place, "USERPROFILE": place}
     return Program([*TURNLOG, *arguments], {**environ, "TZ": "UTC"})
 
 
 def build_index_command(collection: Path) -> Program:
-    """The command that makes an index where there is none."""
+    """Build the command that indexes a collection from scratch."""
 
     def prepare() -> None:
         shutil.rmtree(find_data_folder(collection), ignore_errors=True)
@@ -34,7 +34,7 @@ def build_index_command(collection: Path) -> Program:
 
 
 def ensure_index(collection: Path) -> Path:
-    """The file with an index of a collection, made if it is not yet."""
+    """Return the index file of a collection; build the index if this run hasn't yet."""
     if find_data_folder(collection) not in _indexed_folders:
         run_program(build_index_command(collection))
     return next(find_data_folder(collection).glob("index*.db"))
@@ -48,5 +48,5 @@ def remove_collection(collection: Path) -> None:
 
 
 def measure_size(place: Path) -> int:
-    """The bytes of an index, with what is not yet merged into the file."""
+    """Return the size of an index in bytes, including its write-ahead log."""
     return sum(path.stat().st_size for path in place.glob("index*.db*"))

@@ -1,4 +1,4 @@
-"""Timing programs: each in a fresh process, the variants of a comparison in turns, the best of several runs."""
+"""Time programs: each in a fresh process, alternating between the variants, taking the best of several runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 class BenchmarkError(Exception):
-    """A program did not end as it should."""
+    """A program failed or could not be run."""
 
 
 class Program(NamedTuple):
@@ -25,35 +25,35 @@ class Program(NamedTuple):
     command: Sequence[str]
     environ: Mapping[str, str] = {}
     prints_costs: bool = False
-    """It prints its own times as JSON (`bench.tasks`): without the start of the interpreter."""
+    """Whether the program prints its own costs as JSON (`bench.tasks`), without the interpreter's startup."""
     discards_output: bool = False
-    """Nobody reads its output."""
+    """Whether its output is discarded."""
     status: int = 0
-    """The exit status that it shall have."""
+    """The expected exit status."""
     stdin: Path | None = None
-    """The file that it reads from standard input."""
+    """The file passed as standard input."""
     prepare: Callable[[], object] = lambda: None
-    """What must be done before each run; that is not measured."""
+    """Runs before each run and is not measured."""
     cwd: Path | None = None
-    """The folder that it runs in; ours without it."""
+    """The working directory (default: ours)."""
     has_clean_environ: bool = False
-    """It sees nothing of our environment but `environ`."""
+    """Whether it sees only `environ`, and nothing of our environment."""
 
 
 class Cost(NamedTuple):
-    """What a run took."""
+    """What a run cost."""
 
     wall: float
     cpu: float
-    """Seconds of all its processes together, in user and kernel."""
+    """User and kernel seconds of all its processes."""
     memory: float
-    """The most that one of its processes had in memory, in MB."""
+    """Peak memory of its largest process, in MB."""
     output: Any = None
-    """What the program found."""
+    """What the program printed."""
 
 
 def compare_programs(programs: Mapping[str, Program], runs: int) -> dict[str, Cost]:
-    """The best of some runs of each program, taken in turns so that a busy moment hurts all alike."""
+    """Return each program's best of several runs; they alternate, so that a busy moment affects all equally."""
     samples: dict[str, list[Cost]] = {name: [] for name in programs}
     for _ in range(runs):
         for name, program in programs.items():
@@ -85,7 +85,7 @@ def run_program(program: Program) -> Cost:
         wall = time.perf_counter() - start
         content, error = _read_file(output), _read_file(errors).decode(errors="replace").strip()
     if process.returncode != program.status:
-        raise BenchmarkError(f"{' '.join(program.command[:4])} ended with status {process.returncode}: {error[-300:]}")
+        raise BenchmarkError(f"{' '.join(program.command[:4])} failed with status {process.returncode}: {error[-300:]}")
     if program.prints_costs:
         report = json.loads(content)
         return Cost(report["wall"], report["cpu"], report["memory"], report["result"])
@@ -93,7 +93,7 @@ def run_program(program: Program) -> Cost:
 
 
 def _wait_for_exit(process: subprocess.Popen[bytes]) -> tuple[float, float]:
-    """Wait for a program; the CPU seconds of it and its children, and the MB of the largest of them."""
+    """Wait for a program; return the CPU seconds of all its processes and the peak memory of the largest, in MB."""
     if sys.platform == "win32":
         process.wait()
         return 0.0, 0.0
@@ -108,7 +108,7 @@ def _read_file(file: IO[bytes]) -> bytes:
 
 
 def build_environ() -> dict[str, str]:
-    """Our source tree in front, and modules compiled once as in an installed package."""
+    """Put our source tree first on the path, and compile modules only once, as in an installed package."""
     environ = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     paths = [str(ROOT / "src"), str(ROOT), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
     environ["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
@@ -117,5 +117,5 @@ def build_environ() -> dict[str, str]:
 
 
 def find_bench_folder() -> Path:
-    """Where benchmarks keep what they generate: TURNLOG_BENCH_DIR, or a folder for temporary files."""
+    """Return the folder for generated files: TURNLOG_BENCH_DIR, or a folder for temporary files."""
     return Path(os.environ.get("TURNLOG_BENCH_DIR") or Path(tempfile.gettempdir()) / "turnlog-bench")

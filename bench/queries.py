@@ -1,4 +1,4 @@
-"""Queries such as people type, of every form that the language of `turnlog search` has; the same ones every time."""
+"""Generate realistic queries in every form that `turnlog search` supports; they are the same on every run."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ _FILTERS = (
 )  # fmt: skip
 _TOOL_FILTERS = ("kind:result", "kind:call", "role:tool", "error:yes", "error:no", "after:2026-03-01", "session:last")
 _COMMON_WORD_COUNT = 60
-"""So many of the words are in most sessions."""
+"""The number of words that occur in most sessions."""
 
 
 class Query(NamedTuple):
-    """A query, and of which form it is."""
+    """A query and its form."""
 
     form: str
     text: str
 
 
 def generate_queries(collection: Path, count: int = QUERY_COUNT) -> list[Query]:
-    """So many queries for a generated collection, the forms in turns, none twice."""
+    """Generate `count` different queries for a collection, alternating between the forms."""
     maker = _QueryMaker(collection)
     by_text: dict[str, Query] = {}
     for form, make in itertools.islice(itertools.cycle(maker.forms.items()), count):

@@ -1,6 +1,6 @@
-"""How fast sessions are read, against what else reads them and against what no reader can beat.
+"""Measure how fast sessions are read, compared with other readers and with a lower bound.
 
-Everything is measured in one run, in turns; compare ratios, not seconds. See bench/README.md.
+turnlog and its reference are measured alternately in the same run; compare ratios, not seconds. See bench/README.md.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .report import BARE, TURNLOG, Gate, Goal, Part, Report, build_task, format_
 
 
 def measure_totals(runs: int, scale: float) -> Report:
-    """Usage totals over 2 GB, without an index, page cache warm."""
+    """Usage totals over 2 GB, without an index and with a warm page cache."""
     folder = generate_corpus("many", scale=scale)
     files = [str(path) for path in sorted((folder / "projects").rglob("*.jsonl"))]
     programs = {
@@ -32,7 +32,7 @@ def measure_totals(runs: int, scale: float) -> Report:
         if isinstance(peer, Path):
             programs[f"ccusage {ccusage.VERSION}"] = ccusage.build_report_command(peer, folder, Path(home))
         else:
-            yield f"  ccusage left out: {peer}"
+            yield f"  ccusage skipped: {peer}"
         costs = compare_programs(warm_up(programs), min(runs, 4))
     yield from format_table(costs, "cat")
     truth = json.loads((folder / "truth.json").read_bytes())["usage_by_day_and_model"]
@@ -47,25 +47,25 @@ def measure_totals(runs: int, scale: float) -> Report:
 
 
 def measure_meaning(runs: int, scale: float) -> Report:
-    """Full meaning of one session of 200 MB: graph, messages, turns, calls, usage."""
+    """The full meaning of a 200 MB session: graph, messages, turns, calls and usage."""
     path = next((generate_corpus("large", scale=scale) / "projects").glob("*/*.jsonl"))
     names = {"orjson, kept": "orjson-kept", "orjson, dropped": "orjson-dropped", "turnlog": "meaning"}
     costs = compare_programs({name: build_task(kind, path) for name, kind in names.items()}, runs)
     yield from format_table(costs, "orjson, kept")
     yield f"         {', '.join(f'{count} {name}' for name, count in costs['turnlog'].output.items())}"
-    yield Goal("of orjson kept, CPU", costs["turnlog"].cpu / costs["orjson, kept"].cpu, 0.5)
+    yield Goal("times orjson (kept), CPU", costs["turnlog"].cpu / costs["orjson, kept"].cpu, 0.5)
     yield Goal("MB at most", costs["turnlog"].memory, 130)
 
 
 def measure_events(runs: int, scale: float) -> Report:
-    """Events of one session of 200 MB and its sub-agents, as JSON."""
+    """The events of a 200 MB session and its sub-agents, as JSON."""
     path = next((generate_corpus("large", scale=scale) / "projects").glob("*/*.jsonl"))
     names = {"turnlog show --json": "summary", "events": "events"}
     costs = compare_programs({name: build_task(kind, path) for name, kind in names.items()}, runs)
     yield from format_table(costs, "turnlog show --json")
     yield f"         {', '.join(f'{count} {name}' for name, count in costs['events'].output.items())}"
-    yield Goal("of show --json, CPU", costs["events"].cpu / costs["turnlog show --json"].cpu, 1.3)
-    yield Goal("of show --json, memory", costs["events"].memory / costs["turnlog show --json"].memory, 0.5)
+    yield Goal("times show --json, CPU", costs["events"].cpu / costs["turnlog show --json"].cpu, 1.3)
+    yield Goal("times show --json, memory", costs["events"].memory / costs["turnlog show --json"].memory, 0.5)
 
 
 def measure_listing(runs: int, scale: float) -> Report:
@@ -73,22 +73,22 @@ def measure_listing(runs: int, scale: float) -> Report:
     folder = generate_corpus("list", scale=scale)
     environ = {"CLAUDE_CONFIG_DIR": str(folder)}
     programs = {
-        "stat and 64 KB of both ends": build_task("ends", folder),
+        "stat and 64 KB of each end": build_task("ends", folder),
         "turnlog's functions": build_task("listing", folder),
         "the same bound as a program": build_task("ends", folder)._replace(prints_costs=False),
         "turnlog ls": Program([*TURNLOG, "ls"], environ),
     }
     costs = compare_programs(warm_up(programs), runs)
     bound, ours, bound_program, command = costs.values()
-    yield from format_table(costs, "stat and 64 KB of both ends")
+    yield from format_table(costs, "stat and 64 KB of each end")
     yield Goal("times the bound, functions, CPU", ours.cpu / bound.cpu, 4)
     yield Goal("times the bound, both as whole programs, wall", command.wall / bound_program.wall, 4)
-    # The command works on every core; here what all of them spend counts.
+    # The command uses every core; this counts what all of them spend.
     yield Goal("times the bound, both as whole programs, CPU", command.cpu / bound_program.cpu, 4)
 
 
 def measure_start(runs: int, _: float) -> Report:
-    """Starting up: to the first own line of a command, and to its complaint that a file does not exist."""
+    """Startup until a command's own first line, and until it reports that a file does not exist."""
     programs = {
         "python -I -S -c pass": Program([sys.executable, "-I", "-S", "-c", "pass"]),
         "python -c pass": BARE,
@@ -110,7 +110,7 @@ def measure_start(runs: int, _: float) -> Report:
 
 
 def _write_status() -> Path:
-    """What the client tells its status line, of a session that has to be looked into for the rest."""
+    """Write what the client passes to its status line; turnlog has to read the rest from the session."""
     session = max(config_dir().glob("projects/*/*.jsonl"), key=lambda path: path.stat().st_size)
     status = {"session_id": session.stem, "transcript_path": str(session), "model": {"id": "claude-opus-5-5"}}
     path = find_bench_folder() / "statusline.json"
@@ -126,7 +126,7 @@ from turnlog.cli.table import COMMANDS
 COMMANDS[sys.argv[1]].load().callback = lambda **_: os._exit(0)
 main()
 """
-"""A command that ends where its own work would begin."""
+"""Runs a command and exits where the command's own work would start."""
 
 
 PARTS: Mapping[str, Part] = {

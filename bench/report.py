@@ -1,4 +1,4 @@
-"""What benchmarks print: tables of costs, and goals that were met or missed."""
+"""What the benchmarks print: tables of costs, and goals that were met or missed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .measure import Cost, Program, compare_programs
 
 Report = Iterator[object]
 Part = Callable[[int, float], Report]
-"""A benchmark; it is told how many runs to take the best of, and the scale of the collections."""
+"""A benchmark; its arguments are the number of runs and the scale of the collections."""
 
 
 class Goal(NamedTuple):
@@ -29,7 +29,7 @@ class Goal(NamedTuple):
 
 
 class Gate(NamedTuple):
-    """Something that must be right, or the numbers are worth nothing."""
+    """A condition without which the numbers are meaningless."""
 
     label: str
     is_right: bool
@@ -43,7 +43,7 @@ def _format_verdict(is_met: bool) -> str:
 
 
 def format_table(costs: Mapping[str, Cost], base: str) -> Iterator[str]:
-    """The costs of some programs, and how many times those of one of them they are."""
+    """Format the costs of some programs, with their ratios to the costs of the `base` program."""
     yield f"  {'':30}{'wall s':>9}{'CPU s':>9}{'MB':>7}{'wall':>9}{'CPU':>8}   (times {base})"
     for name, cost in costs.items():
         memory = f"{cost.memory:.0f}" if cost.memory else ""
@@ -52,12 +52,12 @@ def format_table(costs: Mapping[str, Cost], base: str) -> Iterator[str]:
 
 
 def build_task(name: str, *arguments: object) -> Program:
-    """One of `bench.tasks` as a program."""
+    """Build the program that runs one of `bench.tasks`."""
     return Program([sys.executable, "-m", "bench.tasks", name, *map(str, arguments)], prints_costs=True)
 
 
 def warm_up(programs: Mapping[str, Program]) -> Mapping[str, Program]:
-    """The programs, after each was run once: what they read is in memory."""
+    """Run each program once, so that the files it reads are in the page cache."""
     compare_programs(programs, 1)
     return programs
 
@@ -68,7 +68,7 @@ def _find_turnlog() -> list[str]:
 
 
 _SCRIPT = "import sys; from turnlog.__main__ import main; sys.exit(main())"
-"""What the installed command consists of."""
+"""The code of the installed command."""
 TURNLOG = _find_turnlog()
 BARE = Program([sys.executable, "-c", "pass"])
 """The interpreter alone."""

@@ -1,4 +1,4 @@
-"""How fast the index answers, how fast files are searched without it, and whether what is there is found."""
+"""Measure how fast the index and plain scans answer queries, and check that they find what they should."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from .report import BARE, Gate, Goal, Part, Report, build_task, format_table
 _RARE_WORD = NEEDLES[0][0]
 _ALL_HITS = ("--limit", "10000", "--json")
 _COMMAND_QUERIES = (_RARE_WORD, "error", "the", '"return value"', "conf*", "cache tool:Bash", "数据库")
-"""For the whole command: one thing from nearly nowhere, one from nearly everywhere, and some between."""
+"""Queries for the whole command, from very rare words to very common ones."""
 
 
 def measure_search(runs: int, scale: float) -> Report:
-    """500 varied queries over 2 GB, ranked and with what is shown of each hit; and the whole command."""
+    """500 varied queries over 2 GB, ranked and with snippets, and some whole commands."""
     collection = generate_corpus("many", scale=scale)
     index = indexes.ensure_index(collection)
     rounds = [run_program(build_task("search", collection, index, QUERY_COUNT)).output for _ in range(runs)]
@@ -35,7 +35,7 @@ def measure_search(runs: int, scale: float) -> Report:
     yield from _format_misses(rounds[0])
     yield from _check_needles(collection)
     ranked = sorted(milliseconds for *_, milliseconds in best)
-    yield Goal("ms, the half of the queries (p50)", ranked[len(ranked) // 2], 10)
+    yield Goal("ms, half of the queries (p50)", ranked[len(ranked) // 2], 10)
     yield Goal("ms, 99 of 100 queries (p99)", ranked[int(len(ranked) * 0.99)], 50)
     programs = {"python -c pass": BARE} | {
         f"search {word}": indexes.build_command(collection, "search", word) for word in _COMMAND_QUERIES
@@ -51,7 +51,7 @@ def _format_forms(best: list[tuple[str, str, float]]) -> Iterator[str]:
     by_form: dict[str, list[tuple[float, str]]] = defaultdict(list)
     for form, text, milliseconds in best:
         by_form[form].append((milliseconds, text))
-    yield f"  {'ms':20}{'p50':>8}{'most':>8}   the slowest one"
+    yield f"  {'ms':20}{'p50':>8}{'max':>8}   the slowest query"
     for form, times in sorted(by_form.items()):
         times.sort()
         yield f"  {form:20}{times[len(times) // 2][0]:8.2f}{times[-1][0]:8.2f}   {times[-1][1]}"
@@ -60,16 +60,16 @@ def _format_forms(best: list[tuple[str, str, float]]) -> Iterator[str]:
 def _format_misses(queries: list[Any]) -> Iterator[str]:
     nothing = sum(sessions == 0 for *_, sessions in queries)
     refused = sum(sessions < 0 for *_, sessions in queries)
-    yield f"         {len(queries)} queries, {nothing} of them find nothing, {refused} are refused"
+    yield f"         {len(queries)} queries, {nothing} of them without a hit, {refused} refused"
 
 
 def _check_needles(collection: Path) -> Report:
-    """Whether each of the generator's words is found in the sessions that have it, and in no other."""
+    """Check that each planted word is found in exactly the sessions that contain it."""
     truth_by_word = run_program(build_task("needles", collection)).output
     known = json.loads((collection / "truth.json").read_bytes())
     lines = {word: truth_by_word[word]["lines"] for word, _ in NEEDLES}
     yield Gate(
-        "the plain look agrees with the generator's truth",
+        "a plain search agrees with the generator's truth",
         lines == {**dict.fromkeys(lines, 0), **known["needle_lines"]},
     )
     months = sorted({day[:7] for day in known["usage_by_day_and_model"]})
@@ -83,7 +83,7 @@ def _check_needles(collection: Path) -> Report:
 
 
 def _split_time(months: list[str]) -> list[str]:
-    """All of time, month by month: of common words the command looks at the newest alone."""
+    """Divide all of time into months, because the command searches only the newest passages for a common word."""
     bounds = [f"after:{first} before:{second}" for first, second in pairwise(months)]
     return [f"before:{months[0]}", *bounds, f"after:{months[-1]}"]
 
@@ -94,7 +94,7 @@ def _find_sessions(collection: Path, *arguments: str) -> set[str]:
 
 
 def measure_scan(runs: int, scale: float) -> Report:
-    """Any substring and regular expression over 2 GB, by reading all files, as a whole program."""
+    """Substrings and regular expressions over 2 GB, by reading all files, as a whole program."""
     collection = generate_corpus("many", scale=scale)
     indexes.ensure_index(collection)
     ours = {
@@ -116,7 +116,7 @@ def measure_scan(runs: int, scale: float) -> Report:
 
 
 def _build_grep(collection: Path) -> dict[str, Program]:
-    """A program that looks for bytes and does no more; the bound."""
+    """Build the lower bound: a program that only searches for bytes."""
     files = str(collection / "projects")
     if rg := shutil.which("rg"):
         return {"rg -c": Program([rg, "-c", "-uuu", "-F", _RARE_WORD, files])}

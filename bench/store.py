@@ -1,6 +1,6 @@
-"""How fast the index is made, kept up to date and read, against others that keep one and what no program can beat.
+"""Measure how fast the index is built, updated and read, compared with other indexers and with a lower bound.
 
-Everything is measured in one run, in turns; compare ratios, not seconds. See bench/README.md.
+turnlog and its reference are measured alternately in the same run; compare ratios, not seconds. See bench/README.md.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from .peers import agentsview, ccusage
 from .report import BARE, Gate, Goal, Part, Report, build_task, format_table, warm_up
 
 _QUARTER = 0.25
-"""agentsview gets a quarter of the collection: it takes its time."""
+"""agentsview is slow, so it gets only a quarter of the collection."""
 _COLUMNS = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "messages")
-"""What `truth.json` has of a day and a model, under the names that the command has for it."""
+"""The columns of `truth.json` for a day and a model, under the names that the command uses."""
 _BARE, _USAGE, _PEER = "python -c pass", "turnlog usage --json", f"agentsview {agentsview.VERSION}"
 
 
 class IndexBuild(NamedTuple):
-    """An index that was made from nothing."""
+    """An index that was built from scratch."""
 
     read: int
     """Bytes of the collection."""
@@ -35,15 +35,15 @@ class IndexBuild(NamedTuple):
     """Bytes of the index."""
     cost: Cost
     decode_seconds: float
-    """CPU seconds that msgspec takes to decode a GB, right before and after."""
+    """CPU seconds that msgspec took to decode a GB, right before and after."""
 
     def divide_by_gb(self, seconds: float) -> float:
-        """Seconds for each GB of the collection."""
+        """Convert seconds to seconds per GB of the collection."""
         return seconds / (self.read / 1e9)
 
 
 def measure_index(runs: int, scale: float) -> Report:
-    """A full index of 2 GB with all text: time, memory and size; a quarter of that against others."""
+    """A full index of 2 GB with all text: time, memory and size; a quarter of it compared with others."""
     whole, quarter = generate_corpus("many", scale=scale), generate_corpus("many", scale=scale * _QUARTER)
     runs = min(runs, 2)
     builds = _build_indexes(whole, {"turnlog": _prepare_turnlog(whole)}, runs)
@@ -63,22 +63,22 @@ def measure_index(runs: int, scale: float) -> Report:
             )
             small[f"{_PEER}, a quarter"] = sync, lambda: agentsview.measure_index_size(Path(place))
         else:
-            yield f"  agentsview left out: {peer}"
+            yield f"  agentsview skipped: {peer}"
         builds |= _build_indexes(quarter, small, runs)
     yield from _format_builds(builds)
     ours, part, least, *theirs = builds.values()
-    yield f"         {part.cost.cpu / least.cost.cpu:.2f} times the CPU of a bare FTS5 load of the texts"
+    yield f"         {part.cost.cpu / least.cost.cpu:.2f} times the CPU of a bare FTS5 load of the text"
     yield Goal("CPU s per GB", ours.divide_by_gb(ours.cost.cpu), 9)
     yield Goal("s per GB, wall", ours.divide_by_gb(ours.cost.wall), 5)
     yield Goal("MB of the largest process", ours.cost.memory, 250)
     yield Goal("% of the collection, size", 100 * ours.size / ours.read, 20)
     for other in theirs:
         yield Goal("times less CPU than agentsview", other.cost.cpu / part.cost.cpu, 5, is_minimum=True)
-        yield Goal("of agentsview's size", part.size / other.size, 0.5)
+        yield Goal("times agentsview's size", part.size / other.size, 0.5)
 
 
 _Builder = tuple[Program, Callable[[], int]]
-"""What makes an index, and what tells its size."""
+"""A program that builds an index, and a function that measures the index."""
 
 
 def _prepare_turnlog(collection: Path) -> _Builder:
@@ -95,7 +95,7 @@ def _prepare_floor(collection: Path, place: Path) -> _Builder:
 
 
 def _build_indexes(collection: Path, builders: Mapping[str, _Builder], runs: int) -> dict[str, IndexBuild]:
-    """The run of each that took least CPU, with how fast the machine was just then, and the shortest of their times."""
+    """Return each program's run with the least CPU time, but with the shortest wall time of all its runs."""
     read = _read_truth(collection)["facts"]["bytes"]
     builds: dict[str, list[IndexBuild]] = {name: [] for name in builders}
     for _ in range(runs):
@@ -139,11 +139,11 @@ def _check_contents(collection: Path, report: bytes) -> Report:
     counts, facts = json.loads(report), _read_truth(collection)["facts"]
     names = {"files": "files", "sessions": "sessions", "calls": "tool_uses"}
     is_right = all(counts[ours] == facts[theirs] for ours, theirs in names.items())
-    yield Gate("as many files, sessions and calls as the generator made", is_right)
+    yield Gate("as many files, sessions and calls as the generator wrote", is_right)
 
 
 def measure_usage(runs: int, scale: float) -> Report:
-    """Usage by day with cost, the index of 2 GB being current, as a whole program."""
+    """Usage by day with cost, with a current index of 2 GB, as a whole program."""
     collection = generate_corpus("many", scale=scale)
     indexes.ensure_index(collection)
     costs = compare_programs(
@@ -157,11 +157,11 @@ def measure_usage(runs: int, scale: float) -> Report:
                 warm_up({name: ccusage.build_report_command(peer, collection, Path(home))}), min(runs, 3)
             )
         else:
-            yield f"  ccusage left out: {peer}"
+            yield f"  ccusage skipped: {peer}"
     yield from format_table(costs, _BARE)
     truth = _read_truth(collection)["usage_by_day_and_model"]
     yield Gate("days equal the generator's truth", _parse_days(costs[_USAGE].output) == _sum_models(truth))
-    yield Gate("days of each model equal the generator's truth", _has_right_models(collection, truth))
+    yield Gate("each model's days equal the generator's truth", _has_right_models(collection, truth))
     bare, ours, *theirs = costs.values()
     yield Goal("ms beyond the interpreter", (ours.wall - bare.wall) * 1000, 60)
     for other in theirs:
@@ -174,12 +174,12 @@ def _read_truth(collection: Path) -> Any:
 
 
 def _parse_days(report: bytes) -> dict[str, list[int]]:
-    """The days of a report, with what `truth.json` has of them."""
+    """Return the days of a report with the columns that `truth.json` has."""
     return {row["day"]: [row[name] for name in _COLUMNS] for row in json.loads(report)["rows"] if row["output_tokens"]}
 
 
 def _sum_models(truth: Mapping[str, Mapping[str, list[int]]]) -> dict[str, list[int]]:
-    """All models together."""
+    """Sum the usage of all models for each day."""
     return {day: [sum(column) for column in zip(*models.values(), strict=True)] for day, models in truth.items()}
 
 
@@ -192,7 +192,7 @@ def _has_right_models(collection: Path, truth: Mapping[str, Mapping[str, list[in
 
 
 def measure_refresh(runs: int, scale: float) -> Report:
-    """100 lines more in each of 20 files: the index brought up to date and usage told, as a whole program."""
+    """Usage after 100 new lines in each of 20 files, including the update of the index, as a whole program."""
     whole = _measure_growth(scale, runs, {})
     yield from format_table(whole.costs, _BARE)
     yield whole.gate
@@ -201,7 +201,7 @@ def measure_refresh(runs: int, scale: float) -> Report:
     yield f"         {(ours.wall - bare.wall) * 1000:.0f} ms beyond the interpreter, for {whole.added / 1e6:.1f} MB"
     peer = agentsview.install_program()
     if not isinstance(peer, Path):
-        yield f"  agentsview left out: {peer}"
+        yield f"  agentsview skipped: {peer}"
         return
     with tempfile.TemporaryDirectory(dir=find_bench_folder()) as place:
         small = _measure_growth(
@@ -222,7 +222,7 @@ class _RefreshCosts(NamedTuple):
 
 
 def _measure_growth(scale: float, runs: int, peers: Mapping[str, Callable[[Path], Program]]) -> _RefreshCosts:
-    """Let a copy of the collection grow, and all programs catch up with that, several times."""
+    """Append to a copy of the collection several times, and let all programs catch up each time."""
     copy = copy_corpus("many", scale=scale)
     try:
         indexes.ensure_index(copy)
@@ -238,7 +238,7 @@ def _measure_growth(scale: float, runs: int, peers: Mapping[str, Callable[[Path]
         costs = compare_programs({_BARE: BARE, _USAGE: ours, **others}, runs)
         totals = run_program(build_task("totals", copy)).output
         gate = Gate(
-            "days equal a scan of all files after that", _parse_days(costs[_USAGE].output) == _sum_models(totals)
+            "days equal a subsequent scan of all files", _parse_days(costs[_USAGE].output) == _sum_models(totals)
         )
         return _RefreshCosts(costs, gate, (_measure_bytes(copy) - before) / runs)
     finally:
@@ -250,7 +250,7 @@ def _measure_bytes(collection: Path) -> int:
 
 
 def measure_idle(runs: int, scale: float) -> Report:
-    """A refresh that finds nothing new, in 2,600 files, without the start of the interpreter."""
+    """A refresh that finds nothing new in 2,600 files, without the interpreter's startup."""
     collection = generate_corpus("many", scale=scale)
     program = build_task("idle", collection, indexes.ensure_index(collection))
     reports = [run_program(program).output for _ in range(runs)]

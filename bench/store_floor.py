@@ -1,7 +1,7 @@
-"""The least that a full-text index of a collection costs on this machine: decode, take the texts, load one table.
+"""The lower bound for a full-text index on this machine: decode the lines, extract the text and load one table.
 
-One process, one FTS5 table and two small ones, everything in one transaction; nothing can be found again by filter,
-file or part of a name, and nothing can be brought up to date. What an index takes beyond this is the price of that.
+One process fills one FTS5 table and two small ones in one transaction. The result can't be filtered, searched by file
+or by part of a name, or updated; whatever a real index costs beyond this pays for those features.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class _LoadCounts(NamedTuple):
 
 
 def prepare_floor(root: str, place: str) -> Callable[[], Any]:
-    """Load the texts of a collection, without what the client keeps a second time beside each result."""
+    """Prepare loading the text of a collection, without the copy that the client keeps beside each result."""
     db = apsw.Connection(str(Path(place) / "floor.db"))
     db.pragma("journal_mode", "wal")
     db.pragma("synchronous", "normal")
@@ -116,7 +116,7 @@ def _read_lines(path: Path) -> Iterator[tuple[int, _Line]]:
     offset = 0
     with path.open("rb", buffering=1 << 20) as file:
         for line in file:
-            with suppress(msgspec.DecodeError):  # torn, or of a shape that is not known here
+            with suppress(msgspec.DecodeError):  # torn, or in an unknown shape
                 yield offset, _decode(line)
             offset += len(line)
 

@@ -1,4 +1,4 @@
-"""What is measured of the index, as tasks for `bench.tasks`."""
+"""The tasks that `bench.tasks` runs for the index."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SESSION = re.compile(rb'"sessionId":"([^"]+)"')
 
 
 def prepare_decode(root: str) -> Callable[[], Any]:
-    """How fast the machine is at this moment: msgspec decodes a fixed sample of a collection."""
+    """Prepare decoding a fixed sample of a collection with msgspec, which shows the machine's current speed."""
     import msgspec
 
     read = msgspec.json.Decoder().decode
@@ -44,7 +44,7 @@ def prepare_decode(root: str) -> Callable[[], Any]:
 
 
 def prepare_idle(root: str, index: str) -> Callable[[], Any]:
-    """A refresh that finds nothing new, and one `stat` for each of the files, in turns."""
+    """Prepare refreshes that find nothing new, alternating with one `stat` per file."""
     from turnlog.store.store import Store
 
     store = Store.open(Path(index).parent, str, Path(index).name)
@@ -65,7 +65,7 @@ def prepare_idle(root: str, index: str) -> Callable[[], Any]:
 
 
 def prepare_search(root: str, index: str, count: str) -> Callable[[], Any]:
-    """Each of many queries once, as the command asks them, with the texts that it shows."""
+    """Prepare running each of many queries once, as the command does, with snippets."""
     from turnlog.errors import UsageError
     from turnlog.store.search.index_source import IndexSource
     from turnlog.store.search.match_expression import plan_search
@@ -92,7 +92,7 @@ def prepare_search(root: str, index: str, count: str) -> Callable[[], Any]:
 
 
 def prepare_needles(root: str) -> Callable[[], Any]:
-    """How many lines have each of the generator's words, and which sessions: by looking for the bytes, no more."""
+    """Prepare a plain search for the planted words: the number of lines with each, and their sessions."""
     from .corpus.truth import NEEDLES
 
     words = [word.encode() for word, _ in NEEDLES]

@@ -1,4 +1,4 @@
-"""What stripping saves, against a program that prunes session files; and how fast it is."""
+"""Measure how much stripping saves, compared with a program that prunes session files, and how fast it is."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .peers import cozempic
 from .report import Goal, Part, Report, build_task
 
 _MIN_FILE_BYTES = 20_000
-"""Files that are smaller tell nothing about stripping."""
+"""Smaller files show nothing about stripping."""
 
 
 class Remainder(NamedTuple):
@@ -31,21 +31,21 @@ class Remainder(NamedTuple):
 
     bytes: int
     tokens: int
-    """Of the next request, at the rate that the untouched session shows."""
+    """Tokens in the next request, at the rate that the original session shows."""
     turns: int
     calls: int
-    """Turns and calls of the next request."""
+    """Turns and calls in the next request."""
     file_turns: int
     file_calls: int
 
     @property
     def turns_and_calls(self) -> tuple[int, ...]:
-        """Turns and calls, of the next request and of the file."""
+        """The turns and calls in the next request and in the file."""
         return self[2:]
 
 
 class Comparison(NamedTuple):
-    """One session: as it was, stripped by us, and pruned by the other program."""
+    """One session: the original, stripped by turnlog, and pruned by the other program."""
 
     before: Remainder
     ours: Remainder
@@ -53,7 +53,7 @@ class Comparison(NamedTuple):
 
 
 def measure_strip(runs: int, scale: float) -> Report:
-    """What the standard preset saves of genuine sessions, and what cozempic's standard prescription does."""
+    """How much the standard preset saves on genuine sessions, compared with cozempic's standard prescription."""
     program = cozempic.install_program()
     if isinstance(program, str):
         raise BenchmarkError(program)
@@ -63,7 +63,7 @@ def measure_strip(runs: int, scale: float) -> Report:
     equal = [item for item in comparisons if item.ours.turns_and_calls == item.theirs.turns_and_calls]
     more = sum(item.theirs.turns_and_calls < item.ours.turns_and_calls for item in comparisons)
     yield f"  both keep the same turns and calls in {len(equal)}; cozempic drops more of them in {more}"
-    for name, selection in (("all sessions", comparisons), ("equally many turns and calls", equal)):
+    for name, selection in (("all sessions", comparisons), ("the same turns and calls", equal)):
         yield from _format_savings(name, selection)
     yield Goal("tokens saved, times those of cozempic", _divide_savings(equal, "tokens"), 1, is_minimum=True)
     yield Goal("bytes saved, times those of cozempic", _divide_savings(equal, "bytes"), 1, is_minimum=True)
@@ -72,7 +72,7 @@ def measure_strip(runs: int, scale: float) -> Report:
 
 
 def _compare_old_outputs(program: Path, scale: float) -> Report:
-    """What is left of one long session that old outputs fill, where turns and calls stay equally many."""
+    """Compare the programs on a long session that consists mostly of old output."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "00000000-0000-4000-8000-000000000001.jsonl")
         _write_old_outputs(path, turns=max(20, int(400 * scale)))
@@ -80,11 +80,11 @@ def _compare_old_outputs(program: Path, scale: float) -> Report:
     yield f"  a generated session of {before.bytes / 1e6:.0f} MB, {before.tokens:,} tokens, mostly old outputs:"
     yield f"         turnlog leaves {ours.tokens:,} tokens, cozempic {theirs.tokens:,}"
     yield f"         turns and calls kept: turnlog {ours.turns_and_calls}, cozempic {theirs.turns_and_calls}"
-    yield Goal("tokens left of it, times those that cozempic leaves", ours.tokens / theirs.tokens, 1)
+    yield Goal("tokens left, times those that cozempic leaves", ours.tokens / theirs.tokens, 1)
 
 
 def _write_old_outputs(path: Path, turns: int) -> None:
-    """Write a session of ten calls a turn, each with 15 KB of output, and no compaction."""
+    """Write a session with ten calls per turn, each with 15 KB of output, and without a compaction."""
     rows: list[dict[str, object]] = []
     session = path.stem
 
@@ -172,7 +172,7 @@ def _measure_speed(runs: int, scale: float) -> Report:
     costs = compare_programs({name: build_task(name, path) for name in ("orjson-dropped", "strip")}, min(runs, 3))
     size = path.stat().st_size / 1e6
     yield f"  the standard preset on {size:.0f} MB: {costs['strip'].wall:.1f} s, {size / costs['strip'].wall:.0f} MB/s"
-    yield f"         {costs['strip'].wall / costs['orjson-dropped'].wall:.1f} times decoding each line once with orjson"
+    yield f"         {costs['strip'].wall / costs['orjson-dropped'].wall:.1f} times one decode with orjson"
 
 
 PARTS: Mapping[str, Part] = {"strip": measure_strip}

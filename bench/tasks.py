@@ -1,4 +1,4 @@
-"""What is measured, as programs: `python -m bench.tasks NAME PATH …` prints its times and what it found as JSON."""
+"""The tasks to measure, as programs: `python -m bench.tasks NAME PATH …` prints its costs and its result as JSON."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _END_BYTES = 64 << 10
 
 
 def prepare_totals(root: str) -> Callable[[], Any]:
-    """Usage by day and model over all files, without an index."""
+    """Prepare counting usage by day and model over all files, without an index."""
     from turnlog.session.usage.totals import count_usage, sum_by_day_and_model
 
     def work() -> Any:
@@ -34,7 +34,7 @@ def prepare_totals(root: str) -> Callable[[], Any]:
 
 
 def prepare_meaning(path: str) -> Callable[[], Any]:
-    """Everything that one session means: graph, messages, turns, calls, usage of the main file."""
+    """Prepare computing every view of one session: graph, messages, turns, calls and the usage of the main file."""
     from turnlog.session.message_usage import sum_usage
     from turnlog.session.session import Session
 
@@ -60,7 +60,7 @@ def prepare_meaning(path: str) -> Callable[[], Any]:
 
 
 def prepare_summary(path: str) -> Callable[[], Any]:
-    """The JSON document of one session, as `turnlog show --json` prints it."""
+    """Prepare building the JSON document of one session that `turnlog show --json` prints."""
     import msgspec
 
     import turnlog
@@ -72,7 +72,7 @@ def prepare_summary(path: str) -> Callable[[], Any]:
 
 
 def prepare_events(path: str) -> Callable[[], Any]:
-    """The events of one session and its sub-agents, each as JSON."""
+    """Prepare building the events of one session and its sub-agents, each as JSON."""
     import msgspec
 
     import turnlog
@@ -90,11 +90,11 @@ def prepare_events(path: str) -> Callable[[], Any]:
 
 
 _kept_alive: list[object] = []
-"""What must stay alive until the memory is measured."""
+"""Objects that must stay alive until the memory is measured."""
 
 
 def prepare_orjson_kept(path: str) -> Callable[[], Any]:
-    """All lines decoded by orjson, the values kept."""
+    """Prepare decoding all lines with orjson and keeping the values."""
     import orjson
 
     def work() -> Any:
@@ -107,7 +107,7 @@ def prepare_orjson_kept(path: str) -> Callable[[], Any]:
 
 
 def prepare_orjson_dropped(path: str) -> Callable[[], Any]:
-    """All lines decoded by orjson, each value dropped at once."""
+    """Prepare decoding all lines with orjson and dropping each value immediately."""
     import orjson
 
     def work() -> Any:
@@ -122,7 +122,7 @@ def prepare_orjson_dropped(path: str) -> Callable[[], Any]:
 
 
 def prepare_listing(root: str) -> Callable[[], Any]:
-    """What `turnlog ls` stands on: all sessions, each by its two ends."""
+    """Prepare listing all sessions by the head and tail of each file, which is the basis of `turnlog ls`."""
     from turnlog.entries.layout import list_session_files
     from turnlog.entries.peek import peek_file
 
@@ -130,7 +130,7 @@ def prepare_listing(root: str) -> Callable[[], Any]:
 
 
 def prepare_ends(root: str) -> Callable[[], Any]:
-    """The bound for a listing: stat, and read 64 KB of head and tail, of each session."""
+    """Prepare the lower bound for a listing: one `stat` and 64 KB from each end of every session."""
 
     def work() -> Any:
         count = 0
@@ -153,7 +153,7 @@ def _read_ends(path: str, size: int) -> tuple[bytes, bytes]:
 
 
 def _measure_memory() -> float:
-    """The most that this process had in memory so far, in MB; 0 where that cannot be told."""
+    """Return the peak memory of this process in MB, or 0 if it is unknown."""
     try:
         status = Path("/proc/self/status").read_text()
     except OSError:
@@ -188,7 +188,7 @@ def main() -> None:
     result = work()
     wall, cpu = time.perf_counter() - start, time.process_time() - before
     print(json.dumps({"wall": wall, "cpu": cpu, "memory": _measure_memory(), "result": result}), flush=True)
-    os._exit(0)  # taking everything down again is no part of the work
+    os._exit(0)  # freeing everything is not part of the work
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""What tracing costs the client, and how fast a history is sent, against the bare interpreter and the usual way.
+"""Measure what tracing costs the client and how fast a history is sent, compared with an SDK in the hook.
 
-Everything is measured in one run, in turns; compare ratios, not seconds. See bench/README.md.
+turnlog and its reference are measured alternately in the same run; compare ratios, not seconds. See bench/README.md.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LIVE = "turnlog hook, for live views"
 
 
 def measure_hook(runs: int, _: float) -> Report:
-    """The hook, whole wall time, with a server that is up, down or hanging; against an SDK that sends in the hook."""
+    """Wall time of the hook with a server that is up, down or hanging, compared with an SDK that sends in the hook."""
     with (
         tempfile.TemporaryDirectory(prefix="turnlog-bench-") as place,
         _run_sink("up") as up,
@@ -45,7 +45,7 @@ def measure_hook(runs: int, _: float) -> Report:
             programs[f"turnlog hook, server {state}"] = _build_hook_command(Path(place) / state, urls[state])
         peer = langfuse_sdk.install_sdk()
         if isinstance(peer, str):
-            yield f"  left out: the Langfuse SDK in the hook: {peer}"
+            yield f"  skipped: the Langfuse SDK in the hook: {peer}"
         else:
             for state in _STATES:
                 programs[f"Langfuse SDK, server {state}"] = langfuse_sdk.build_hook_command(peer, urls[state])
@@ -86,7 +86,7 @@ def _hook(home: Path, url: str) -> Program:
 
 def _wait_for_worker(place: Path) -> Callable[[], None]:
     def wait() -> None:
-        """Wait for the worker, but not for its patience with a server: that would be minutes."""
+        """Wait for the worker, but not for its retries, which would take minutes."""
         deadline = time.monotonic() + 3
         while time.monotonic() < deadline and list(place.glob("wakes/*")):
             time.sleep(0.05)
@@ -96,7 +96,7 @@ def _wait_for_worker(place: Path) -> Callable[[], None]:
 
 
 def _stop_workers(place: str) -> None:
-    """End the workers that still have patience with their server; they are known by their data folder."""
+    """Stop the workers that are still retrying, which are identified by their data folder."""
     for entry in Path("/proc").glob("[0-9]*/environ"):
         with contextlib.suppress(OSError):
             if f"TURNLOG_HOME={place}".encode() in entry.read_bytes():
@@ -108,9 +108,9 @@ def _measure_medians(programs: Mapping[str, Program], runs: int) -> dict[str, Co
     for number in range(runs + 1):
         for name, program in programs.items():
             if name.startswith("Langfuse") and number > max(runs // 4, 3):
-                continue  # seconds each
+                continue  # takes seconds
             cost = run_program(program)
-            if number:  # the first time is for warming up
+            if number:  # the first run only warms up
                 samples[name].append(cost)
     return {
         name: Cost(*(median(cost[column] for cost in costs) for column in range(3))) for name, costs in samples.items()
@@ -118,7 +118,7 @@ def _measure_medians(programs: Mapping[str, Program], runs: int) -> dict[str, Co
 
 
 def measure_backfill(_: int, scale: float) -> Report:
-    """1 GB of sessions to a server on this machine that takes everything: bytes a CPU second, and memory."""
+    """1 GB of sessions sent to a local server that accepts everything: MB per CPU second, and memory."""
     costs = {}
     for name, size in (("a fifth", 0.1 * scale), ("all", 0.5 * scale)):
         home = generate_corpus("many", scale=size)
@@ -127,9 +127,9 @@ def measure_backfill(_: int, scale: float) -> Report:
         megabytes = sum(path.stat().st_size for path in home.rglob("*.jsonl")) / 1e6
         yield f"  {name}: {megabytes:.0f} MB in {costs[name].cpu:.1f} CPU s, {costs[name].memory:.0f} MB of memory"
         target = json.loads(costs[name].output)["targets"][0]
-        yield Gate(f"all of {target['spans']:,} spans were sent", target["pending"] == target["quarantined"] == 0)
-    yield Goal("MB of transcript a CPU second", megabytes / costs["all"].cpu, 20, is_minimum=True)
-    yield Goal("of the memory that a fifth takes", costs["all"].memory / costs["a fifth"].memory, 1.3)
+        yield Gate(f"all {target['spans']:,} spans were sent", target["pending"] == target["quarantined"] == 0)
+    yield Goal("MB of transcript per CPU second", megabytes / costs["all"].cpu, 20, is_minimum=True)
+    yield Goal("times the memory that a fifth takes", costs["all"].memory / costs["a fifth"].memory, 1.3)
 
 
 def _send_sessions(home: Path, url: str) -> Cost:
@@ -143,7 +143,7 @@ def _send_sessions(home: Path, url: str) -> Cost:
 
 @contextlib.contextmanager
 def _run_sink(state: str) -> Iterator[str]:
-    """A server on loopback in a process of its own; it takes everything, or says nothing."""
+    """Run a server on loopback in its own process; it accepts everything or never answers."""
     process = subprocess.Popen([sys.executable, "-c", _SINK, state], stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None

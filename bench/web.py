@@ -1,6 +1,6 @@
-"""How fast sessions are read in a browser, against a blank page of the same server.
+"""Measure how fast sessions open in a browser, compared with a blank page from the same server.
 
-Everything is measured in one run, in turns; compare ratios, not seconds. See bench/README.md.
+turnlog and its reference are measured alternately in the same run; compare ratios, not seconds. See bench/README.md.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SMALL_BYTES = 2e6
 
 
 def measure_pages(runs: int, scale: float) -> Report:
-    """Sessions of 10,000 and 100,000 messages in Chromium: the first message, scrolling, memory."""
+    """Sessions of 10,000 and 100,000 messages in Chromium: the first message, scrolling and memory."""
     for messages in (10_000, 100_000):
         home = generate_conversation(int(messages * scale))
         with run_server(home) as server, Browser(server) as browser:
@@ -40,14 +40,14 @@ def _measure_reading(messages: int, server: Server, browser: Browser, runs: int)
     yield Goal("ms beyond 1.5 blank pages to the first message", first_ms - 1.5 * blank_ms, 200)
     floor, frames = browser.time_idle_frames(), browser.time_scroll_frames(seconds=4)
     yield f"         frames: {frames.p50:.1f} ms, the slowest of 20 {frames.p95:.1f} ms; floor {floor.p50:.1f} ms"
-    yield Goal("of the frame floor, the slowest of 20 frames", frames.p95 / floor.p95, 1.5)
+    yield Goal("times the frame floor, the slowest of 20 frames", frames.p95 / floor.p95, 1.5)
     yield Goal("MB of heap after scrolling", browser.measure_heap(), 20)
     yield Gate("the last message can be reached", browser.can_reach_end(server.session))
-    yield Goal("MB that the server grew by", server.measure_memory() - before, 40)
+    yield Goal("MB of growth of the server", server.measure_memory() - before, 40)
 
 
 def measure_sizes(runs: int, scale: float) -> Report:
-    """A session of 200 MB and one of 2 MB, before and after their timelines are made."""
+    """A 200 MB session and a 2 MB session, before and after they have been indexed."""
     large = next((generate_corpus("large", scale=scale) / "projects").glob("*/*.jsonl"))
     with tempfile.TemporaryDirectory(prefix="turnlog-bench-") as folder:
         small = _copy_beginning(large, Path(folder) / "projects" / large.parent.name, int(_SMALL_BYTES))
@@ -66,10 +66,10 @@ def measure_sizes(runs: int, scale: float) -> Report:
                 warm.append(browser.time_first_message(big.build_address(large.stem)))
                 other.append(browser.time_first_message(little.build_address(small.stem)))
     decoded = compare_programs({"orjson": build_task("orjson-dropped", large)}, runs)["orjson"]
-    yield f"  200 MB: first time {cold:.0f} ms, then {_take_median(warm):.0f} ms; 2 MB: {_take_median(other):.0f} ms"
+    yield f"  200 MB: {cold:.0f} ms at first, then {_take_median(warm):.0f} ms; 2 MB: {_take_median(other):.0f} ms"
     yield f"         one sequential decode of 200 MB: {decoded.wall * 1000:.0f} ms"
-    yield Goal("of a session of 2 MB, when it is indexed", _take_median(warm) / _take_median(other), 1.2)
-    yield Goal("of one sequential decode, before", cold / 1000 / decoded.wall, 1)
+    yield Goal("times a session of 2 MB, once indexed", _take_median(warm) / _take_median(other), 1.2)
+    yield Goal("times one sequential decode, before indexing", cold / 1000 / decoded.wall, 1)
 
 
 def _copy_beginning(source: Path, folder: Path, size: int) -> Path:
@@ -84,7 +84,7 @@ def _copy_beginning(source: Path, folder: Path, size: int) -> Path:
 
 
 def measure_html(runs: int, scale: float) -> Report:
-    """One session of 10,000 messages as HTML files, against claude-code-log 1.7.0."""
+    """A session of 10,000 messages as HTML, compared with claude-code-log 1.7.0."""
     peer = claude_code_log.install_program()
     source = next((generate_conversation(int(10_000 * scale)) / "projects").glob("*/*.jsonl"))
     with tempfile.TemporaryDirectory(prefix="turnlog-bench-") as name:
@@ -105,7 +105,7 @@ def measure_html(runs: int, scale: float) -> Report:
             yield f"         claude-code-log wrote {_measure_size(folder / 'theirs') / 1e6:.1f} MB"
             yield from _format_ratios(costs)
         else:
-            yield f"  left out: {peer}"
+            yield f"  skipped: {peer}"
 
 
 def _format_ratios(costs: Mapping[str, Cost]) -> Report:
@@ -120,7 +120,7 @@ def _empty_folder(folder: Path) -> None:
 
 
 def _reset_folders(source: Path, copy: Path, output: Path) -> None:
-    """Both folders as if for the first time: it keeps what it read beside the session."""
+    """Reset both folders, because the program caches what it read beside the session."""
     _empty_folder(copy.parent)
     _empty_folder(output)
     shutil.copyfile(source, copy)

@@ -1,1 +1,1 @@
-"""Fuzzing: programs that try the reader on bytes nobody thought of. They run from a checkout."""
+"""Fuzzers that feed arbitrary bytes to the reader. Run them from a checkout."""

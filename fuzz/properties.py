@@ -1,4 +1,4 @@
-"""What must hold of any bytes, for the fuzzers."""
+"""The properties that must hold for any bytes."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from turnlog.session.session_summary import summarize_session
 
 
 def check_properties(data: bytes, places: list[int]) -> None:
-    """Every byte is accounted for, growing equals reading whole, and no view raises."""
+    """Check that every byte is accounted for, that growing equals reading the whole, and that no view raises."""
     assert_accounted(data)
     assert_grows(data, places)
     read_all_views(Session.from_bytes(data))
 
 
 def read_all_views(session: Session) -> None:
-    """Ask for all that a session can tell; the one thing that may be raised is a refusal to resume."""
+    """Compute every view of a session; only a refusal to resume may raise an exception."""
     summarize_session(session)
     check(session)
     for message in session.messages:
@@ -34,11 +34,11 @@ def read_all_views(session: Session) -> None:
 
 
 def check_raw_bytes(data: bytes) -> None:
-    """Try bytes as they are, growing in three steps."""
+    """Check raw bytes that grow in three steps."""
     check_properties(data, [len(data) // 3, len(data) * 2 // 3])
 
 
 check_built_files = settings(max_examples=200, deadline=None, database=None, suppress_health_check=list(HealthCheck))(
     given(data=files, places=cuts)(check_properties)
 )
-"""Try files that the strategies of the tests make up."""
+"""Check files that the tests' strategies generate."""

@@ -1,11 +1,11 @@
-"""Try the reader and the views on whatever comes up, until something fails or the time is over.
+"""Feed generated input to the reader and the views until something fails or the time is up.
 
-    python -m fuzz.read raw   [options of libFuzzer] [seed folders]    bytes as they are
-    python -m fuzz.read built [options of libFuzzer] [seed folders]    bytes as choices of the tests' strategies
-    python -m fuzz.read plain [SECONDS]                                without atheris: hypothesis alone
+    python -m fuzz.read raw   [libFuzzer options] [seed folders]    raw bytes
+    python -m fuzz.read built [libFuzzer options] [seed folders]    files built by the tests' strategies
+    python -m fuzz.read plain [SECONDS]                             hypothesis alone, without atheris
 
-The first two need atheris and stop at the first failure, whose input libFuzzer keeps. A useful seed is a folder of
-short session files; `-max_total_time=3600` is an hour.
+The first two need atheris and stop at the first failure; libFuzzer saves its input. A folder of short session files is
+a useful seed; `-max_total_time=3600` runs for an hour.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ DICTIONARY = Path(__file__).with_name("json.dict")
 
 
 def run_hypothesis(seconds: float) -> None:
-    """Try made-up files with hypothesis."""
+    """Check generated files with hypothesis until the time is up."""
     from .properties import check_built_files
 
     end, rounds = time.monotonic() + seconds, 0
@@ -29,7 +29,7 @@ def run_hypothesis(seconds: float) -> None:
 
 
 def run_libfuzzer(source: str, options: list[str]) -> None:
-    """Try what libFuzzer finds by watching which code each input reaches."""
+    """Check input that libFuzzer derives from the code that earlier input has reached."""
     import atheris  # type: ignore[import-untyped]
 
     with atheris.instrument_imports(include=["turnlog"]):
@@ -40,7 +40,6 @@ def run_libfuzzer(source: str, options: list[str]) -> None:
 
 
 def main(arguments: list[str]) -> None:
-    """Run one of the three ways."""
     match arguments:
         case ["raw" | "built" as source, *options]:
             run_libfuzzer(source, options)

@@ -1,12 +1,12 @@
-"""Set up this source tree from python3 and pip alone.
+"""Set up this source tree with nothing but python3 and pip.
 
     bootstrap.py          .venv: locked tools, and turnlog from the source tree
     bootstrap.py wheel    dist/*.whl and .venv-wheel: locked test tools, and turnlog from that wheel
     bootstrap.py docs     .venv-docs: locked tools that build the documentation site
     bootstrap.py uv       .tools/bin/uv only
 
-uv installs; where it can't (it reads no pip configuration), venv and pip do.
-Whatever is up to date is left alone.
+uv installs the packages; if it can't (it ignores pip's configuration), venv and pip do.
+Anything that is up to date is left unchanged.
 """
 
 from __future__ import annotations
@@ -27,18 +27,20 @@ BIN = "Scripts" if os.name == "nt" else "bin"
 EXE = ".exe" if os.name == "nt" else ""
 UV = TOOLS / "bin" / f"uv{EXE}"
 
-# An active environment may be the very one that is being replaced, and those that uv makes hold no pip.
+# An active environment may be the one that is being replaced, and environments that uv creates don't contain pip.
 PYTHON = getattr(sys, "_base_executable", sys.executable)
 
 
 def main(arguments: list[str]) -> int:
-    """Do what the one word asks for."""
-    if sys.version_info < (3, 11):  # noqa: UP036 - whoever starts this has what they have
-        return report_error(f"needs Python 3.11 or newer, this is {sys.version.split()[0]}; try make PYTHON=python3.13")
+    """Run the step that the argument names."""
+    if sys.version_info < (3, 11):  # noqa: UP036 - this may run with an older Python
+        return report_error(
+            f"requires Python 3.11 or newer, but this is {sys.version.split()[0]}; try make PYTHON=python3.13"
+        )
     steps = {"": set_up_source, "wheel": set_up_wheel, "docs": set_up_docs, "uv": get_uv}
     step = steps.get(" ".join(arguments))
     if step is None:
-        return report_error(f"unknown: {' '.join(arguments)}")
+        return report_error(f"unknown step: {' '.join(arguments)}")
     try:
         step()
     except subprocess.CalledProcessError as error:
@@ -47,7 +49,7 @@ def main(arguments: list[str]) -> int:
 
 
 def set_up_source() -> None:
-    """Make .venv with everything that development needs, and `turnlog` running from the source tree."""
+    """Create .venv with everything that development needs, and `turnlog` running from the source tree."""
     lock = ROOT / "requirements.lock"
     state = compute_fingerprint([lock, ROOT / "pyproject.toml"])
     if is_current(VENV, "setup", state) and find_script(VENV, "turnlog").exists():
@@ -58,7 +60,7 @@ def set_up_source() -> None:
 
 
 def set_up_wheel() -> None:
-    """Build the wheel if the sources changed, and install it where no source tree is in reach."""
+    """Build the wheel if the sources have changed, and install it into an environment without the source tree."""
     set_up_source()
     lock = ROOT / "requirements-test.lock"
     state = compute_fingerprint([lock])
@@ -74,7 +76,7 @@ def set_up_wheel() -> None:
 
 
 def set_up_docs() -> None:
-    """Make .venv-docs, which builds the documentation site."""
+    """Create .venv-docs, which builds the documentation site."""
     lock = ROOT / "requirements-docs.lock"
     state = compute_fingerprint([lock])
     if not is_current(DOCS_VENV, "setup", state):
@@ -92,13 +94,13 @@ def build_wheel() -> Path:
 
 
 def get_uv() -> None:
-    """Put the locked uv into .tools, unless it is there."""
+    """Install the locked uv into .tools, unless it is already there."""
     lock = ROOT / "requirements-uv.lock"
     state = hashlib.sha256(lock.read_bytes()).hexdigest()
     if is_current(TOOLS, "uv", state) and UV.exists():
         return
-    print_progress("getting uv")
-    # --upgrade: pip replaces nothing below --target without it.
+    print_progress("installing uv")
+    # Without --upgrade, pip replaces nothing in --target.
     run_program(
         PYTHON,
         "-m",
@@ -116,30 +118,30 @@ def get_uv() -> None:
 
 
 def fill_environment(venv: Path, lock: Path) -> None:
-    """Make an environment anew with exactly what the lock names."""
+    """Recreate an environment with exactly the packages in the lock file."""
     print_progress(f"setting up {venv.name}")
     try:
         get_uv()
         run_program(UV, "venv", "--quiet", "--clear", "--python", PYTHON, venv)
     except (subprocess.CalledProcessError, OSError):
-        print_progress("uv is out of reach: going on with venv and pip")
+        print_progress("uv is not available; using venv and pip instead")
         run_program(PYTHON, "-m", "venv", "--clear", "--without-pip", venv)
     install_packages(venv, "--require-hashes", "-r", str(lock))
 
 
 def install_packages(venv: Path, *arguments: str) -> None:
-    """Install into an environment with uv, or with pip where uv fails."""
+    """Install into an environment with uv or, if uv fails, with pip."""
     python = find_script(venv, "python")
     if UV.exists():
         try:
             return run_program(UV, "pip", "install", "--quiet", "--python", python, "--compile-bytecode", *arguments)
         except (subprocess.CalledProcessError, OSError):
-            print_progress("uv could not install this: trying pip")
+            print_progress("uv could not install this; trying pip")
     return run_program(PYTHON, "-m", "pip", "--python", python, "install", "--quiet", *arguments)
 
 
 def check_requirements(venv: Path) -> None:
-    """Fail if the wheel asks for something that is not installed, or for another version."""
+    """Fail if a requirement of the wheel is missing or has the wrong version."""
     python = find_script(venv, "python")
     if UV.exists():
         run_program(UV, "pip", "check", "--quiet", "--python", python)
@@ -148,7 +150,7 @@ def check_requirements(venv: Path) -> None:
 
 
 def run_program(*command: str | Path, is_quiet: bool = False) -> None:
-    """Run a program in the source tree; if it fails, so do we."""
+    """Run a program in the source tree, and raise an exception if it fails."""
     environment = {**os.environ, "UV_PYTHON_DOWNLOADS": "never", "PIP_ROOT_USER_ACTION": "ignore"}
     environment.pop("VIRTUAL_ENV", None)
     environment.pop("PYTHONPATH", None)
@@ -167,12 +169,12 @@ def run_program(*command: str | Path, is_quiet: bool = False) -> None:
 
 
 def find_script(venv: Path, name: str) -> Path:
-    """Where an environment keeps the program of that name."""
+    """Return the path of a program in an environment."""
     return venv / BIN / f"{name}{EXE}"
 
 
 def compute_fingerprint(paths: Iterable[Path]) -> str:
-    """What an environment was made from: these files, in this place, with this Python."""
+    """Hash what an environment depends on: these files, their location and the Python version."""
     digest = hashlib.sha256(f"{ROOT}\n{PYTHON}\n{sys.version}\n".encode())
     for path in paths:
         if path.is_file() and path.suffix != ".pyc":
@@ -181,23 +183,22 @@ def compute_fingerprint(paths: Iterable[Path]) -> str:
 
 
 def is_current(folder: Path, step: str, state: str) -> bool:
-    """Whether a step was done with the same input before."""
+    """Return whether a step has already been done with the same input."""
     stamp = folder / f".{step}.stamp"
     return stamp.exists() and stamp.read_text() == state
 
 
 def write_stamp(folder: Path, step: str, state: str) -> None:
-    """Note that a step is done."""
+    """Record that a step is done."""
     (folder / f".{step}.stamp").write_text(state)
 
 
 def print_progress(text: str) -> None:
-    """Tell the user what takes so long."""
     print(f"bootstrap: {text}", flush=True)
 
 
 def report_error(text: str) -> int:
-    """Tell the user what went wrong."""
+    """Print an error and return the exit status."""
     print(f"bootstrap: {text}", file=sys.stderr)
     return 1
 

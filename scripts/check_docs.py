@@ -1,6 +1,6 @@
-"""Check what people read: commands are documented, links lead somewhere, and nothing names one machine.
+"""Check the documentation: every command is documented, no link is dead, and nothing refers to one machine.
 
-Looks at the files that git tracks or would track.
+Checks the files that git tracks or would track.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from turnlog.cli.table import COMMANDS
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# Written so that the patterns do not find themselves.
+# Written so that the patterns don't match themselves.
 MACHINE_DETAILS = {
-    "a path of one machine": re.compile(r"""(?<![\w.~/}-])/(?:root|work)(?=[/\s"'`),:;]|$)""", re.MULTILINE),
+    "a path from one machine": re.compile(r"""(?<![\w.~/}-])/(?:root|work)(?=[/\s"'`),:;]|$)""", re.MULTILINE),
     "a registry address": re.compile(
         r"registry\.npmjs\.org|registry\.yarnpkg\.com|files\.pythonhosted\.org|pypi\.org/simple|\bartifactory/"
     ),
@@ -43,7 +43,7 @@ def main() -> int:
 
 
 def list_files(root: Path) -> list[Path]:
-    """List the files that belong to the project; in an unpacked archive, all that are not hidden."""
+    """List the files of the project; in an unpacked archive, all files that are not hidden."""
     command = ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     try:
         names = subprocess.run(command, capture_output=True, check=True).stdout.decode().split("\0")
@@ -59,19 +59,19 @@ def find_undocumented_commands(root: Path, files: list[Path]) -> Iterator[str]:
     text = "\n".join(path.read_text(encoding="utf-8") for path in pages)
     for name in COMMANDS:
         if not re.search(rf"\bturnlog {name}\b", text):
-            yield f"`turnlog {name}` is neither in the README nor in docs/"
+            yield f"`turnlog {name}` is documented neither in the README nor in docs/"
 
 
 def find_machine_details(root: Path, files: list[Path]) -> Iterator[str]:
-    """Find what belongs to one machine only: paths, registry addresses, lock files that record them."""
+    """Find details of one machine: paths, registry addresses, and lock files that record them."""
     for path in files:
         place = path.relative_to(root).as_posix()
         if path.name in LOCKFILES:
-            yield f"{place}: records registry addresses; requirements.lock is our lock"
+            yield f"{place}: records registry addresses; use requirements.lock instead"
             continue
         text = path.read_text(encoding="utf-8", errors="replace")
         if path.suffix == ".lock" and "://" in text:
-            yield f"{place}: names a registry"
+            yield f"{place}: mentions a registry"
         for description, pattern in MACHINE_DETAILS.items():
             if match := pattern.search(text):
                 line = text.count("\n", 0, match.start()) + 1
@@ -97,18 +97,18 @@ def find_dead_links(root: Path, files: list[Path]) -> Iterator[str]:
 
 
 def select_pages(files: list[Path]) -> list[Path]:
-    """The Markdown files among them."""
+    """Select the Markdown files."""
     return [path for path in files if path.suffix == ".md"]
 
 
 def read_prose(page: Path) -> str:
-    """A page without its code, every line where it was."""
+    """Return a page without its code, with the line numbers unchanged."""
     text = FENCE.sub(lambda match: "\n" * match[0].count("\n"), page.read_text(encoding="utf-8"))
     return CODE.sub("", text)
 
 
 def collect_anchors(page: Path) -> set[str]:
-    """The names by which the headings of a page can be linked."""
+    """Return the anchors of a page's headings."""
     text = FENCE.sub("", page.read_text(encoding="utf-8"))
     names: set[str] = set()
     for heading in re.findall(r"^#+\s+(.+?)\s*#*$", text, re.MULTILINE):

@@ -1,9 +1,9 @@
-"""Draw sentences by chance from what people read: help, errors, pages, documents, docstrings.
+"""Draw random sentences from what people read: help, errors, pages, documents and docstrings.
 
     python scripts/draw_sentences.py [--seed N] [--count 100] [--kind help]
 
-Somebody who did not write them reads them and says which ones a native editor would change. The same seed over the
-same tree draws the same sentences. Each kind has the same share, so that the many docstrings don't crowd out the rest.
+A reader who did not write the sentences marks those that a native editor would change. The same seed draws the same
+sentences from the same tree. Each kind has an equal share, so that docstrings don't crowd out the rest.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "turnlog"
 MIN_WORDS = 4
 SPEAKING_CALLS = re.compile(r"(?:Error|Changed|Unreadable|NotFound|Refused|remark|notify|warn|say|tell)\w*$")
-"""Calls whose texts a user reads."""
+"""Calls whose arguments a user reads."""
 HELP_CALLS = re.compile(r"(?:option|argument|CommandRow|SlashCommand)$")
 
 
 class Sentence(NamedTuple):
-    """A sentence and where it is."""
+    """A sentence and its place."""
 
     kind: str
     place: str
@@ -35,11 +35,11 @@ class Sentence(NamedTuple):
 
 
 def main(arguments: list[str]) -> int:
-    """Print the sentences that were drawn."""
+    """Draw sentences and print them."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=100)
-    parser.add_argument("--kind", action="append", help="only this kind; may be repeated")
+    parser.add_argument("--kind", action="append", help="draw only this kind; can be repeated")
     options = parser.parse_args(arguments)
     by_kind: dict[str, list[Sentence]] = {}
     for sentence in dict.fromkeys(find_sentences()):
@@ -54,7 +54,7 @@ def main(arguments: list[str]) -> int:
 
 
 def find_sentences() -> Iterator[Sentence]:
-    """Find all sentences of the tree, kind by kind, in the order of files."""
+    """Find all sentences in the tree, by kind and file."""
     for path in sorted(PACKAGE.rglob("*.py")):
         yield from read_source(path)
     for path in sorted([*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md")]):
@@ -65,7 +65,7 @@ def find_sentences() -> Iterator[Sentence]:
 
 
 def read_source(path: Path) -> Iterator[Sentence]:
-    """Find docstrings, help texts and messages in a module."""
+    """Find docstrings, help and messages in a module."""
     tree = ast.parse(path.read_text("utf-8"))
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
@@ -81,7 +81,7 @@ def read_source(path: Path) -> Iterator[Sentence]:
 
 
 def join_literals(node: ast.expr) -> str:
-    """A text with … in the place of what is put in."""
+    """Return the text of a string, with … in place of each inserted value."""
     if isinstance(node, ast.Constant):
         return node.value if isinstance(node.value, str) else ""
     if isinstance(node, ast.JoinedStr):
@@ -90,7 +90,7 @@ def join_literals(node: ast.expr) -> str:
 
 
 def split_text(kind: str, path: Path, line: int, text: str) -> Iterator[Sentence]:
-    """Split a text into sentences of some length."""
+    """Split text into sentences, and skip those that are too short."""
     for paragraph in re.split(r"\n\s*\n", text):
         flat = " ".join(paragraph.split())
         for sentence in re.split(r"(?<=[.!?])\s+(?=[A-Z`])", flat):
@@ -99,7 +99,7 @@ def split_text(kind: str, path: Path, line: int, text: str) -> Iterator[Sentence
 
 
 def strip_markdown(text: str) -> str:
-    """The prose of a document, without code, headings and tables' rules; table rows are left out."""
+    """Return the prose of a document, without code, headings and tables."""
     text = re.sub(r"^(`{3,}|~{3,}).*?^\1\s*$", "", text, flags=re.MULTILINE | re.DOTALL)
     text = re.sub(r"^(?:\||#|<|!\[).*$", "", text, flags=re.MULTILINE)
     text = re.sub(r"^\s*(?:[*+-]|\d+\.)\s+", "\n", text, flags=re.MULTILINE)
@@ -107,7 +107,7 @@ def strip_markdown(text: str) -> str:
 
 
 def strip_template(text: str) -> str:
-    """The words of a template, a paragraph for each element."""
+    """Return the text of a template, with a paragraph for each element."""
     text = re.sub(r"\{#.*?#\}|<script.*?</script>|<style.*?</style>", "", text, flags=re.DOTALL)
     text = re.sub(r"\{%.*?%\}", "", text, flags=re.DOTALL)
     text = re.sub(r"\{\{.*?\}\}", "…", text, flags=re.DOTALL)

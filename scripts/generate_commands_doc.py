@@ -1,9 +1,9 @@
-"""Put the real output of commands into README.md, docs/tour.md and docs/commands.md.
+"""Insert the real output of commands into README.md, docs/tour.md and docs/commands.md.
 
-`python scripts/generate_commands_doc.py` writes the files anew; a test fails when that would change them. An output
-stands between markers, `<!-- output: turnlog ls -->` and `<!-- end -->`; `(12 lines)` behind the command cuts it. The
-commands run on a machine without sessions, so they show the demo. Which commands write session files is taken from the
-table of commands; it stands between `<!-- writers -->` and `<!-- end -->`.
+`python scripts/generate_commands_doc.py` rewrites the files; a test fails if that would change them. Each output is
+between two markers, `<!-- output: turnlog ls -->` and `<!-- end -->`; `(12 lines)` after the command truncates it. The
+commands run on a machine without sessions, so they show the demo. The list of commands that write session files comes
+from the command table; it is between `<!-- writers -->` and `<!-- end -->`.
 """
 
 from __future__ import annotations
@@ -30,27 +30,27 @@ WRITERS = re.compile(r"(<!-- writers -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def main() -> None:
-    """Write the documents anew."""
+    """Rewrite the documents."""
     for path in DOCUMENTS:
         path.write_text(renew_document(path.read_text(encoding="utf-8")), encoding="utf-8", newline="\n")
 
 
 def renew_document(text: str) -> str:
-    """A document with its outputs made anew."""
+    """Return a document with new output."""
 
     def render_output(match: re.Match[str]) -> str:
         lines = run_command(match["command"]).splitlines()
         shown_lines = lines[: int(match["lines"])] if match["lines"] else lines
         more = ["…"] if len(shown_lines) < len(lines) else []
         text = "\n".join([f"$ {match['command']}", *shown_lines, *more])
-        return f"{match[1]}\n````text\n{text}\n````\n\n{match[4]}"  # answers hold fences of three
+        return f"{match[1]}\n````text\n{text}\n````\n\n{match[4]}"  # answers contain fences of three
 
     text = WRITERS.sub(lambda match: f"{match[1]}\n{describe_writers()}\n\n{match[2]}", text)
     return MARKED.sub(render_output, text)
 
 
 def describe_writers() -> str:
-    """Which commands write session files, by the table of commands."""
+    """Describe which commands write session files, according to the command table."""
     changes = [row.changes for row in COMMANDS.values() if row.changes]
     additions = [row.adds for row in COMMANDS.values() if row.adds]
     return (
@@ -67,7 +67,7 @@ def _join_calls(calls: list[str]) -> str:
 
 @cache
 def run_command(command: str) -> str:
-    """What a command prints on a machine without sessions, in the time zone of Greenwich."""
+    """Return what a command prints on a machine without sessions, in UTC."""
     with tempfile.TemporaryDirectory() as home:
         environment = {
             name: value for name, value in os.environ.items() if not name.startswith(("TURNLOG_", "CLAUDE_", "XDG_"))

@@ -1,4 +1,4 @@
-"""Write the tables of `docs/format.md` from the registry of the format, `src/turnlog/entries/format.json`.
+"""Write the tables in `docs/format.md` from the registry of the format, `src/turnlog/entries/format.json`.
 
 `python scripts/generate_format_doc.py` rewrites the file; a test fails if that would change it. The tables are between
 markers (`<!-- table: user -->` and `<!-- end -->`); the rest is written by hand.
@@ -26,7 +26,7 @@ class Field(NamedTuple):
     """As in the file."""
     type: str
     seen: SeenVersions | None
-    """None: as old as its object."""
+    """None if the field is as old as its object."""
     meaning: str
 
 
@@ -36,7 +36,7 @@ def main() -> None:
 
 
 def renew_document(text: str) -> str:
-    """The document with new tables."""
+    """Return the document with new tables."""
 
     def render_table(match: re.Match[str]) -> str:
         lines = TABLES[match["name"]]()
@@ -46,12 +46,12 @@ def renew_document(text: str) -> str:
 
 
 def list_fields(kind: ObjectFormat) -> list[Field]:
-    """All fields of an object, in order, with what their notes say."""
+    """List the fields of an object in order, with the versions and meanings from their notes."""
     return [Field(name, field.type, *parse_versions(field.note)) for name, field in REGISTRY.list_fields(kind).items()]
 
 
 def parse_versions(note: str) -> tuple[SeenVersions | None, str]:
-    """What a note says about versions, and the rest of it."""
+    """Split a note into the versions that it states and the rest."""
     match = VERSIONS.match(note)
     if match is None:
         return None, note
@@ -59,7 +59,6 @@ def parse_versions(note: str) -> tuple[SeenVersions | None, str]:
 
 
 def format_versions(seen: SeenVersions | None) -> str:
-    """Versions in words."""
     if seen is None:
         return "not seen"
     first, last = seen
@@ -67,7 +66,7 @@ def format_versions(seen: SeenVersions | None) -> str:
 
 
 def build_field_table(kind: ObjectFormat, without: str = "") -> Iterator[str]:
-    """One row per field; `without` names a base whose fields have a table of their own."""
+    """Build one row per field; `without` names a base object whose fields have their own table."""
     omitted = REGISTRY.list_fields(REGISTRY.objects[without]) if without else {}
     yield "| field | type | versions | meaning |"
     yield "|---|---|---|---|"
@@ -78,7 +77,7 @@ def build_field_table(kind: ObjectFormat, without: str = "") -> Iterator[str]:
 
 
 def build_kind_table(kinds: dict[str, ObjectFormat], without: str = "") -> Iterator[str]:
-    """One row per kind, with its fields in one cell."""
+    """Build one row per kind, with its fields in one cell."""
     omitted = REGISTRY.list_fields(REGISTRY.objects[without]) if without else {}
     yield "| kind | versions | what it is | fields |"
     yield "|---|---|---|---|"
@@ -94,7 +93,7 @@ def _describe_field(field: Field) -> str:
 
 
 def build_overview() -> Iterator[str]:
-    """Every type and subtype with its versions."""
+    """Build one row per type and subtype, with its versions."""
     yield "| entry | versions | what it is |"
     yield "|---|---|---|"
     kinds = {tag: kind for tag, kind in REGISTRY.entries.items() if kind.seen}
@@ -104,7 +103,7 @@ def build_overview() -> Iterator[str]:
 
 
 def build_result_table() -> Iterator[str]:
-    """What each tool's result holds."""
+    """Build one row per tool, with the fields of its result."""
     yield "| tool | fields of `toolUseResult` |"
     yield "|---|---|"
     for tool, kind in sorted(REGISTRY.tool_results.items()):

@@ -1,7 +1,7 @@
 """Write man/turnlog.1 from the command table and the help of every command.
 
-`python scripts/generate_man_page.py` writes the page; a test fails when that would change it. The wheel installs it
-below `share/man`, where `man turnlog` finds it for programs on the PATH.
+`python scripts/generate_man_page.py` writes the page; a test fails if that would change it. The wheel installs it
+into `share/man`, where `man turnlog` finds it if the program is on the PATH.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from turnlog.cli.table import COMMANDS
 PAGE = Path(__file__).resolve().parent.parent / "man" / "turnlog.1"
 
 UNFILLED = "\b"
-"""click's mark before a paragraph whose line breaks stay."""
+"""click's marker before a paragraph whose line breaks are kept."""
 _EXIT_STATUS = {
     "0": "Done.",
     "1": "The command failed: no such session, a file that can't be read or written, or errors found by check.",
@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def render_page() -> str:
-    """The whole page as roff."""
+    """Render the whole page as roff."""
     return "\n".join(_build_lines()) + "\n"
 
 
@@ -111,7 +111,7 @@ def _build_section(title: str, rows: dict[str, str]) -> Iterator[str]:
 
 
 def _escape_text(text: str) -> str:
-    """Text that roff prints as it is."""
+    """Escape text so that roff prints it unchanged."""
     plain = text.replace("\\", r"\e").replace("-", r"\-").replace("'", r"\(aq").replace("`", r"\(ga")
     return rf"\&{plain}" if plain.startswith((".", "'")) else plain
 

@@ -1,9 +1,9 @@
 """Install the tracing backends that `make backends` tests against: `scripts/install-backends`.
 
-    install-backends          .backends/phoenix and .backends/mlflow, exactly as locked
-    install-backends lock     tests/backends/requirements-*.txt anew (--upgrade: newest versions)
+    install-backends          install .backends/phoenix and .backends/mlflow exactly as locked
+    install-backends lock     rewrite tests/backends/requirements-*.txt (--upgrade: newest versions)
 
-They ask for hundreds of packages, so neither stands in the project's environment, nor beside the other.
+Each requires hundreds of packages, so each has its own environment, separate from the project's.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ REQUIREMENTS = {"phoenix": "arize-phoenix>=20.26,<21", "mlflow": "mlflow>=3.17,<
 
 
 def main(arguments: list[str]) -> int:
-    """Install, or write the locks anew."""
+    """Install the backends, or rewrite the lock files."""
     try:
         if arguments[:1] == ["lock"]:
             write_locks(arguments[1:])
         elif arguments:
-            return report_error(f"unknown: {' '.join(arguments)}")
+            return report_error(f"unknown argument: {' '.join(arguments)}")
         else:
             for name in REQUIREMENTS:
                 install_backend(name)
@@ -43,7 +43,7 @@ def write_locks(options: list[str]) -> None:
 
 
 def install_backend(name: str) -> None:
-    """Make the environment of one backend, unless it is there."""
+    """Create the environment of one backend, unless it is up to date."""
     requirements = bootstrap.ROOT / LOCKS / f"requirements-{name}.txt"
     state = bootstrap.compute_fingerprint([requirements])
     venv = BACKENDS / name
@@ -54,7 +54,7 @@ def install_backend(name: str) -> None:
 
 
 def report_error(text: str) -> int:
-    """Tell the user what went wrong."""
+    """Print an error and return the exit status."""
     print(f"install-backends: {text}", file=sys.stderr)
     return 1
 

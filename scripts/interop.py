@@ -1,4 +1,4 @@
-"""`make interop`: compare turnlog with the real client. What it does is in tests/interop/gate.py."""
+"""Compare turnlog with the real client (`make interop`); tests/interop/gate.py does the work."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Write the hash-pinned requirements files anew; `lock.py --upgrade` takes the newest versions.
+"""Rewrite the hash-pinned requirements files; `lock.py --upgrade` uses the newest versions.
 
     requirements.lock        everything that development needs
     requirements-test.lock   what the wheel and its tests need
     requirements-docs.lock   what builds the documentation site
     requirements-uv.lock     the installer itself
 
-They serve Python 3.11 and newer on any platform, and name no registry.
+The files are valid for Python 3.11 and newer on any platform, and don't mention a registry.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ COMPILE = (
 
 
 def main(options: list[str]) -> int:
-    """Compile all of them."""
+    """Compile all requirements files."""
     get_uv()
     compile_lock(
         "requirements.lock", ["pyproject.toml", "--group", "dev", "--extra", "fast", "--extra", "parquet"], options
     )
-    # The smaller file follows the larger one, so that both hold the same versions.
+    # The smaller file is constrained by the larger one, so that both contain the same versions.
     compile_lock(
         "requirements-test.lock",
         ["pyproject.toml", "--group", "test", "--constraint", "requirements.lock"],

@@ -1,6 +1,7 @@
-"""Draw the picture of the console that docs/chat.md shows: `make screenshots`.
+"""Draw the picture of the console for docs/chat.md (`make screenshots`).
 
-It is what the program wrote to a terminal of its own, against a scripted server; only the folder has another name.
+The picture shows what the program wrote to a terminal while it talked to a scripted server; only the name of the folder
+is changed.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def main() -> int:
 
 
 def record_conversation(base: Path) -> list[str]:
-    """The lines of a short conversation, as they stand on the screen."""
+    """Return the lines of a short conversation as they appear on the screen."""
     with MockAnthropic(script()) as mock:
         desk = Desk(base, mock)
         desk.trust()
@@ -75,7 +76,7 @@ def record_conversation(base: Path) -> list[str]:
 
 
 def draw_lines(lines: list[str]) -> str:
-    """The lines as a picture."""
+    """Draw the lines as SVG."""
     width, height = 16 + round(COLUMNS * 7.85), 26 + len(lines) * 19
     rows = (
         f'<text x="14" y="{26 + number * 19}" xml:space="preserve">{style_line(line)}</text>'
@@ -91,7 +92,7 @@ def draw_lines(lines: list[str]) -> str:
 
 
 def style_line(line: str) -> str:
-    """A line with its colours."""
+    """Convert the colours of a line to SVG."""
     first, *rest = _SGR.split(line)
     parts = [escape(first)]
     for codes, text in zip(rest[::2], rest[1::2], strict=True):

@@ -1,7 +1,7 @@
-"""Make the demo sessions: `python scripts/make_demo.py [FOLDER]`.
+"""Generate the demo sessions: `python scripts/make_demo.py [FOLDER]`.
 
-Everything in them is made up. The rows have the shapes that the real clients write (see docs/format.md);
-the same bytes come out on every run. Without FOLDER they go to src/turnlog/demo/claude.
+Everything in them is made up. The rows have the shapes that real clients write (see docs/format.md), and every run
+produces the same bytes. FOLDER defaults to src/turnlog/demo/claude.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def write_demo(target: Path) -> None:
-    """Write the made-up config folder, in place of what was there."""
+    """Replace a folder with the made-up config folder."""
     from demo import stories
 
     home = stories.record_sessions()

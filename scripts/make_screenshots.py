@@ -1,6 +1,6 @@
-"""Take the pictures of the web app that the documentation shows: `make screenshots`.
+"""Take the screenshots of the web app for the documentation (`make screenshots`).
 
-The sessions are the bundled demo, as if they were somebody's own; the browser is the Chromium that the tests use.
+They show the bundled demo sessions as if they were the user's own, in the Chromium that the tests use.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 
 
 class Shot(NamedTuple):
-    """One picture."""
+    """One screenshot."""
 
     name: str
     address: str
     open: tuple[str, ...] = ()
-    """What is clicked before."""
+    """Selectors of the elements to click first."""
     at: str = ""
-    """What is scrolled to."""
+    """Selector of the element to scroll to."""
     width: int = 1280
     height: int = 820
 
@@ -53,10 +53,10 @@ SHOTS = (
 
 
 def main() -> int:
-    """Take all pictures, light and dark."""
+    """Take all screenshots, in light and dark mode."""
     program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if program is None:
-        print("make_screenshots: no Chromium; scripts/install-browser gets it", file=sys.stderr)
+        print("make_screenshots: no Chromium; scripts/install-browser installs it", file=sys.stderr)
         return 1
     IMAGES.mkdir(parents=True, exist_ok=True)
     with run_server() as address, sync_playwright() as playwright:
@@ -73,7 +73,6 @@ def main() -> int:
 
 
 def take_screenshot(browser: Browser, root: str, cookies: StorageState, shot: Shot, scheme: str) -> None:
-    """Take one picture."""
     context = browser.new_context(
         viewport={"width": shot.width, "height": shot.height},
         color_scheme="dark" if scheme == "dark" else "light",
@@ -97,7 +96,7 @@ def take_screenshot(browser: Browser, root: str, cookies: StorageState, shot: Sh
 
 
 def set_file_times(config: Path) -> None:
-    """Let the files be as old as what they say."""
+    """Set the time of each file to its latest entry."""
     for path in config.rglob("*.jsonl"):
         if times := _TIME.findall(path.read_text("utf-8")):
             then = datetime.fromisoformat(max(times)).timestamp()
@@ -105,7 +104,7 @@ def set_file_times(config: Path) -> None:
 
 
 def add_active_sessions(config: Path) -> None:
-    """Let two sessions be at work now: one waits for an answer, one runs the tests."""
+    """Add two active sessions: one waits for an answer, and one runs the tests."""
     for number, (session, until) in enumerate(((SESSION, '"name":"AskUserQuestion"'), (OTHER, '"name":"Bash"'))):
         source = next(config.glob(f"projects/*/{session}.jsonl"))
         lines = source.read_text("utf-8").splitlines(keepends=True)
@@ -118,7 +117,7 @@ def add_active_sessions(config: Path) -> None:
 
 
 def shift_times(text: str, shift: timedelta) -> str:
-    """A transcript that happened at another time."""
+    """Shift every time in a transcript."""
 
     def shift_time(match: re.Match[str]) -> str:
         return (datetime.fromisoformat(match[0]) + shift).isoformat(timespec="milliseconds").replace("+00:00", "Z")
@@ -128,7 +127,7 @@ def shift_times(text: str, shift: timedelta) -> str:
 
 @contextmanager
 def run_server() -> Iterator[str]:
-    """The address of a server over a copy of the demo sessions, with the token that lets one in."""
+    """Serve a copy of the demo sessions, and yield the address with the login token."""
     with tempfile.TemporaryDirectory(prefix="turnlog-pictures-") as folder:
         config = Path(folder) / "claude"
         shutil.copytree(config_dir(), config)

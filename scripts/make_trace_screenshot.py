@@ -1,6 +1,6 @@
-"""Take the picture of Arize Phoenix that docs/trace.md shows: `make screenshots`, after scripts/install-backends.
+"""Take the screenshot of Arize Phoenix for docs/trace.md (`make screenshots`; needs scripts/install-backends).
 
-The session is one of the bundled demo, sent through the outbox as any session is.
+It shows one of the bundled demo sessions, which is sent through the outbox like any other session.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ IMAGE = ROOT / "docs" / "images" / "phoenix.png"
 
 
 def main() -> int:
-    """Take the picture."""
+    """Take the screenshot."""
     program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if program is None or "phoenix" in missing():
         print("make_trace_screenshot: needs scripts/install-browser and scripts/install-backends", file=sys.stderr)
@@ -54,7 +54,7 @@ def main() -> int:
 
 
 def send_session(phoenix: Phoenix, folder: Path) -> None:
-    """Send the session, and wait until it is there."""
+    """Send the session, and wait until it has arrived."""
     target = phoenix.target(PROJECT)
     path = next(config_dir().glob(f"projects/*/{SESSION}.jsonl"))
     with Outbox.open(folder / "outbox.db") as outbox, Poster(target) as poster:
@@ -64,13 +64,13 @@ def send_session(phoenix: Phoenix, folder: Path) -> None:
 
 
 def count_agents(phoenix: Phoenix, name: str) -> int:
-    """How many agents worked in a trace."""
+    """Count the agents in a trace."""
     trace = phoenix.trace(PROJECT, name)
     return sum(span.kind == "agent" for span in trace.spans.values()) if trace else 0
 
 
 def take_screenshot(page: Page) -> None:
-    """Open the first answer of the turn, and take the picture."""
+    """Open the first answer of the turn, and take the screenshot."""
     page.get_by_text(re.compile("^chat claude")).first.click()
     page.wait_for_load_state("networkidle")
     page.wait_for_timeout(1500)

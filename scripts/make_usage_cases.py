@@ -1,6 +1,6 @@
-"""Make the conformance set for counting usage: `python scripts/make_usage_cases.py [FOLDER]`.
+"""Generate the conformance set for counting usage: `python scripts/make_usage_cases.py [FOLDER]`.
 
-Everything in it is made up; the same bytes come out on every run. Without FOLDER it goes to tests/data/usage.
+Everything in it is made up, and every run produces the same bytes. FOLDER defaults to tests/data/usage.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def write_cases(target: Path) -> None:
-    """Write all cases, in place of those that were there; the README stays."""
+    """Replace all cases in a folder, but keep its README."""
     from usage_cases.cases import build_all_cases, format_expected
 
     for folder in [path for path in target.glob("*") if path.is_dir()]:

@@ -1,11 +1,11 @@
-"""Measure the redaction: planted secrets found, false alarms, speed; beside it the peers that are installed.
+"""Measure the redaction and any installed peers: planted secrets found, false alarms and speed.
 
     python scripts/redact_recall.py [FOLDER OF SESSIONS WITHOUT SECRETS] [FOLDER OF CODE ...]
 
-The first lines count the cases in `tests/redact/cases`, which somebody wrote who had not read the rules, and the false
-alarms in folders of code.
+The first lines report the cases in `tests/redact/cases`, whose author had not read the rules, and the false alarms in
+folders of code.
 
-Peers (detect-secrets, redact-transcripts, redactcli, secrethider) are measured where they can be imported; the project
+Peers (detect-secrets, redact-transcripts, redactcli, secrethider) are measured if they can be imported; the project
 does not depend on them.
 """
 
@@ -35,7 +35,7 @@ CODE = frozenset(
 )
 SESSIONS = ROOT / "tests" / "data" / "sessions"
 Finder = Callable[[str], "list[str] | str"]
-"""Gives the secrets that it found in a text, or the text without them."""
+"""Returns either the secrets found in a string or the string without them."""
 
 
 def main() -> int:
@@ -47,8 +47,8 @@ def main() -> int:
     planted = [*plants(seed=1, rounds=2)]
     texts = [*iterate_strings(folder)]
     size = sum(map(len, texts)) / 1e6
-    print(f"{len(planted)} planted secrets, {len(CLEAN)} texts that only look like one,")
-    print(f"{len(texts)} texts of sessions ({size:.1f} million characters)")
+    print(f"{len(planted)} planted secrets, {len(CLEAN)} strings that only look like secrets,")
+    print(f"{len(texts)} strings from sessions ({size:.1f} million characters)")
     print()
     print(f"{'':20} {'found':>15} {'false alarms':>14} {'in sessions':>12} {'M characters/s':>15}")
     keyword = re.compile("password").search
@@ -61,7 +61,7 @@ def main() -> int:
         try:
             finder = make()
         except ImportError:
-            print(f"{name:20} is not installed")
+            print(f"{name:20} not installed")
             continue
         misses = [plant for plant in planted if not finds_secret(finder, plant)]
         missed[name] = Counter(f"{plant.kind}, {plant.place}" for plant in misses)
@@ -79,7 +79,7 @@ def main() -> int:
 
 
 def print_cases() -> None:
-    """Print how many everyday secrets are found, and how many look-alikes are taken for one."""
+    """Print how many everyday secrets are found, and how many look-alikes are mistaken for secrets."""
     for name, secrets, harmless in (("everyday", EVERYDAY, HARMLESS), ("further", FURTHER, FURTHER_HARMLESS)):
         missed = [case.name for case in secrets if not case.is_safe(Redactor().redact_text(case.text))]
         alarms = [case.name for case in harmless if Redactor().redact_text(case.text) != case.text]
@@ -90,7 +90,7 @@ def print_cases() -> None:
 
 
 def print_alarms(folder: Path) -> None:
-    """Print how many alarms the rules raise in the code below a folder."""
+    """Print how many alarms the rules raise for the code in a folder."""
     rules, size, alarms = SecretRules(), 0, 0
     for path in sorted(folder.rglob("*")):
         if path.suffix in CODE and path.is_file():
@@ -104,19 +104,19 @@ def print_alarms(folder: Path) -> None:
 
 
 def finds_secret(finder: Finder, plant: Plant) -> bool:
-    """Whether a planted secret was found."""
+    """Return whether a finder finds a planted secret."""
     result = finder(plant.text)
     return plant.secret not in result if isinstance(result, str) else any(plant.secret in item for item in result)
 
 
 def raises_alarm(finder: Finder, text: str) -> bool:
-    """Whether anything was found in a text."""
+    """Return whether a finder finds anything in a string."""
     result = finder(text)
     return result != text if isinstance(result, str) else bool(result)
 
 
 def list_finders() -> Iterator[tuple[str, Callable[[], Finder]]]:
-    """Ours and the peers'."""
+    """List turnlog and its peers."""
     yield "turnlog", build_turnlog_finder
     yield "detect-secrets", load_detect_secrets
     yield "redact-transcripts", load_redact_transcripts
@@ -125,12 +125,12 @@ def list_finders() -> Iterator[tuple[str, Callable[[], Finder]]]:
 
 
 def build_turnlog_finder() -> Finder:
-    """Each planted secret by itself; nothing is known of the others."""
+    """Build a finder that handles each secret separately, without learning from the others."""
     return lambda text: Redactor().redact_text(text)
 
 
 def load_detect_secrets() -> Finder:
-    """Yelp's scanner with all its detectors, on a file that holds the text."""
+    """Load Yelp's scanner with all its detectors, which scans a file."""
     scan_file = import_module("detect_secrets.core.scan").scan_file
     settings = import_module("detect_secrets.settings").default_settings
     path = Path(mkdtemp()) / "text.txt"
@@ -144,19 +144,19 @@ def load_detect_secrets() -> Finder:
 
 
 def load_redact_transcripts() -> Finder:
-    """A redactor of transcripts."""
+    """Load a redactor for transcripts."""
     redact: Any = import_module("redact_transcripts").redact_text
     return lambda text: _extract_text(redact(text))
 
 
 def load_redactcli() -> Finder:
-    """A redactor of agents' output."""
+    """Load a redactor for the output of agents."""
     redact: Any = import_module("redactcli").redact_text
     return lambda text: _extract_text(redact(text))
 
 
 def load_secrethider() -> Finder:
-    """A redactor of logs in C++."""
+    """Load a redactor for logs, written in C++."""
     redactor: Any = import_module("secrethider").RedactorBuilder().build()
     return lambda text: _extract_text(redactor.redact(text))
 
@@ -168,7 +168,7 @@ def _extract_text(result: Any) -> str:
 
 
 def iterate_strings(folder: Path) -> Iterator[str]:
-    """Every text of the sessions below a folder."""
+    """Iterate over every string in the sessions in a folder."""
     for path in sorted(folder.rglob("*.jsonl")):
         for line in path.read_bytes().splitlines():
             try:

@@ -1,8 +1,8 @@
-"""Writes src/turnlog/session/usage/prices.json, and the table in docs/prices.md, from published packages.
+"""Write src/turnlog/session/usage/prices.json and the table in docs/prices.md from published packages.
 
-Run by hand: `python scripts/update_prices.py FOLDER`. Packages missing in FOLDER are fetched there with pip
-and npm. To take newer prices, change PINS (the day is the release's, as the registry shows it) and run it
-again; then read the differences that it prints, and the diff of prices.json.
+Run it by hand: `python scripts/update_prices.py FOLDER`. Packages that are missing from FOLDER are fetched with pip and
+npm. To use newer prices, change PINS (the date is that of the release in the registry) and run the script again; then
+read the differences that it prints, and the diff of prices.json.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ DOCS_FILE = ROOT / "docs/prices.md"
 
 
 class Pin(NamedTuple):
-    """One source: what it is called here, the package that carries it, and the day of that release."""
+    """One source: its name here, the package that contains it, and the date of that release."""
 
     name: str
     client: str
@@ -38,13 +38,13 @@ class Pin(NamedTuple):
     date: str
 
 
-# In the order in which they are believed.
+# In order of precedence.
 PINS = (
     Pin("claude-code", "npm", "@anthropic-ai/claude-code-linux-x64", "2.1.325", "2026-11-13"),
     Pin("litellm", "pip", "litellm", "1.108.4", "2026-11-09"),
     Pin("genai-prices", "pip", "genai-prices", "0.2.1", "2026-10-30"),
     Pin("ccusage", "npm", "@ccusage/ccusage-linux-x64", "20.0.24", "2026-09-22"),
-    # The newest tables drop retired models; this release still has them.
+    # The newest tables omit retired models; this release still has them.
     Pin("litellm-2025", "pip", "litellm", "1.80.0", "2025-11-16"),
 )
 
@@ -52,7 +52,7 @@ KINDS = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h")
 FACTORS = ("fast", "batch", "us", "regional", "gov", "web_search_per_1000")
 LIMITS = ("context_window", "max_window", "max_output")
 
-# The client has these in code, not in its catalogue: prices of fast mode by model, as a multiple of all
+# The client has these in its code, not in its catalogue: the price of fast mode by model, as a multiple of all
 # rates, and 1.1 for `inference_geo` "us".
 CLIENT_FAST = {
     "claude-opus-4-6": 6,
@@ -65,7 +65,7 @@ CLIENT_FAST = {
 }
 CLIENT_US = {"claude-fable-5-2": 1.1, "claude-mythos-5-2": 1.1}
 
-# Vendors at whose endpoints Claude Code is pointed: litellm's name, genai-prices' name, how models begin.
+# Other vendors whose endpoints people use with Claude Code: litellm's name, genai-prices' name, prefix of models.
 VENDORS = {"zai": ("zai", "glm-"), "minimax": ("minimax", "minimax-m"), "moonshot": ("moonshotai", "kimi-k")}
 
 Entry = dict[str, Any]
@@ -73,18 +73,18 @@ Models = dict[str, Entry]
 
 
 def to_dollars(per_token: float) -> float:
-    """US dollars per million tokens, without the noise of binary fractions."""
+    """Convert a price per token to US dollars per million tokens, without rounding noise."""
     return tidy_number(per_token * 1_000_000)
 
 
 def tidy_number(value: float) -> float:
-    """A number as a person would write it."""
+    """Round a number to what a person would write."""
     value = round(float(value), 9)
     return int(value) if value == int(value) else value
 
 
 def fetch_table(pin: Pin, folder: Path) -> bytes:
-    """The file that holds a source's table, from the package in `folder`, which is fetched if missing."""
+    """Return the file that contains a source's table; fetch the package into `folder` if it is missing."""
     target = folder / f"{pin.name}-{pin.version}"
     target.mkdir(parents=True, exist_ok=True)
     if not any(target.iterdir()):
@@ -108,7 +108,7 @@ def fetch_table(pin: Pin, folder: Path) -> bytes:
 
 
 def parse_literal(text: str) -> tuple[Any, str]:
-    """A JavaScript object literal of plain data at the start of `text`, and the text of it."""
+    """Parse a JavaScript object literal at the start of `text`, and return the object and its source."""
     tokens = re.compile(r'(?P<string>"(?:[^"\\]|\\.)*")|(?P<key>[A-Za-z_]\w*)(?=:)|!(?P<bool>[01])|.', re.S)
     depth, out = 0, []
     for match in tokens.finditer(text):
@@ -121,11 +121,11 @@ def parse_literal(text: str) -> tuple[Any, str]:
             depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(match[0], 0)
         if depth == 0:
             return json.loads("".join(out)), text[: match.end()]
-    raise ValueError("the literal has no end")
+    raise ValueError("the literal is not terminated")
 
 
 def read_claude_code(raw: bytes) -> tuple[bytes, Models]:
-    """The model catalogue that the client carries."""
+    """Read the model catalogue that the client contains."""
     start = raw.index(b'{"//":"Hand-maintained baked-in model catalog')
     data, text = parse_literal(raw[start : start + 200_000].decode("utf-8", "replace"))
     models: Models = {}
@@ -157,7 +157,7 @@ LITELLM = {
 
 
 def read_litellm(raw: bytes) -> tuple[bytes, Models]:
-    """litellm's table: Anthropic's own entries, Vertex' where there is none, and some vendors'."""
+    """Read litellm's table: Anthropic's own entries, Vertex AI's where those are missing, and some other vendors'."""
     data = json.loads(raw)
     models: Models = {}
     for provider in ("vertex_ai-anthropic_models", "anthropic", *VENDORS):
@@ -174,7 +174,7 @@ def read_litellm(raw: bytes) -> tuple[bytes, Models]:
 
 
 def convert_litellm_entry(entry: Entry) -> Entry:
-    """One entry of litellm's table in our words."""
+    """Convert an entry of litellm's table to our names."""
     special = entry.get("provider_specific_entry", {})
     search = entry.get("search_context_cost_per_query", {}).get("search_context_size_medium")
     batch = entry.get("input_cost_per_token_batches")
@@ -191,7 +191,7 @@ def convert_litellm_entry(entry: Entry) -> Entry:
 
 
 def find_litellm_regions(data: Entry, key: str) -> Entry:
-    """What a model costs on Bedrock's regional endpoints, as a multiple of the plain price."""
+    """Return the prices on Bedrock's regional endpoints, as multiples of the standard price."""
     factors: dict[str, set[float]] = {"regional": set(), "gov": set()}
     for other, entry in data.items():
         name = parse_model_name(other)
@@ -205,7 +205,7 @@ def find_litellm_regions(data: Entry, key: str) -> Entry:
 
 
 def read_genai_prices(raw: bytes) -> tuple[bytes, Models]:
-    """genai-prices' generated Python module, read without running it."""
+    """Read genai-prices' generated Python module without running it."""
     module = ast.parse(raw)
     (providers,) = (node.value for node in module.body if isinstance(node, ast.AnnAssign) and node.value)
     wanted = {"anthropic": ("", "claude-")} | {their: (our, stem) for our, (their, stem) in VENDORS.items()}
@@ -220,7 +220,7 @@ def read_genai_prices(raw: bytes) -> tuple[bytes, Models]:
 
 
 def evaluate_node(node: ast.AST) -> Any:
-    """Constructor calls as dicts of their arguments, numbers and lists as themselves."""
+    """Evaluate a literal; a constructor call becomes a dict of its arguments."""
     match node:
         case ast.Constant(value):
             return value
@@ -247,7 +247,7 @@ GENAI = {
 
 
 def convert_genai_entry(model: Entry) -> Entry:
-    """One model of genai-prices in our words; a tier that was given up keeps the day of that."""
+    """Convert a model of genai-prices to our names; a discontinued tier keeps the date on which it ended."""
     history = model["prices"] if isinstance(model["prices"], list) else [{"prices": model["prices"]}]
     out: Entry = {}
     for step in history:
@@ -272,7 +272,7 @@ def convert_genai_entry(model: Entry) -> Entry:
 
 
 def read_ccusage(raw: bytes) -> tuple[bytes, Models]:
-    """The models.dev prices inside ccusage, which are deflated in its binary, and its fast-mode overrides."""
+    """Read the models.dev prices that are compressed in ccusage's binary, and its overrides for fast mode."""
     text = inflate_table(raw, b'{"cost":{"')
     data = json.loads(text)
     models: Models = {}
@@ -290,7 +290,7 @@ def read_ccusage(raw: bytes) -> tuple[bytes, Models]:
 
 
 def convert_models_dev_entry(entry: Entry) -> Entry:
-    """One model of models.dev in our words."""
+    """Convert a model of models.dev to our names."""
     fields = {kind: kind for kind in KINDS[:3]} | {"cache_write_5m": "cache_write"}
     price = entry["cost"]
     out: Entry = {k: tidy_number(price[w]) for k, w in fields.items() if price.get(w)}
@@ -302,9 +302,9 @@ def convert_models_dev_entry(entry: Entry) -> Entry:
 
 
 def inflate_table(raw: bytes, marker: bytes) -> bytes:
-    """The largest raw deflate stream in a binary that holds a JSON object with `sign` early in it."""
+    """Return the largest raw deflate stream in a binary that contains a JSON object with `marker` near its start."""
     best = b""
-    # A deflate block with its own Huffman codes has the type bits 10 after the last-block bit.
+    # A deflate block with its own Huffman codes has the type bits 10 after the final-block bit.
     for start in (i for i, byte in enumerate(raw) if byte >> 1 & 3 == 2):
         try:
             head = zlib.decompressobj(-15).decompress(raw[start : start + 1024], 200)
@@ -325,7 +325,7 @@ READERS = {
 
 
 def merge_tables(tables: dict[str, Models]) -> Models:
-    """One entry per model: each figure from the first source that has it, and what the others say instead."""
+    """Merge the tables: each figure comes from the first source that has it, and differing figures are recorded."""
     merged: Models = {}
     for key in sorted({key for models in tables.values() for key in models}):
         entries = {source: models[key] for source, models in tables.items() if key in models}
@@ -333,7 +333,7 @@ def merge_tables(tables: dict[str, Models]) -> Models:
         entry = combine_entries(entries, vendor)
         if vendor == "anthropic" and "cache_read" not in entry["assumed"]:
             merged[key] = entry
-        # A price for an open model is only believed when two sources have the same.
+        # The price of an open model is used only if two sources agree on it.
         is_confirmed = len(entries) > 1 and entry["context_window"]
         if vendor != "anthropic" and is_confirmed and not {"input", "output"} & set(entry["differs"]):
             merged[key] = entry
@@ -341,7 +341,7 @@ def merge_tables(tables: dict[str, Models]) -> Models:
 
 
 def combine_entries(entries: Models, vendor: str) -> Entry:
-    """What several sources say about one model, as one entry of the table."""
+    """Combine what several sources say about one model into one entry."""
     out: Entry = {}
     differs: Entry = {}
     for field in (*KINDS, *FACTORS, *LIMITS):
@@ -366,7 +366,7 @@ def combine_entries(entries: Models, vendor: str) -> Entry:
 
 
 def assume_prices(prices: Entry, vendor: str) -> Entry:
-    """Prices that nobody published: Anthropic's usual ratios, for other vendors the nearest known price."""
+    """Estimate unpublished prices: by Anthropic's usual ratios, or from the nearest known price of another vendor."""
     price = prices["input"]
     if vendor == "anthropic":
         guess = {"cache_read": price * 0.1, "cache_write_5m": price * 1.25, "cache_write_1h": price * 2}
@@ -377,7 +377,7 @@ def assume_prices(prices: Entry, vendor: str) -> Entry:
 
 
 def merge_long_context(entries: Models, vendor: str) -> tuple[Entry | None, Entry]:
-    """The long-context tier, and who says otherwise; a tier given up on a known day is no disagreement."""
+    """Return the long-context tier and the sources that disagree; a tier that ended on a known date doesn't count."""
     tiers = {source: entry["long_context"] for source, entry in entries.items() if "long_context" in entry}
     if not tiers:
         return None, {}
@@ -391,7 +391,7 @@ def merge_long_context(entries: Models, vendor: str) -> tuple[Entry | None, Entr
 
 
 def format_json(models: Models, sources: list[Entry]) -> str:
-    """The table as JSON, a few lines per model, so that a diff reads well."""
+    """Format the table as JSON, with a few lines per model so that diffs are easy to read."""
     rows = (KINDS, ("long_context",), FACTORS, LIMITS, ("vendor", "from", "agree"), ("differs", "assumed"))
     lines = ["{", f' "date": {json.dumps(max(pin.date for pin in PINS))},', ' "sources": [']
     lines += [",\n".join(f"  {json.dumps(source)}" for source in sources), " ],", ' "models": {']
@@ -403,7 +403,7 @@ def format_json(models: Models, sources: list[Entry]) -> str:
 
 
 def format_markdown(models: Models) -> str:
-    """The table for the documentation."""
+    """Format the table for the documentation."""
     names = "model|input|output|cache read|5 m write|1 h write|long context|fast|window|sources|agree"
     rows = ["| " + names.replace("|", " | ") + " |", "|---|" + "--:|" * 5 + "---|--:|--:|---|---|"]
     marks = {pin.name: letter for pin, letter in zip(PINS, "CLGUO", strict=True)}
@@ -422,7 +422,7 @@ def format_markdown(models: Models) -> str:
 
 
 def main() -> None:
-    """Reads all sources, writes the table and its documentation, prints what differs."""
+    """Read all sources, write the table and its documentation, and print the differences."""
     folder = Path(sys.argv[1])
     tables, sources = {}, []
     for pin in PINS:

@@ -1,10 +1,10 @@
-"""Run a tool on the conformance set for counting usage, and say in which cases it is right.
+"""Run a tool on the conformance set for counting usage, and report in which cases it is right.
 
     python scripts/usage_conformance.py
     python scripts/usage_conformance.py --adapter ccusage --command 'npx ccusage'
     python scripts/usage_conformance.py --adapter plain --command 'python my_counter.py'
 
-See tests/data/usage/README.md. The exit status is 0 if all that the tool tells is right.
+See tests/data/usage/README.md. The exit status is 0 if everything that the tool reports is right.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 
 
 def find_differences(expected: dict[str, Any], actual: dict[str, Any], place: str) -> Iterator[str]:
-    """What a tool tells otherwise than expected; what it does not tell is no difference."""
+    """Find values that differ from the expected ones; a missing value is not a difference."""
     for name, right in expected.items():
         if name not in actual:
             continue
@@ -32,11 +32,11 @@ def find_differences(expected: dict[str, Any], actual: dict[str, Any], place: st
         if isinstance(right, dict):
             yield from find_differences(right, value, f"{place}.{name}")
         elif not isclose(value, right, rel_tol=1e-6, abs_tol=5e-7):
-            yield f"{place}.{name}: {value} instead of {right}"
+            yield f"{place}.{name}: {value}, expected {right}"
 
 
 def compare_groups(expected: dict[str, dict[str, Any]], actual: dict[str, dict[str, Any]], place: str) -> Iterator[str]:
-    """The same for sums by session or by day; one that is missing, or too much, is a difference."""
+    """Compare sums by session or by day; a missing or additional group is a difference."""
     if not actual:
         return
     for name, amounts in expected.items():
@@ -49,7 +49,7 @@ def compare_groups(expected: dict[str, dict[str, Any]], actual: dict[str, dict[s
 
 
 def judge_case(case: Path, adapter: str, command: list[str]) -> list[str]:
-    """What a tool gets wrong in one case."""
+    """Return what a tool gets wrong in one case."""
     from usage_cases.adapters import ask_tool
 
     expected = json.loads((case / "expected.json").read_bytes())
@@ -67,9 +67,11 @@ def judge_case(case: Path, adapter: str, command: list[str]) -> list[str]:
 def main() -> int:
     """Run all cases, or those that are named."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("cases", nargs="*", metavar="CASE", help="the folders of cases; all by default")
+    parser.add_argument("cases", nargs="*", metavar="CASE", help="names of the cases to run (default: all)")
     parser.add_argument("--adapter", choices=("turnlog", "ccusage", "plain"), default="turnlog")
-    parser.add_argument("--command", default=f"{shlex.quote(sys.executable)} -m turnlog", help="how the tool is called")
+    parser.add_argument(
+        "--command", default=f"{shlex.quote(sys.executable)} -m turnlog", help="command that runs the tool"
+    )
     arguments = parser.parse_args()
     folders = [CASES_FOLDER / name for name in arguments.cases] or sorted(
         path.parent for path in CASES_FOLDER.glob("*/expected.json")
@@ -82,7 +84,7 @@ def main() -> int:
         print(f"{'wrong' if mistakes else 'right'}  {case.name}")
         for text in mistakes:
             print(f"         {text}")
-    print(f"{right} of {len(folders)} cases right, {in_total} in their totals")
+    print(f"{right} of {len(folders)} cases are right; {in_total} have the right total")
     return 0 if right == len(folders) else 1
 
 

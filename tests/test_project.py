@@ -128,7 +128,7 @@ def test_the_documentation_check_finds_commands_nobody_wrote_about(tmp_path: Pat
     words = ", ".join(f"`turnlog {name}`" for name in COMMANDS if name != "cat")
     readme = page(tmp_path, "README.md", f"{words}\n")
     assert list(check_docs.find_undocumented_commands(tmp_path, [readme])) == [
-        "`turnlog cat` is neither in the README nor in docs/"
+        "`turnlog cat` is documented neither in the README nor in docs/"
     ]
 
 

@@ -1,4 +1,4 @@
-"""Write collections of made-up sessions, and describe any collection.
+"""Generate collections of made-up sessions, and describe any collection.
 
 python -m bench.corpus generate OUT --size 500MB [--seed 1] [--session-size 200MB | --sessions 5000] [--clean]
 python -m bench.corpus append OUT --files 20 --lines 100 [--seed 2]
@@ -21,7 +21,7 @@ _UNITS = {"GB": 10**9, "MB": 10**6, "KB": 10**3, "B": 1}
 
 
 def parse_size(text: str) -> int:
-    """How many bytes `500MB` are."""
+    """Convert a size such as `500MB` to bytes."""
     text = text.strip().upper()
     for unit, factor in _UNITS.items():
         if text.endswith(unit):
@@ -30,7 +30,7 @@ def parse_size(text: str) -> int:
 
 
 def print_stats(root: Path) -> None:
-    """Print which kinds of lines the files below a folder hold, and how long they are."""
+    """Print which kinds of lines the files in a folder contain, and how long the lines are."""
     kinds: dict[str, list[int]] = defaultdict(list)
     for path in sorted(root.rglob("*.jsonl")):
         for line in path.read_bytes().split(b"\n"):
@@ -87,8 +87,8 @@ def _parse_arguments() -> argparse.Namespace:
     generate.add_argument("out", type=Path)
     generate.add_argument("--size", type=parse_size, default=50 * 10**6)
     generate.add_argument("--seed", type=int, default=1)
-    generate.add_argument("--session-size", type=parse_size, help="one session of this size instead of many")
-    generate.add_argument("--sessions", type=int, help="so many short sessions instead of a total size")
+    generate.add_argument("--session-size", type=parse_size, help="size of a single session, instead of many sessions")
+    generate.add_argument("--sessions", type=int, help="number of short sessions, instead of a total size")
     generate.add_argument("--clean", action="store_true", help="no torn last lines")
     append = commands.add_parser("append")
     append.add_argument("out", type=Path)
@@ -101,7 +101,6 @@ def _parse_arguments() -> argparse.Namespace:
 
 
 def main() -> None:
-    """Run one command."""
     arguments = _parse_arguments()
     if arguments.command == "stats":
         print_stats(arguments.root)

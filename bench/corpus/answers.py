@@ -1,4 +1,4 @@
-"""The lines of one answer: a line for each block, with the usage in the manner of the era."""
+"""Write one answer: a line for each block, with usage in the style of the era."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class _Request(NamedTuple):
 
 
 def write_answer(w: Writer, blocks: list[Json], stop: str) -> list[str]:
-    """Write one answer and give the uuids of its lines."""
+    """Write one answer and return the uuids of its lines."""
     r = w.r
     request = _Request(
         "msg_01" + w.draw_base58(22),
@@ -90,7 +90,7 @@ def _build_usage(w: Writer, request: _Request, is_last: bool) -> Json:
 
 
 def _echo_answer(w: Writer, message: Json, request_id: str, uuid: str, agent: str | None) -> None:
-    """Write a sub-agent's line once more, into the session that started it."""
+    """Write a sub-agent's line again, into the session that started it."""
     inner = {
         "type": "assistant",
         "timestamp": w.advance_clock(0, 0.1),
@@ -102,7 +102,7 @@ def _echo_answer(w: Writer, message: Json, request_id: str, uuid: str, agent: st
 
 
 def echo_result(w: Writer, message: Json, uuid: str, agent: str | None) -> None:
-    """Write the result of a sub-agent's call once more, into the session that started it."""
+    """Write the result of a sub-agent's call again, into the session that started it."""
     inner = {"type": "user", "message": message, "uuid": uuid, "timestamp": w.advance_clock(0, 0.1)}
     _write_progress(w, inner, agent, "agent_msg_01" + w.draw_base58(22))
 
@@ -114,7 +114,7 @@ def _write_progress(w: Writer, inner: Json, agent: str | None, call: str) -> Non
 
 
 def make_thinking_block(w: Writer) -> Json:
-    """A block of thinking; the newest clients mostly leave its text out."""
+    """Make a thinking block; the newest clients usually omit the text."""
     text = ""
     if not (w.is_new and w.r.random() < 0.7):
         chars = int(min(30_000, w.r.lognormvariate(5.9, 1.2)))
@@ -124,6 +124,5 @@ def make_thinking_block(w: Writer) -> Json:
 
 
 def make_text_block(w: Writer, *, is_final: bool = False) -> Json:
-    """A block of text."""
     chars = int(min(25_000, w.r.lognormvariate(6.6 if is_final else 4.8, 0.9)))
     return {"type": "text", "text": w.plant_needle(w.bank.make_markdown(w.r, chars, chinese=w.project.chinese))}

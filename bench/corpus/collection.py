@@ -1,4 +1,4 @@
-"""Whole collections: many sessions or one large one, with the truth about them."""
+"""Generate whole collections, with many sessions or one large one, and record the truth about them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .writer import Writer
 
 
 def generate_collection(out: Path, size: int, seed: int = 1, *, is_clean: bool = False) -> Truth:
-    """Write sessions of all eras, of so many bytes together; unless clean, some end in a torn line."""
+    """Write at least `size` bytes of sessions from all eras; unless `is_clean`, some of them end in a torn line."""
     bank, truth = Bank(seed), Truth()
     count = max(3, min(60, size // 30_000_000))
     projects = [Project(random.Random(f"{seed}:p{number}"), bank, number) for number in range(count)]
@@ -41,7 +41,7 @@ def generate_collection(out: Path, size: int, seed: int = 1, *, is_clean: bool =
 
 
 def generate_session(out: Path, size: int, seed: int = 1) -> Truth:
-    """Write one session of so many bytes, of an early 2.1 client, or of a newer one when the seed is even."""
+    """Write one session of at least `size` bytes from an early 2.1 client or, if the seed is even, a newer one."""
     bank, truth = Bank(seed), Truth()
     r = random.Random(f"{seed}:single")
     project = Project(r, bank, 0)
@@ -52,7 +52,7 @@ def generate_session(out: Path, size: int, seed: int = 1) -> Truth:
 
 
 def generate_short_sessions(out: Path, count: int, seed: int = 1) -> Truth:
-    """Write so many short sessions of all eras."""
+    """Write `count` short sessions from all eras."""
     bank, truth = Bank(seed), Truth()
     projects = [Project(random.Random(f"{seed}:p{number}"), bank, number) for number in range(60)]
     total = files = 0
@@ -67,7 +67,7 @@ def generate_short_sessions(out: Path, count: int, seed: int = 1) -> Truth:
 
 
 def append_lines(out: Path, files: int, lines: int, seed: int = 2) -> int:
-    """Append whole lines to some sessions, as running clients do; how many bytes."""
+    """Append whole lines to some sessions, as running clients do, and return the number of bytes added."""
     r = random.Random(f"append:{seed}")
     bank, truth = Bank(seed), Truth()
     project = Project(r, bank, 999)
@@ -92,7 +92,7 @@ def _start_session(r: random.Random, bank: Bank, projects: list[Project], truth:
 
 
 def _copy_previous(session: Writer, previous: Writer) -> None:
-    """Begin a session with a copy of another, as old clients did when they resumed."""
+    """Start a session with a copy of another, as old clients did when they resumed."""
     session.project = previous.project
     for raw in previous.lines:
         line = msgspec.json.decode(raw)

@@ -1,4 +1,4 @@
-"""The eras of the client that are generated: when each began, its versions and models."""
+"""The eras of the client: when each started, and its versions and models."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Era(NamedTuple):
-    """Versions of the client that write alike."""
+    """Versions of the client that write the same format."""
 
     name: str
     start: datetime
@@ -45,5 +45,4 @@ LAST_DAY = datetime(2026, 8, 20, tzinfo=UTC)
 
 
 def find_era(day: datetime) -> Era:
-    """The era that a day is in."""
     return [era for era in ERAS if era.start <= day][-1]

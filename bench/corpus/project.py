@@ -1,4 +1,4 @@
-"""A made-up project: its folder, branches of git and source files."""
+"""A made-up project: its folder, git branches and source files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .text import ENDINGS, Bank
 
 
 class Project:
-    """A folder that sessions run in."""
+    """A folder in which sessions run."""
 
     def __init__(self, r: random.Random, bank: Bank, number: int) -> None:
         ident = bank.draw_identifier

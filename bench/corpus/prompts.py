@@ -1,4 +1,4 @@
-"""The lines that a person's prompt leaves in a session file."""
+"""Write the lines that a prompt adds to a session file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from .writer import Json, Writer
 
 
 def write_prompt(w: Writer) -> None:
-    """Write what a person typed, and what the client writes around it."""
+    """Write what a person typed, and the lines that the client adds to it."""
     r = w.r
     if w.era_name != "1.0" and not w.agent:
         write_snapshot(w, is_update=False)
@@ -44,7 +44,7 @@ def _make_content(w: Writer) -> object:
 
 
 def write_attachment(w: Writer) -> None:
-    """Write what the client adds to a prompt, most of the time."""
+    """Write an attachment to the prompt in about 70 % of cases."""
     r = w.r
     if r.random() >= 0.7:
         return

@@ -1,4 +1,4 @@
-"""One session: prompts, answers, calls and results, sub-agents, compactions."""
+"""Write one session: prompts, answers, calls and results, sub-agents and compactions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class _Call(NamedTuple):
 
 
 def write_turns(w: Writer, turns: int, steps: int | None = None, min_bytes: int | None = None) -> None:
-    """Write some turns, or as many as it takes to fill so many bytes."""
+    """Write `turns` turns or, if `min_bytes` is given, as many as it takes to reach that size."""
     _write_preamble(w)
     count = 0
     while count < turns if min_bytes is None else w.size < min_bytes:
@@ -127,7 +127,7 @@ def _write_result(w: Writer, call: _Call, source: str) -> None:
 
 
 def _run_sub_agent(w: Writer, arguments: Json) -> Outcome:
-    """Let a sub-agent work: its lines go where its era puts them."""
+    """Write the lines of a sub-agent where its era puts them."""
     r = w.r
     agent = f"a{r.getrandbits(64):016x}" if w.is_new else f"a{r.getrandbits(24):06x}"
     sink = w if w.era_name == "2.1a" else None
@@ -158,7 +158,7 @@ def _run_sub_agent(w: Writer, arguments: Json) -> Outcome:
 
 
 def _write_mishap(w: Writer) -> None:
-    """Write an API error, a synthetic answer or a queued prompt, seldom."""
+    """Occasionally write an API error, a synthetic answer or a queued prompt."""
     share = w.r.random()
     if share < 0.004:
         error = {"status": 529, "message": "Overloaded"}

@@ -1,4 +1,4 @@
-"""The text that generated sessions are made of: words, code, logs, prose."""
+"""The text of generated sessions: words, code, logs and prose."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ CHINESE = (
 ).split()
 ENDINGS = [".py", ".ts", ".tsx", ".rs", ".go", ".md", ".json", ".yaml", ".css", ".sql"]
 
-# $ident and $Title are names, $words a few words, $ext a file's ending, $1-99 a number. The first whose share
-# is above a random number is taken.
+# $ident and $Title stand for names, $words for a few words, $ext for a file extension, and $1-99 for a number. The
+# first template whose share is above a random number is used.
 _CODE = [
     (0.10, None),
     (0.18, "# $words"),
@@ -70,7 +70,7 @@ _SLOT = re.compile(r"\$(?:ident|Title|words|ext|(\d+)-(\d+))")
 
 
 class Bank:
-    """Pools of ready-made lines; documents are cut from them, with fresh tokens mixed in."""
+    """Pools of ready-made lines, from which documents are drawn with new tokens mixed in."""
 
     def __init__(self, seed: int) -> None:
         r = random.Random(f"bank:{seed}")
@@ -84,7 +84,7 @@ class Bank:
         self.chinese = ["".join(r.choices(CHINESE, k=r.randint(6, 20))) + "。" for _ in range(3_000)]
 
     def draw_identifier(self, r: random.Random) -> str:
-        """A name; a few are frequent, most are rare."""
+        """Draw a name; a few names are frequent, and most are rare."""
         return self._names[bisect(self._name_shares, r.random() * self._name_shares[-1])]
 
     def _draw_word(self, r: random.Random) -> str:
@@ -119,7 +119,7 @@ class Bank:
         return str(r.randint(int(slot[1]), int(slot[2])))
 
     def draw_lines(self, pool: list[str], r: random.Random, count: int) -> list[str]:
-        """Some lines from a pool; about one line in 12 gets a token never seen elsewhere."""
+        """Draw lines from a pool; about one line in 12 gets a token that occurs nowhere else."""
         lines: list[str] = []
         while count > 0:
             take = min(count, r.randint(20, 400))
@@ -131,13 +131,13 @@ class Bank:
         return lines
 
     def make_prose(self, r: random.Random, chars: int, *, chinese: bool = False) -> str:
-        """Sentences of about so many characters."""
+        """Make sentences of about `chars` characters in total."""
         pool = self.chinese if chinese else self.sentences
         count = max(1, chars // (34 if chinese else 62))
         return " ".join(pool[r.randrange(len(pool))] for _ in range(count))
 
     def make_markdown(self, r: random.Random, chars: int, *, chinese: bool = False) -> str:
-        """Markdown of about so many characters."""
+        """Make about `chars` characters of Markdown."""
         parts, size = [], 0
         while size < chars:
             part = self._make_section(r, chinese)
@@ -176,5 +176,5 @@ def _make_name(r: random.Random) -> str:
 
 
 def _compute_shares(count: int, start: int) -> list[float]:
-    """Cumulated shares that fall as Zipf's law has it."""
+    """Return cumulative shares that follow Zipf's law."""
     return list(accumulate(1.0 / (place + start) for place in range(count)))

@@ -1,4 +1,4 @@
-"""Calls of tools: the input, the text that the model gets, and the structured result."""
+"""Tool calls: the input, the text that the model receives, and the structured result."""
 
 from __future__ import annotations
 
@@ -20,22 +20,21 @@ _SNIPPET = " Here's the result of running `cat -n` on a snippet of the edited fi
 
 
 class Outcome(NamedTuple):
-    """What a call was given and what it gave."""
+    """The input and output of a call."""
 
     input: Json
     content: Any
-    """What the model is told."""
+    """The result that the model receives."""
     structured: Any
-    """What the client keeps for itself."""
+    """The result that the client records for itself."""
 
 
 def pick_tool(w: Writer) -> str:
-    """The name of a tool, as often as it is used."""
+    """Pick a tool with the probability that it has in genuine sessions."""
     return _NAMES[bisect(_CUMULATIVE_SHARES, w.r.random() * _CUMULATIVE_SHARES[-1])]
 
 
 def call_tool(w: Writer, name: str) -> Outcome:
-    """Call a tool."""
     return _TOOLS.get(name, _call_mcp_tool)(w)
 
 
@@ -175,7 +174,7 @@ def _call_web_search(w: Writer) -> Outcome:
 
 
 def _call_mcp_tool(w: Writer) -> Outcome:
-    """A tool of an MCP server: plain content blocks, sometimes very large."""
+    """Call a tool of an MCP server, which returns plain content blocks, sometimes very large ones."""
     text = "\n".join(w.bank.draw_lines(w.bank.code, w.r, int(min(9000, w.r.lognormvariate(4.6, 1.7)))))
     arguments = {"libraryName": w.bank.draw_identifier(w.r)}
     return Outcome(arguments, [{"type": "text", "text": text}], [{"type": "text", "text": text}])
@@ -195,7 +194,7 @@ _TOOLS: dict[str, Callable[[Writer], Outcome]] = {
 
 
 def write_progress(w: Writer, call_id: str, name: str) -> None:
-    """Write what hooks and a running command report, in the era that did so."""
+    """Write the progress of hooks and of a running command, if the era recorded it."""
     r = w.r
     if w.era_name != "2.1a":
         return
@@ -206,7 +205,7 @@ def write_progress(w: Writer, call_id: str, name: str) -> None:
             w.write_chained_line({"type": "progress", "data": data, "parentToolUseID": call_id, "toolUseID": call_id})
     if name == "Bash" and r.random() < 0.45:
         output: list[str] = []
-        for number in range(int(min(40, 1 + r.expovariate(0.3)))):  # most ticks bring nothing new
+        for number in range(int(min(40, 1 + r.expovariate(0.3)))):  # most ticks add nothing
             if r.random() < 0.3:
                 output += w.bank.draw_lines(w.bank.logs, r, r.randint(1, 8))
             data = {

@@ -1,4 +1,4 @@
-"""What a correct reader must find in a generated collection."""
+"""The facts that a correct reader finds in a generated collection."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections import Counter, defaultdict
 from typing import Any
 
 NEEDLES = (("zqneedlerare", 1e-5), ("zqneedleseldom", 1e-4), ("zqneedlecommon", 1e-2))
-"""Words to search for, and the share of texts that hold them."""
+"""Words to search for, and the share of passages that contain each."""
 _FIELDS = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
 
 class Truth:
-    """Facts that are gathered while generating."""
+    """Facts that are collected while the sessions are generated."""
 
     def __init__(self) -> None:
         self.usage: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(lambda: [0] * 5))
@@ -21,21 +21,18 @@ class Truth:
         self.facts: Counter[str] = Counter()
 
     def count_answer(self, day: str, model: str, usage: dict[str, Any]) -> None:
-        """Count one message."""
         row = self.usage[day][model]
         for place, field in enumerate(_FIELDS):
             row[place] += usage[field]
         row[4] += 1
 
     def count_line(self, kind: str, raw: bytes) -> None:
-        """Count one line."""
         self.types[kind] += 1
         if b"zqneedle" in raw:
             for word, _ in NEEDLES:
                 self.needles[word] += word.encode() in raw
 
     def to_json(self) -> bytes:
-        """The facts as JSON."""
         facts = {
             "usage_columns": ["input", "output", "cache_creation", "cache_read", "answers"],
             "usage_by_day_and_model": self.usage,

@@ -1,4 +1,4 @@
-"""The lines of one session file as they come into being, in the key order of their era."""
+"""Write the lines of one session file in the key order of their era."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _CHAIN = "the last line"
 
 
 class Writer:
-    """A session file, or a sub-agent's, while it is written."""
+    """The file of a session or a sub-agent while it is being written."""
 
     def __init__(
         self,
@@ -54,35 +54,34 @@ class Writer:
         self.size = 0
         self.context = r.randint(12_000, 30_000)
         self.history: list[str] = []
-        """Uuids that one can rewind to."""
+        """The uuids to which the user can rewind."""
         self.extra: dict[str, bytes] = {}
-        """Other files: path below the project folder, and content."""
+        """Other files: path within the project folder, and content."""
         self.sink = sink
-        """Where the lines of a sub-agent are echoed."""
+        """The session into which a sub-agent's lines are echoed."""
         self.prompt_id = self.make_uuid()
         self.todos: list[Json] = []
 
     @property
     def is_new(self) -> bool:
-        """Whether the client is of the newest era."""
+        """Whether the client belongs to the newest era."""
         return self.era_name == "2.1b"
 
     def make_uuid(self) -> str:
-        """A fresh uuid."""
         digits = f"{self.r.getrandbits(128):032x}"
         return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}"
 
     def draw_base58(self, count: int) -> str:
-        """Random characters as in the API's ids."""
+        """Draw random characters like those in the API's ids."""
         return "".join(self.r.choices(_BASE58, k=count))
 
     def advance_clock(self, low: float, high: float) -> str:
-        """Let some seconds pass and give the time."""
+        """Advance the clock by a random number of seconds and return the new time."""
         self.now += timedelta(seconds=self.r.uniform(low, high))
         return self.now.strftime("%Y-%m-%dT%H:%M:%S.") + f"{self.now.microsecond // 1000:03d}Z"
 
     def plant_needle(self, text: str) -> str:
-        """A text, with a word to search for now and then."""
+        """Sometimes append a word that the benchmarks search for."""
         share = self.r.random()
         for word, limit in NEEDLES:
             if share < limit:
@@ -90,18 +89,17 @@ class Writer:
         return text
 
     def make_prose(self, chars: int) -> str:
-        """Sentences of about so many characters, in English."""
+        """Make English sentences of about `chars` characters in total."""
         return self.bank.make_prose(self.r, chars)
 
     def make_image_block(self) -> Json:
-        """An image block of noise."""
+        """Make an image block that contains noise."""
         self.truth.facts["images"] += 1
         noise = self.r.randbytes(int(min(500_000, self.r.lognormvariate(10.6, 0.9))))
         data = base64.b64encode(noise).decode()
         return {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}
 
     def write_line(self, line: Json) -> None:
-        """Write a line."""
         raw = _encode(line)
         self.lines.append(raw)
         self.size += len(raw) + 1
@@ -110,7 +108,7 @@ class Writer:
     def write_chained_line(
         self, body: Json, tail: Json | None = None, low: float = 0.05, high: float = 2.0, parent: str | None = _CHAIN
     ) -> str:
-        """Write a line of the chain of parents and give its uuid."""
+        """Write a line whose parent is the previous one, and return its uuid."""
         uuid = self.make_uuid()
         end = {"uuid": uuid, "timestamp": self.advance_clock(low, high), **(tail or {})}
         head: Json = {"parentUuid": self.parent if parent is _CHAIN else parent, "isSidechain": self.agent is not None}

@@ -1,1 +1,1 @@
-"""Programs that we compare ourselves with, in the versions that the numbers are for."""
+"""Programs with which we compare turnlog, in the versions to which the numbers refer."""

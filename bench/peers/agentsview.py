@@ -1,4 +1,4 @@
-"""agentsview: an index of all sessions with full text, a native program from PyPI."""
+"""agentsview: indexes all sessions with their full text; a native program from PyPI."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FOLDER = ROOT / ".tools" / "peers" / f"agentsview-{VERSION}"
 
 
 def install_program() -> Path | str:
-    """The native program, installed if it is not yet; or why there is none."""
+    """Return the native program, installed on first use, or the reason why it is not available."""
     if binary := _find_binary():
         return binary
     if sys.platform == "win32":
@@ -23,7 +23,7 @@ def install_program() -> Path | str:
     try:
         venv.create(FOLDER, with_pip=True, clear=True)
     except (OSError, subprocess.CalledProcessError) as error:
-        return f"no environment for it: {error}"
+        return f"could not create an environment: {error}"
     command = [str(FOLDER / "bin" / "pip"), "install", "--quiet", "--only-binary", ":all:", f"agentsview=={VERSION}"]
     process = subprocess.run(command, capture_output=True, text=True, check=False)
     return (
@@ -40,7 +40,7 @@ def _find_binary() -> Path | None:
 
 
 def build_sync_command(binary: Path, config_dir: Path, home: Path) -> Program:
-    """Bring its index in a home folder up to date with one config folder: in its own process, which ends then."""
+    """Build the command that updates its index for one config folder without starting the daemon."""
     environ = {
         "HOME": str(home),
         "PATH": os.defpath,
@@ -54,5 +54,5 @@ def build_sync_command(binary: Path, config_dir: Path, home: Path) -> Program:
 
 
 def measure_index_size(home: Path) -> int:
-    """The bytes of its index."""
+    """Return the size of its index in bytes."""
     return sum(path.stat().st_size for path in (home / ".agentsview").glob("sessions.db*"))

@@ -1,4 +1,4 @@
-"""ccusage: usage by day from all session files, a native program from npm."""
+"""ccusage: reports usage by day from all session files; a native program from npm."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FOLDER = ROOT / ".tools" / "peers" / f"ccusage-{VERSION}"
 
 
 def install_program() -> Path | str:
-    """The native program, installed if it is not yet; or why there is none."""
+    """Return the native program, installed on first use, or the reason why it is not available."""
     if binary := _find_binary():
         return binary
     npm = shutil.which("npm")
@@ -46,11 +46,11 @@ def _find_binary() -> Path | None:
 
 
 def build_report_command(binary: Path, config_dir: Path, home: Path) -> Program:
-    """The report by day, without the network, over one config folder."""
+    """Build the command that reports usage by day for one config folder, without network access."""
     environ = {"CLAUDE_CONFIG_DIR": str(config_dir), "HOME": str(home), "USERPROFILE": str(home), "TZ": "UTC"}
     return Program([str(binary), "claude", "daily", "--json", "--offline"], environ)
 
 
 def sum_output_tokens(report: bytes) -> int:
-    """The output tokens that a report names, all days together."""
+    """Sum the output tokens of all days in a report."""
     return sum(day["outputTokens"] for day in json.loads(report)["daily"])

@@ -1,4 +1,4 @@
-"""cozempic: prunes session files in place, a Python program from PyPI."""
+"""cozempic: prunes session files in place; a Python program from PyPI."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ FOLDER = ROOT / ".tools" / "peers" / f"cozempic-{VERSION}"
 
 
 def install_program() -> Path | str:
-    """The program, installed if it is not yet; or why there is none."""
+    """Return the program, installed on first use, or the reason why it is not available."""
     return install_package(FOLDER, "cozempic", f"cozempic=={VERSION}")
 
 
 def build_prune_command(program: Path, session: Path, home: Path, prescription: str = "standard") -> Program:
-    """Prune one file, in a home folder of its own and without the hooks that it would install."""
+    """Build the command that prunes one file, with its own home folder and without installing its hooks."""
     environ = {"HOME": str(home), "PATH": os.defpath, "COZEMPIC_NO_GLOBAL_INIT": "1", "COZEMPIC_NO_AUTO_UPDATE": "1"}
     variables = [f"{name}={value}" for name, value in environ.items()]
     return Program(["env", "-i", *variables, str(program), "treat", str(session), "-rx", prescription, "--execute"])

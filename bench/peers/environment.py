@@ -1,4 +1,4 @@
-"""Programs from PyPI that we compare with, each in an environment of its own."""
+"""Install programs from PyPI, each into its own environment."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 
 
 def install_package(folder: Path, name: str, requirement: str, package: str | None = None) -> Path | str:
-    """A program, installed into a folder if it is not yet; or why there is none.
+    """Return a program, installed into a folder on first use, or the reason why it is not available.
 
-    A library has no program: it is the `package` then that must be there, and the program the interpreter.
+    A library has no program of its own; pass its `package`, and `python` as the name of the program.
     """
     program = folder / "bin" / name
 
@@ -25,7 +25,7 @@ def install_package(folder: Path, name: str, requirement: str, package: str | No
     try:
         venv.create(folder, with_pip=True, clear=True)
     except (OSError, subprocess.CalledProcessError) as error:
-        return f"no environment for it: {error}"
+        return f"could not create an environment: {error}"
     command = [str(folder / "bin" / "pip"), "install", "--quiet", requirement]
     process = subprocess.run(command, capture_output=True, text=True, check=False)
     if is_installed():

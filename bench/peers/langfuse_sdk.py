@@ -1,7 +1,7 @@
-"""The usual way of a tracing hook: load an SDK, make a span, and send it before the hook ends.
+"""A typical tracing hook: it loads an SDK, creates a span, and sends the span before it exits.
 
-The published hooks for Langfuse work in this way (the official one is a Python script with this SDK); they are not in
-a registry, so what is measured is the mechanism with one span, without reading a transcript.
+The published hooks for Langfuse work this way (the official one is a Python script that uses this SDK). They are not in
+a registry, so the benchmark measures only the mechanism: one span, without reading a transcript.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ client.flush()
 
 
 def install_sdk() -> Path | str:
-    """The interpreter of an environment that has the SDK; or why there is none."""
+    """Return the interpreter of an environment that contains the SDK, or the reason why there is none."""
     return install_package(FOLDER, "python", f"langfuse=={VERSION}", "langfuse")
 
 
 def build_hook_command(python: Path, url: str) -> Program:
-    """A hook that sends one span."""
+    """Build the command of a hook that sends one span."""
     return Program([str(python), "-I", "-c", _HOOK, url], discards_output=True)

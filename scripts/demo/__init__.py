@@ -1,1 +1,1 @@
-"""The stories behind the demo sessions, and the recorder that writes them down like the client would."""
+"""The stories behind the demo sessions, and the recorder that writes them as the client would."""

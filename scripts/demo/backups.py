@@ -1,4 +1,4 @@
-"""File history: copies of files before the first edit and at every prompt."""
+"""File history: copies of files before their first edit and at every prompt."""
 
 from __future__ import annotations
 

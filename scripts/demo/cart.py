@@ -96,7 +96,7 @@ PASSED = (
 
 
 def create_shop() -> Project:
-    """The webshop as it is before the bug is fixed."""
+    """Create the webshop as it is before the bug is fixed."""
     return Project(
         "/home/dana/webshop",
         files={
@@ -110,14 +110,12 @@ def create_shop() -> Project:
 
 
 def create_task(number: int, subject: str, doing: str) -> Call:
-    """Create a task."""
     arguments = {"subject": subject, "description": subject + ".", "activeForm": doing}
     result = {"task": {"id": str(number), "subject": subject, "description": subject + "."}}
     return Call("TaskCreate", arguments, f"Task #{number} created successfully: {subject}", result, None, 0.02)
 
 
 def set_task_status(number: int, before: str, after: str) -> Call:
-    """Set a task's status."""
     result = {
         "success": True,
         "taskId": str(number),
@@ -135,7 +133,7 @@ def set_task_status(number: int, before: str, after: str) -> Call:
 
 
 def record_cart_session(home: Home) -> tuple[Project, Recorder]:
-    """Find the bug, fix it with Decimal, write tests, commit."""
+    """Record a session that finds the bug, fixes it with Decimal, writes tests and commits."""
     p = create_shop()
     rec = Recorder(home, "cart-rounding", p, "2.1.325", "2026-11-09T08:41:12", "claude-opus-5-5", requests=True)
     shapes.begin_session(rec)
@@ -342,7 +340,7 @@ def test_half_cents_are_rounded_up(amount, rounded):
 
 
 def record_branch(home: Home, origin: Recorder) -> None:
-    """A fork of the session: try whole cents instead, and stop half way."""
+    """Record a fork of the session that tries whole cents instead, and stops halfway."""
     origin.pass_time(340)
     rec = shapes.fork_session(origin, "cart-cents-branch", "try integer cents")
     home.put_json(f"{rec.find_folder()}/{rec.sid}/custom-title.json", {"customTitle": "try integer cents"})

@@ -1,4 +1,4 @@
-"""Volume discounts for the webshop (2.1.325): a plan, agents, the web, hooks, a queue, a compaction."""
+"""Volume discounts for the webshop (2.1.325): a plan, agents, the web, hooks, a queue and a compaction."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PRICE_REPORT = (
 
 
 def record_discount_session(home: Home, p: Project) -> None:
-    """Plan the feature, build it, review it, open a pull request, compact, go on."""
+    """Record a session that plans, builds and reviews a feature, opens a pull request, compacts, and continues."""
     rec = Recorder(
         home,
         "discount",

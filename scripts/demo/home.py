@@ -12,17 +12,15 @@ from demo.ids import Row
 
 @dataclass
 class Home:
-    """The files of the made-up config folder, by their path in it."""
+    """The files of the made-up config folder, by their relative paths."""
 
     files: dict[str, bytes] = field(default_factory=dict)
     history: list[Row] = field(default_factory=list)
 
     def put_file(self, path: str, content: str) -> None:
-        """Add a file."""
         self.files[path] = content.encode()
 
     def put_json(self, path: str, value: Any, indent: int | None = None) -> None:
-        """Add a JSON file."""
         self.put_file(
             path,
             json.dumps(value, ensure_ascii=False, indent=indent, separators=None if indent else (",", ":")),
@@ -34,5 +32,5 @@ class Home:
 
 
 def encode_row(row: Row) -> str:
-    """A row as the client writes it."""
+    """Encode a row as the client does."""
     return json.dumps(row, ensure_ascii=False, separators=(",", ":"))

@@ -1,8 +1,8 @@
-"""One session file that grows: its state, and rows in the dialect of its client version.
+"""A session file while it grows: its state, and rows in the dialect of its client version.
 
-eras     1.0, 2.0   one straight line; the real usage stands only on a message's last row
-         2.1 early  `progress` rows in the chain, results hang on their own call, usage is a placeholder
-         2.1 late   `attachment` rows, usage on every row, metadata rows written again and again
+eras     1.0, 2.0   one straight line; only the last row of a message has the real usage
+         early 2.1  `progress` rows in the chain, results whose parent is their own call, placeholder usage
+         late 2.1   `attachment` rows, usage on every row, metadata rows that are repeated
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from demo.project import Project
 
 
 class Journal:
-    """The rows of one session, or of one sub-agent."""
+    """The rows of a session or a sub-agent."""
 
     def __init__(
         self,
@@ -61,27 +61,26 @@ class Journal:
         self.newest = version == "2.1.325"
 
     def next_uuid(self) -> str:
-        """The next uuid of this session."""
+        """Return the next uuid of this session."""
         self._count += 1
         return make_uuid(f"{self.name}/{self.agent}/{self._count}")
 
     def pass_time(self, seconds: float) -> None:
-        """Let time pass."""
         self.clock = add_seconds(self.clock, seconds)
 
     def next_time(self) -> str:
-        """The current time as text; a few milliseconds pass."""
+        """Advance the clock by a few milliseconds and return the time as a string."""
         self.pass_time(pick_number(f"{self.name}{self._count}{len(self.rows)}", 3, 41) / 1000)
         return format_time(self.clock)
 
     def add_metadata(self, kind: str, **fields: Any) -> Row:
-        """A metadata row: no uuid, no part of the graph."""
+        """Add a metadata row, which has no uuid and is not part of the graph."""
         row = {"type": kind, **fields, "sessionId": self.sid}
         self.rows.append(row)
         return row
 
     def add_row(self, kind: str, body: Row, *, parent: str | None = "-", tail: Row | None = None) -> str:
-        """A row of the graph, below the newest one unless a parent is given."""
+        """Add a row to the graph, below the newest row unless `parent` is given."""
         uuid, at = self.next_uuid(), self.next_time()
         head: Row = {"parentUuid": self.parent if parent == "-" else parent}
         if "logicalParentUuid" in body:
@@ -113,22 +112,21 @@ class Journal:
         return uuid
 
     def add_system_row(self, subtype: str | None, **fields: Any) -> str:
-        """A system row."""
         return self.add_row("system", {**({"subtype": subtype} if subtype else {}), **fields})
 
     def add_attachment(self, kind: str, rendered: str | None = None, role: str = "system", **fields: Any) -> str:
-        """An attachment row; `rendered` is the text that was sent for it."""
+        """Add an attachment row; `rendered` is the text that the client sends for it."""
         messages = [{"content": f"<system-reminder>\n{rendered}\n</system-reminder>"}]
         tail = {"rendered": messages, "renderedRole": role} if rendered is not None and self.newest else None
         self._fresh += estimate_tokens(rendered or "")
         return self.add_row("attachment", {"attachment": {"type": kind, **fields}}, tail=tail)
 
     def add_progress(self, data: Row, call: str, own: str | None = None) -> str:
-        """A progress row (versions 2.1.11 to 2.1.81)."""
+        """Add a progress row (versions 2.1.11 to 2.1.81)."""
         return self.add_row("progress", {"data": data, "toolUseID": own or call, "parentToolUseID": call})
 
     def add_queue_row(self, operation: str, content: str | None = None, **more: Any) -> None:
-        """A change of the queue of typed prompts and notifications."""
+        """Add a change to the queue of typed prompts and notifications."""
         row: Row = {
             "type": "queue-operation",
             "operation": operation,

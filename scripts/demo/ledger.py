@@ -8,11 +8,11 @@ from demo.ids import Row, estimate_tokens, pick_number
 from demo.journal import Journal
 
 PRICES = {"claude-opus-5-5": (4.0, 20.0, 0.2), "claude-haiku-4-5-20251001": (1.0, 5.0, 0.1)}
-"""Dollars for a million tokens: input, output, cache reads."""
+"""US dollars per million tokens: input, output and cache reads."""
 
 
 class Ledger(Journal):
-    """A journal that counts."""
+    """A journal that counts tokens and costs."""
 
     def _count_usage(self, model: str, blocks: list[Row], searches: int) -> Row:
         if (self.clock - self._last_call).total_seconds() > (3600 if self.hour else 300):
@@ -79,15 +79,15 @@ class Ledger(Journal):
             total["costUSD"] = round(total["costUSD"] + cost, 6)
 
     def count_context_tokens(self) -> int:
-        """How full the context is now."""
+        """Return how many tokens the context contains now."""
         return self._cached + self._fresh
 
     def drop_context(self, keep: int) -> None:
-        """A compaction: only so many tokens are left, none of them cached."""
+        """Compact the context to `keep` tokens, none of which are cached."""
         self._cached, self._fresh = 0, keep
 
     def add_cost_row(self) -> None:
-        """The newest client's running totals."""
+        """Add the running totals that the newest client records."""
         spent = {model: dict(total) for model, total in self.spent.items()}
         busy = sum(total["outputTokens"] for total in spent.values()) * 19
         start = datetime.fromisoformat(next(r["timestamp"] for r in self.rows if "timestamp" in r))

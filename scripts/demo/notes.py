@@ -1,4 +1,4 @@
-"""The notes command line: many turns of hand and a failed run (2.1.325), and a program's run (2.1.220)."""
+"""The notes command line: an interactive session and a failed run (2.1.325), and a run by a program (2.1.220)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HAIKU = "claude-haiku-4-5-20251001"
 
 
 def draw_picture() -> str:
-    """A small PNG of a terminal with coloured lines, stored without compression so that every zlib agrees."""
+    """Draw a small PNG of a terminal with coloured lines, uncompressed so that the bytes don't depend on zlib."""
     width, height = 96, 48
     colours = bytes([24, 26, 31, 97, 175, 239, 152, 195, 121, 224, 108, 117])
     rows = bytearray()
@@ -44,7 +44,7 @@ def draw_picture() -> str:
 
 
 def record_colours_session(home: Home) -> None:
-    """2.1.325, no title: an image, !bash, /model, an interrupt, a rewind, a background job, auto mode."""
+    """Record an untitled 2.1.325 session: an image, !bash, /model, an interrupt, a rewind and a background job."""
     p = Project(
         "/home/dana/notes-cli",
         files={
@@ -240,7 +240,7 @@ def _record_background_job(rec: Recorder) -> None:
 
 
 def record_failing_run(home: Home) -> None:
-    """2.1.325 headless: two retries, then the API gives up; the session ends with an error."""
+    """Record a headless 2.1.325 run: after two retries, the API gives up, and the session ends with an error."""
     p = Project("/home/dana/notes-cli", files={"notes/show.py": 'def show(note):\n    print(note["text"])\n'})
     rec = Recorder(home, "nightly", p, "2.1.325", "2026-11-05T02:00:03", "claude-opus-5-5", entrypoint="sdk-cli")
     rec.add_queue_row("enqueue", "Run the linter and fix what it finds.")
@@ -313,7 +313,7 @@ def record_failing_run(home: Home) -> None:
 
 
 def record_scheduled_task(home: Home) -> None:
-    """2.1.220 through the Python SDK: a scheduled task that answers with structured output."""
+    """Record a 2.1.220 session of the Python SDK: a scheduled task that answers with structured output."""
     p = Project(
         "/home/dana/notes-cli",
         files={"notes.json": '[{"text": "buy milk"}, {"text": "pay rent", "due": "2026-10-30"}]\n'},

@@ -18,12 +18,11 @@ CART = """def total(items):
 
 
 def build_todo(content: str, status: str) -> Row:
-    """One line of a todo list."""
     return {"content": content, "status": status, "activeForm": content}
 
 
 def record_first_cart(home: Home) -> None:
-    """The shop's first cart: begun with 1.0.53, gone on with 1.0.128, in one file."""
+    """Record the shop's first cart: one file, started with 1.0.53 and continued with 1.0.128."""
     p = Project("/home/dana/webshop", False, {"shop.py": CART, "prices.json": '{"mug": 10.0, "sticker": 0.1}\n'})
     rec = Recorder(home, "first-cart", p, "1.0.53", "2026-10-05T09:12:31", OPUS, base=14_200)
     rec.rows.append({"type": "summary", "summary": "First Cart With Tax and Quantities", "leafUuid": ""})
@@ -105,7 +104,7 @@ def record_first_cart(home: Home) -> None:
 
 
 def record_notes_search(home: Home) -> None:
-    """2.0.76: parallel agents in flat files, a background shell, a queued prompt, an automatic compaction."""
+    """Record a 2.0.76 session: parallel agents in flat files, a background shell, a queued prompt and a compaction."""
     p = Project(
         "/home/dana/notes-cli",
         False,
@@ -232,7 +231,7 @@ def _record_search_command(rec: Recorder, p: Project) -> None:
 
 
 def record_progress_rows(home: Home) -> None:
-    """2.1.22: progress rows of every kind in the chain, placeholder usage, a micro-compaction."""
+    """Record a 2.1.22 session: every kind of progress row in the chain, placeholder usage and a micro-compaction."""
     p = Project(
         "/home/dana/webshop",
         False,

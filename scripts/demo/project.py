@@ -1,4 +1,4 @@
-"""A made-up project: its files, and what the client's tools answer when they touch them."""
+"""A made-up project: its files, and what the client's tools return for them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from demo.ids import Row, pick_number
 
 
 class Call(NamedTuple):
-    """A tool call as the model makes it, with what the tool answers."""
+    """A tool call by the model, with the tool's result."""
 
     name: str
     input: Row
@@ -31,22 +31,20 @@ class Block(NamedTuple):
 
 
 def build_text(value: str) -> Block:
-    """A text block."""
     return Block("text", value)
 
 
 def build_thinking(value: str) -> Block:
-    """A thinking block."""
     return Block("thinking", value)
 
 
 def build_failed_call(name: str, arguments: Row, message: str, **more: Any) -> Call:
-    """A call that the tool refuses or that fails."""
+    """Build a call that the tool refuses or that fails."""
     return Call(name, arguments, message, f"Error: {message}", True, **more)
 
 
 def build_patch(old: str, new: str) -> list[Row]:
-    """The client's structured patch between two texts."""
+    """Build the client's structured patch between two versions of a file."""
     a, b, hunks = old.splitlines(), new.splitlines(), []
     for group in difflib.SequenceMatcher(None, a, b, autojunk=False).get_grouped_opcodes(3):
         lines: list[str] = []
@@ -77,13 +75,13 @@ class Project:
     files: dict[str, str] = field(default_factory=dict)
 
     def resolve_path(self, name: str) -> str:
-        """The absolute path of a file of the project."""
+        """Return the absolute path of a file in the project."""
         if "\\" in self.cwd:
             return self.cwd + "\\" + name.replace("/", "\\")
         return name if name.startswith("/") else f"{self.cwd}/{name}"
 
     def number_lines(self, content: str) -> str:
-        """A file's lines as the Read tool shows them."""
+        """Number the lines of a file as the Read tool does."""
         lines = enumerate(content.split("\n"), 1)
         return "\n".join(f"{n}\t{line}" if self.new else f"{n:6}→{line}" for n, line in lines)
 
@@ -95,7 +93,7 @@ class Project:
         return Call("Read", {"file_path": path}, self.number_lines(content), {"type": "text", "file": file}, None, 0.05)
 
     def edit_file(self, name: str, old: str, new: str) -> Call:
-        """Replace one text in a file."""
+        """Replace one passage in a file."""
         path, before = self.resolve_path(name), self.files[name]
         if before.count(old) != 1:
             raise ValueError(f"{name}: the text to replace occurs {before.count(old)} times")
@@ -113,7 +111,7 @@ class Project:
         return Call("Edit", arguments, self._describe_edit(path, after, new), result, None, 0.1, None, (name, before))
 
     def edit_file_repeatedly(self, name: str, edits: list[tuple[str, str]]) -> Call:
-        """Several replacements in one call (the old MultiEdit tool)."""
+        """Make several replacements in one call (the old MultiEdit tool)."""
         path, before = self.resolve_path(name), self.files[name]
         for old, new in edits:
             self.files[name] = self.files[name].replace(old, new, 1)
@@ -165,7 +163,6 @@ class Project:
         seconds: float = 0.6,
         **more: Any,
     ) -> Call:
-        """Run a command."""
         arguments: Row = {"command": command, **({"description": about} if about else {})}
         if code:
             return build_failed_call("Bash", arguments, f"Exit code {code}\n{out}{err}".strip(), seconds=seconds)
@@ -203,7 +200,7 @@ class Project:
         return Call("Grep", arguments, content, result, None, 0.05)
 
     def list_files(self, pattern: str, ending: str) -> Call:
-        """List the project's files with some ending."""
+        """List the project's files that have a given ending."""
         names = sorted(name if self.new else self.resolve_path(name) for name in self.files if name.endswith(ending))
         result: Row = {
             "filenames": names,

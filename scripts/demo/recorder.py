@@ -1,4 +1,4 @@
-"""Write a whole session down: what the model does, how turns end, sub-agents."""
+"""Record a whole session: what the model does, how turns end, and sub-agents."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ZERO = "00000000-0000-0000-0000-000000000000"
 
 
 class Recorder(Prompts):
-    """A session that is being made up."""
+    """A made-up session while it is being recorded."""
 
     def add_answer(
         self,
@@ -27,7 +27,7 @@ class Recorder(Prompts):
         during: Callable[[list[str]], None] | None = None,
         **more: Any,
     ) -> list[str]:
-        """One answer of the model and the results of its calls; gives the calls' ids."""
+        """Add an answer of the model and the results of its calls, and return the ids of the calls."""
         model = model or self.model
         key = f"{self.name}/{self.agent}/{len(self.rows)}"
         mid, rid = make_api_id("msg", key), make_api_id("req", key)
@@ -147,7 +147,7 @@ class Recorder(Prompts):
                 self.add_metadata("tools-used", tools=list(self.tools))
 
     def add_state_rows(self) -> None:
-        """The metadata rows that late versions append again and again."""
+        """Add the metadata rows that late versions append repeatedly."""
         if not self.late:
             return
         if self.last_prompt and self.parent:
@@ -164,7 +164,7 @@ class Recorder(Prompts):
             self.add_metadata("atis-latch", atis="")
 
     def end_turn(self, state: bool = True) -> None:
-        """The turn is over: its duration, and the metadata rows."""
+        """End the turn: add its duration and the metadata rows."""
         if self.early or self.late:
             milliseconds = round((self.clock - self._turn_start).total_seconds() * 1000)
             count = {"messageCount": self._turn_rows} if self.late else {}
@@ -173,27 +173,27 @@ class Recorder(Prompts):
             self.add_state_rows()
 
     def rewind_to(self, row: str | None) -> None:
-        """Go back: the next prompt becomes a sibling of what followed this row."""
+        """Rewind, so that the next prompt becomes a sibling of what followed this row."""
         self.parent = row
         if self.newest:
             self.add_metadata("last-prompt", leafUuid=ZERO, explicit=True)
 
     def find_folder(self) -> str:
-        """The session's project folder."""
+        """Return the session's project folder."""
         return f"projects/{make_slug(self.project.cwd)}"
 
     def find_tool_results(self) -> str:
-        """Where large outputs of this session are kept on Dana's machine."""
+        """Return the folder on Dana's machine that contains this session's large outputs."""
         return f"/home/dana/.claude/{self.find_folder()}/{self.sid}/tool-results"
 
     def save_session(self) -> None:
-        """Put the file into the config folder."""
+        """Write the file into the config folder."""
         if self.newest and not self.agent:
             self.add_cost_row()
         self.home.put_rows(f"{self.find_folder()}/{self.sid}.jsonl", self.rows)
 
     def start_sub_agent(self, agent: str, kind: str, model: str | None = None, base: int = 9_400) -> Recorder:
-        """A recorder for a sub-agent's rows; it starts now."""
+        """Return a recorder for a sub-agent that starts now."""
         child = Recorder(
             self.home,
             self.name,
@@ -212,12 +212,12 @@ class Recorder(Prompts):
         return child
 
     def add_task_prompt(self, prompt: str) -> None:
-        """The first row of a sub-agent: what it was asked."""
+        """Add the first row of a sub-agent, which contains its task."""
         self.add_row("user", {"message": {"role": "user", "content": prompt}})
         self._fresh += estimate_tokens(prompt)
 
     def keep_sub_agent(self, child: Recorder, layout: str, meta: Row | None = None) -> None:
-        """Keep a sub-agent's rows: `inside`, `flat` or `folder`; its spending counts here too."""
+        """Store a sub-agent's rows (`inside`, `flat` or `folder`) and add its costs to this session."""
         if layout == "inside":
             self.rows += child.rows
         elif layout == "flat":

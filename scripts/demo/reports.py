@@ -1,4 +1,4 @@
-"""Monthly reports on Windows, in an editor (2.1.233): IDE context, hooks, a worktree, a remote bridge."""
+"""Monthly reports on Windows, in an editor (2.1.233): IDE context, hooks, a worktree and a remote bridge."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def total(path, column="amount"):
 
 
 def record_report_session(home: Home) -> None:
-    """Read a broken CSV in the editor, fix the reader, try it in a worktree, go on from the phone."""
+    """Record a session that reads a broken CSV file, fixes the reader, tries a worktree, and continues on a phone."""
     p = Project(
         "C:\\Users\\dana\\reports",
         files={

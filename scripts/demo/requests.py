@@ -1,4 +1,4 @@
-"""The rows by which the newest client records what it sends."""
+"""The rows in which the newest client records what it sends."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Requests(Backups):
     """A journal that records requests."""
 
     def _add_request(self, model: str) -> str:
-        """The rows that say what is sent now: blobs for what no row holds, and the request itself."""
+        """Add the rows for the current request: blobs for content that is in no other row, and the request itself."""
         if not self.base_request:
             self._add_request_shape()
         for message, blob in self.tail:

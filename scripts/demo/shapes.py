@@ -1,4 +1,4 @@
-"""Rows that several stories share: what a session opens with, sub-agents, compactions, forks."""
+"""Rows that several stories share: the opening of a session, sub-agents, compactions and forks."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NAMES = {"claude-opus-5-5": "Opus 5.5", "claude-sonnet-5-5": "Sonnet 5.5"}
 
 
 def add_opening(rec: Recorder, status: str, commits: str) -> None:
-    """The attachments that the newest client writes below the first prompt."""
+    """Add the attachments that the newest client writes below the first prompt."""
     windows = "\\" in rec.cwd
     rec.add_attachment(
         "environment",
@@ -120,7 +120,7 @@ def add_opening(rec: Recorder, status: str, commits: str) -> None:
 
 
 def _wrap_first_request(rec: Recorder, git: str) -> None:
-    """The first message goes out with reminders around it, so no row holds it: it needs a blob."""
+    """Add reminders to the first message; it is then in no row, so it needs a blob."""
     prompt, _ = rec.tail[0]
     context = {"type": "text", "text": f"<system-reminder>\n# gitStatus\n{git}\n</system-reminder>"}
     reminders = {"type": "text", "text": f"Working directory: {rec.cwd}"}
@@ -129,19 +129,19 @@ def _wrap_first_request(rec: Recorder, git: str) -> None:
 
 
 def begin_session(rec: Recorder) -> None:
-    """The rows before the first prompt of an interactive session."""
+    """Add the rows before the first prompt of an interactive session."""
     rec.add_metadata("mode", mode="normal")
     rec.add_metadata("permission-mode", permissionMode=rec.mode)
     rec.add_metadata("atis-latch", atis="")
 
 
 def make_agent_id(seed: str, size: int) -> str:
-    """A sub-agent's id: `a` and hexadecimal digits."""
+    """Derive a sub-agent's id: `a` and hexadecimal digits."""
     return "a" + hash_text(seed, size)
 
 
 def build_launch_call(rec: Recorder, agent: str, kind: str, about: str, prompt: str, name: str = "Agent") -> Call:
-    """A call that starts a sub-agent in the background."""
+    """Build a call that starts a sub-agent in the background."""
     out = f"/tmp/claude-1000/{make_slug(rec.cwd)}/{rec.sid}/tasks/{agent}.output"
     content = (
         f"Async agent launched successfully.\nagentId: {agent} (internal ID - do not mention to user.)\n"
@@ -163,7 +163,7 @@ def build_launch_call(rec: Recorder, agent: str, kind: str, about: str, prompt: 
 
 
 def build_agent_call(child: Recorder, kind: str, about: str, prompt: str, report: str, name: str = "Agent") -> Call:
-    """A call that waited for its sub-agent."""
+    """Build a call that waited for its sub-agent."""
     usage = next(r["message"]["usage"] for r in reversed(child.rows) if r["type"] == "assistant")
     total = sum(
         usage[key]
@@ -217,7 +217,7 @@ def build_agent_call(child: Recorder, kind: str, about: str, prompt: str, report
 
 
 def build_agent_meta(kind: str, about: str, call: str, **more: Any) -> Row:
-    """The `.meta.json` beside a sub-agent's file: the sure link to the call that started it."""
+    """Build the `.meta.json` beside a sub-agent's file, which links it to the call that started it."""
     return {
         "agentType": kind,
         "isBuiltIn": True,
@@ -235,7 +235,7 @@ def build_agent_meta(kind: str, about: str, call: str, **more: Any) -> Row:
 def build_notification(
     rec: Recorder, task: str, call: str, summary: str, report: str, used: tuple[int, int, int]
 ) -> str:
-    """The text by which a background task tells that it ended."""
+    """Build the notification that a background task has ended."""
     out = f"/tmp/claude-1000/{make_slug(rec.cwd)}/{rec.sid}/tasks/{task}.output"
     return (
         f"<task-notification>\n<task-id>{task}</task-id>\n<tool-use-id>{call}</tool-use-id>\n<output-file>{out}"
@@ -246,7 +246,7 @@ def build_notification(
 
 
 def add_notification(rec: Recorder, text: str) -> None:
-    """A notification that starts a turn of its own."""
+    """Add a notification that starts its own turn."""
     rec.add_queue_row("enqueue", text)
     rec.add_queue_row("dequeue")
     rec.prompt_id = rec.next_uuid()
@@ -265,7 +265,7 @@ def add_notification(rec: Recorder, text: str) -> None:
 
 
 def absorb_prompt(rec: Recorder, prompt: str, content: str | None = None) -> None:
-    """A prompt typed while tools run: it joins the running turn."""
+    """Add a prompt that is typed while tools run and joins the running turn."""
     source, delivery = rec.next_uuid(), rec.next_uuid()
     human = content is None
     rec.add_queue_row("enqueue", prompt)
@@ -290,7 +290,7 @@ def absorb_prompt(rec: Recorder, prompt: str, content: str | None = None) -> Non
 
 
 def add_compaction(rec: Recorder, summary: str, keep: int, command: str, kept_tokens: int) -> None:
-    """A manual compaction that keeps the last rows."""
+    """Add a manual compaction that keeps the last rows."""
     before = rec.count_context_tokens()
     chain = {row["uuid"]: row for row in rec.rows if "uuid" in row}
     tail, at = list[str](), rec.parent
@@ -335,7 +335,7 @@ def add_compaction(rec: Recorder, summary: str, keep: int, command: str, kept_to
 
 
 def fork_session(rec: Recorder, name: str, title: str) -> Recorder:
-    """`/branch`: a new file that begins with a copy of every row so far."""
+    """Fork a session with `/branch`: the new file starts with a copy of every row so far."""
     copy = Recorder(rec.home, name, rec.project, rec.version, "2026-01-01", rec.model, branch=rec.branch)
     copy.clock = rec.clock
     for row in rec.rows:

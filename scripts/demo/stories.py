@@ -1,4 +1,4 @@
-"""All stories, in the order in which they happen."""
+"""All stories in chronological order."""
 
 from __future__ import annotations
 

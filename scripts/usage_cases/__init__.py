@@ -1,1 +1,1 @@
-"""The cases of the conformance set in tests/data/usage, and what runs a tool on them."""
+"""The cases of the conformance set in tests/data/usage, and the adapters that run a tool on them."""

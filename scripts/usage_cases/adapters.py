@@ -1,7 +1,7 @@
-"""How other tools are asked, and what their answers mean in the words of `expected.json`.
+"""Run tools on a case, and convert their output to the names in `expected.json`.
 
-An adapter gives the total, and where a case asks for it the sums by session and by day. What a tool does not tell is
-left out: it is neither right nor wrong.
+An adapter returns the total and, where a case requires them, the sums by session and by day. Values that a tool does
+not report are omitted; they are neither right nor wrong.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ Amounts = dict[str, Any]
 
 
 class Run(NamedTuple):
-    """A tool, on one case."""
+    """A tool and the case to run it on."""
 
     command: list[str]
     config_dir: Path
     home: Path
 
     def __call__(self, *arguments: str, **environ: str) -> Any:
-        """The JSON that the tool prints, in a home of its own; None if it prints none."""
+        """Run the tool in its own home folder, and return the JSON that it prints, or None if it prints none."""
         inherited = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT", "PYTHONPATH") if name in os.environ}
         own = {
             "HOME": str(self.home),
@@ -56,7 +56,7 @@ class Answer(NamedTuple):
 
 
 def ask_turnlog(run: Run, zones: list[str]) -> Answer:
-    """`turnlog usage --json`."""
+    """Run `turnlog usage --json`."""
     by_session = run("usage", "session", "--json") or {"total": {}, "rows": []}
     days = {zone: run("usage", "daily", "--timezone", zone, "--json") or {"rows": []} for zone in zones}
     return Answer(
@@ -67,7 +67,7 @@ def ask_turnlog(run: Run, zones: list[str]) -> Answer:
 
 
 def ask_ccusage(run: Run, zones: list[str]) -> Answer:
-    """`ccusage claude daily --json`, offline; it tells nothing of unpriced tokens and of quality."""
+    """Run `ccusage claude daily --json` offline; it reports neither unpriced tokens nor quality."""
     options = ("--json", "--offline", "--timezone")
     by_zone = {zone: run("claude", "daily", *options, zone) or {"daily": []} for zone in zones or ["UTC"]}
     sessions = run("claude", "session", *options, "UTC") or {"sessions": []}
@@ -95,7 +95,7 @@ def _get_session_id(row: dict[str, Any]) -> str:
 
 
 def ask_plain_command(run: Run, zones: list[str]) -> Answer:
-    """Any command that prints `{"total": {...}}` with the keys of `expected.json`, from CLAUDE_CONFIG_DIR."""
+    """Run any command that reads CLAUDE_CONFIG_DIR and prints `{"total": {...}}` with the keys of `expected.json`."""
     document = run(TIMEZONE=(zones or ["UTC"])[0]) or {}
     return Answer(document.get("total", {}), document.get("sessions", {}), {})
 
@@ -108,6 +108,6 @@ ADAPTERS: dict[str, Callable[[Run, list[str]], Answer]] = {
 
 
 def ask_tool(adapter: str, command: list[str], case: Path, zones: list[str]) -> Answer:
-    """What a tool counts in one case."""
+    """Return what a tool counts in one case."""
     with tempfile.TemporaryDirectory() as home:
         return ADAPTERS[adapter](Run(command, case, Path(home)), zones)

@@ -1,4 +1,4 @@
-"""The cases: each a small config folder, why it is hard, and the messages that count."""
+"""The cases: each consists of a small config folder, the reason why it is hard, and the messages to count."""
 
 from __future__ import annotations
 
@@ -22,8 +22,6 @@ HAIKU, SONNET, OPUS_45 = "claude-haiku-4-5-20251001", "claude-sonnet-4-5-2025092
 
 
 class Case(NamedTuple):
-    """One case."""
-
     name: str
     why: str
     files: dict[str, bytes]
@@ -31,7 +29,7 @@ class Case(NamedTuple):
 
     @property
     def expected_result(self) -> dict[str, Any]:
-        """What a right count gives."""
+        """What a correct count returns."""
         result: dict[str, Any] = {"case": self.name, "why": self.why, "total": sum_messages(self.counted)}
         if payers := {item.session for item in self.counted if item.session}:
             result["sessions"] = {
@@ -61,12 +59,11 @@ def register_case(make: Callable[[], tuple[dict[str, bytes], list[CountedMessage
 
 
 def build_all_cases() -> Iterator[Case]:
-    """Every case."""
     return (make() for make in CASES)
 
 
 def build_session_file(session: Session, **options: Any) -> dict[str, bytes]:
-    """The file of a session."""
+    """Return the file of a session."""
     return {f"{PROJECT}/{session.id}.jsonl": encode_lines(session.lines, **options)}
 
 
@@ -579,5 +576,5 @@ def build_odd_iterations_case() -> tuple[dict[str, bytes], list[CountedMessage]]
 
 
 def format_expected(result: dict[str, Any]) -> str:
-    """What is expected, as a file."""
+    """Format the expected result as a file."""
     return json.dumps(result, indent=1) + "\n"

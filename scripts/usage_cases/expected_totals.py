@@ -1,4 +1,4 @@
-"""What a right count gives: sums and costs by plain arithmetic, from list prices that are written down here."""
+"""What a correct count returns: sums and costs by plain arithmetic, from the list prices below."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ QUALITIES = ("final", "partial", "placeholder", "missing")
 
 @dataclass(frozen=True)
 class CountedMessage:
-    """One message that counts."""
+    """A message that counts."""
 
     model: str = "claude-opus-5"
     input: int = 0
@@ -35,22 +35,22 @@ class CountedMessage:
     searches: int = 0
     quality: str = "final"
     session: str | None = None
-    """The name of the session that pays, where a case asks for that."""
+    """The name of the session that pays, if the case requires it."""
     days: dict[str, str] = field(default_factory=dict)
-    """The day by time zone, where a case asks for that."""
+    """The day by time zone, if the case requires it."""
     prices: tuple[str, str, str, str, str] | None = None
     factor: str = "1"
     is_further: bool = False
-    """A further request of the message before it, with a price of its own: no message by itself."""
+    """Whether this is another request of the previous message, with its own price, and not a message itself."""
 
     @property
     def tokens(self) -> tuple[int, int, int, int, int]:
-        """By the price that they have."""
+        """The tokens by type of price."""
         return self.input, self.output, self.read, self.short, self.long
 
     @property
     def cost(self) -> Fraction | None:
-        """In dollars; None for a model without a known price."""
+        """The cost in US dollars, or None if the model has no known price."""
         prices = self.prices or PRICES.get(self.model)
         if prices is None:
             return None
@@ -59,7 +59,6 @@ class CountedMessage:
 
 
 def sum_messages(messages: Iterable[CountedMessage]) -> dict[str, Any]:
-    """The sum of some messages."""
     items = list(messages)
     return {
         "messages": sum(not item.is_further for item in items),

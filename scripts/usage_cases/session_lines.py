@@ -1,4 +1,4 @@
-"""Lines of session files as the client writes them, with nothing in them but what counting needs."""
+"""Lines of session files as the client writes them, reduced to what counting needs."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ PROJECT = "projects/-home-dana-webshop"
 
 
 def make_session_id(name: str) -> str:
-    """The id of a session that a case calls so."""
+    """Derive the id of a session from its name in the case."""
     return str(UUID(bytes=uuid5(SPACE, name).bytes, version=4))
 
 
 def format_time(minutes: float) -> str:
-    """A time so many minutes after the start."""
+    """Return the time that is `minutes` after the start."""
     return (START + timedelta(minutes=minutes)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def build_usage(
     input_tokens: int, output: int, read: int = 0, written: int = 0, long: int | None = None, **more: Any
 ) -> Json:
-    """Token counts; `long` is how many of the tokens written to the cache live for an hour."""
+    """Build token counts; `long` is how many of the tokens written to the cache live for an hour."""
     counts: Json = {
         "input_tokens": input_tokens,
         "cache_creation_input_tokens": written,
@@ -51,7 +51,7 @@ def build_iteration(
     kind: str = "message",
     **more: Any,
 ) -> Json:
-    """One of the requests behind a message."""
+    """Build one of the requests behind a message."""
     return {
         "input_tokens": input_tokens,
         "output_tokens": output,
@@ -64,12 +64,12 @@ def build_iteration(
 
 
 def build_iterations(*requests: Json) -> Json:
-    """The requests behind a message, to be added to its counts; the split of cache writes is that of the first."""
+    """Build the requests behind a message, to merge into its usage; the cache writes are split as in the first."""
     return {"iterations": list(requests), "cache_creation": requests[0]["cache_creation"]}
 
 
 class Session:
-    """A session file while it is written; a line comes a minute after the one before."""
+    """A session file while it is being written; each line is a minute later than the previous one."""
 
     def __init__(self, name: str, version: str = "2.1.325", *, start: float = 0, agent: str | None = None) -> None:
         self.name = name
@@ -81,12 +81,11 @@ class Session:
         self._parent: str | None = None
 
     def pass_time(self, minutes: float) -> Session:
-        """Let time pass."""
         self._minute += minutes
         return self
 
     def add_row(self, kind: str, **fields: Any) -> Json:
-        """Any entry of the graph."""
+        """Add an entry to the graph."""
         self._minute += 1
         label = f"{self.name} {self.agent} {len(self.lines)}"
         line: Json = {
@@ -108,7 +107,6 @@ class Session:
         return line
 
     def add_prompt(self, text: str = "Go on.") -> Json:
-        """What somebody typed."""
         return self.add_row("user", message={"role": "user", "content": text})
 
     def add_answer(
@@ -122,7 +120,7 @@ class Session:
         text: str = "Done.",
         **fields: Any,
     ) -> Json:
-        """One line of an answer; `message` and `request` are its ids, None leaves them out."""
+        """Add one line of an answer; `message` and `request` are its ids, and None omits them."""
         head: Json = {"model": model, "type": "message", "role": "assistant"}
         if message is not None:
             head["id"] = f"msg_{self.name}_{message}"
@@ -135,11 +133,11 @@ class Session:
         return self.add_row("assistant", message=head, **fields)
 
     def copy_line(self, line: Json) -> Json:
-        """A line of another session, written again: only what belongs to the line itself is new."""
+        """Add a line of another session again; only what belongs to the line itself is new."""
         return self.add_row(line["type"], message=dict(line["message"]), requestId=line["requestId"])
 
     def echo_line(self, line: Json) -> Json:
-        """The line of a sub-agent as the session's own file repeats it."""
+        """Add a sub-agent's line as the session's own file repeats it."""
         inner = {key: line[key] for key in ("type", "timestamp", "message", "requestId", "uuid")}
         data = {
             "message": inner,
@@ -152,5 +150,4 @@ class Session:
 
 
 def encode_lines(lines: list[Json], separators: tuple[str, str] = (",", ":")) -> bytes:
-    """Lines as bytes."""
     return b"".join(json.dumps(line, separators=separators).encode() + b"\n" for line in lines)

@@ -111,7 +111,7 @@ def test_a_tool_that_counts_wrong_is_told_so(tmp_path: Path) -> None:
     tool = tmp_path / "tool.py"
     tool.write_text('print(\'{"total": {"output_tokens": 7, "quality": {}}}\')', encoding="utf-8")
     wrong = judge_case(CASES_FOLDER / "growth", "plain", [sys.executable, str(tool)])
-    assert wrong == ["total.output_tokens: 7 instead of 412"]
+    assert wrong == ["total.output_tokens: 7, expected 412"]
     assert judge_case(CASES_FOLDER / "growth", "plain", [sys.executable, "-c", "pass"]) == ["no answer"]
 
 
@@ -128,7 +128,7 @@ def test_the_conformance_script_gives_a_score(tmp_path: Path, program: Program) 
         cwd=tmp_path,
     )
     assert done.returncode == 0
-    assert done.stdout == "right  growth\nright  days\n2 of 2 cases right, 2 in their totals\n"
+    assert done.stdout == "right  growth\nright  days\n2 of 2 cases are right; 2 have the right total\n"
 
 
 # -- for people

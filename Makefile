@@ -1,16 +1,16 @@
-# python3 with pip is all that is needed; `make setup` gets the rest.
+# Only python3 with pip is required; `make setup` installs the rest.
 
 PYTHON ?= python3
 BIN := .venv/bin
 WHEEL_BIN := .venv-wheel/bin
 
-# Words for pytest, the interop cases and turnlog, as in: make test ARGS="tests/cli -k version"
+# Arguments for pytest, the interop cases and turnlog, as in: make test ARGS="tests/cli -k version"
 ARGS ?=
 
-# Browsers, servers and terminals are waited for about half of the time: twice as many workers as cores keep the cores busy.
+# Tests spend about half of their time waiting for browsers, servers and terminals, so two workers per core keep the cores busy.
 WORKERS ?= $(shell $(PYTHON) -c "import os; print(2 * (os.cpu_count() or 1))")
 
-# What needs other programs has a target of its own: `interop` and `backends`. So have the long tails: `slow`.
+# Tests that need other programs have their own targets (`interop` and `backends`), and so do slow tests (`slow`).
 QUICK := not interop and not backends and not slow
 PYTEST := TURNLOG_TEST_WHEEL=1 $(WHEEL_BIN)/pytest -n $(WORKERS) --dist worksteal --inline-snapshot=disable
 
@@ -18,23 +18,23 @@ PYTEST := TURNLOG_TEST_WHEEL=1 $(WHEEL_BIN)/pytest -n $(WORKERS) --dist workstea
 .PHONY: help setup run test slow coverage docs check format interop backends bench fuzz full lock wheel screenshots clean
 
 help:
-	@echo "make setup     get everything into .venv (python3 and pip are enough)"
-	@echo "make run       open the web app from the source tree; make run ARGS=\"ls --json\": any command"
-	@echo "make test      build the wheel, install it, run the tests against it"
-	@echo "make slow      the long tails: kills at every step, attacks and accessibility on every page, genuine sessions"
-	@echo "make coverage  only the tests of entries and session, which must reach every branch of them"
-	@echo "make docs      build the documentation site into site/; a dead link fails"
-	@echo "make check     style, types, floors, names, documentation"
-	@echo "make format    put the source in style"
-	@echo "make interop   compare with the real client (needs Node and npm)"
+	@echo "make setup     install everything into .venv (requires only python3 and pip)"
+	@echo "make run       open the web app from the source tree; ARGS=\"ls --json\" runs any command"
+	@echo "make test      build the wheel, install it, and run the tests against it"
+	@echo "make slow      run the slow tests: kills at every step, attacks and accessibility on every page, genuine sessions"
+	@echo "make coverage  run the tests of entries and session, which must cover every branch"
+	@echo "make docs      build the documentation site into site/; fails on a dead link"
+	@echo "make check     check style, types, imports between rooms, names and documentation"
+	@echo "make format    format the source"
+	@echo "make interop   compare turnlog with the real client (requires Node and npm)"
 	@echo "make backends  send sessions to Arize Phoenix and MLflow, and read them back"
-	@echo "make bench     measure"
-	@echo "make fuzz      the property tests with many more examples"
-	@echo "make full      all of it, at full length"
-	@echo "make screenshots  the pictures in docs/images (needs Chromium; that of Phoenix: make backends first)"
+	@echo "make bench     run the benchmarks"
+	@echo "make fuzz      run the property tests with many more examples"
+	@echo "make full      run all checks, tests, fuzzers and benchmarks"
+	@echo "make screenshots  retake the pictures in docs/images (requires Chromium; for Phoenix, run make backends first)"
 	@echo "make wheel     build dist/turnlog-*.whl"
-	@echo "make lock      write the requirements files anew (ARGS=--upgrade: newest versions)"
-	@echo "make clean     remove what was built and measured; .venv, .tools and .backends stay"
+	@echo "make lock      rewrite the requirements files (ARGS=--upgrade uses the newest versions)"
+	@echo "make clean     remove build, test and coverage files, but keep .venv, .tools and .backends"
 
 setup:
 	@$(PYTHON) scripts/bootstrap.py
@@ -46,10 +46,10 @@ wheel:
 run: setup
 	@$(BIN)/turnlog $(or $(ARGS),web)
 
-# Two rooms are measured, by their own tests: measuring takes a third of the time, and browsers are waited for as it is.
+# Coverage is measured for two rooms only, by their own tests, because measuring takes a third of the time.
 ifeq ($(strip $(ARGS)),)
 test: coverage
-	@echo "== the other rooms (make slow runs the long tails)"
+	@echo "== the other rooms (make slow runs the slow tests)"
 	$(PYTEST) -m "$(QUICK)" --ignore=tests/entries --ignore=tests/session
 else
 test: wheel
@@ -57,11 +57,11 @@ test: wheel
 endif
 
 slow: wheel
-	@echo "== the long tails"
+	@echo "== the slow tests"
 	$(PYTEST) -m "slow and not interop and not backends" $(ARGS)
 
 coverage: wheel
-	@echo "== entries and session, with every branch measured"
+	@echo "== entries and session, with branch coverage"
 	$(WHEEL_BIN)/coverage erase
 	TURNLOG_TEST_WHEEL=1 $(WHEEL_BIN)/coverage run $(WHEEL_BIN)/pytest -n auto --inline-snapshot=disable tests/entries tests/session
 	$(WHEEL_BIN)/coverage combine --quiet
